@@ -1,0 +1,54 @@
+"""Train predictors of genomic signals jointly for many organisms.
+
+Names are imported when they are used, so that ``import seqmtl`` and ``seqmtl --help`` are quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from seqmtl._version import __version__
+
+if TYPE_CHECKING:
+    from seqmtl.estimators import MultiTaskSVC
+    from seqmtl.features.spectrum import Spectrum
+    from seqmtl.features.weighted_degree import WeightedDegree
+    from seqmtl.io.tables import read_windows
+    from seqmtl.models.model import MultiTaskModel
+    from seqmtl.sequences import Windows
+    from seqmtl.similarity import TaskKernel
+    from seqmtl.simulate import simulate
+
+_HOME = {
+    "MultiTaskModel": "seqmtl.models.model",
+    "MultiTaskSVC": "seqmtl.estimators",
+    "Spectrum": "seqmtl.features.spectrum",
+    "TaskKernel": "seqmtl.similarity",
+    "WeightedDegree": "seqmtl.features.weighted_degree",
+    "Windows": "seqmtl.sequences",
+    "read_windows": "seqmtl.io.tables",
+    "simulate": "seqmtl.simulate",
+}
+
+__all__ = [
+    "MultiTaskModel",
+    "MultiTaskSVC",
+    "Spectrum",
+    "TaskKernel",
+    "WeightedDegree",
+    "Windows",
+    "__version__",
+    "read_windows",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'seqmtl' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

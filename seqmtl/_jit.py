@@ -1,0 +1,70 @@
+"""The one door to numba: a cached, GIL-free ``njit`` and a cache-line prefetch.
+
+Kernel modules import only numpy and this file, so numba's on-disk cache (which watches the
+kernel's own file alone) cannot go stale behind their back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.core import config
+from numba.extending import intrinsic
+
+
+def njit(function: Callable[..., Any]) -> Any:
+    """Compile a kernel without the GIL and keep the machine code on disk.
+
+    Where no cache folder can be written (a read-only install without a home folder) the kernel
+    is compiled in memory instead of failing at import.
+    """
+    try:
+        return numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # "cannot cache function: no locator available"
+        return numba.njit(nogil=True)(function)
+
+
+@intrinsic
+def _prefetch_compiled(typingctx, array, index):  # type: ignore[no-untyped-def]
+    signature = types.void(array, index)
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        byte_pointer = ir.IntType(8).as_pointer()
+        address = builder.bitcast(builder.gep(data, [args[1]]), byte_pointer)
+        word = ir.IntType(32)
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte_pointer], ir.FunctionType(ir.VoidType(), [byte_pointer] + [word] * 3)
+        )
+        builder.call(function, [address, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic
+def _popcount_compiled(typingctx, word):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), codegen
+
+
+def _prefetch_interpreted(array: Any, index: int) -> None:
+    """Stand in for the prefetch when kernels run as plain Python (NUMBA_DISABLE_JIT=1)."""
+
+
+def _popcount_interpreted(word: Any) -> int:
+    """Count the set bits of one word."""
+    return int(word).bit_count()
+
+
+#: ``popcount(uint64)``: number of set bits.
+popcount = _popcount_interpreted if config.DISABLE_JIT else _popcount_compiled
+
+#: ``prefetch(flat_array, index)``: ask for the cache line of ``flat_array[index]`` early.
+prefetch = _prefetch_interpreted if config.DISABLE_JIT else _prefetch_compiled

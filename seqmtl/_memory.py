@@ -1,0 +1,40 @@
+"""What fits into memory, asked before it is allocated."""
+
+from __future__ import annotations
+
+import os
+
+from seqmtl.exceptions import MemoryLimitError
+
+
+def available_memory() -> int:
+    """Return the bytes that can be allocated now (physical memory, or the container's limit)."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        with open("/proc/meminfo", encoding="ascii") as stream:
+            fields = dict(line.split(":", 1) for line in stream)
+        total = int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        pass
+    try:
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as stream:
+            total = min(total, int(stream.read()))
+    except (OSError, ValueError):
+        pass
+    return total
+
+
+def require_memory(n_bytes: float, what: str, remedy: str) -> None:
+    """Refuse an allocation that cannot fit, before it is tried.
+
+    Raises
+    ------
+    MemoryLimitError
+        States what would be needed, what there is, and the remedy.
+    """
+    limit = available_memory()
+    if n_bytes > limit:
+        raise MemoryLimitError(
+            f"{what} would take {n_bytes / 2**30:.1f} GiB of memory, but "
+            f"{limit / 2**30:.1f} GiB are available; {remedy}"
+        )

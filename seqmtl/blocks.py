@@ -1,0 +1,64 @@
+"""The shape in which examples travel from features to solvers: blocks of sparse rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class RowBlock(NamedTuple):
+    """A few hundred sparse rows, generated on the fly and gone after use.
+
+    Row ``r`` has the values ``values[indptr[r]:indptr[r + 1]]`` at the feature indices
+    ``indices[indptr[r]:indptr[r + 1]]``. An index may occur twice in a row; its values add up.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[Any]
+
+
+class Rows(Protocol):
+    """Examples bound to a feature map: all that a solver needs to know of them.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+        Shape of the matrix that is never formed.
+    row_size : int
+        Upper bound of the stored values of one row.
+    scoring_cost : float
+        Work of scoring every row once, in epochs of coordinate descent. Solvers use it to decide
+        how often to look at the whole problem.
+    """
+
+    n_rows: int
+    n_features: int
+    row_size: int
+    scoring_cost: float
+
+    def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
+        """Generate the given rows; the arrays are only valid until the next call."""
+
+    def squared_norms(self) -> NDArray[np.float64]:
+        """Squared Euclidean norm of every row, shape (n_rows,)."""
+
+    def scores(self, W: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
+        """Inner product of row i with ``W[:, columns[i]]`` for every row, shape (n_rows,)."""
+
+    def accumulate(
+        self,
+        rows: NDArray[np.int64],
+        amount: NDArray[np.float64],
+        tasks: NDArray[Any],
+        K: NDArray[np.float64],
+        W: NDArray[Any],
+    ) -> None:
+        """Add ``amount[i] K[tasks[i], :]`` times row i to W, for i in rows."""
+
+
+def rows_per_block(row_size: int) -> int:
+    """Choose a block that stays in the second-level cache."""
+    return int(np.clip(65_536 // max(row_size, 1), 16, 4096))

@@ -1,0 +1,91 @@
+"""What goes to stderr: messages, JSON logs, and the progress of training."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import math
+import sys
+import time
+from collections import deque
+from typing import Any
+
+
+class _JsonFormatter(logging.Formatter):
+    """One JSON object per line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry: dict[str, Any] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        entry.update(getattr(record, "fields", {}))
+        return json.dumps(entry)
+
+
+def setup_logging(args: argparse.Namespace) -> None:
+    """Send the package's log to stderr, as text or as JSON lines."""
+    handler = logging.StreamHandler(sys.stderr)
+    if args.log_json:
+        handler.setFormatter(_JsonFormatter())
+    else:
+        handler.setFormatter(logging.Formatter("seqmtl: %(levelname)s: %(message)s"))
+        logging.addLevelName(logging.INFO, "note")
+        logging.addLevelName(logging.ERROR, "error")
+        logging.addLevelName(logging.WARNING, "warning")
+    root = logging.getLogger("seqmtl")
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING if args.quiet else logging.INFO)
+    root.propagate = False
+
+
+class TrainingProgress:
+    """Show epoch, gap, active set and time left: a line that is redrawn on a terminal, else one
+    line every few seconds."""
+
+    def __init__(self, tol: float, args: argparse.Namespace) -> None:
+        self._tol = tol
+        self._quiet = args.quiet
+        self._json = args.log_json
+        self._redraw = sys.stderr.isatty() and not args.log_json
+        self._last = time.monotonic()
+        self._recent: deque[tuple[float, float]] = deque(maxlen=8)
+
+    def __call__(self, progress: Any) -> None:
+        """Show one epoch."""
+        if self._quiet:
+            return
+        if math.isfinite(progress.gap) and progress.gap > 0:
+            self._recent.append((progress.seconds, math.log(progress.gap)))
+        now = time.monotonic()
+        if now - self._last < (0.1 if self._redraw else 5.0):
+            return
+        self._last = now
+        text = (
+            f"epoch {progress.epoch}  gap {progress.gap:.1e}  active {progress.n_active:,}  "
+            f"{progress.seconds:.0f} s{self._time_left()}"
+        )
+        if self._redraw:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+        else:
+            fields = {k: v for k, v in vars(progress).items() if k not in ("primal", "dual")}
+            logging.getLogger("seqmtl").info("%s", text, extra={"fields": fields})
+
+    def close(self) -> None:
+        """Clear the line."""
+        if self._redraw and not self._quiet:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def _time_left(self) -> str:
+        """Extrapolate the fall of log(gap) to the tolerance."""
+        if len(self._recent) < 3:
+            return ""
+        (t0, g0), (t1, g1) = self._recent[0], self._recent[-1]
+        if g1 >= g0 or t1 <= t0:
+            return ""
+        left = (g1 - math.log(self._tol)) / ((g0 - g1) / (t1 - t0))
+        return f", about {max(left, 0):.0f} s left"

@@ -1,0 +1,84 @@
+"""Windows as the commands' arguments describe them."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from typing import TYPE_CHECKING
+
+from seqmtl.exceptions import SeqmtlError
+
+if TYPE_CHECKING:
+    from seqmtl.sequences import Windows
+
+logger = logging.getLogger("seqmtl")
+
+DEFAULT_WINDOW = 141
+
+
+def read_input(
+    args: argparse.Namespace, *, split: str | None, window: int | None, require_labels: bool
+) -> Windows:
+    """Read the windows that the arguments name.
+
+    Parameters
+    ----------
+    args : Namespace
+        With data, genome, sites, at_end and organism.
+    split : str or None
+        Rows wanted, where the source has a split column.
+    window : int or None
+        Window length; the centre of longer sequences.
+    require_labels : bool
+        Whether every window must have a label.
+
+    Raises
+    ------
+    SeqmtlError
+        If the arguments do not fit together, or the files are at fault.
+    """
+    if args.genome:
+        if args.data:
+            raise SeqmtlError("give either DATA, or --genome with --sites, not both")
+        return _from_genomes(args, window or DEFAULT_WINDOW, require_labels)
+    if not args.data:
+        raise SeqmtlError("no windows given; name a DATA file, or --genome and --sites")
+    from seqmtl.io._stream import guess_format
+    from seqmtl.io.fasta import read_fasta_windows
+    from seqmtl.io.tables import read_windows
+
+    organism = getattr(args, "organism", None)
+    if guess_format(args.data) == "fasta":
+        return read_fasta_windows(
+            args.data, window=window, organism=organism, require_labels=require_labels
+        )
+    return read_windows(
+        args.data, window=window, split=split, organism=organism, require_labels=require_labels
+    )
+
+
+def _from_genomes(args: argparse.Namespace, window: int, require_labels: bool) -> Windows:
+    from seqmtl.io.genome import load_genome
+    from seqmtl.io.sites import read_sites
+    from seqmtl.sequences import add_decoys, concatenate
+
+    genomes, sites = dict(args.genome), dict(args.sites)
+    if set(genomes) != set(sites):
+        odd = sorted(set(genomes) ^ set(sites))
+        raise SeqmtlError(
+            f"every organism needs --genome and --sites, but {', '.join(odd)} has only one of them"
+        )
+    parts = []
+    for organism, path in genomes.items():
+        genome = load_genome(path, padding=window)
+        found = read_sites(
+            sites[organism], genome, window=window, organism=organism, at_end=args.at_end
+        )
+        if require_labels and (found.labels > 0).all():
+            found = add_decoys(found, genome, ratio=args.decoys, seed=args.seed)
+        logger.info(
+            "%s: %d sites, %d decoys on %d contigs",
+            organism, (found.labels > 0).sum(), (found.labels < 0).sum(), len(genome.names),
+        )  # fmt: skip
+        parts.append(found)
+    return concatenate(parts)

@@ -1,0 +1,87 @@
+"""Parse the command line, run a command, turn errors into messages and exit codes.
+
+Exit codes: 0 success, 1 bad data or a file that cannot be read or written, 2 wrong usage,
+3 training stopped at the epoch limit before its tolerance (the model is written), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+
+from seqmtl._version import __version__
+from seqmtl.cli import demo, evaluate, info, predict, scan, simulate, train
+from seqmtl.cli._console import setup_logging
+from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
+
+logger = logging.getLogger("seqmtl")
+
+_COMMANDS = (simulate, train, predict, evaluate, scan, info, demo)
+
+_DESCRIPTION = """\
+Train predictors of genomic signals (splice sites, transcription starts) jointly for many
+organisms: every organism is a task, a tree says who is close to whom, and a multi-task SVM on
+weighted-degree string features shares what should be shared."""
+
+_EXAMPLES = """\
+examples:
+  seqmtl demo -o demo                      simulate, train, evaluate, scan, write demo/report.html
+  seqmtl train windows.tsv.gz --tree tree.nwk --window 141 -o splice.seqmtl
+  seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json
+  seqmtl scan splice.seqmtl genome.fa --organism c_elegans --consensus AG -o sites.bed
+
+exit codes: 0 success, 1 bad data, 2 wrong usage, 3 stopped before the tolerance, 130 interrupted"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Build the parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="seqmtl",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"seqmtl {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add_parser(subparsers)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments after the program's name; default ``sys.argv[1:]``.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
+    args = build_parser().parse_args(argv)
+    setup_logging(args)
+    try:
+        return int(args.run(args) or 0)
+    except BrokenPipeError:
+        return 0
+    except TrainingInterrupted as error:
+        logger.error("%s", error)
+        return 130
+    except KeyboardInterrupt:
+        logger.error("interrupted")
+        return 130
+    except (SeqmtlError, ValueError, OSError, ImportError, MemoryError) as error:
+        if args.debug:
+            raise
+        logger.error("%s", error or type(error).__name__)
+        return 1
+
+
+def run() -> None:
+    """Run as a program."""
+    sys.exit(main())

@@ -1,0 +1,190 @@
+"""``seqmtl train``: from labelled windows to one multi-task model."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from seqmtl.cli import _options
+from seqmtl.exceptions import TrainingInterrupted
+
+if TYPE_CHECKING:
+    from seqmtl.models.model import MultiTaskModel
+    from seqmtl.sequences import Windows
+
+logger = logging.getLogger("seqmtl")
+
+NOT_CONVERGED = 3
+
+_EXAMPLES = """\
+  seqmtl train windows.tsv.gz --tree tree.nwk --window 141 -o splice.seqmtl
+  seqmtl train windows.tsv.gz --similarity independent -C 2 -o own.seqmtl
+  seqmtl train --genome worm=worm.fa --sites worm=worm.bed \\
+               --genome fly=fly.fa --sites fly=fly.bed -o splice.seqmtl
+  seqmtl train windows.tsv.gz -o splice.seqmtl --resume      # after an interruption"""
+
+
+def add_parser(subparsers: _options.Subparsers) -> None:
+    """Add the command."""
+    parser = _options.new_command(
+        subparsers, "train", run, "train one model for all organisms of the data", _EXAMPLES
+    )
+    _options.add_window_input(parser, "training windows")
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file")
+    data = parser.add_argument_group("examples")
+    data.add_argument("--organism", help="organism of DATA without an organism column")
+    data.add_argument("--split", default="train", help="rows to use, where DATA has a split column")
+    data.add_argument(
+        "--window", type=_options.positive_int, metavar="BP",
+        help="central bases of each sequence (default: the whole; 141 around sites)",
+    )  # fmt: skip
+    data.add_argument(
+        "--decoys", type=_options.positive_float, default=10.0, metavar="RATIO",
+        help="decoys drawn per site where the sites have none (default: 10)",
+    )  # fmt: skip
+    tasks = parser.add_argument_group("similarity of the organisms").add_mutually_exclusive_group()
+    tasks.add_argument("--tree", metavar="NEWICK", help="similarity from a tree")
+    tasks.add_argument(
+        "--similarity", metavar="KIND|TSV",
+        help="independent, union, easy, or a square table of similarities "
+        "(default: a quarter in common, K = (11' + 3I)/4)",
+    )  # fmt: skip
+    _add_model_options(parser)
+    run_ = parser.add_argument_group("run")
+    run_.add_argument("--seed", type=int, default=0, help="visiting order and decoys (default: 0)")
+    run_.add_argument("--resume", action="store_true", help="continue from MODEL.checkpoint")
+    run_.add_argument("--json", metavar="FILE", help="write the training summary as JSON")
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    model = parser.add_argument_group("model")
+    model.add_argument(
+        "--degree", type=int, default=8, metavar="D", help="longest substring, 1..20 (default: 8)"
+    )
+    model.add_argument(
+        "--hash-bits", type=int, metavar="B",
+        help="hash the features into 2^B (default: exact while one task fits in 1 GiB, else 22)",
+    )  # fmt: skip
+    model.add_argument("-C", type=_options.positive_float, default=1.0, help="cost (default: 1)")
+    model.add_argument(
+        "--loss", choices=("hinge", "squared_hinge", "logistic"), default="hinge",
+        help="loss (default: hinge)",
+    )  # fmt: skip
+    model.add_argument("--balanced", action="store_true", help="weigh both classes equally")
+    model.add_argument(
+        "--tol", type=_options.positive_float, default=1e-3,
+        help="relative duality gap to stop at (default: 1e-3)",
+    )  # fmt: skip
+    model.add_argument(
+        "--max-epochs", type=_options.positive_int, default=1000, metavar="N",
+        help="epochs at most (default: 1000)",
+    )  # fmt: skip
+    model.add_argument(
+        "--dtype", choices=("float32", "float64"), default="float32",
+        help="of the weights (default: float32; float64 for gaps below 1e-6)",
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    from seqmtl.cli._input import read_input
+    from seqmtl.io.atomic import check_writable
+
+    check_writable(args.output)
+    if args.json:
+        check_writable(args.json)
+    started = time.perf_counter()
+    windows = read_input(args, split=args.split, window=args.window, require_labels=True)
+    model = train_with_checkpoint(windows, args)
+    model.training["sources"] = [args.data] if args.data else [path for _, path in args.genome]
+    model.training["seconds"] = round(time.perf_counter() - started, 3)
+    model.save(args.output)
+    if args.json:
+        _write_json(args.json, model)
+    summary = model.training
+    logger.info(
+        "%s: %d organisms, %d windows, relative duality gap %.1e after %d epochs, %.1f s",
+        args.output, len(model.tasks), len(windows), summary["duality_gap"], summary["n_epochs"],
+        summary["seconds"],
+    )  # fmt: skip
+    if not summary["converged"]:
+        logger.warning("stopped before the tolerance %g; raise --max-epochs or --tol", args.tol)
+        return NOT_CONVERGED
+    return 0
+
+
+def train_with_checkpoint(windows: Windows, args: argparse.Namespace) -> MultiTaskModel:
+    """Train; write a checkpoint after every epoch, and remove it at the end.
+
+    Raises
+    ------
+    TrainingInterrupted
+        On Ctrl-C; says how to resume.
+    """
+    from seqmtl.features.weighted_degree import WeightedDegree
+    from seqmtl.models.checkpoint import Checkpoint
+    from seqmtl.models.model import train_windows
+    from seqmtl.models.training import Settings
+
+    settings = Settings(
+        C=args.C, loss=args.loss, class_weight="balanced" if args.balanced else None, tol=args.tol,
+        max_epochs=args.max_epochs, dtype=args.dtype, seed=args.seed,
+    )  # fmt: skip
+    features = WeightedDegree(degree=args.degree, hash_bits=args.hash_bits)
+    kernel = task_kernel(args.tree, args.similarity)
+    checkpoint = Checkpoint(f"{args.output}.checkpoint", windows, features, kernel, settings)
+    state = checkpoint.load() if args.resume else None
+    show = _progress(args)
+
+    def on_epoch(state: Any, progress: Any) -> None:
+        checkpoint.save(state)
+        show(progress)
+
+    try:
+        model, _ = train_windows(
+            windows, features=features, task_kernel=kernel, settings=settings,
+            state=state, on_epoch=on_epoch,
+        )  # fmt: skip
+    except KeyboardInterrupt as error:
+        show.close()
+        if not checkpoint.is_written:
+            raise
+        raise TrainingInterrupted(
+            f"interrupted; what was trained is in {checkpoint.path}: run the same command with "
+            "--resume to continue",
+            checkpoint.path,
+        ) from error
+    show.close()
+    checkpoint.remove()
+    return model
+
+
+def task_kernel(tree: str | None, similarity: str | None) -> Any:
+    """Return the task kernel that --tree or --similarity ask for."""
+    from seqmtl.similarity import TaskKernel
+
+    if tree is not None:
+        return TaskKernel.from_newick(tree)
+    if similarity in (None, "independent", "union", "easy"):
+        return similarity
+    return TaskKernel.from_tsv(str(similarity))
+
+
+def _progress(args: argparse.Namespace) -> Any:
+    from seqmtl.cli._console import TrainingProgress
+
+    return TrainingProgress(args.tol, args)
+
+
+def _write_json(path: str, model: MultiTaskModel) -> None:
+    import json
+
+    from seqmtl.io.atomic import atomic_write
+
+    with atomic_write(path) as stream:
+        json.dump({"schema_version": 1, **model.training}, stream, indent=1)
+        stream.write("\n")
+
+

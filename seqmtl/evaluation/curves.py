@@ -1,0 +1,275 @@
+"""ROC, precision-recall and reliability figures, one line per task."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seqmtl.evaluation._groups import TaskGroup, check_labels, check_probabilities, group_by_task
+from seqmtl.evaluation.figures import (
+    GREY,
+    figure_format,
+    figure_style,
+    line_look,
+    new_figure,
+    plain_text,
+    save_figure,
+)
+from seqmtl.evaluation.metrics import calibration_error, reliability_bins
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+logger = logging.getLogger(__name__)
+
+_MOST_IN_PANEL = 8
+_MOST_PER_COLUMN = 24
+_STEPS = 1000
+
+
+def plot_curves(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    tasks: ArrayLike,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+) -> None:
+    """Write a figure with the ROC and the precision-recall curve of every task.
+
+    Parameters
+    ----------
+    labels : array-like, shape (n,)
+        -1/+1, 0/1 or bool.
+    scores : array-like of float, shape (n,)
+        Higher means more likely positive.
+    tasks : array-like of str, shape (n,)
+        Name of the task of each example. Tasks with one class are left out, with a warning.
+    path : path-like
+        Ends in .png, .svg or .pdf; appears only when it is whole.
+    title : str, optional
+        Line above both panels.
+
+    Raises
+    ------
+    ValueError
+        If the input of `evaluate` would be refused, no task has both classes, or the suffix is
+        unknown.
+    ImportError
+        If matplotlib is not installed.
+    SeqmtlError
+        If the file cannot be written.
+    """
+    figure_format(path)
+    save_figure(draw_curves(labels, scores, tasks, title=title), path)
+
+
+def draw_curves(
+    labels: ArrayLike, scores: ArrayLike, tasks: ArrayLike, *, title: str | None = None
+) -> Figure:
+    """Return the figure of `plot_curves` (11 x 4.9 inches, wider with an outside legend)."""
+    groups = []
+    for group in group_by_task(labels, scores, tasks):
+        if group.has_both_classes:
+            groups.append(group)
+        else:
+            logger.warning("task %r has one class only: no curve", group.name)
+    if not groups:
+        raise ValueError(
+            "labels must hold both classes in at least one task, got none; nothing to draw"
+        )
+    columns = -(-len(groups) // _MOST_PER_COLUMN) if len(groups) > _MOST_IN_PANEL else 0
+    with figure_style():
+        figure = new_figure(11 + 2.4 * max(columns - 1, 0), 4.9)
+        roc_axes, pr_axes = figure.subplots(1, 2)
+        roc_lines = _draw_roc(roc_axes, groups)
+        pr_lines = _draw_precision_recall(pr_axes, groups)
+        if columns:
+            _legend_outside(figure, groups, roc_lines, pr_lines, columns)
+        else:
+            _legend_in_panel(roc_axes, groups, roc_lines, "AUROC", "lower right")
+            _legend_in_panel(pr_axes, groups, pr_lines, "AUPRC", "lower left")
+        if title:
+            figure.suptitle(plain_text(title, 120), fontsize=12, fontweight="bold")
+    return figure
+
+
+def _draw_roc(axes: Axes, groups: list[TaskGroup]) -> list[tuple[Any, float]]:
+    """Draw one ROC curve per task; return the lines and their areas."""
+    from sklearn.metrics import roc_auc_score, roc_curve
+
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+    curves, lines = [], []
+    for index, group in enumerate(groups):
+        x, y, _ = roc_curve(group.positive, group.scores)
+        curves.append(_thin(x, y))
+        line = axes.plot(*curves[-1], linewidth=1.5, **line_look(index))[0]
+        lines.append((line, float(roc_auc_score(group.positive, group.scores))))
+    _unit_square(axes, "False positive rate", "True positive rate", "ROC")
+    if min(area for _, area in lines) >= 0.95:
+        inset = axes.inset_axes((0.36, 0.52, 0.52, 0.34))
+        for index, curve in enumerate(curves):
+            inset.plot(*curve, linewidth=1.3, **line_look(index))
+        inset.set(xlim=(0, 0.1), ylim=(0.75, 1.005), xticks=(0, 0.05, 0.1), yticks=(0.8, 0.9, 1))
+        inset.tick_params(labelsize=7.5)
+        inset.set_title("top left corner", fontsize=8, fontweight="normal", pad=3)
+        inset.grid(color="#eeeeee")
+    return lines
+
+
+def _draw_precision_recall(axes: Axes, groups: list[TaskGroup]) -> list[tuple[Any, float]]:
+    """Draw one precision-recall curve and baseline per task; return the lines and their areas."""
+    from sklearn.metrics import average_precision_score, precision_recall_curve
+
+    lines = []
+    for index, group in enumerate(groups):
+        look = line_look(index)
+        prevalence = float(group.positive.mean())
+        axes.axhline(prevalence, color=look["color"], linewidth=0.9, linestyle=":", alpha=0.8)
+        precision, recall, _ = precision_recall_curve(
+            group.positive, group.scores, drop_intermediate=True
+        )
+        x, y = _thin(recall[::-1], precision[::-1])
+        line = axes.plot(x, y, linewidth=1.5, drawstyle="steps-pre", **look)[0]
+        lines.append((line, float(average_precision_score(group.positive, group.scores))))
+    _unit_square(axes, "Recall", "Precision", "Precision and recall (dotted: prevalence)")
+    return lines
+
+
+def _unit_square(axes: Axes, xlabel: str, ylabel: str, title: str) -> None:
+    """Label axes that both run from 0 to 1."""
+    axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.015), xlabel=xlabel, ylabel=ylabel, title=title)
+    axes.grid(color="#eeeeee")
+
+
+def _legend_in_panel(
+    axes: Axes, groups: list[TaskGroup], lines: list[tuple[Any, float]], metric: str, place: Any
+) -> None:
+    """Name the tasks inside the panel, each with its area."""
+    names = [
+        f"{area:.3f}  {plain_text(group.name)}"
+        for group, (_, area) in zip(groups, lines, strict=True)
+    ]
+    axes.legend([line for line, _ in lines], names, loc=place, title=metric, alignment="left")
+
+
+def _legend_outside(
+    figure: Figure,
+    groups: list[TaskGroup],
+    roc_lines: list[tuple[Any, float]],
+    pr_lines: list[tuple[Any, float]],
+    columns: int,
+) -> None:
+    """Name many tasks once, right of both panels, each with both areas."""
+    names = [
+        f"{auroc:.3f}  {auprc:.3f}  {plain_text(group.name)}"
+        for group, (_, auroc), (_, auprc) in zip(groups, roc_lines, pr_lines, strict=True)
+    ]
+    figure.legend(
+        [line for line, _ in roc_lines],
+        names,
+        loc="outside right upper",
+        title="AUROC  AUPRC",
+        ncols=columns,
+        alignment="left",
+        fontsize=7.5,
+        handlelength=2.6,
+    )
+
+
+def _thin(
+    x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Drop points of a curve that lie within 1/1000 of the point before; ends stay."""
+    cells = np.stack([x, y]) * _STEPS
+    moved = np.any(np.diff(np.floor(cells), axis=1) != 0, axis=0)
+    keep = np.concatenate([[True], moved])
+    keep[-1] = True
+    return x[keep], y[keep]
+
+
+def plot_reliability(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    tasks: ArrayLike,
+    path: str | os.PathLike[str],
+    *,
+    n_bins: int = 10,
+    title: str | None = None,
+) -> None:
+    """Write a reliability diagram: share of positives against predicted probability, by task.
+
+    Parameters
+    ----------
+    labels : array-like, shape (n,)
+        -1/+1, 0/1 or bool.
+    probabilities : array-like of float, shape (n,)
+        Probability of the positive class, in [0, 1].
+    tasks : array-like of str, shape (n,)
+        Name of the task of each example.
+    path : path-like
+        Ends in .png, .svg or .pdf; appears only when it is whole.
+    n_bins : int, default 10
+        Bins of equal width on [0, 1].
+    title : str, optional
+        Line above both panels.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a probability lies outside [0, 1] or the suffix is unknown.
+    ImportError
+        If matplotlib is not installed.
+    SeqmtlError
+        If the file cannot be written.
+    """
+    figure_format(path)
+    figure = draw_reliability(labels, probabilities, tasks, n_bins=n_bins, title=title)
+    save_figure(figure, path)
+
+
+def draw_reliability(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    tasks: ArrayLike,
+    *,
+    n_bins: int = 10,
+    title: str | None = None,
+) -> Figure:
+    """Return the figure of `plot_reliability`: the diagram, and how many examples each bin has."""
+    check_probabilities(probabilities, check_labels(labels).size)
+    groups = group_by_task(labels, probabilities, tasks)
+    columns = -(-len(groups) // _MOST_PER_COLUMN)
+    with figure_style():
+        figure = new_figure(9.5 + 2.4 * (columns - 1), 4.9)
+        axes, histogram = figure.subplots(1, 2)
+        axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+        lines, names = [], []
+        for index, group in enumerate(groups):
+            look = line_look(index)
+            predicted, observed, counts = reliability_bins(group.positive, group.scores, n_bins)
+            lines += axes.plot(predicted, observed, marker="o", markersize=4, linewidth=1.3, **look)
+            histogram.plot(predicted, counts, marker="o", markersize=4, linewidth=1.3, **look)
+            error = calibration_error(group.positive, group.scores, n_bins)
+            names.append(f"{error:.3f}  {plain_text(group.name)}")
+        _unit_square(axes, "Predicted probability", "Share of positives", "Reliability")
+        histogram.set(xlim=(-0.01, 1.01), yscale="log", xlabel="Predicted probability")
+        histogram.set(ylabel="Examples in the bin", title="Examples per bin")
+        histogram.grid(color="#eeeeee")
+        figure.legend(
+            lines,
+            names,
+            loc="outside right upper",
+            title="Calibration error",
+            ncols=columns,
+            alignment="left",
+            fontsize=8.5 if len(groups) <= _MOST_IN_PANEL else 7.5,
+        )
+        if title:
+            figure.suptitle(plain_text(title, 120), fontsize=12, fontweight="bold")
+    return figure

@@ -1,0 +1,145 @@
+"""One look for all figures: palette, text, rendering without a display, whole files."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from seqmtl.exceptions import SeqmtlError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Colours that stay apart for colour-blind readers (Okabe and Ito 2008), without the yellow.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
+GREY = "#777777"
+FORMATS = ("png", "svg", "pdf")
+
+_STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "text.usetex": False,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "axes.edgecolor": "#444444",
+    "axes.axisbelow": True,
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "legend.frameon": True,
+    "legend.framealpha": 0.9,
+    "legend.edgecolor": "#dddddd",
+    "legend.fontsize": 8.5,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "seqmtl",
+}
+
+
+@contextmanager
+def figure_style() -> Iterator[None]:
+    """Apply the house style while a figure is drawn and rendered; the user's settings come back.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError(
+            "figures need matplotlib, which is not installed; run: pip install 'seqmtl[plots]'"
+        ) from error
+    with matplotlib.rc_context(_STYLE):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of these inches on an Agg canvas; call it in `figure_style`."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def line_look(index: int) -> dict[str, Any]:
+    """Return colour and dashes of line `index`; the first 28 all differ."""
+    dash = DASHES[(index // len(PALETTE)) % len(DASHES)]
+    return {"color": PALETTE[index % len(PALETTE)], "linestyle": dash}
+
+
+def plain_text(text: str, longest: int = 36) -> str:
+    """Return `text` so that matplotlib shows it as it is, dollars included, cut at `longest`."""
+    if len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return text.replace("$", r"\$")
+
+
+def render(figure: Figure, file_format: str) -> bytes:
+    """Return the figure as a file in memory; equal figures give equal bytes."""
+    stream = io.BytesIO()
+    dates = {"svg": "Date", "pdf": "CreationDate"}
+    metadata = {dates[file_format]: None} if file_format in dates else {}
+    with figure_style():
+        figure.savefig(stream, format=file_format, dpi=160, metadata=metadata)
+    return stream.getvalue()
+
+
+def figure_format(path: str | os.PathLike[str]) -> str:
+    """Return the format that the suffix of `path` asks for.
+
+    Raises
+    ------
+    ValueError
+        If the suffix is not .png, .svg or .pdf.
+    """
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
+    if suffix[1:] not in FORMATS:
+        raise ValueError(
+            f"path must end in .png, .svg or .pdf, got {os.fspath(path)!r}; "
+            "the suffix sets the format"
+        )
+    return suffix[1:]
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write the figure beside `path` under a temporary name, then rename it.
+
+    Raises
+    ------
+    ValueError
+        If the suffix is unknown.
+    SeqmtlError
+        If the file cannot be written; nothing is left behind.
+    """
+    path = os.fspath(path)
+    content = render(figure, figure_format(path))
+    temporary = None
+    try:
+        folder, name = os.path.split(path)
+        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder or ".")
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException as error:
+        if temporary is not None:
+            with suppress(OSError):
+                os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise SeqmtlError(
+                f"cannot write {path}: {error.strerror}; choose another output"
+            ) from error
+        raise

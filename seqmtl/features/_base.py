@@ -1,0 +1,140 @@
+"""What all feature definitions share: parameters as scikit-learn wants them, memory checks."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.blocks import RowBlock, Rows, rows_per_block
+
+
+class FeatureDefinition:
+    """A feature map without data; behaves as a scikit-learn transformer without importing it."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's parameters."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **params: Any) -> FeatureDefinition:
+        """Set constructor parameters.
+
+        Raises
+        ------
+        ValueError
+            If a name is not a parameter.
+        """
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(
+                    f"parameter of {type(self).__name__} must be one of {sorted(known)}, "
+                    f"got {name!r}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def fit(self, X: Any, y: Any = None) -> FeatureDefinition:
+        """Do nothing; the map is fixed by its parameters and the window length."""
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Transform X."""
+        return self.transform(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def transform(self, X: Any) -> Any:
+        """Write the features out as a SciPy CSR matrix of shape (n, n_features), float32.
+
+        For export and tests; the solvers never form this matrix.
+
+        Parameters
+        ----------
+        X : Windows or list of str
+            Windows of equal length.
+        """
+        from scipy.sparse import csr_matrix, vstack
+
+        from seqmtl.sequences import Windows
+
+        windows = X if isinstance(X, Windows) else Windows.from_strings(list(X))
+        rows = self.bind(windows)
+        parts = []
+        step = rows_per_block(rows.row_size)
+        for first in range(0, rows.n_rows, step):
+            chosen = np.arange(first, min(first + step, rows.n_rows))
+            block = rows.block(chosen, np.float32)
+            size = block.indptr[-1]
+            part = csr_matrix(
+                (block.values[:size].copy(), block.indices[:size].copy(), block.indptr.copy()),
+                shape=(chosen.size, rows.n_features),
+            )
+            part.sum_duplicates()
+            parts.append(part)
+        if not parts:
+            return csr_matrix((0, rows.n_features), dtype=np.float32)
+        return vstack(parts, format="csr")
+
+    def bind(self, data: Any) -> Rows:
+        """Attach the map to examples."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({arguments})"
+
+
+class BlockBuffers:
+    """Arrays of one block, grown when needed and used again."""
+
+    def __init__(self) -> None:
+        self._block: dict[Any, RowBlock] = {}
+
+    def get(self, n_rows: int, row_size: int, dtype: Any) -> RowBlock:
+        """Return arrays for n_rows rows of at most row_size values."""
+        key = np.dtype(dtype)
+        block = self._block.get(key)
+        if block is None or block.values.size < n_rows * row_size:
+            size = max(n_rows * row_size, 1)
+            block = RowBlock(
+                np.empty(0, np.int64), np.empty(size, np.int32), np.empty(size, dtype=key)
+            )
+            self._block[key] = block
+        return RowBlock(np.empty(n_rows + 1, np.int64), block.indices, block.values)
+
+
+def score_by_blocks(
+    rows: Rows, chosen: NDArray[np.int64], W: NDArray[Any], columns: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Score the chosen rows by walking their features; entries of other rows stay 0."""
+    from seqmtl.features._row_kernels import score_block
+
+    scores = np.zeros(rows.n_rows)
+    columns = np.ascontiguousarray(columns, dtype=np.int64)
+    W = np.ascontiguousarray(W)
+    step = rows_per_block(rows.row_size)
+    for first in range(0, chosen.size, step):
+        part = chosen[first : first + step]
+        score_block(rows.block(part, W.dtype), part, W, columns, scores)
+    return scores
+
+
+def add_by_blocks(
+    rows: Rows,
+    chosen: NDArray[np.int64],
+    amount: NDArray[np.float64],
+    tasks: NDArray[Any],
+    K: NDArray[np.float64],
+    W: NDArray[Any],
+) -> None:
+    """Add ``amount[i] K[tasks[i], :]`` times row i to W, for i in chosen."""
+    from seqmtl.features._row_kernels import add_rows
+
+    step = rows_per_block(rows.row_size)
+    for first in range(0, chosen.size, step):
+        part = chosen[first : first + step]
+        add_rows(rows.block(part, W.dtype), tasks[part], amount[part], K, W)

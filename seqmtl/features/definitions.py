@@ -1,0 +1,25 @@
+"""Feature maps by the name they have in model files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seqmtl.features.numeric import Numeric
+from seqmtl.features.spectrum import Spectrum
+from seqmtl.features.weighted_degree import WeightedDegree
+
+_KINDS: dict[str, Any] = {kind.kind: kind for kind in (WeightedDegree, Spectrum, Numeric)}
+
+
+def features_from_dict(description: dict[str, Any]) -> Any:
+    """Rebuild a feature map from what its ``to_dict`` returned.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown to this version.
+    """
+    kind = description.get("kind")
+    if kind not in _KINDS:
+        raise ValueError(f"features must be one of {', '.join(_KINDS)}, got {kind!r}")
+    return _KINDS[kind].from_dict(description)

@@ -1,0 +1,106 @@
+"""Plain numeric features, dense or CSR, behind the same interface as string features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.blocks import RowBlock
+from seqmtl.features._base import FeatureDefinition
+
+
+class Numeric(FeatureDefinition):
+    """The numbers themselves: a matrix of shape (n, d), dense or CSR."""
+
+    kind = "numeric"
+
+    def bind(self, data: Any) -> NumericRows:
+        """Attach to a matrix."""
+        return NumericRows(data)
+
+    def n_features(self, length: int) -> int:
+        """Return the number of features of rows of `length` numbers."""
+        return length
+
+    def to_dict(self, length: int) -> dict[str, Any]:
+        """Describe the map as JSON values (model files)."""
+        return {"kind": self.kind}
+
+    @classmethod
+    def from_dict(cls, description: dict[str, Any]) -> Numeric:
+        """Rebuild the map from :meth:`to_dict`."""
+        return cls()
+
+
+class NumericRows:
+    """Rows of a numeric matrix; see :class:`seqmtl.blocks.Rows`.
+
+    Parameters
+    ----------
+    X : ndarray or scipy.sparse.csr_matrix, shape (n, d)
+        Finite numbers.
+    """
+
+    scoring_cost = 0.5
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self.is_sparse = not isinstance(X, np.ndarray)
+        self.n_rows, self.n_features = X.shape
+        self.row_size = (
+            int(np.diff(X.indptr).max(initial=1)) if self.is_sparse else self.n_features
+        )
+
+    def squared_norms(self) -> NDArray[np.float64]:
+        """Squared norm of every row, shape (n_rows,)."""
+        if self.is_sparse:
+            return np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=np.float64).ravel()
+        return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
+
+    def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
+        """Copy the given rows out."""
+        part = self.X[rows]
+        if self.is_sparse:
+            return RowBlock(
+                part.indptr.astype(np.int64),
+                part.indices.astype(np.int32, copy=False),
+                part.data.astype(dtype, copy=False),
+            )
+        n, d = part.shape
+        return RowBlock(
+            np.arange(n + 1, dtype=np.int64) * d,
+            np.tile(np.arange(d, dtype=np.int32), n),
+            np.ascontiguousarray(part, dtype=dtype).reshape(-1),
+        )
+
+    def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
+        """Inner products of the given rows, shape (m, m); None where walking them is cheaper."""
+        if rows.size > max(256, 4 * self.row_size):
+            return None
+        part = self.X[rows]
+        product = part @ part.T
+        return np.ascontiguousarray(product.toarray() if self.is_sparse else product, dtype=dtype)
+
+    def scores(self, W: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
+        """Inner product of row i with ``W[:, columns[i]]``, shape (n_rows,)."""
+        total = np.zeros(self.n_rows)
+        for column in np.unique(columns):
+            rows = np.flatnonzero(columns == column)
+            part = self.X if rows.size == self.n_rows else self.X[rows]
+            total[rows] = part @ W[:, column].astype(np.float64)
+        return total
+
+    def accumulate(
+        self,
+        rows: NDArray[np.int64],
+        amount: NDArray[np.float64],
+        tasks: NDArray[Any],
+        K: NDArray[np.float64],
+        W: NDArray[Any],
+    ) -> None:
+        """Add ``amount[i] K[tasks[i], :]`` times row i to W, for i in rows."""
+        for task in np.unique(tasks[rows]):
+            chosen = rows[tasks[rows] == task]
+            W += np.outer(self.X[chosen].T @ amount[chosen], K[task]).astype(W.dtype)

@@ -1,0 +1,375 @@
+"""Tab-separated lines as arrays: a block of lines is cut into fields without a loop over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io._stream import (
+    BYTE_ORDER_MARK,
+    PAD_BYTES,
+    PathLike,
+    line_blocks,
+    source_name,
+)
+
+_TAB, _LINE_FEED, _HASH = 9, 10, 35
+_LONGEST_NAME = PAD_BYTES - 1
+_MOST_DIGITS = 18
+_MOST_NAMES = int(np.iinfo(np.int16).max)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A block of whole lines.
+
+    Attributes
+    ----------
+    text : bytes
+        The lines, each ended by a line feed, then `PAD_BYTES` zeros.
+    first_line : int
+        1-based line number of the first.
+    """
+
+    text: bytes
+    first_line: int
+
+
+def read_lines(path: PathLike) -> Iterator[Lines]:
+    """Yield the lines of a file in blocks, numbered."""
+    line = 1
+    for text in line_blocks(path):
+        if line == 1:
+            text = text.removeprefix(BYTE_ORDER_MARK)
+        yield Lines(text, line)
+        line += text.count(b"\n")
+
+
+def pop_header(blocks: Iterator[Lines], is_header: Callable[[bytes], bool]) -> tuple[bytes, Lines]:
+    """Take the first line for which `is_header` is true off the blocks.
+
+    Returns
+    -------
+    header : bytes
+        The line without its end; empty where there is none.
+    rest : Lines
+        What follows it in its block.
+    """
+    for block in blocks:
+        begin, line = 0, block.first_line
+        while (end := block.text.find(b"\n", begin)) >= 0:
+            header = block.text[begin:end]
+            begin, line = end + 1, line + 1
+            if is_header(header):
+                return header, Lines(block.text[begin:], line)
+    return b"", Lines(bytes(PAD_BYTES), 1)
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The fields of a block of lines, blank lines and comments left out.
+
+    Attributes
+    ----------
+    source : str
+        Name of the file.
+    text : ndarray of uint8
+        The block's bytes and its padding.
+    ends : ndarray of int64, shape (n_rows, n_columns)
+        Place in `text` of the tab or line feed that ends each field.
+    row_begins : ndarray of int64, shape (n_rows,)
+        Place of the first byte of each row.
+    lines : ndarray of int64, shape (n_rows,)
+        1-based line numbers.
+    strays : ndarray of int64, shape (n_rows, n_columns)
+        How many of the `special` bytes given to :func:`split_fields` each field holds.
+    """
+
+    source: str
+    text: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    row_begins: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    strays: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return self.row_begins.size
+
+    def begins(self, column: int) -> NDArray[np.int64]:
+        """Return where the fields of a column begin in `text`."""
+        return self.row_begins if column == 0 else self.ends[:, column - 1] + 1
+
+    def lengths(self, column: int) -> NDArray[np.int64]:
+        """Return the lengths of a column's fields in bytes."""
+        return self.ends[:, column] - self.begins(column)
+
+    def string(self, row: int, column: int) -> str:
+        """Return one field as text."""
+        return readable(self.text[self.begins(column)[row] : self.ends[row, column]].tobytes())
+
+    def strings(self, column: int) -> list[str]:
+        """Return all fields of a column as text."""
+        text = self.text.tobytes()
+        spans = zip(self.begins(column).tolist(), self.ends[:, column].tolist(), strict=True)
+        return [readable(text[begin:end]) for begin, end in spans]
+
+    def rows(self, chosen: NDArray[Any]) -> Fields:
+        """Return some of the rows."""
+        return Fields(
+            self.source,
+            self.text,
+            self.ends[chosen],
+            self.row_begins[chosen],
+            self.lines[chosen],
+            self.strays[chosen],
+        )
+
+    def refuse(self, row: int, message: str) -> NoReturn:
+        """Raise an error that names the line of a row."""
+        raise InputFormatError(message, path=self.source, line=int(self.lines[row]))
+
+    def cut(self, begins: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """Copy `width` bytes from each place, shape (n, width)."""
+        return cut(self.text, begins, width)
+
+    def bytes_of(self, column: int, what: str) -> NDArray[np.bytes_]:
+        """Return a column of short fields as fixed-width byte strings, shape (n_rows,).
+
+        Raises
+        ------
+        InputFormatError
+            If a field is longer than 255 bytes.
+        """
+        lengths = self.lengths(column)
+        width = max(1, int(lengths.max(initial=1)))
+        if width > _LONGEST_NAME:
+            row = int(lengths.argmax())
+            self.refuse(
+                row, f"{what} must have at most {_LONGEST_NAME} bytes, got {width}; shorten it"
+            )
+        letters = self.cut(self.begins(column), width)
+        letters[np.arange(width) >= lengths[:, None]] = 0
+        return letters.view(f"S{width}").ravel()
+
+    def integers(self, column: int, what: str) -> NDArray[np.int64]:
+        """Parse a column of non-negative whole numbers, shape (n_rows,).
+
+        Raises
+        ------
+        InputFormatError
+            If a field has anything but 1 to 18 digits.
+        """
+        lengths = self.lengths(column)
+        width = min(max(1, int(lengths.max(initial=1))), _MOST_DIGITS)
+        digits = self.cut(self.begins(column), width).astype(np.int64) - ord("0")
+        in_field = np.arange(width) < lengths[:, None]
+        is_wrong = ((digits < 0) | (digits > 9)) & in_field
+        bad = np.flatnonzero(is_wrong.any(axis=1) | (lengths < 1) | (lengths > _MOST_DIGITS))
+        if bad.size:
+            got = self.string(int(bad[0]), column)
+            self.refuse(
+                int(bad[0]), f"{what} must be a whole number of 0 or more, got {got!r}; correct it"
+            )
+        values = np.zeros(len(self), dtype=np.int64)
+        for place in range(width):
+            inside = in_field[:, place]
+            values[inside] = values[inside] * 10 + digits[inside, place]
+        return values
+
+    def signs(self, column: int) -> NDArray[np.bool_]:
+        """Parse a column of strands: True for ``-``, shape (n_rows,).
+
+        Raises
+        ------
+        InputFormatError
+            If a field is neither ``+`` nor ``-``.
+        """
+        letters = self.text[self.begins(column)]
+        is_reverse = letters == ord("-")
+        bad = np.flatnonzero((self.lengths(column) != 1) | ~(is_reverse | (letters == ord("+"))))
+        if bad.size:
+            got = self.string(int(bad[0]), column)
+            self.refuse(
+                int(bad[0]),
+                f"strand must be + or -, got {got!r}; a site is read on one strand, so state which",
+            )
+        return is_reverse
+
+
+def split_fields(
+    block: Lines,
+    n_columns: int,
+    source: str,
+    *,
+    special: NDArray[np.int64] | None = None,
+    is_comment: Callable[[bytes], bool] | None = None,
+) -> Fields:
+    """Cut a block of lines at tabs and line ends.
+
+    Parameters
+    ----------
+    block : Lines
+        Whole lines.
+    n_columns : int
+        Fields that every line must have; blank lines are left out.
+    source : str
+        Name of the file, for messages.
+    special : ndarray of int64, optional
+        Increasing places in the text of at least all tabs and line feeds; the others are counted
+        per field as `strays`. Default: the control characters.
+    is_comment : callable, optional
+        Says of a line with another number of fields, or one that begins with ``#``, whether it
+        is left out.
+
+    Raises
+    ------
+    InputFormatError
+        If a line has another number of fields.
+    """
+    text = np.frombuffer(block.text, dtype=np.uint8)
+    if special is None:
+        special = np.flatnonzero(text[:-PAD_BYTES] <= _LINE_FEED)
+    kinds = text[special]
+    is_end = kinds == _LINE_FEED
+    order = np.flatnonzero(is_end | (kinds == _TAB))
+    ends, is_end = special[order], is_end[order]
+    last = np.flatnonzero(is_end)
+    n_fields = np.diff(last, prepend=-1)
+    row_begins = np.concatenate([[0], ends[last[:-1]] + 1])[: last.size]
+    lines = block.first_line + np.arange(last.size)
+    strays = np.diff(order, prepend=-1) - 1
+
+    suspect = n_fields != n_columns
+    if n_columns == 1:
+        suspect |= ends[last] == row_begins
+    if is_comment is not None:
+        suspect |= text[row_begins] == _HASH
+    if suspect.any():
+        kept = _without_comments(block, ends[last], row_begins, n_fields, suspect, is_comment)
+        bad = kept & (n_fields != n_columns)
+        if bad.any():
+            row = int(bad.argmax())
+            raise InputFormatError(
+                f"a row must have {n_columns} tab-separated fields like the first, "
+                f"got {n_fields[row]}; correct the line",
+                path=source,
+                line=int(lines[row]),
+            )
+        keep_field = np.repeat(kept, n_fields)
+        strays, ends = strays[keep_field], ends[keep_field]
+        row_begins, lines = row_begins[kept], lines[kept]
+    shape = (lines.size, n_columns)
+    return Fields(source, text, ends.reshape(shape), row_begins, lines, strays.reshape(shape))
+
+
+def _without_comments(
+    block: Lines,
+    row_ends: NDArray[np.int64],
+    row_begins: NDArray[np.int64],
+    n_fields: NDArray[np.int64],
+    suspect: NDArray[np.bool_],
+    is_comment: Callable[[bytes], bool] | None,
+) -> NDArray[np.bool_]:
+    """Return a mask of the rows that are neither blank nor comments."""
+    kept = np.ones(n_fields.size, dtype=bool)
+    for row in np.flatnonzero(suspect):
+        line = block.text[row_begins[row] : row_ends[row]]
+        kept[row] = not (not line.strip() or (is_comment is not None and is_comment(line)))
+    return kept
+
+
+def cut(text: NDArray[np.uint8], begins: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+    """Copy `width` bytes of a flat array from each place, shape (len(begins), width)."""
+    if not begins.size:
+        return np.empty((0, width), dtype=np.uint8)
+    return np.lib.stride_tricks.sliding_window_view(text, width)[begins]
+
+
+def readable(raw: bytes) -> str:
+    """Decode UTF-8; bytes that are not appear as escapes."""
+    return raw.decode("utf-8", errors="backslashreplace")
+
+
+class NameTable:
+    """Names of a column, numbered by first appearance over all blocks.
+
+    Parameters
+    ----------
+    what : str
+        What the names are, for messages.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.names: list[str] = []
+        self._sorted = np.empty(0, dtype="S1")
+        self._ids = np.empty(0, dtype=np.int64)
+
+    def encode(self, fields: Fields, column: int) -> NDArray[np.int64]:
+        """Return the number of the name in each row, shape (n_rows,).
+
+        Raises
+        ------
+        InputFormatError
+            If a name is empty or longer than 255 bytes, or there are more than 32,767.
+        """
+        values = fields.bytes_of(column, self.what)
+        ids, is_known = self._look_up(values)
+        if not is_known.all():
+            self._learn(fields, values, np.flatnonzero(~is_known))
+            ids, _ = self._look_up(values)
+        return ids
+
+    def _look_up(
+        self, values: NDArray[np.bytes_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        if not self._ids.size:
+            return np.zeros(values.size, np.int64), np.zeros(values.size, np.bool_)
+        places = np.minimum(np.searchsorted(self._sorted, values), self._ids.size - 1)
+        return self._ids[places], self._sorted[places] == values
+
+    def _learn(
+        self, fields: Fields, values: NDArray[np.bytes_], rows: NDArray[np.int64]
+    ) -> None:
+        new, first = np.unique(values[rows], return_index=True)
+        new = new[np.argsort(first)]
+        if (new == b"").any():
+            row = int(np.flatnonzero(values == b"")[0])
+            fields.refuse(row, f"{self.what} must not be empty; fill the field")
+        known = np.concatenate([self._sorted, new])
+        ids = np.concatenate([self._ids, len(self.names) + np.arange(new.size)])
+        if ids.size > _MOST_NAMES:
+            raise InputFormatError(
+                f"there must be at most {_MOST_NAMES:,} different values of {self.what}; "
+                "is this the right column?",
+                path=fields.source,
+            )
+        self.names += [readable(name) for name in new.tolist()]
+        order = np.argsort(known)
+        self._sorted, self._ids = known[order], ids[order]
+
+
+def missing_column(
+    wanted: str, columns: list[str], header: bytes, path: PathLike
+) -> InputFormatError:
+    """Explain that a table lacks a column: what it has, and what may be meant."""
+    from difflib import get_close_matches
+
+    hint = f"add a column named {wanted}"
+    lowered = {column.strip().strip("\"'#").lower(): column for column in columns}
+    if header.lstrip().startswith(b">"):
+        hint = "this looks like FASTA, not a table"
+    elif len(columns) == 1 and any(mark in header for mark in b",; "):
+        hint = "separate the columns by tabs"
+    elif close := get_close_matches(wanted, lowered, n=1):
+        hint = f"rename {lowered[close[0]]!r} to {wanted!r}"
+    return InputFormatError(
+        f"the header must name the column {wanted!r}, got {', '.join(map(repr, columns))}; {hint}",
+        path=source_name(path),
+        line=1,
+    )

@@ -1,0 +1,164 @@
+"""Bytes of a file, plain or gzip, in blocks: nothing is ever held whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import IO, Any
+
+from seqmtl.exceptions import InputFormatError
+
+#: Decompressed bytes handled at a time.
+BLOCK_BYTES = 1 << 20
+#: Compressed bytes read at a time; a bgzip block is at most as long.
+RAW_BYTES = 1 << 16
+#: Zero bytes behind every block of lines, so that fixed-width reads stay inside it.
+PAD_BYTES = 256
+
+_GZIP = b"\x1f\x8b"
+_GZIP_WINDOW_BITS = 31
+_FOREIGN = {
+    b"BZh": "bzip2-compressed",
+    b"\xfd7zXZ": "xz-compressed",
+    b"(\xb5/\xfd": "zstd-compressed",
+    b"PK\x03\x04": "a zip archive",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
+_LONGEST_MAGIC = 8
+
+#: What some editors put before UTF-8 text.
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+PathLike = str | os.PathLike[str]
+
+
+def source_name(path: PathLike) -> str:
+    """Return the name of an input for messages; ``"-"`` is standard input."""
+    return "standard input" if os.fspath(path) == "-" else os.fspath(path)
+
+
+def byte_blocks(path: PathLike) -> Iterator[bytes]:
+    """Yield the content of a file in non-empty blocks, decompressing gzip and bgzip.
+
+    Parameters
+    ----------
+    path : path-like
+        File, told by its first bytes to be gzip or not, or ``"-"`` for standard input.
+
+    Raises
+    ------
+    InputFormatError
+        If gzip data end early or are damaged, or the file is of another compression.
+    OSError
+        If the file cannot be opened or read.
+    """
+    name = source_name(path)
+    with _open_raw(path) as stream:
+        first = stream.read(max(RAW_BYTES, _LONGEST_MAGIC))
+        for magic, kind in _FOREIGN.items():
+            if first.startswith(magic):
+                raise InputFormatError(
+                    f"the file is {kind}; give it as plain text or gzip (UTF-8)", path=name
+                )
+        if first.startswith(_GZIP):
+            yield from _inflate(stream, first, name)
+            return
+        while first:
+            yield first
+            first = stream.read(BLOCK_BYTES)
+
+
+def line_blocks(path: PathLike) -> Iterator[bytes]:
+    """Yield whole lines in blocks of about `BLOCK_BYTES`, each followed by `PAD_BYTES` zeros.
+
+    Line ends are LF (CRLF is turned into LF), and the last line gets one where it has none. A
+    longer line makes a longer block.
+    """
+    padding = bytes(PAD_BYTES)
+    parts: list[bytes] = []
+    size = 0
+    for block in byte_blocks(path):
+        size += len(block)
+        cut = block.rfind(b"\n") + 1 if size >= BLOCK_BYTES else 0
+        if cut:
+            yield _unix_lines(b"".join([*parts, memoryview(block)[:cut], padding]))
+            block = block[cut:]
+            parts, size = [], len(block)
+        if block:
+            parts.append(block)
+    if parts:
+        end = b"" if parts[-1].endswith(b"\n") else b"\n"
+        yield _unix_lines(b"".join([*parts, end, padding]))
+
+
+def guess_format(path: PathLike) -> str:
+    """Tell a FASTA file from a table by its first bytes.
+
+    Standard input is only looked at: what was seen is still there for the reader.
+
+    Parameters
+    ----------
+    path : path-like
+        File, plain or gzip, or ``"-"``.
+
+    Returns
+    -------
+    {"fasta", "table"}
+        "fasta" where the first byte that is not white space is ``>``. An empty file is a table.
+    """
+    if os.fspath(path) == "-":
+        seen = sys.stdin.buffer.peek(RAW_BYTES)
+    else:
+        with _open_raw(path) as stream:
+            seen = stream.read(RAW_BYTES)
+    if seen.startswith(_GZIP):
+        try:
+            seen = zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(seen, RAW_BYTES)
+        except zlib.error:  # the reader will say what is wrong
+            seen = b""
+    return "fasta" if seen.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b">") else "table"
+
+
+def _open_raw(path: PathLike) -> AbstractContextManager[IO[Any]]:
+    if os.fspath(path) == "-":
+        return nullcontext(sys.stdin.buffer)
+    return open(path, "rb")
+
+
+def _unix_lines(text: bytes) -> bytes:
+    return text.replace(b"\r\n", b"\n") if b"\r" in text else text
+
+
+def _inflate(stream: IO[bytes], data: bytes, name: str) -> Iterator[bytes]:
+    """Decompress a chain of gzip members, of which bgzip is a special case."""
+    while data:
+        inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
+        has_more = False
+        while not inflater.eof:
+            if not data and not has_more:
+                data = stream.read(RAW_BYTES)
+                if not data:
+                    raise InputFormatError(
+                        "the gzip data end early, so the file is truncated; fetch or write it again",
+                        path=name,
+                    )
+            try:
+                block = inflater.decompress(data, BLOCK_BYTES)
+            except zlib.error as error:
+                raise InputFormatError(
+                    f"the gzip data are damaged ({error}); fetch or write the file again", path=name
+                ) from error
+            data = inflater.unconsumed_tail
+            has_more = len(block) == BLOCK_BYTES
+            if block:
+                yield block
+        data = inflater.unused_data
+        while not data.strip(b"\0"):  # the next member, behind zeros that fill up a tape or disk block
+            data = stream.read(RAW_BYTES)
+            if not data:
+                return
+        data = data.lstrip(b"\0")

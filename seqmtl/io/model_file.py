@@ -1,0 +1,119 @@
+"""One file for arrays and a description: safetensors layout, checksummed, memory-mapped, no code.
+
+Layout: 8 bytes little-endian header size, a JSON header, the raw little-endian arrays. The
+description is a JSON text under ``__metadata__``; the last array, ``sha256``, is the digest of all
+bytes before it, so every flipped bit is found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import ModelFileError
+from seqmtl.io.atomic import atomic_write
+
+_DTYPES = {"F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
+_NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
+_KEY = "seqmtl"
+_DIGEST = 32
+_MAX_HEADER = 1 << 26
+
+
+def write_arrays(
+    path: str | os.PathLike[str], description: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> None:
+    """Write a description (JSON values) and named arrays; the file appears when it is whole.
+
+    Raises
+    ------
+    SeqmtlError
+        If the file cannot be written.
+    """
+    table: dict[str, Any] = {"__metadata__": {_KEY: json.dumps(description, sort_keys=True)}}
+    data = [np.ascontiguousarray(array) for array in arrays.values()]
+    position = 0
+    for name, array in zip(arrays, data, strict=True):
+        table[name] = _entry(array.dtype, array.shape, position)
+        position += array.nbytes
+    table["sha256"] = _entry(np.dtype(np.uint8), (_DIGEST,), position)
+    header = json.dumps(table, sort_keys=True).encode()
+    header += b" " * (-(len(header) + 8) % 64)
+    digest = hashlib.sha256()
+    with atomic_write(path, "wb") as stream:
+        for part in (len(header).to_bytes(8, "little"), header, *(a.reshape(-1) for a in data)):
+            view = memoryview(part).cast("B")
+            digest.update(view)
+            stream.write(view)
+        stream.write(digest.digest())
+
+
+def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read what :func:`write_arrays` wrote; arrays are read-only views of the mapped file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is absent, foreign, truncated or damaged.
+    """
+    path = os.fspath(path)
+    try:
+        raw = np.memmap(path, dtype=np.uint8, mode="r")
+    except (OSError, ValueError) as error:
+        raise ModelFileError(f"cannot be opened as a model: {error}", path=path) from error
+    size = int.from_bytes(raw[:8].tobytes(), "little")
+    if raw.size < 8 + _DIGEST or not 0 < size <= min(_MAX_HEADER, raw.size - 8):
+        raise ModelFileError("is not a seqmtl model (or is cut off in its header)", path=path)
+    try:
+        table = json.loads(raw[8 : 8 + size].tobytes())
+        description = json.loads(table.pop("__metadata__")[_KEY])
+        entries = {str(name): _parse_entry(entry) for name, entry in table.items()}
+        expected = entries.pop("sha256")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelFileError("is not a seqmtl model: its header is unreadable", path=path) from error
+    body = raw[8 + size :]
+    _check_entries(entries, expected, body.size, path)
+    digest = hashlib.sha256(memoryview(raw[:-_DIGEST]))
+    if digest.digest() != body[-_DIGEST:].tobytes():
+        raise ModelFileError("is damaged: its checksum does not match; copy it again", path=path)
+    arrays = {
+        name: body[begin:end].view(dtype).reshape(shape)
+        for name, (dtype, shape, begin, end) in entries.items()
+    }
+    return description, arrays
+
+
+def _entry(dtype: np.dtype[Any], shape: tuple[int, ...], begin: int) -> dict[str, Any]:
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    return {
+        "dtype": _NAMES[dtype],
+        "shape": [int(n) for n in shape],
+        "data_offsets": [begin, begin + size],
+    }
+
+
+def _parse_entry(entry: dict[str, Any]) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
+    shape = tuple(entry["shape"])
+    begin, end = entry["data_offsets"]
+    if not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
+        raise ValueError("shapes and offsets must be whole numbers")
+    return np.dtype(_DTYPES[entry["dtype"]]), shape, begin, end
+
+
+def _check_entries(entries: dict[str, Any], digest: Any, size: int, path: str) -> None:
+    """Refuse arrays that leave holes, overlap, or do not match their shape."""
+    position = 0
+    for dtype, shape, begin, end in sorted([*entries.values(), digest], key=lambda e: e[2:]):
+        n_bytes = dtype.itemsize
+        for n in shape:
+            n_bytes *= n  # Python integers: no overflow
+        if begin != position or end - begin != n_bytes:
+            raise ModelFileError("is not a seqmtl model: its arrays do not fit", path=path)
+        position = end
+    if position != size or digest[3] != size or digest[3] - digest[2] != _DIGEST:
+        raise ModelFileError("is cut off or has bytes too many; copy it again", path=path)

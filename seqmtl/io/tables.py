@@ -1,0 +1,268 @@
+"""Windows from a table: organism, label, sequence and optionally split and name."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io._fields import (
+    Fields,
+    Lines,
+    NameTable,
+    cut,
+    missing_column,
+    pop_header,
+    read_lines,
+    readable,
+    split_fields,
+)
+from seqmtl.io._labels import LabelColumn
+from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
+from seqmtl.sequences import RowNames, Windows
+from seqmtl.sequences.alphabet import CHECKED_CODES, OTHER
+
+logger = logging.getLogger(__name__)
+
+
+def read_windows(
+    path: PathLike,
+    *,
+    window: int | None = None,
+    split: str | None = None,
+    organism: str | None = None,
+    require_labels: bool = True,
+) -> Windows:
+    """Read labelled windows from a tab-separated table.
+
+    The header names the columns, in any order: ``sequence``, ``label`` (1 or +1; -1 or 0 for
+    negatives), ``organism``, and where wanted ``split`` and ``name``; others are ignored. The
+    file is read in blocks, and only the bases that are kept stay in memory: one byte each. All
+    rows are checked, kept or not.
+
+    Parameters
+    ----------
+    path : path-like
+        Plain, gzip or bgzip file, or ``"-"`` for standard input.
+    window : int, optional
+        Keep the central `window` bases, from ``(length - window) // 2`` (0-based); sequences may
+        then differ in length. Default: the whole sequences, which must be of one length.
+    split : str, optional
+        Keep only the rows with this value in the column ``split``. Without such a column all
+        rows are kept.
+    organism : str, optional
+        Name of the organism of all rows; takes the place of the column.
+    require_labels : bool
+        Whether the column ``label`` must be there. Without it labels are 0.
+
+    Returns
+    -------
+    Windows
+        Labels +1 and -1. Names are those of the column ``name``, else the 0-based number of the
+        row in the table. Organisms are numbered by first appearance in the rows kept.
+
+    Raises
+    ------
+    InputFormatError
+        If the file is not such a table; names the file and the 1-based line.
+
+    Examples
+    --------
+    >>> windows = read_windows("data.tsv.gz", window=141, split="train")  # doctest: +SKIP
+    """
+    if window is not None and window < 1:
+        raise ValueError(f"window must be 1 or more, got {window}; leave it out for whole sequences")
+    reader = _Reader(path, window, split, organism, require_labels)
+    for block in reader.blocks():
+        reader.add(block)
+    return reader.windows()
+
+
+class _Reader:
+    """What has been read of a table so far."""
+
+    def __init__(
+        self,
+        path: PathLike,
+        window: int | None,
+        split: str | None,
+        organism: str | None,
+        require_labels: bool,
+    ) -> None:
+        self.source = source_name(path)
+        self.window, self.wanted_split, self.organism = window, split, organism
+        self._lines = read_lines(path)
+        header, self._rest = pop_header(self._lines, lambda line: bool(line.strip()))
+        self.columns = _columns(header, path, need_organism=organism is None, need_label=require_labels)
+        self.n_columns = header.count(b"\t") + 1
+        self.label_column = LabelColumn(self.source)
+        self.organisms, self.splits = NameTable("organism"), NameTable("split")
+        self.split_counts: Counter[int] = Counter()
+        self.codes = bytearray()
+        self.length = window
+        self.first_length: tuple[int, int] | None = None
+        self.n_rows = 0
+        self.kept: dict[str, list[NDArray[np.int64 | np.int16 | np.int8]]] = {
+            "label": [], "task": [], "split": [], "row": []
+        }
+        self.names: list[str] = []
+
+    def blocks(self) -> Iterator[Lines]:
+        """Yield the blocks of rows."""
+        yield self._rest
+        yield from self._lines
+
+    def add(self, block: Lines) -> None:
+        """Check the rows of a block and keep those of the wanted split."""
+        encoded = np.frombuffer(block.text.translate(CHECKED_CODES), dtype=np.uint8)
+        special = np.flatnonzero(encoded[:-PAD_BYTES] > OTHER)
+        fields = split_fields(block, self.n_columns, self.source, special=special)
+        if not len(fields):
+            return
+        self._check_letters(fields)
+        self._check_lengths(fields)
+        labels = None
+        if "label" in self.columns:
+            labels = self.label_column.parse(fields, self.columns["label"])
+        rows = self.n_rows + np.arange(len(fields))
+        self.n_rows += len(fields)
+        if "split" in self.columns:
+            splits = self.splits.encode(fields, self.columns["split"])
+            self.split_counts.update(dict(enumerate(np.bincount(splits).tolist())))
+            if self.wanted_split is not None:
+                chosen = np.flatnonzero(
+                    splits == self.splits.names.index(self.wanted_split)
+                    if self.wanted_split in self.splits.names
+                    else np.zeros(splits.size, bool)
+                )
+                fields, splits, rows = fields.rows(chosen), splits[chosen], rows[chosen]
+                labels = None if labels is None else labels[chosen]
+            self.kept["split"].append(splits.astype(np.int16))
+        self._keep(fields, encoded, labels, rows)
+
+    def _keep(
+        self,
+        fields: Fields,
+        encoded: NDArray[np.uint8],
+        labels: NDArray[np.int8] | None,
+        rows: NDArray[np.int64],
+    ) -> None:
+        column = self.columns["sequence"]
+        width = self.length or 0
+        begins = fields.begins(column) + (fields.lengths(column) - width) // 2
+        self.codes += cut(encoded, begins, width).reshape(-1).data
+        self.kept["label"].append(np.zeros(rows.size, np.int8) if labels is None else labels)
+        self.kept["row"].append(rows)
+        if self.organism is None:
+            tasks = self.organisms.encode(fields, self.columns["organism"])
+            self.kept["task"].append(tasks.astype(np.int16))
+        if "name" in self.columns:
+            self.names += fields.strings(self.columns["name"])
+
+    def _check_letters(self, fields: Fields) -> None:
+        column = self.columns["sequence"]
+        strays = fields.strays[:, column]
+        if strays.any():
+            row = int((strays > 0).argmax())
+            text = fields.string(row, column)
+            place = next(
+                i for i, letter in enumerate(text) if CHECKED_CODES[min(ord(letter), 255)] > OTHER
+            )
+            fields.refuse(
+                row,
+                f"sequence must be of IUPAC nucleotide letters, got {text[place]!r} at letter "
+                f"{place + 1}; correct the sequence",
+            )
+
+    def _check_lengths(self, fields: Fields) -> None:
+        lengths = fields.lengths(self.columns["sequence"])
+        if self.window is not None:
+            short = np.flatnonzero(lengths < self.window)
+            if short.size:
+                fields.refuse(
+                    int(short[0]),
+                    f"sequence must have at least the window's {self.window} bases, "
+                    f"got {lengths[short[0]]}; choose a smaller window or leave the row out",
+                )
+            return
+        if self.first_length is None:
+            self.first_length = int(lengths[0]), int(fields.lines[0])
+            self.length = int(lengths[0])
+        expected, line = self.first_length
+        other = np.flatnonzero((lengths != expected) | (lengths == 0))
+        if other.size:
+            row = int(other[0])
+            if lengths[row] == 0:
+                fields.refuse(row, "sequence must not be empty; fill the field")
+            fields.refuse(
+                row,
+                f"sequences must be of one length, got {lengths[row]} bases here and {expected} on "
+                f"line {line}; cut them to one length, or give a window (at most "
+                f"{min(int(lengths[row]), expected)}) to take the centre of each",
+            )
+
+    def windows(self) -> Windows:
+        """Return all that was kept."""
+        if not self.n_rows:
+            raise InputFormatError(
+                "the table must have rows, but there is only a header; check how it was written",
+                path=self.source,
+            )
+        has_split = "split" in self.columns
+        if has_split and self.wanted_split is not None and not self.codes:
+            found = ", ".join(
+                f"{name} ({self.split_counts[i]:,} rows)" for i, name in enumerate(self.splits.names)
+            )
+            raise InputFormatError(
+                f"split must be one of the values of the column: {found}, got {self.wanted_split!r}; "
+                "choose one of them",
+                path=self.source,
+            )
+        codes = np.frombuffer(self.codes, dtype=np.uint8)
+        width = self.length or 0
+        n = codes.size // width
+        rows = np.concatenate(self.kept["row"]).astype(np.int32) if n < self.n_rows else None
+        logger.info("%s: kept %d of %d rows, %d bases each", self.source, n, self.n_rows, width)
+        return Windows(
+            codes,
+            np.arange(n, dtype=np.int64) * width,
+            width,
+            labels=np.concatenate(self.kept["label"]),
+            task_ids=np.concatenate(self.kept["task"]) if self.organism is None else None,
+            task_names=self.organisms.names if self.organism is None else (self.organism,),
+            splits=np.concatenate(self.kept["split"]) if has_split else None,
+            split_names=self.splits.names if has_split else (),
+            names=self.names if "name" in self.columns else None,
+            locator=None if "name" in self.columns else RowNames(width, rows),
+        )
+
+
+def _columns(
+    header: bytes, path: PathLike, *, need_organism: bool, need_label: bool
+) -> dict[str, int]:
+    """Find the columns by name."""
+    source = source_name(path)
+    if not header:
+        raise InputFormatError(
+            "the file must hold a table, but it is empty; check how it was written", path=source
+        )
+    if b"\0" in header:
+        raise InputFormatError("the file must be text, but it is binary; is it the right one?", path=source)
+    names = readable(header).strip("\r").split("\t")
+    names = [name.strip() for name in names]
+    wanted = ["sequence"] + ["label"] * need_label + ["organism"] * need_organism
+    for name in wanted:
+        if name not in names:
+            raise missing_column(name, names, header, path)
+    for name in ("organism", "label", "sequence", "split", "name"):
+        if names.count(name) > 1:
+            raise InputFormatError(
+                f"the header must name a column once, got {name!r} twice; rename one",
+                path=source,
+                line=1,
+            )
+    return {name: i for i, name in enumerate(names)}

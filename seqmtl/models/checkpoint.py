@@ -1,0 +1,103 @@
+"""Keep the state of a long training run on disk, so that a kill costs at most one epoch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.io.model_file import read_arrays, write_arrays
+from seqmtl.models.training import Settings
+from seqmtl.sequences import Windows
+from seqmtl.similarity import TaskKernel
+from seqmtl.solvers.dcd import State
+
+
+class Checkpoint:
+    """One file with the dual variables and the place in the random stream.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    windows, features, task_kernel, settings
+        The problem; a checkpoint of another problem is refused.
+    """
+
+    def __init__(
+        self, path: str, windows: Windows, features: Any, task_kernel: Any, settings: Settings
+    ) -> None:
+        self.path = path
+        self.is_written = False
+        self._fingerprint = _fingerprint(windows, features, task_kernel, settings)
+
+    def save(self, state: State) -> None:
+        """Write the state; the file is whole at any time."""
+        description = {
+            "format": "seqmtl checkpoint",
+            "fingerprint": self._fingerprint,
+            "random": state.rng.bit_generator.state,
+            "epoch": state.epoch,
+            "work": state.work,
+            "seconds": state.seconds,
+        }
+        arrays = {"alpha": state.alpha, "active": state.active.astype(np.int64)}
+        write_arrays(self.path, description, arrays)
+        self.is_written = True
+
+    def load(self) -> State:
+        """Read the state back.
+
+        Raises
+        ------
+        SeqmtlError
+            If there is no checkpoint, or it belongs to another problem.
+        """
+        if not os.path.exists(self.path):
+            raise SeqmtlError(f"there is no checkpoint {self.path} to resume from; start afresh")
+        description, arrays = read_arrays(self.path)
+        if description.get("format") != "seqmtl checkpoint":
+            raise ModelFileError("is not a checkpoint", path=self.path)
+        if description["fingerprint"] != self._fingerprint:
+            raise SeqmtlError(
+                f"{self.path} belongs to other data or options; resume with those it was written "
+                "with, or remove it and start afresh"
+            )
+        rng = np.random.default_rng()
+        rng.bit_generator.state = description["random"]
+        return State(
+            np.array(arrays["alpha"]),
+            np.array(arrays["active"]),
+            rng,
+            description["epoch"],
+            description["work"],
+            description["seconds"],
+        )
+
+    def remove(self) -> None:
+        """Remove the file."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
+
+
+def _fingerprint(
+    windows: Windows, features: Any, task_kernel: Any, settings: Settings
+) -> str:
+    """Digest what defines the problem; the tolerance and the epoch limit may change."""
+    options = settings.to_dict()
+    del options["tol"], options["max_epochs"]
+    kernel = task_kernel.to_tsv() if isinstance(task_kernel, TaskKernel) else str(task_kernel)
+    text = json.dumps(
+        [features.to_dict(windows.length), options, kernel, windows.task_names, windows.length],
+        sort_keys=True,
+    )
+    digest = hashlib.sha256(text.encode())
+    columns = (windows.starts, windows.is_reverse, windows.labels, windows.task_ids, windows.codes)
+    for column in columns:
+        digest.update(np.ascontiguousarray(column).view(np.uint8))
+    return digest.hexdigest()

@@ -1,0 +1,431 @@
+"""A trained multi-task model of windows: weights, tasks, calibration, and where they came from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._version import __version__
+from seqmtl.exceptions import ModelFileError, UnknownTaskError
+from seqmtl.features.definitions import features_from_dict
+from seqmtl.features.weighted_degree import WeightedDegree
+from seqmtl.io.model_file import read_arrays, write_arrays
+from seqmtl.models.calibration import calibrate_tasks, leave_one_out_scores, probabilities
+from seqmtl.models.training import Settings, check_classes, resolve_kernel, solve
+from seqmtl.sequences import Windows
+from seqmtl.sequences.windows import name_table
+from seqmtl.similarity import TaskKernel
+from seqmtl.similarity.task_kernel import match_names
+from seqmtl.solvers.dcd import Progress, Solution, State
+
+FORMAT_VERSION = 1
+_SPARSE_BELOW = 0.5
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the signal sits in a window, in reading direction.
+
+    Attributes
+    ----------
+    offset : int
+        0-based first base of the site in the window.
+    length : int
+        Bases of the site.
+    letters : str
+        What all training windows have there, or "" where they differ.
+    """
+
+    offset: int
+    length: int
+    letters: str
+
+
+@dataclass
+class MultiTaskModel:
+    """Weights of several tasks over one feature map.
+
+    Attributes
+    ----------
+    features : FeatureDefinition
+        The feature map, resolved.
+    length : int
+        Window length in bases.
+    tasks : tuple of str
+        Tasks that were trained on, T of them.
+    kernel : TaskKernel
+        Task kernel; the trained tasks first, then relatives without data.
+    W : ndarray, shape (n_features, T)
+        Weights.
+    bias : ndarray of float64, shape (T,)
+        Intercepts.
+    calibration : ndarray of float64, shape (T, 2)
+        Slope and intercept of the sigmoid of every task.
+    site : Site
+        Where the signal sits.
+    training : dict
+        Settings, counts, objectives and history, as JSON values.
+    """
+
+    features: Any
+    length: int
+    tasks: tuple[str, ...]
+    kernel: TaskKernel
+    W: NDArray[Any]
+    bias: NDArray[np.float64]
+    calibration: NDArray[np.float64]
+    site: Site
+    training: dict[str, Any]
+
+    def decision_function(
+        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
+    ) -> NDArray[np.float64]:
+        """Score examples.
+
+        Parameters
+        ----------
+        data : Windows, or ndarray or csr_matrix of shape (n, d)
+            Windows of the model's length, or numeric features.
+        tasks : str or sequence of str, optional
+            Task of every example, or one for all. Default: the tasks that windows carry, or the
+            only task of the model.
+        from_relatives : bool, default=False
+            Score a task without training data by its relatives, f = sum_s K[new, s] v_s, where
+            the task kernel knows it.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+
+        Raises
+        ------
+        UnknownTaskError
+            If a task was not trained on.
+        ValueError
+            If the examples have another length, or their tasks are not known.
+        """
+        if data.shape[1] != self.length:
+            what = "windows must have {} bases" if isinstance(data, Windows) else "X must have {} features"
+            remedy = "; cut them with Windows.center" if isinstance(data, Windows) else ""
+            raise ValueError(f"{what.format(self.length)} as in training, got {data.shape[1]}{remedy}")
+        names, ids = self._task_table(data, tasks)
+        W, bias = self.weights(names, from_relatives=from_relatives)
+        return self.features.bind(data).scores(W, ids) + bias[ids]
+
+    def weights(
+        self, names: Sequence[str], *, from_relatives: bool = False
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the weights, shape (n_features, len(names)), and intercepts of some tasks."""
+        A = self._mixing(names, from_relatives)
+        if np.array_equal(A, np.eye(len(self.tasks))):
+            return self.W, self.bias
+        return _mix(self.W, A), self.bias @ A
+
+    def probability(
+        self, scores: NDArray[np.float64], tasks: Sequence[str]
+    ) -> NDArray[np.float64]:
+        """Turn scores into probabilities by the sigmoid of each task, shape (n,).
+
+        A task without training data borrows the sigmoids of its relatives.
+        """
+        names = list(dict.fromkeys(tasks))
+        index = {name: i for i, name in enumerate(names)}
+        ids = np.fromiter((index[name] for name in tasks), dtype=np.int64, count=len(tasks))
+        share = np.abs(self._mixing(names, True))
+        share /= share.sum(axis=0)
+        return probabilities(scores, (share.T @ self.calibration)[ids])
+
+    def position_weights(self, task: str) -> list[NDArray[np.float64]] | None:
+        """Weights of one task by degree, for scanning.
+
+        Returns
+        -------
+        list of ndarray or None
+            For d = 1..D an array of shape (length, 4**d): what the d-mer with this code adds at
+            this position, before division by the norm of the window. None for features that are
+            not weighted-degree features with exact indices.
+        """
+        if not isinstance(self.features, WeightedDegree):
+            return None
+        if self.features.resolved_hash_bits(self.length):
+            return None
+        column = self.weights([task])[0][:, 0]
+        root_beta = np.sqrt(self.features.beta())
+        parts, first = [], 0
+        for d in range(1, self.features.degree + 1):
+            size = self.length * 4**d
+            part = column[first : first + size].reshape(self.length, 4**d)
+            parts.append(part * root_beta[d - 1])
+            first += size
+        return parts
+
+    def _mixing(self, names: Sequence[str], from_relatives: bool) -> NDArray[np.float64]:
+        """Return A with W_names = W A, shape (T, len(names))."""
+        T = len(self.tasks)
+        A = np.zeros((T, len(names)))
+        for column, name in enumerate(names):
+            try:
+                A[match_names([name], self.tasks, "this model")[0], column] = 1.0
+                continue
+            except UnknownTaskError as error:
+                if not from_relatives:
+                    known = len(self.kernel) > T and _is_known(name, self.kernel)
+                    hint = "; ask for a prediction from its relatives to use it all the same"
+                    raise UnknownTaskError(
+                        f"task {name!r} was not trained on (the model has "
+                        f"{', '.join(self.tasks)}){hint if known else ''}"
+                    ) from error
+            i = match_names([name], self.kernel.names, "the model's task kernel")[0]
+            K = self.kernel.matrix
+            A[:, column] = np.linalg.pinv(K[:T, :T], hermitian=True) @ K[:T, i]
+        return A
+
+    def _task_table(self, data: Any, tasks: Any) -> tuple[list[str], NDArray[np.int64]]:
+        """Return the distinct tasks of some examples, and the number of each example's task."""
+        n = data.shape[0]
+        if isinstance(tasks, str):
+            return [tasks], np.zeros(n, dtype=np.int64)
+        if tasks is None:
+            if isinstance(data, Windows):
+                used, ids = np.unique(data.task_ids, return_inverse=True)
+                return [data.task_names[t] for t in used], ids.astype(np.int64)
+            if len(self.tasks) > 1:
+                raise ValueError(
+                    f"tasks must be given: the model has {len(self.tasks)} tasks "
+                    f"({', '.join(self.tasks[:5])}) and the examples do not say theirs"
+                )
+            return list(self.tasks), np.zeros(n, dtype=np.int64)
+        names, ids = name_table(tasks)
+        if ids.size != n:
+            raise ValueError(f"tasks must have one entry per example ({n}), got {ids.size}")
+        return names, ids.astype(np.int64)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file; it appears when it is whole.
+
+        Rows of zeros are left out where they are the majority.
+        """
+        used = np.flatnonzero(np.any(self.W, axis=1))
+        arrays: dict[str, NDArray[Any]] = {}
+        if used.size < _SPARSE_BELOW * self.W.shape[0]:
+            arrays["rows"] = used.astype(np.int32)
+            arrays["W"] = self.W[used]
+        else:
+            arrays["W"] = self.W
+        arrays["bias"] = self.bias
+        arrays["calibration"] = self.calibration
+        arrays["K"] = np.array(self.kernel.matrix)
+        description = {
+            "format": "seqmtl model",
+            "format_version": FORMAT_VERSION,
+            "seqmtl_version": __version__,
+            "features": self.features.to_dict(self.length),
+            "n_features": int(self.W.shape[0]),
+            "length": self.length,
+            "tasks": list(self.tasks),
+            "kernel": {"names": list(self.kernel.names), "source": self.kernel.source},
+            "site": vars(self.site),
+            "training": self.training,
+        }
+        write_arrays(path, description, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> MultiTaskModel:
+        """Read a model; dense weights stay on disk, memory-mapped.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is damaged, foreign, or from a later format.
+        """
+        path = os.fspath(path)
+        description, arrays = read_arrays(path)
+        version = description.get("format_version")
+        if description.get("format") != "seqmtl model" or not isinstance(version, int):
+            raise ModelFileError("is not a seqmtl model", path=path)
+        if version > FORMAT_VERSION:
+            raise ModelFileError(
+                f"has model format {version}, this seqmtl ({__version__}) reads up to "
+                f"{FORMAT_VERSION}; install a newer seqmtl",
+                path=path,
+            )
+        try:
+            return cls._from_parts(description, arrays)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise ModelFileError(f"is not a consistent model: {error}", path=path) from error
+
+    @classmethod
+    def _from_parts(
+        cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    ) -> MultiTaskModel:
+        tasks, length = tuple(description["tasks"]), int(description["length"])
+        features = features_from_dict(description["features"])
+        T, n_features = len(tasks), int(description["n_features"])
+        W = arrays["W"]
+        if n_features != features.n_features(length) or W.ndim != 2 or W.shape[1] != T:
+            raise ValueError("weights do not match the features")
+        if "rows" in arrays:
+            W = np.zeros((n_features, T), dtype=arrays["W"].dtype)
+            W[arrays["rows"]] = arrays["W"]
+        if W.shape[0] != n_features or arrays["bias"].shape != (T,):
+            raise ValueError("weights do not match the tasks")
+        if arrays["calibration"].shape != (T, 2):
+            raise ValueError("calibration does not match the tasks")
+        kernel = description["kernel"]
+        return cls(
+            features,
+            length,
+            tasks,
+            TaskKernel(kernel["names"], arrays["K"], kernel["source"]),
+            W,
+            np.array(arrays["bias"]),
+            np.array(arrays["calibration"]),
+            Site(**description["site"]),
+            description["training"],
+        )
+
+
+def train_windows(windows: Windows, **arguments: Any) -> tuple[MultiTaskModel, Solution]:
+    """Train on the labels and tasks that windows carry; see :func:`train_model`."""
+    if not len(windows):
+        raise ValueError("there must be windows to train on, got none; check the split and files")
+    if np.unique(windows.task_ids).size < len(windows.task_names):
+        windows = windows.with_tasks(windows.tasks)
+    labels = windows.labels
+    return train_model(windows, labels, windows.task_ids, windows.task_names, **arguments)
+
+
+def train_model(
+    data: Any,
+    y: NDArray[Any],
+    task_ids: NDArray[Any],
+    names: tuple[str, ...],
+    *,
+    features: Any = None,
+    task_kernel: Any = None,
+    settings: Settings | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
+    state: State | None = None,
+    on_epoch: Callable[[State, Progress], None] | None = None,
+) -> tuple[MultiTaskModel, Solution]:
+    """Train a model.
+
+    Parameters
+    ----------
+    data : Windows, or ndarray or csr_matrix of shape (n, d)
+        Examples.
+    y : ndarray, shape (n,)
+        Labels, -1 or +1.
+    task_ids : ndarray of int, shape (n,)
+        Task of every example.
+    names : tuple of str
+        Names of the tasks.
+    features : FeatureDefinition, optional
+        Default: :class:`WeightedDegree` of degree 8.
+    task_kernel : optional
+        See :func:`seqmtl.models.training.resolve_kernel`.
+    settings : Settings, optional
+        How to train.
+    sample_weight : ndarray, shape (n,), optional
+        Positive factors on C.
+    state, on_epoch : optional
+        See :meth:`seqmtl.solvers.dcd.CoordinateDescent.solve`.
+
+    Raises
+    ------
+    ValueError
+        If a task lacks a class.
+    """
+    settings = settings or Settings()
+    settings.check()
+    features = WeightedDegree() if features is None else features
+    check_classes(y, task_ids, names)
+    kernel = resolve_kernel(task_kernel, names)
+    K = kernel.matrix[: len(names), : len(names)]
+    y = np.asarray(y, dtype=np.float64)
+    rows = features.bind(data)
+    solution = solve(
+        rows, y, task_ids, K, settings,
+        sample_weight=sample_weight, state=state, on_epoch=on_epoch,
+    )  # fmt: skip
+    change = solution.alpha * np.diagonal(K)[task_ids] * rows.squared_norms()
+    held_out = leave_one_out_scores(y * solution.margins, y, change, sample_weight)
+    length = data.shape[1]
+    model = MultiTaskModel(
+        features_from_dict(features.to_dict(length)),
+        length,
+        names,
+        kernel,
+        solution.W,
+        solution.bias,
+        calibrate_tasks(held_out, y, task_ids, len(names), sample_weight),
+        find_site(data) if isinstance(data, Windows) else Site(0, 0, ""),
+        _summary(y, task_ids, names, settings, solution),
+    )
+    return model, solution
+
+
+def find_site(windows: Windows) -> Site:
+    """Find the two bases that all windows share: the consensus of a splice site.
+
+    Among several such places the one nearest to the middle of the window wins. Where there is
+    none, the site is the middle base.
+    """
+    middle = windows.length // 2
+    sample = windows[: min(len(windows), 20_000)].matrix()
+    same = (sample == sample[0]).all(axis=0) & (sample[0] < 4)
+    pairs = np.flatnonzero(same[:-1] & same[1:])
+    if not pairs.size or len(windows) < 20:
+        return Site(middle, 1, "")
+    offset = int(pairs[np.argmin(np.abs(pairs - (middle - 1)))])
+    letters = "".join("ACGT"[code] for code in sample[0, offset : offset + 2])
+    return Site(offset, 2, letters)
+
+
+def _summary(
+    y: NDArray[Any],
+    task_ids: NDArray[Any],
+    names: tuple[str, ...],
+    settings: Settings,
+    solution: Solution,
+) -> dict[str, Any]:
+    counts = {}
+    for t, name in enumerate(names):
+        labels = y[task_ids == t]
+        counts[name] = {"n": int(labels.size), "n_positive": int((labels > 0).sum())}
+    return {
+        "settings": settings.to_dict(),
+        "tasks": counts,
+        "primal": solution.primal,
+        "dual": solution.dual,
+        "duality_gap": solution.gap,
+        "converged": bool(solution.converged),
+        "n_epochs": solution.n_epochs,
+        "work": solution.work,
+        "n_support": int((solution.alpha > 0).sum()),
+        "history": [
+            {"epoch": h.epoch, "work": h.work, "gap": h.gap, "n_active": h.n_active}
+            for h in solution.history
+        ],
+    }
+
+
+def _is_known(name: str, kernel: TaskKernel) -> bool:
+    try:
+        match_names([name], kernel.names, "")
+    except UnknownTaskError:
+        return False
+    return True
+
+
+def _mix(W: NDArray[Any], A: NDArray[np.float64]) -> NDArray[Any]:
+    """Return W A in the dtype of W, a slab at a time."""
+    out = np.empty((W.shape[0], A.shape[1]), dtype=W.dtype)
+    for first in range(0, W.shape[0], 1 << 20):
+        out[first : first + (1 << 20)] = W[first : first + (1 << 20)] @ A
+    return out

@@ -1,0 +1,235 @@
+"""From examples and settings to a solved problem; shared by the estimators and the commands."""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._memory import require_memory
+from seqmtl.blocks import Rows
+from seqmtl.similarity import TaskKernel
+from seqmtl.solvers.dcd import CoordinateDescent, Progress, Solution, State
+from seqmtl.solvers.problem import LOSSES, Problem
+
+#: What tasks share when nothing is said about them: K = (11' + 3 I) / 4.
+DEFAULT_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train.
+
+    Attributes
+    ----------
+    C : float
+        Cost of an example.
+    loss : {"hinge", "squared_hinge", "logistic"}
+        Loss.
+    class_weight : dict, "balanced" or None
+        Factor on C for the labels +1 and -1; "balanced": n / (2 n_class).
+    fit_intercept : bool
+        Append a constant feature of value 1, coupled across tasks like any other.
+    tol : float
+        Relative duality gap to stop at.
+    max_epochs : int
+        Epochs at most.
+    dtype : {"float32", "float64"}
+        Of the weights.
+    seed : int
+        Of the visiting order.
+    """
+
+    C: float = 1.0
+    loss: str = "hinge"
+    class_weight: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_epochs: int = 1000
+    dtype: str = "float32"
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise ValueError for a setting out of range."""
+        for name in ("C", "tol"):
+            value = getattr(self, name)
+            if not (isinstance(value, numbers.Real) and 0 < value < np.inf):
+                raise ValueError(f"{name} must be a positive number, got {value!r}")
+        if self.loss not in LOSSES:
+            near = difflib.get_close_matches(str(self.loss), LOSSES, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}{hint}")
+        if not (isinstance(self.max_epochs, numbers.Integral) and self.max_epochs >= 1):
+            raise ValueError(f"max_epochs must be a positive integer, got {self.max_epochs!r}")
+        if self.dtype not in ("float32", "float64"):
+            raise ValueError(f"dtype must be 'float32' or 'float64', got {self.dtype!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as JSON values."""
+        settings = asdict(self)
+        if isinstance(self.class_weight, Mapping):
+            settings["class_weight"] = {str(k): float(v) for k, v in self.class_weight.items()}
+        return settings
+
+
+def solve(
+    rows: Rows,
+    y: NDArray[np.float64],
+    task_ids: NDArray[Any],
+    K: NDArray[np.float64],
+    settings: Settings,
+    *,
+    sample_weight: NDArray[np.float64] | None = None,
+    state: State | None = None,
+    on_epoch: Callable[[State, Progress], None] | None = None,
+) -> Solution:
+    """Solve one multi-task problem.
+
+    Parameters
+    ----------
+    rows : Rows
+        Examples bound to their features, n of them.
+    y : ndarray of float64, shape (n,)
+        Labels -1 or +1.
+    task_ids : ndarray of int, shape (n,)
+        Rows of K.
+    K : ndarray, shape (T, T)
+        Task kernel.
+    settings : Settings
+        How.
+    sample_weight : ndarray, shape (n,), optional
+        Positive factors on C.
+    state : State, optional
+        Where to continue.
+    on_epoch : callable, optional
+        Called after every epoch.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range.
+    MemoryLimitError
+        If the weights cannot fit into memory.
+    """
+    settings.check()
+    dtype = np.dtype(settings.dtype)
+    n_bytes = rows.n_features * K.shape[0] * dtype.itemsize
+    require_memory(
+        n_bytes,
+        f"weights of {rows.n_features:,} features for {K.shape[0]} tasks",
+        "lower the degree or the window, or hash to fewer bits",
+    )
+    C = settings.C * class_factors(y, settings.class_weight)
+    if sample_weight is not None:
+        C = C * sample_weight
+    problem = Problem(
+        rows, y, np.ascontiguousarray(task_ids, dtype=np.int16), np.ascontiguousarray(K), C,
+        settings.loss, 1.0 if settings.fit_intercept else 0.0,
+    )  # fmt: skip
+    solver = CoordinateDescent(
+        problem,
+        tol=settings.tol,
+        max_epochs=settings.max_epochs,
+        dtype=dtype,
+        seed=settings.seed,
+        state=state,
+    )
+    return solver.solve(on_epoch)
+
+
+def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float64]:
+    """Return the class weight of every example, shape (n,).
+
+    Raises
+    ------
+    ValueError
+        If `class_weight` is neither None, "balanced", nor a mapping of the labels to numbers.
+    """
+    if class_weight is None:
+        return np.ones(y.size)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        n_positive = max(int((y > 0).sum()), 1)
+        n_negative = max(y.size - n_positive, 1)
+        return np.where(y > 0, y.size / (2 * n_positive), y.size / (2 * n_negative))
+    if isinstance(class_weight, Mapping):
+        try:
+            positive = float(class_weight.get(1, class_weight.get("1", 1.0)))
+            negative = float(class_weight.get(-1, class_weight.get(0, class_weight.get("-1", 1.0))))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"class_weight must hold numbers, got {class_weight!r}") from error
+        return np.where(y > 0, positive, negative)
+    raise ValueError(
+        f"class_weight must be None, 'balanced' or a mapping of labels to factors, "
+        f"got {class_weight!r}"
+    )
+
+
+def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
+    """Turn what a user gave as task kernel into a :class:`TaskKernel` that knows `names`.
+
+    Parameters
+    ----------
+    task_kernel : TaskKernel, str, array or None
+        A kernel; one of "independent", "union", "easy"; a matrix in the order of `names`; None
+        for K = (11' + 3 I) / 4.
+    names : tuple of str
+        Tasks in the data.
+
+    Returns
+    -------
+    TaskKernel
+        The tasks of the data first, in their order and spelling; then the other tasks that a
+        given kernel knows.
+
+    Raises
+    ------
+    ValueError, UnknownTaskError
+        If it is none of these, has the wrong size, or lacks a task.
+    """
+    if task_kernel is None:
+        return TaskKernel.easy(names, DEFAULT_SHARE)
+    if isinstance(task_kernel, str):
+        named = {
+            "independent": TaskKernel.independent,
+            "union": TaskKernel.union,
+            "easy": TaskKernel.easy,
+        }
+        if task_kernel not in named:
+            raise ValueError(
+                f"task_kernel must be one of {', '.join(named)} or a TaskKernel, "
+                f"got {task_kernel!r}"
+            )
+        return named[task_kernel](names)
+    if not isinstance(task_kernel, TaskKernel):
+        return TaskKernel(names, task_kernel)
+    from seqmtl.similarity.task_kernel import match_names
+
+    order = match_names(names, task_kernel.names, f"the task kernel from {task_kernel.source}")
+    rest = [i for i in range(len(task_kernel)) if i not in set(order)]
+    every = [*order, *rest]
+    spelling = [*names, *(task_kernel.names[i] for i in rest)]
+    return TaskKernel(spelling, task_kernel.matrix[np.ix_(every, every)], task_kernel.source)
+
+
+def check_classes(y: NDArray[Any], task_ids: NDArray[Any], names: tuple[str, ...]) -> None:
+    """Refuse a task without examples of both classes.
+
+    Raises
+    ------
+    ValueError
+        Names the task and what it has.
+    """
+    for t, name in enumerate(names):
+        labels = y[task_ids == t]
+        n_positive = int((labels > 0).sum())
+        if n_positive == 0 or n_positive == labels.size:
+            raise ValueError(
+                f"every task must have positive and negative examples to be trained, but task "
+                f"{name!r} has {n_positive} positive and {labels.size - n_positive} negative; "
+                "add the missing class or leave the task out"
+            )

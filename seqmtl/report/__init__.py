@@ -1,0 +1,21 @@
+"""The page that a demo run leaves behind: one HTML file with its tables and figures inside."""
+
+from seqmtl.report.contents import (
+    Convergence,
+    DemoReport,
+    GenomeScan,
+    OrganismData,
+    TaskSimilarity,
+    ThresholdRow,
+)
+from seqmtl.report.page import write_report
+
+__all__ = [
+    "Convergence",
+    "DemoReport",
+    "GenomeScan",
+    "OrganismData",
+    "TaskSimilarity",
+    "ThresholdRow",
+    "write_report",
+]

@@ -1,0 +1,20 @@
+"""What a sequence is: letters, codes, windows into an encoded buffer, and encoded genomes."""
+
+from seqmtl.sequences.alphabet import decode, encode, reverse_complement
+from seqmtl.sequences.decoys import add_decoys
+from seqmtl.sequences.genome import ContigTable, Genome
+from seqmtl.sequences.naming import Locator, RowNames
+from seqmtl.sequences.windows import Windows, concatenate
+
+__all__ = [
+    "ContigTable",
+    "Genome",
+    "Locator",
+    "RowNames",
+    "Windows",
+    "add_decoys",
+    "concatenate",
+    "decode",
+    "encode",
+    "reverse_complement",
+]

@@ -1,0 +1,63 @@
+"""Letters to codes and back: A, C, G, T are 0 to 3 in either case, all else is 4."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Code of every letter that is not A, C, G or T; it matches nothing, itself included.
+OTHER = 4
+
+LETTERS = b"ACGTN"
+
+#: What :data:`CHECKED_CODES` gives for a byte that cannot stand in a nucleotide sequence.
+INVALID = 255
+
+#: Bytes that may stand in a nucleotide sequence: IUPAC letters in either case, X, gaps and stop.
+NUCLEOTIDE_BYTES = b"ACGTUNRYSWKMBDHVXacgtunryswkmbdhvx-*."
+
+
+def _code_table(other: int) -> bytes:
+    """Return the code of every byte, for ``bytes.translate``."""
+    table = bytearray([other] * 256)
+    for byte in NUCLEOTIDE_BYTES:
+        table[byte] = OTHER
+    for code, letters in enumerate((b"Aa", b"Cc", b"Gg", b"TtUu")):
+        for byte in letters:
+            table[byte] = code
+    return bytes(table)
+
+
+_CODES = _code_table(OTHER)
+#: Code of every byte, :data:`INVALID` where it is not a nucleotide letter.
+CHECKED_CODES = _code_table(INVALID)
+
+_LETTER_OF_CODE = np.frombuffer(LETTERS, dtype=np.uint8)
+_COMPLEMENT = np.array([3, 2, 1, 0, OTHER], dtype=np.uint8)
+
+
+def encode(sequence: bytes | str) -> NDArray[np.uint8]:
+    """Encode letters.
+
+    Parameters
+    ----------
+    sequence : bytes or str
+        Nucleotides; U is read as T.
+
+    Returns
+    -------
+    ndarray of uint8, shape (len(sequence),)
+        0 to 3 for A, C, G, T in either case, 4 for every other letter.
+    """
+    raw = sequence.encode("latin-1") if isinstance(sequence, str) else sequence
+    return np.frombuffer(bytearray(raw.translate(_CODES)), dtype=np.uint8)
+
+
+def decode(codes: NDArray[np.uint8]) -> str:
+    """Turn codes into upper-case letters, 4 into N."""
+    return _LETTER_OF_CODE[codes].tobytes().decode("ascii")
+
+
+def reverse_complement(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Reverse the last axis and complement each code; 4 stays 4."""
+    return _COMPLEMENT[codes[..., ::-1]]

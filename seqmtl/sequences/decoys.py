@@ -1,0 +1,224 @@
+"""Decoys: places of a genome that look like true sites and are not known to be any."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences.alphabet import LETTERS, OTHER
+from seqmtl.sequences.genome import Genome
+from seqmtl.sequences.windows import Windows, concatenate
+
+logger = logging.getLogger(__name__)
+
+#: A decoy's centre is further than this many bases from that of any true site.
+CLEARANCE = 5
+#: Share of the true sites that must have a dinucleotide for decoys to be drawn at it.
+SHARED = 0.9
+
+_SEARCH = 3
+_BLOCK = 1 << 20
+
+
+def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: int = 0) -> Windows:
+    """Join true sites with decoys drawn from their genome.
+
+    Where at least 90 % of the true sites have one dinucleotide (such as AG or GT) at one place
+    near the window's centre, decoys are drawn uniformly, without replacement, from its other
+    occurrences on both strands; else from all positions. A decoy's window lies inside its contig
+    and holds no letter but A, C, G, T, and its centre is more than 5 bases from that of any true
+    site on either strand. Whether it is an unknown site cannot be told.
+
+    Parameters
+    ----------
+    windows : Windows
+        Virtual windows of `genome`, all true (+1) and of one organism.
+    genome : Genome
+        Genome that the windows lie in.
+    ratio : float
+        Decoys per true site.
+    seed : int
+        Equal seeds give equal decoys.
+
+    Returns
+    -------
+    Windows
+        The true sites, then the decoys (-1) in an order of their own. Where the sites have splits, a
+        decoy is in that of the true site nearest to it.
+
+    Raises
+    ------
+    ValueError
+        If the windows are not as described, or the genome has too few places.
+    """
+    _check(windows, genome, ratio)
+    wanted = round(ratio * len(windows))
+    site = shared_dinucleotide(windows)
+    centers = np.sort(_centers(windows.starts, windows.is_reverse, windows.length))
+    counts = [place.size for block in _candidates(genome, windows.length, site, centers) for place in block]
+    total = sum(counts)
+    if wanted > total:
+        raise ValueError(
+            f"ratio must leave enough places for decoys: {wanted:,} wanted, {total:,} found; "
+            "lower the ratio or give decoys in the file of sites"
+        )
+    ranks = _draw(total, wanted, np.random.default_rng(seed))
+    starts, is_reverse = _pick(_candidates(genome, windows.length, site, centers), ranks)
+    logger.info(
+        "drew %d decoys for %d true sites at %s, of %d places",
+        wanted, len(windows), f"other {site[1]}" if site else "any position", total,
+    )
+    decoys = Windows(
+        windows.codes,
+        starts,
+        windows.length,
+        is_reverse=is_reverse,
+        labels=np.full(wanted, -1, dtype=np.int8),
+        task_ids=np.full(wanted, windows.task_ids[0]),
+        task_names=windows.task_names,
+        splits=None if windows.splits is None else _nearest_splits(windows, starts, is_reverse),
+        split_names=windows.split_names,
+        locator=windows.locator,
+    )
+    return concatenate([windows, decoys])
+
+
+def shared_dinucleotide(windows: Windows) -> tuple[int, str] | None:
+    """Find the dinucleotide that windows share near their centre.
+
+    Parameters
+    ----------
+    windows : Windows
+        At least one.
+
+    Returns
+    -------
+    (offset, letters) or None
+        0-based place of the dinucleotide in the window and its letters, if at least 90 % of the
+        windows have it; the most frequent one within 3 bases of the centre, the nearest of these.
+    """
+    middle = windows.length // 2 - 1
+    offsets = [o for o in range(middle - _SEARCH, middle + _SEARCH + 1) if 0 <= o < windows.length - 1]
+    best: tuple[int, int, int] | None = None
+    for offset in sorted(offsets, key=lambda o: abs(o - middle)):
+        first, second = (_letters_at(windows, place) for place in (offset, offset + 1))
+        clean = (first != OTHER) & (second != OTHER)
+        counts = np.bincount(first[clean] * 4 + second[clean], minlength=16)
+        if best is None or counts.max() > best[0]:
+            best = int(counts.max()), offset, int(counts.argmax())
+    if best is None or best[0] < SHARED * len(windows):
+        return None
+    return best[1], chr(LETTERS[best[2] // 4]) + chr(LETTERS[best[2] % 4])
+
+
+def _check(windows: Windows, genome: Genome, ratio: float) -> None:
+    if not ratio > 0:
+        raise ValueError(f"ratio must be above 0, got {ratio}; give the decoys wanted per true site")
+    if not len(windows) or (windows.labels <= 0).any():
+        raise ValueError(
+            f"windows must be true sites (+1), got {int((windows.labels > 0).sum())} of {len(windows)}; "
+            "decoys are drawn only where a file has none"
+        )
+    if windows.codes is not genome.codes:
+        raise ValueError("windows must lie in the genome given; read the sites with this genome")
+    if (windows.task_ids != windows.task_ids[0]).any():
+        raise ValueError("windows must be of one organism; draw decoys organism by organism")
+    if genome.padding < 1 and len(genome) > 1:
+        raise ValueError("genome must have N between its contigs; load it with padding")
+
+
+def _letters_at(windows: Windows, offset: int) -> NDArray[np.int64]:
+    """Return the codes at one place of every window, in reading direction."""
+    forward = windows.codes[windows.starts + offset]
+    mirrored = windows.codes[windows.starts + windows.length - 1 - offset]
+    reverse = np.where(mirrored < OTHER, 3 - mirrored, OTHER)
+    return np.where(windows.is_reverse, reverse, forward).astype(np.int64)
+
+
+def _centers(
+    starts: NDArray[np.int64], is_reverse: NDArray[np.bool_], length: int
+) -> NDArray[np.int64]:
+    """Return the places in the buffer of the bases at window offset ``length // 2``."""
+    return starts + np.where(is_reverse, length - 1 - length // 2, length // 2)
+
+
+def _candidates(
+    genome: Genome, length: int, site: tuple[int, str] | None, centers: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield, block by block, the window starts that decoys may have on the plus and minus strand."""
+    first, last = genome.span
+    for begin in range(first, last - length + 1, _BLOCK):
+        n = min(_BLOCK, last - length + 1 - begin)
+        codes = genome.codes[begin : begin + n + length - 1]
+        n_other = np.concatenate([[0], np.cumsum(codes == OTHER, dtype=np.int32)])
+        is_clean = n_other[length:] == n_other[:n]
+        near = np.zeros(n + length, dtype=bool)
+        low, high = np.searchsorted(centers, [begin - CLEARANCE, begin + n + length + CLEARANCE])
+        for shift in range(-CLEARANCE, CLEARANCE + 1):
+            places = centers[low:high] - begin + shift
+            near[places[(places >= 0) & (places < near.size)]] = True
+        found = []
+        for is_reverse in (False, True):
+            center = int(_centers(np.zeros(1, np.int64), np.array([is_reverse]), length)[0])
+            allowed = is_clean & ~near[center : center + n]
+            if site is not None:
+                allowed &= _has_dinucleotide(codes, n, length, site, is_reverse)
+            found.append(begin + np.flatnonzero(allowed))
+        yield found[0], found[1]
+
+
+def _has_dinucleotide(
+    codes: NDArray[np.uint8], n: int, length: int, site: tuple[int, str], is_reverse: bool
+) -> NDArray[np.bool_]:
+    """Tell for the first `n` window starts whether the window has the dinucleotide."""
+    offset, letters = site
+    first, second = LETTERS.index(letters[0].encode()), LETTERS.index(letters[1].encode())
+    if is_reverse:
+        offset, first, second = length - 2 - offset, 3 - second, 3 - first
+    return (codes[offset : offset + n] == first) & (codes[offset + 1 : offset + 1 + n] == second)
+
+
+def _draw(total: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw `wanted` distinct numbers below `total`, sorted, in memory that grows with `wanted`."""
+    if 2 * wanted > total:
+        return np.sort(rng.permutation(total)[:wanted])
+    drawn = np.empty(0, dtype=np.int64)
+    while drawn.size < wanted:
+        more = rng.integers(total, size=wanted - drawn.size + wanted // 8 + 8)
+        drawn = np.unique(np.concatenate([drawn, more]))
+    surplus = rng.permutation(drawn.size)[: drawn.size - wanted]
+    return np.delete(drawn, surplus)
+
+
+def _pick(
+    blocks: Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]], ranks: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the candidates of the given ranks, counted over all blocks."""
+    starts, is_reverse = [], []
+    seen = 0
+    for block in blocks:
+        for strand, places in enumerate(block):
+            low, high = np.searchsorted(ranks, [seen, seen + places.size])
+            starts.append(places[ranks[low:high] - seen])
+            is_reverse.append(np.full(high - low, strand == 1))
+            seen += places.size
+    return np.concatenate(starts), np.concatenate(is_reverse)
+
+
+def _nearest_splits(
+    windows: Windows, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
+) -> NDArray[np.int16]:
+    """Return the split of the true site nearest to each decoy."""
+    assert windows.splits is not None
+    true = _centers(windows.starts, windows.is_reverse, windows.length)
+    order = np.argsort(true)
+    true, splits = true[order], windows.splits[order]
+    decoys = _centers(starts, is_reverse, windows.length)
+    right = np.clip(np.searchsorted(true, decoys), 1, max(1, true.size - 1))
+    if true.size == 1:
+        return np.full(decoys.size, splits[0])
+    is_left = decoys - true[right - 1] <= true[right] - decoys
+    return splits[np.where(is_left, right - 1, right)]

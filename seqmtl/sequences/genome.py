@@ -1,0 +1,208 @@
+"""Encoded genomes: contigs in one flat buffer with N between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences.alphabet import reverse_complement
+
+_EXAMPLES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class ContigTable:
+    """Where contigs lie in a flat buffer; holds no sequence.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Contigs in the order of the buffer.
+    starts : ndarray of int64, shape (n_contigs,)
+        0-based place of each contig's first base in the buffer, increasing.
+    lengths : ndarray of int64, shape (n_contigs,)
+        Bases of each contig.
+    """
+
+    names: tuple[str, ...]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    def contig_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the index of the contig that each place of the buffer is in or nearest to."""
+        ends = self.starts + self.lengths
+        middles = (ends[:-1] + self.starts[1:] + 1) // 2
+        return np.searchsorted(middles, places, side="right")
+
+    def window_names(
+        self, starts: NDArray[np.int64], length: int, is_reverse: NDArray[np.bool_]
+    ) -> list[str]:
+        """Return ``contig:start-end(strand)``, 0-based half-open, of windows of the buffer.
+
+        A window that runs over an end of its contig has a negative start or an end beyond the
+        contig's length. See :class:`~seqmtl.sequences.naming.Locator`.
+        """
+        contig = self.contig_of(starts + length // 2)
+        begins = starts - self.starts[contig]
+        rows = zip(contig.tolist(), begins.tolist(), is_reverse.tolist(), strict=True)
+        return [
+            f"{self.names[number]}:{begin}-{begin + length}({'-' if reverse else '+'})"
+            for number, begin, reverse in rows
+        ]
+
+    def count_overrunning(self, starts: NDArray[np.int64], length: int) -> int:
+        """Count the windows that run over an end of their contig."""
+        contig = self.contig_of(starts + length // 2)
+        begins = starts - self.starts[contig]
+        return int(((begins < 0) | (begins + length > self.lengths[contig])).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Genome:
+    """Contigs encoded into one flat buffer, separated and surrounded by N.
+
+    Several genomes may share one buffer; windows of them are then joined without a copy.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8
+        Encoded bases, see :mod:`seqmtl.sequences.alphabet`.
+    contigs : ContigTable
+        Where this genome's contigs lie in `codes`.
+    padding : int
+        Codes of N (4) that at least lie before, between and behind the contigs.
+    locator : ContigTable, optional
+        Where all contigs of the buffer lie, if it holds other genomes too. Default: `contigs`.
+    """
+
+    codes: NDArray[np.uint8]
+    contigs: ContigTable
+    padding: int
+    locator: ContigTable | None = None
+    _index: dict[str, int] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._index.update({name: i for i, name in enumerate(self.contigs.names)})
+        if self.locator is None:
+            object.__setattr__(self, "locator", self.contigs)
+
+    def __len__(self) -> int:
+        return len(self.contigs.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._index
+
+    def __repr__(self) -> str:
+        return f"Genome(n_contigs={len(self)}, n_bases={self.n_bases}, padding={self.padding})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the contigs."""
+        return self.contigs.names
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Place of each contig's first base in `codes`."""
+        return self.contigs.starts
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Bases of each contig."""
+        return self.contigs.lengths
+
+    @property
+    def n_bases(self) -> int:
+        """Bases of all contigs."""
+        return int(self.lengths.sum())
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Place of the first and behind the last base of this genome in `codes`."""
+        if not len(self):
+            return 0, 0
+        return int(self.starts[0]), int(self.starts[-1] + self.lengths[-1])
+
+    def index(self, name: str) -> int:
+        """Return the number of a contig.
+
+        Raises
+        ------
+        ValueError
+            If there is no such contig; says which there are.
+        """
+        if name not in self._index:
+            raise ValueError(unknown_contig([name], self.names))
+        return self._index[name]
+
+    def contig(self, name: str) -> NDArray[np.uint8]:
+        """Return the codes of a contig, a view."""
+        number = self.index(name)
+        return self.codes[self.starts[number] : self.starts[number] + self.lengths[number]]
+
+    def fetch(self, name: str, start: int, end: int, *, is_reverse: bool = False) -> NDArray[np.uint8]:
+        """Copy the codes of an interval in reading direction.
+
+        Parameters
+        ----------
+        name : str
+            Contig.
+        start, end : int
+            0-based half-open interval on the forward strand.
+        is_reverse : bool
+            Whether to read the minus strand.
+
+        Raises
+        ------
+        ValueError
+            If the contig is unknown or the interval is not inside it.
+        """
+        codes = self.contig(name)
+        check_interval(name, start, end, codes.size)
+        codes = codes[start:end]
+        return reverse_complement(codes) if is_reverse else codes.copy()
+
+
+def check_interval(name: str, start: int, end: int, length: int) -> None:
+    """Refuse an interval that is not inside a contig.
+
+    Raises
+    ------
+    ValueError
+        If not ``0 <= start < end <= length``.
+    """
+    if not 0 <= start < end <= length:
+        raise ValueError(
+            f"interval must lie inside {name} (0-based half-open, {length} bases), "
+            f"got {start}-{end}; correct its coordinates"
+        )
+
+
+def unknown_contig(asked: Sequence[str], available: Sequence[str]) -> str:
+    """Explain that contigs are unknown: examples of both sides, and whether "chr" is the cause.
+
+    Parameters
+    ----------
+    asked : sequence of str
+        Contigs asked for, at least one of which is not available.
+    available : sequence of str
+        Contigs of the genome.
+    """
+    known = set(available)
+    missing = [name for name in asked if name not in known]
+    hint = "use the genome that the sites were made for, or rename the contigs"
+    if any(f"chr{name}" in known for name in missing):
+        hint = "the names match when 'chr' is added to those asked for: rename one side"
+    elif any(name.startswith("chr") and name[3:] in known for name in missing):
+        hint = "the names match when 'chr' is taken off those asked for: rename one side"
+    return (
+        f"contig must be one of the genome's ({_examples(available)}), got {missing[0]!r} "
+        f"(asked for: {_examples(asked)}); {hint}"
+    )
+
+
+def _examples(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_EXAMPLES])
+    return f"{shown}, ... {len(names)} in all" if len(names) > _EXAMPLES else shown or "none"

@@ -1,0 +1,356 @@
+"""The container in which examples travel: windows into one encoded buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seqmtl.sequences.alphabet import OTHER, decode, encode, reverse_complement
+from seqmtl.sequences.naming import JoinedLocator, Locator, RowNames
+
+
+class Windows:
+    """Equally long windows of DNA with labels and tasks, at most 14 bytes each beside the sequence.
+
+    A window is a start and a strand in one flat encoded buffer. Rows of a table are slices of
+    their concatenation; *virtual* windows are slices of encoded genomes, and may overlap without
+    being copied. Indexing (integer arrays, masks, slices) returns a container that shares the
+    buffer and carries labels, tasks and splits along, so scikit-learn can split it as it is.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n_bases,)
+        Encoded bases, see :mod:`seqmtl.sequences.alphabet`.
+    starts : array_like of int64, shape (n,)
+        0-based start of each window in `codes` on the forward strand.
+    length : int
+        Window length in bases, the same for all.
+    is_reverse : array_like of bool, shape (n,), optional
+        Windows that are read as reverse complement. Default: none.
+    labels : array_like of int8, shape (n,), optional
+        +1 or -1; 0 where the label is unknown.
+    task_ids : array_like of int16, shape (n,), optional
+        Index into `task_names`. Default: all of task 0.
+    task_names : sequence of str, optional
+        Names of the tasks (organisms). Default: ``("task",)``.
+    splits : array_like of int16, shape (n,), optional
+        Index into `split_names`, where the source had such a column.
+    split_names : sequence of str, optional
+        Names of the splits.
+    names : sequence of str, optional
+        A name per window. Default: the locator's names, or ``"0"``, ``"1"``, ... by row.
+    locator : Locator, optional
+        Says what the windows are called from where they lie, so that no names are stored.
+
+    Raises
+    ------
+    ValueError
+        If a column has another length than `starts`, or a window is not inside `codes`.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.uint8],
+        starts: ArrayLike,
+        length: int,
+        *,
+        is_reverse: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        task_ids: ArrayLike | None = None,
+        task_names: Sequence[str] = ("task",),
+        splits: ArrayLike | None = None,
+        split_names: Sequence[str] = (),
+        names: Sequence[str] | None = None,
+        locator: Locator | None = None,
+    ) -> None:
+        self.codes = codes
+        self.starts = np.ascontiguousarray(starts, dtype=np.int64)
+        n = self.starts.size
+        self.length = int(length)
+        self.is_reverse = _column(is_reverse, n, np.bool_)
+        self.labels = _column(labels, n, np.int8)
+        self.task_ids = _column(task_ids, n, np.int16)
+        self.task_names = tuple(task_names)
+        self.splits = None if splits is None else _column(splits, n, np.int16)
+        self.split_names = tuple(split_names)
+        self._names = None if names is None else _column(names, n, object)
+        self.locator = locator
+        if n and (self.starts.min() < 0 or self.starts.max() + self.length > codes.size):
+            raise ValueError("windows must lie inside the encoded buffer; pad contigs with N first")
+
+    @classmethod
+    def from_strings(
+        cls,
+        sequences: Sequence[str | bytes],
+        labels: ArrayLike | None = None,
+        tasks: Sequence[str] | None = None,
+    ) -> Windows:
+        """Build windows from strings of equal length.
+
+        Parameters
+        ----------
+        sequences : sequence of str or bytes
+            Nucleotides in any case; letters other than A, C, G, T match nothing.
+        labels : array_like, shape (n,), optional
+            +1 and -1, or 1 and 0.
+        tasks : sequence of str, optional
+            Task (organism) of each window.
+
+        Raises
+        ------
+        ValueError
+            If the sequences differ in length, or the labels are others.
+        """
+        lengths = {len(sequence) for sequence in sequences}
+        if len(lengths) > 1:
+            raise ValueError(
+                f"sequences must be of equal length, got lengths {min(lengths)} to {max(lengths)}; "
+                "cut them to one window first"
+            )
+        length = lengths.pop() if lengths else 0
+        raw = b"".join(s.encode("latin-1") if isinstance(s, str) else s for s in sequences)
+        task_names: Sequence[str] = ("task",)
+        task_ids: NDArray[Any] | None = None
+        if tasks is not None:
+            task_names, task_ids = name_table(tasks)
+        if labels is not None:
+            labels = _signed_labels(np.asarray(labels))
+        return cls(
+            encode(raw),
+            np.arange(len(sequences), dtype=np.int64) * length,
+            length,
+            labels=labels,
+            task_ids=task_ids,
+            task_names=task_names,
+            locator=RowNames(length) if length else None,
+        )
+
+    def __len__(self) -> int:
+        return self.starts.size
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of windows and their length; lets scikit-learn count and index the rows."""
+        return self.starts.size, self.length
+
+    @property
+    def ndim(self) -> int:
+        """Always 2: windows by positions."""
+        return 2
+
+    @property
+    def tasks(self) -> NDArray[Any]:
+        """Task name of every window, shape (n,)."""
+        return np.array(self.task_names, dtype=object)[self.task_ids]
+
+    @property
+    def names(self) -> NDArray[Any]:
+        """Name of every window, shape (n,)."""
+        if self._names is not None:
+            return self._names
+        if self.locator is not None:
+            found = self.locator.window_names(self.starts, self.length, self.is_reverse)
+        else:
+            found = [str(row) for row in range(len(self))]
+        return np.array(found, dtype=object)
+
+    @property
+    def split(self) -> NDArray[Any] | None:
+        """Split name of every window, or None where the source had no such column."""
+        if self.splits is None:
+            return None
+        return np.array(self.split_names, dtype=object)[self.splits]
+
+    def __getitem__(self, key: Any) -> Windows:
+        if isinstance(key, tuple):
+            if len(key) != 2 or key[1] is not Ellipsis:
+                raise IndexError("Windows are indexed by rows only")
+            key = key[0]
+        if isinstance(key, (int, np.integer)):
+            if not -len(self) <= key < len(self):
+                raise IndexError(f"row must be below the number of windows {len(self)}, got {key}")
+            key = slice(key, key + 1 or None)
+        if not isinstance(key, slice):
+            key = np.asarray(key)
+            key = key.astype(np.intp) if not key.size else key
+        return Windows(
+            self.codes,
+            self.starts[key],
+            self.length,
+            is_reverse=self.is_reverse[key],
+            labels=self.labels[key],
+            task_ids=self.task_ids[key],
+            task_names=self.task_names,
+            splits=None if self.splits is None else self.splits[key],
+            split_names=self.split_names,
+            names=None if self._names is None else self._names[key],
+            locator=self.locator,
+        )
+
+    def select_split(self, name: str) -> Windows:
+        """Return the windows of one split; all of them where there is no split column.
+
+        Raises
+        ------
+        ValueError
+            If the split column has no such value.
+        """
+        if self.splits is None:
+            return self
+        if name not in self.split_names:
+            raise ValueError(
+                f"split must be one of {', '.join(sorted(self.split_names))}, got {name!r}"
+            )
+        return self[np.flatnonzero(self.splits == self.split_names.index(name))]
+
+    def center(self, length: int) -> Windows:
+        """Return the central `length` bases of every window, sharing the buffer.
+
+        The cut starts at ``(self.length - length) // 2`` in reading direction.
+
+        Raises
+        ------
+        ValueError
+            If `length` is not in ``1..self.length``.
+        """
+        if not 1 <= length <= self.length:
+            raise ValueError(
+                f"window must be between 1 and the sequence length {self.length}, got {length}"
+            )
+        left = (self.length - length) // 2
+        right = self.length - length - left
+        cut = self[:]
+        cut.starts = self.starts + np.where(self.is_reverse, right, left)
+        cut.length = int(length)
+        return cut
+
+    def matrix(self) -> NDArray[np.uint8]:
+        """Copy the windows out, in reading direction, as codes of shape (n, length)."""
+        if not len(self):
+            return np.empty((0, self.length), dtype=np.uint8)
+        view = np.lib.stride_tricks.sliding_window_view(self.codes, self.length)
+        forward = view[self.starts]
+        forward[self.is_reverse] = reverse_complement(forward[self.is_reverse])
+        return forward
+
+    def sequences(self) -> list[str]:
+        """Letters of every window in reading direction; other letters appear as N."""
+        return [decode(row) for row in self.matrix()]
+
+    def with_tasks(self, tasks: Iterable[str]) -> Windows:
+        """Return the same windows with other task names, one per window."""
+        names, ids = name_table(tasks)
+        if ids.size != len(self):
+            raise ValueError(f"tasks must have one entry per window ({len(self)}), got {ids.size}")
+        other = self[:]
+        other.task_names, other.task_ids = tuple(names), ids
+        return other
+
+    def count_other_letters(self) -> int:
+        """Count the windows that hold a letter other than A, C, G, T."""
+        if not len(self):
+            return 0
+        found = 0
+        for block in range(0, len(self), 65_536):
+            found += int((self[block : block + 65_536].matrix() == OTHER).any(axis=1).sum())
+        return found
+
+    def __repr__(self) -> str:
+        n_positive = int((self.labels > 0).sum())
+        return (
+            f"Windows(n={len(self)}, length={self.length}, positive={n_positive}, "
+            f"tasks={list(self.task_names)})"
+        )
+
+
+def concatenate(parts: Sequence[Windows]) -> Windows:
+    """Join containers of one window length; task and split tables are merged by name.
+
+    Parts that share a buffer go on sharing it; otherwise the buffers are copied end to end.
+
+    Raises
+    ------
+    ValueError
+        If nothing is given, the window lengths differ, or only some parts have splits.
+    """
+    lengths = {part.length for part in parts}
+    if len(lengths) != 1:
+        raise ValueError(f"windows must have one length to be joined, got {sorted(lengths)}")
+    with_split = [part.splits is not None for part in parts]
+    if any(with_split) and not all(with_split):
+        raise ValueError(
+            "windows must all have splits or none to be joined, got both; "
+            "add the split column where it is missing"
+        )
+    buffers: dict[int, NDArray[np.uint8]] = {id(part.codes): part.codes for part in parts}
+    sizes = [codes.size for codes in buffers.values()]
+    begin_of = dict(zip(buffers, np.cumsum([0, *sizes[:-1]]).tolist(), strict=True))
+    task_names = list(dict.fromkeys(name for part in parts for name in part.task_names))
+    split_names = list(dict.fromkeys(name for part in parts for name in part.split_names))
+    locator = _join_locators(parts, begin_of)
+    is_named = locator is None and any(p._names is not None or p.locator is not None for p in parts)
+    return Windows(
+        parts[0].codes if len(buffers) == 1 else np.concatenate(list(buffers.values())),
+        np.concatenate([part.starts + begin_of[id(part.codes)] for part in parts]),
+        lengths.pop(),
+        is_reverse=np.concatenate([part.is_reverse for part in parts]),
+        labels=np.concatenate([part.labels for part in parts]),
+        task_ids=np.concatenate([_translate(p.task_ids, p.task_names, task_names) for p in parts]),
+        task_names=task_names,
+        splits=np.concatenate([_translate(p.splits, p.split_names, split_names) for p in parts])
+        if all(with_split)
+        else None,
+        split_names=split_names if all(with_split) else (),
+        names=np.concatenate([part.names for part in parts]) if is_named else None,
+        locator=locator,
+    )
+
+
+def _join_locators(parts: Sequence[Windows], begin_of: dict[int, int]) -> Locator | None:
+    """Return one locator for the joined buffer, or None where names have to be stored."""
+    locator_of: dict[int, Locator] = {}
+    for part in parts:
+        if part._names is not None or part.locator is None:
+            return None
+        if locator_of.setdefault(id(part.codes), part.locator) is not part.locator:
+            return None
+    if len(locator_of) == 1:
+        return parts[0].locator
+    begins = np.array([begin_of[buffer] for buffer in locator_of], dtype=np.int64)
+    return JoinedLocator(begins, list(locator_of.values()))
+
+
+def name_table(names: Iterable[Any]) -> tuple[list[str], NDArray[np.int16]]:
+    """Number names by first appearance; return the distinct names and an id per entry."""
+    index: dict[str, int] = {}
+    ids = np.fromiter((index.setdefault(str(name), len(index)) for name in names), dtype=np.int64)
+    if len(index) > np.iinfo(np.int16).max:
+        raise ValueError(f"there can be at most 32,767 tasks, got {len(index)}")
+    return list(index), ids.astype(np.int16)
+
+
+def _signed_labels(labels: NDArray[Any]) -> NDArray[np.int8]:
+    """Turn labels of +1 and -1, or 1 and 0, into +1 and -1."""
+    found = set(np.unique(labels).tolist())
+    if not (found <= {-1, 1} or found <= {0, 1}):
+        raise ValueError(
+            f"labels must be +1 and -1, or 1 and 0, got {sorted(found)}; turn them into two classes"
+        )
+    return np.where(labels > 0, 1, -1).astype(np.int8)
+
+
+def _translate(
+    ids: NDArray[Any] | None, names: Sequence[str], merged: Sequence[str]
+) -> NDArray[Any]:
+    table = np.array([merged.index(name) for name in names], dtype=np.int16)
+    return table[ids]
+
+
+def _column(values: ArrayLike | None, n: int, dtype: Any) -> NDArray[Any]:
+    column = np.zeros(n, dtype=dtype) if values is None else np.ascontiguousarray(values, dtype)
+    if column.shape != (n,):
+        raise ValueError(f"a column of windows must have {n} entries, got shape {column.shape}")
+    return column

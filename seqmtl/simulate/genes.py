@@ -1,0 +1,218 @@
+"""Where genes, exons and introns lie, and what fills the gaps between genes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from seqmtl.simulate.background import EXON, INTERGENIC, INTRON
+from seqmtl.simulate.settings import MEAN_INTRONS
+
+#: Bases of a gene's block before its first exon and after its last one.
+PROMOTER, TAIL = 80, 20
+#: Shortest gap between genes that may hold repeats or an N run.
+_ROOMY_GAP = 300
+_MIN_EXON, _MIN_FIRST_EXON, _MIN_INTRON = 40, 80, 90
+
+
+@dataclass(frozen=True)
+class Genes:
+    """Genes of one chromosome; 0-based half-open positions on its plus strand.
+
+    Attributes
+    ----------
+    strand : numpy.ndarray
+        Shape (genes,), int8, 1 or -1.
+    first_exon : numpy.ndarray
+        Shape (genes + 1,), int64: gene g owns the exons first_exon[g] to first_exon[g + 1], in
+        the order of transcription.
+    exon_start, exon_end : numpy.ndarray
+        Shape (exons,), int64.
+    """
+
+    strand: np.ndarray
+    first_exon: np.ndarray
+    exon_start: np.ndarray
+    exon_end: np.ndarray
+
+    def spans(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return start and end of every gene, shape (genes,), int64."""
+        first, last = self.first_exon[:-1], self.first_exon[1:] - 1
+        start = np.minimum(self.exon_start[first], self.exon_start[last])
+        return start, np.maximum(self.exon_end[first], self.exon_end[last])
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Genes of one chromosome as read in the sense of transcription.
+
+    Every gene has a block: promoter, exons and introns, tail. Inside a block positions run in the
+    sense of transcription; a block of the minus strand is turned around once its bases are drawn.
+
+    Attributes
+    ----------
+    length : int
+        Bases of the chromosome.
+    block_start, block_end, strand : numpy.ndarray
+        Shape (genes,).
+    first_exon : numpy.ndarray
+        Shape (genes + 1,), as in :class:`Genes`.
+    exon_start, exon_end : numpy.ndarray
+        Shape (exons,), int64, in sense coordinates.
+    """
+
+    length: int
+    block_start: np.ndarray
+    block_end: np.ndarray
+    strand: np.ndarray
+    first_exon: np.ndarray
+    exon_start: np.ndarray
+    exon_end: np.ndarray
+
+    def tss(self) -> np.ndarray:
+        """Return the first transcribed base of every gene, in sense coordinates."""
+        first: np.ndarray = self.exon_start[self.first_exon[:-1]]
+        return first
+
+    def introns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return start and end of every intron, in sense coordinates, gene by gene."""
+        inner = np.ones(self.exon_start.size, dtype=bool)
+        inner[self.first_exon[1:] - 1] = False
+        upstream = np.flatnonzero(inner)
+        return self.exon_end[upstream], self.exon_start[upstream + 1]
+
+    def regions(self) -> np.ndarray:
+        """Return the region of every base, shape (length,), uint8."""
+        regions = np.full(self.length, INTERGENIC, dtype=np.uint8)
+        for region, (starts, ends) in (
+            (EXON, (self.exon_start, self.exon_end)),
+            (INTRON, self.introns()),
+        ):
+            regions[_inside(starts, ends)] = region
+        return regions
+
+    def turn(self, codes: np.ndarray) -> np.ndarray:
+        """Reverse and complement the blocks of the minus strand (codes 0..3), in a copy."""
+        minus = self.strand < 0
+        starts, ends = self.block_start[minus], self.block_end[minus]
+        places = _inside(starts, ends)
+        turned = codes.copy()
+        turned[places] = 3 - codes[np.repeat(starts + ends - 1, ends - starts) - places]
+        return turned
+
+    def genes(self) -> Genes:
+        """Return the genes in coordinates of the plus strand."""
+        n_exons = np.diff(self.first_exon)
+        minus = np.repeat(self.strand < 0, n_exons)
+        mirror = np.repeat(self.block_start + self.block_end, n_exons)
+        return Genes(
+            strand=self.strand,
+            first_exon=self.first_exon,
+            exon_start=np.where(minus, mirror - self.exon_end, self.exon_start),
+            exon_end=np.where(minus, mirror - self.exon_start, self.exon_end),
+        )
+
+    def gaps(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return start and end of the gaps between blocks, before the first and after the last."""
+        return (
+            np.concatenate(([0], self.block_end)),
+            np.concatenate((self.block_start, [self.length])),
+        )
+
+
+def lay_out_genes(n_genes: int, length: int, margin: int, rng: np.random.Generator) -> Layout:
+    """Place genes on one chromosome.
+
+    A gene has 2 introns or more (5 in the mean), exons of about 130 and introns of about 130 bases
+    (both log-normal above a minimum), and either strand. Gaps between genes are exponential.
+
+    Parameters
+    ----------
+    n_genes : int
+        Number of genes.
+    length : int
+        Bases of the chromosome.
+    margin : int
+        Bases at either end that hold no gene.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Raises
+    ------
+    ValueError
+        If the genes do not fit.
+    """
+    n_introns = 2 + rng.poisson(MEAN_INTRONS - 2, size=n_genes)
+    n_pieces = 2 * n_introns + 1
+    first_piece = np.concatenate(([0], np.cumsum(n_pieces)))
+    order = np.arange(first_piece[-1]) - np.repeat(first_piece[:-1], n_pieces)
+    is_exon = order % 2 == 0
+    shortest = np.where(is_exon, _MIN_EXON, _MIN_INTRON)
+    shortest[order == 0] = _MIN_FIRST_EXON
+    typical = np.where(is_exon, 60.0, 30.0)
+    sizes = shortest + (typical * rng.lognormal(0.0, 0.8, size=order.size)).astype(np.int64)
+    ends = np.cumsum(sizes)
+    spans = np.diff(np.concatenate(([0], ends))[first_piece]) + PROMOTER + TAIL
+    free = length - 2 * margin - int(spans.sum())
+    if free < 0:
+        raise ValueError(
+            f"chromosome_length must be at least {length - free} for {n_genes} genes a chromosome, "
+            f"got {length}; ask for longer chromosomes, fewer genes or fewer windows"
+        )
+    shares = rng.exponential(size=n_genes + 1)
+    gaps = np.floor(free * np.cumsum(shares)[:-1] / shares.sum()).astype(np.int64)
+    block_end = margin + gaps + np.cumsum(spans)
+    shift = np.repeat(block_end - TAIL - ends[first_piece[1:] - 1], n_pieces)
+    return Layout(
+        length=length,
+        block_start=block_end - spans,
+        block_end=block_end,
+        strand=rng.choice(np.array([1, -1], dtype=np.int8), size=n_genes),
+        first_exon=np.concatenate(([0], np.cumsum(n_introns + 1))),
+        exon_start=(ends - sizes + shift)[is_exon],
+        exon_end=(ends + shift)[is_exon],
+    )
+
+
+def fill_gaps(
+    layout: Layout, codes: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Write tandem repeats into wide gaps, in place, and choose where N runs lie.
+
+    At most one feature a gap, away from the genes: an N run (in up to three gaps) of 20 to 400
+    bases, or, in half of the others, repeats of a unit of 2 to 6 bases, one base in eight mutated.
+
+    Returns
+    -------
+    repeats, unknown : numpy.ndarray
+        Positions to write in lower case and positions of N, int64, sorted.
+    """
+    starts, ends = layout.gaps()
+    roomy = rng.permutation(np.flatnonzero(ends - starts >= _ROOMY_GAP))
+    n_runs = min(3, roomy.size // 4)
+    chosen = roomy[: n_runs + (roomy.size - n_runs) // 2]
+    width = (ends - starts)[chosen]
+    is_run = np.arange(chosen.size) < n_runs
+    longest = np.minimum(width // 3, np.where(is_run, 400, 600))
+    size = rng.integers(20, longest + 1)
+    begin = starts[chosen] + 50 + (rng.random(chosen.size) * (width - size - 100)).astype(np.int64)
+    unknown = _inside(begin[is_run], (begin + size)[is_run])
+    begin, size = begin[~is_run], size[~is_run]
+    repeats = _inside(begin, begin + size)
+    units = rng.integers(0, 4, size=(begin.size, 6), dtype=np.uint8)
+    period = np.repeat(rng.integers(2, 7, size=begin.size), size)
+    owner = np.repeat(np.arange(begin.size), size)
+    bases = units[owner, (repeats - np.repeat(begin, size)) % period]
+    mutated = rng.random(bases.size) < 0.125
+    bases[mutated] = rng.integers(0, 4, size=int(mutated.sum()), dtype=np.uint8)
+    codes[repeats] = bases
+    return np.sort(repeats), np.sort(unknown)
+
+
+def _inside(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return all positions of the intervals, one interval after the other, int64."""
+    sizes = ends - starts
+    before = np.cumsum(sizes) - sizes
+    positions: np.ndarray = np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
+    return positions

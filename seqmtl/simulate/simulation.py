@@ -1,0 +1,281 @@
+"""A whole simulation: from a tree to genomes, genes and labelled sites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from seqmtl.simulate.background import Composition
+from seqmtl.simulate.genes import Genes, fill_gaps, lay_out_genes
+from seqmtl.simulate.motifs import MODELS
+from seqmtl.simulate.settings import WINDOWS_PER_ORGANISM, Settings, check_settings
+from seqmtl.simulate.sites import Sites, cut_windows, decoy_pools, draw_decoys, true_sites
+from seqmtl.simulate.trees import TreeSource, drift_traits, file_stems, newick_text, parse_tree
+
+_LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
+_LOWER = 0x20
+_N_TRAITS = Composition.N_TRAITS + sum(model.n_traits for model in MODELS.values())
+
+
+@dataclass(frozen=True)
+class SimulatedGenome:
+    """Genome, genes and labelled sites of one organism.
+
+    Attributes
+    ----------
+    organism : str
+        Name of the leaf.
+    letters : numpy.ndarray
+        Shape (bases,), uint8 ASCII: the chromosomes one after the other; repeats in lower case.
+    offsets : numpy.ndarray
+        Shape (chromosomes + 1,), int64: chromosome i is ``letters[offsets[i]:offsets[i + 1]]``.
+    genes : tuple of Genes
+        One entry a chromosome.
+    sites : Sites
+        The labelled sites, sorted by position; those of the last chromosome are the test split.
+    """
+
+    organism: str
+    letters: np.ndarray
+    offsets: np.ndarray
+    genes: tuple[Genes, ...]
+    sites: Sites
+
+    @property
+    def contigs(self) -> list[str]:
+        """Names of the chromosomes: chr1, chr2, ..."""
+        return [f"chr{number}" for number in range(1, self.offsets.size)]
+
+    def contig_index(self) -> np.ndarray:
+        """Return the chromosome of every site, 0-based, shape (n,), int64."""
+        return np.searchsorted(self.offsets, self.sites.start, side="right") - 1
+
+    def is_test(self) -> np.ndarray:
+        """Return which sites are in the test split, shape (n,), bool."""
+        in_last: np.ndarray = self.sites.start >= self.offsets[-2]
+        return in_last
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Result of :func:`simulate`.
+
+    Attributes
+    ----------
+    settings : Settings
+        What was asked for.
+    newick : str
+        The tree, one line.
+    genomes : tuple of SimulatedGenome
+        One entry an organism, in the order of the leaves.
+    """
+
+    settings: Settings
+    newick: str
+    genomes: tuple[SimulatedGenome, ...]
+
+    @property
+    def site_length(self) -> int:
+        """Bases of a site's interval: 2 for a splice site, 1 for a TSS."""
+        return max(1, len(MODELS[self.settings.signal].letters))
+
+    def windows(self, genome: SimulatedGenome, rows: slice = slice(None)) -> np.ndarray:
+        """Cut the windows of some of a genome's sites.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (rows, window), uint8 ASCII letters, in the sense of each site's strand.
+        """
+        window = self.settings.window
+        return cut_windows(genome.letters, genome.sites[rows], self.site_length, window)
+
+
+def simulate(
+    tree: TreeSource = None,
+    *,
+    seed: int = 0,
+    n_chromosomes: int = 3,
+    chromosome_length: int = 200_000,
+    n_genes: int | None = None,
+    n_windows: int | Mapping[str, int] = WINDOWS_PER_ORGANISM,
+    window: int = 200,
+    signal: str = "acceptor",
+    decoys_per_site: int = 4,
+    drift: float = 0.5,
+) -> Simulation:
+    """Make up the genomes of organisms that a tree relates.
+
+    What is related are the models, not the bases: composition and the motifs of splice sites and
+    promoters drift along the branches, and every genome is then drawn on its own from the models
+    of its leaf. No stretch of one genome is a copy of another's, so nothing leaks between
+    organisms; what they share is only how their sites look.
+
+    Every organism gets training windows from all chromosomes but the last, and as test windows all
+    true sites of the last chromosome with `decoys_per_site` decoys for each. Windows are not cut
+    here, only described.
+
+    Parameters
+    ----------
+    tree : str, path or Bio.Phylo tree, optional
+        Newick text, Newick file or parsed tree; default :func:`default_tree`.
+    seed : int
+        Same seed and parameters, same result to the byte.
+    n_chromosomes : int
+        At least 2.
+    chromosome_length : int
+        Bases of each chromosome.
+    n_genes : int, optional
+        Genes of an organism, spread evenly over its chromosomes; default one in 5,000 bases, or
+        more where `n_windows` needs them.
+    n_windows : int or mapping of str to int
+        Training windows of an organism, true sites and decoys together; 0 for none. A mapping may
+        leave organisms out: they get 1,000. With `n_genes` given, fewer windows are a subset of
+        more windows on the same genomes.
+    window : int
+        Bases of a window.
+    signal : {"acceptor", "donor", "tss"}
+        Kind of the labelled sites. The genomes do not depend on it.
+    decoys_per_site : int
+        Decoys for each true site.
+    drift : float
+        Rate of drift per unit of branch length: log-odds of two leaves with the path d between
+        them correlate as exp(-drift * d).
+
+    Returns
+    -------
+    Simulation
+        Genomes, genes, labelled sites and the tree.
+
+    Raises
+    ------
+    InputFormatError
+        If the tree cannot be used.
+    ValueError
+        If a parameter is out of range or the genes or windows do not fit the chromosomes.
+
+    Examples
+    --------
+    >>> made = simulate("(a:0.1,b:0.4);", n_windows=100, chromosome_length=50_000, seed=1)
+    >>> [genome.organism for genome in made.genomes]
+    ['a', 'b']
+    >>> made.windows(made.genomes[0]).shape[1]
+    200
+    """
+    parsed, organisms = parse_tree(tree)
+    file_stems(organisms)
+    settings = check_settings(
+        organisms,
+        seed=seed,
+        n_chromosomes=n_chromosomes,
+        chromosome_length=chromosome_length,
+        n_genes=n_genes,
+        n_windows=n_windows,
+        window=window,
+        signal=signal,
+        decoys_per_site=decoys_per_site,
+        drift=drift,
+    )
+    root, *streams = np.random.SeedSequence(settings.seed).spawn(1 + len(organisms))
+    traits = drift_traits(parsed, _N_TRAITS, settings.drift, np.random.default_rng(root))
+    genomes = tuple(
+        _make_genome(organism, own, settings, stream)
+        for organism, own, stream in zip(organisms, traits, streams, strict=True)
+    )
+    return Simulation(settings=settings, newick=newick_text(parsed), genomes=genomes)
+
+
+def _make_genome(
+    organism: str, traits: np.ndarray, settings: Settings, stream: np.random.SeedSequence
+) -> SimulatedGenome:
+    """Draw genome, genes and labelled sites of one organism from its traits."""
+    *for_chromosomes, for_sites = stream.spawn(settings.n_chromosomes + 1)
+    composition = Composition(traits[: Composition.N_TRAITS])
+    offsets = np.arange(settings.n_chromosomes + 1) * settings.chromosome_length
+    letters = np.empty(offsets[-1], dtype=np.uint8)
+    genes = []
+    for number, seed in enumerate(for_chromosomes):
+        n_genes = (settings.n_genes + number) // settings.n_chromosomes
+        chromosome, its_genes = _make_chromosome(
+            n_genes, settings, composition, traits, np.random.default_rng(seed)
+        )
+        letters[offsets[number] : offsets[number + 1]] = chromosome
+        genes.append(its_genes)
+    sites = _label_sites(organism, letters, offsets, genes, settings, for_sites)
+    return SimulatedGenome(organism, letters, offsets, tuple(genes), sites)
+
+
+def _make_chromosome(
+    n_genes: int,
+    settings: Settings,
+    composition: Composition,
+    traits: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, Genes]:
+    """Draw one chromosome: background, motifs of all signals, repeats and N runs."""
+    layout = lay_out_genes(n_genes, settings.chromosome_length, settings.margin, rng)
+    codes = composition.generate(layout.regions(), rng)
+    donors, acceptors = layout.introns()
+    places = {"donor": donors, "acceptor": acceptors, "tss": layout.tss()}
+    for name, own in _traits_by_signal(traits):
+        MODELS[name].plant(codes, places[name], own, rng)
+    codes = layout.turn(codes)
+    repeats, unknown = fill_gaps(layout, codes, rng)
+    codes[unknown] = 4
+    letters = _LETTERS[codes]
+    letters[repeats] |= _LOWER
+    return letters, layout.genes()
+
+
+def _traits_by_signal(traits: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    first = Composition.N_TRAITS
+    for name, model in MODELS.items():
+        yield name, traits[first : first + model.n_traits]
+        first += model.n_traits
+
+
+def _label_sites(
+    organism: str,
+    letters: np.ndarray,
+    offsets: np.ndarray,
+    genes: list[Genes],
+    settings: Settings,
+    stream: np.random.SeedSequence,
+) -> Sites:
+    """Choose the labelled sites of one organism: a training part and the last chromosome."""
+    signal, last = settings.signal, settings.n_chromosomes - 1
+    first_gene = np.concatenate(([0], np.cumsum([its.strand.size for its in genes])))
+    true = [
+        true_sites(its, signal, int(first_gene[number]), int(offsets[number]))
+        for number, its in enumerate(genes)
+    ]
+    n_true, n_decoys = settings.n_training(organism)
+    known = Sites.concatenate(true[:last])
+    if n_true > len(known):
+        raise ValueError(
+            f"n_windows of {organism} must need at most {len(known)} true sites, got {n_true}; "
+            f"ask for more genes (n_genes is {settings.n_genes}) or fewer windows"
+        )
+    parts = []
+    splits = (
+        (range(last), known, n_true, n_decoys),
+        (range(last, last + 1), true[last], len(true[last]), None),
+    )
+    for seed, (numbers, annotated, count, decoys) in zip(stream.spawn(2), splits, strict=True):
+        rng_true, rng_decoys = (np.random.default_rng(child) for child in seed.spawn(2))
+        pools = [
+            decoy_pools(
+                letters[offsets[number] : offsets[number + 1]],
+                genes[number],
+                signal,
+                settings.margin,
+                int(offsets[number]),
+            )
+            for number in numbers
+        ]
+        wanted = count * settings.decoys_per_site if decoys is None else decoys
+        parts.append(annotated[rng_true.permutation(len(annotated))[:count]])
+        parts.append(draw_decoys(pools, signal, wanted, rng_decoys))
+    return Sites.concatenate(parts)

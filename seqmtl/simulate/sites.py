@@ -1,0 +1,231 @@
+"""Labelled sites: true ones, decoys beside them, and the windows around both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from seqmtl.simulate.genes import Genes
+from seqmtl.simulate.motifs import MODELS
+
+_CODES = np.full(256, 4, dtype=np.uint8)
+_CODES[np.frombuffer(b"ACGTacgt", dtype=np.uint8)] = [0, 1, 2, 3] * 2
+_COMPLEMENT = np.arange(256, dtype=np.uint8)
+_COMPLEMENT[np.frombuffer(b"ACGTacgt", dtype=np.uint8)] = np.frombuffer(b"TGCAtgca", dtype=np.uint8)
+#: Bases around a TSS on either strand that hold no decoy of it.
+_CLEAR_OF_TSS = 50
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Sites of one organism, one entry each; slices like an array.
+
+    Attributes
+    ----------
+    start : numpy.ndarray
+        Shape (n,), int64: first base of the site's interval, counted over the concatenated
+        chromosomes. A splice site is its dinucleotide, 2 bases; a TSS is 1 base.
+    strand : numpy.ndarray
+        Shape (n,), int8, 1 or -1.
+    label : numpy.ndarray
+        Shape (n,), int8: 1 for a true site, -1 for a decoy.
+    gene, intron : numpy.ndarray
+        Shape (n,), int32: 0-based gene, and 0-based intron in the order of transcription (0 for a
+        TSS); -1 for a decoy.
+    """
+
+    start: np.ndarray
+    strand: np.ndarray
+    label: np.ndarray
+    gene: np.ndarray
+    intron: np.ndarray
+
+    def __len__(self) -> int:
+        """Return the number of sites."""
+        return self.start.size
+
+    def __getitem__(self, rows: np.ndarray | slice) -> Sites:
+        """Return some of the sites, chosen by a slice, a mask or row numbers."""
+        return Sites(*(column[rows] for column in vars(self).values()))
+
+    @staticmethod
+    def concatenate(parts: list[Sites]) -> Sites:
+        """Join sites, sorted by position, then strand (plus first)."""
+        by_column = zip(*(vars(part).values() for part in parts), strict=True)
+        sites = Sites(*(np.concatenate(column) for column in by_column))
+        return sites[np.lexsort((-sites.strand, sites.start))]
+
+
+def true_sites(genes: Genes, signal: str, first_gene: int, chromosome_start: int) -> Sites:
+    """Return the annotated sites of one chromosome.
+
+    Parameters
+    ----------
+    genes : Genes
+        Genes of the chromosome.
+    signal : str
+        "acceptor", "donor" or "tss".
+    first_gene : int
+        Number of genes on the chromosomes before.
+    chromosome_start : int
+        Bases on the chromosomes before.
+    """
+    n_exons = np.diff(genes.first_exon)
+    gene = np.repeat(np.arange(n_exons.size), n_exons)
+    order = np.arange(gene.size) - genes.first_exon[gene]
+    wanted = {
+        "tss": order == 0,
+        "donor": order < n_exons[gene] - 1,
+        "acceptor": order > 0,
+    }[signal]
+    exon = np.flatnonzero(wanted)
+    gene, intron = gene[exon], order[exon] - (signal == "acceptor")
+    strand = genes.strand[gene]
+    # The edge of the exon that faces the site, and the site's bases before or after it.
+    at_end = (strand > 0) == (signal == "donor")
+    edge = np.where(at_end, genes.exon_end[exon], genes.exon_start[exon])
+    if signal == "tss":
+        start = np.where(at_end, edge - 1, edge)
+    else:
+        start = np.where(at_end, edge, edge - 2)
+    return Sites(
+        start=start + chromosome_start,
+        strand=strand,
+        label=np.ones(start.size, dtype=np.int8),
+        gene=(gene + first_gene).astype(np.int32),
+        intron=intron.astype(np.int32),
+    )
+
+
+def decoy_pools(
+    letters: np.ndarray, genes: Genes, signal: str, margin: int, chromosome_start: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return where decoys may lie on one chromosome, as two pools.
+
+    For splice sites: AG (or GT) dinucleotides that are no annotated site, on the plus and on the
+    minus strand. For a TSS: any base but N that is clear of the annotated TSS, inside genes and
+    between them.
+
+    Parameters
+    ----------
+    letters : numpy.ndarray
+        Shape (bases,), uint8 ASCII letters of the chromosome.
+    genes : Genes
+        Its genes.
+    signal : str
+        "acceptor", "donor" or "tss".
+    margin : int
+        Bases at either end of the chromosome that hold no decoy.
+    chromosome_start : int
+        Bases on the chromosomes before.
+
+    Returns
+    -------
+    tuple of two numpy.ndarray
+        First bases of the intervals, int64, counted over the concatenated chromosomes.
+    """
+    codes = _CODES[letters]
+    true = true_sites(genes, signal, 0, 0)
+    if signal == "tss":
+        between = np.ones(codes.size, dtype=bool)
+        for start, end in zip(*genes.spans(), strict=True):
+            between[start:end] = False
+        clear = codes < 4
+        for start in true.start:
+            clear[max(0, start - _CLEAR_OF_TSS) : start + _CLEAR_OF_TSS + 1] = False
+        candidates = (clear & ~between, clear & between)
+    else:
+        first, second = _CODES[np.frombuffer(MODELS[signal].letters.encode(), dtype=np.uint8)]
+        plus = (codes[:-1] == first) & (codes[1:] == second)
+        minus = (codes[:-1] == 3 - second) & (codes[1:] == 3 - first)
+        plus[true.start[true.strand > 0]] = False
+        minus[true.start[true.strand < 0]] = False
+        candidates = (plus, minus)
+    inner = slice(margin, codes.size - margin)
+    first_pool, second_pool = (np.flatnonzero(found[inner]) + margin for found in candidates)
+    return first_pool + chromosome_start, second_pool + chromosome_start
+
+
+def draw_decoys(
+    pools: list[tuple[np.ndarray, np.ndarray]], signal: str, count: int, rng: np.random.Generator
+) -> Sites:
+    """Draw decoys without replacement, half from either pool; fewer are a subset of more.
+
+    Parameters
+    ----------
+    pools : list of tuple of two numpy.ndarray
+        From :func:`decoy_pools`, one tuple a chromosome.
+    signal : str
+        "acceptor", "donor" or "tss".
+    count : int
+        Number of decoys.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Raises
+    ------
+    ValueError
+        If a pool is too small.
+    """
+    starts, strands = [], []
+    quotas = (count // 2, count - count // 2)
+    for side, (quota, own_rng) in enumerate(zip(quotas, rng.spawn(2), strict=True)):
+        pool = np.concatenate([pair[side] for pair in pools])
+        if pool.size < quota:
+            raise ValueError(
+                f"number of decoys must be at most {2 * pool.size} in one organism, got {count}; "
+                "ask for longer chromosomes, fewer windows or fewer decoys_per_site"
+            )
+        starts.append(pool[own_rng.permutation(pool.size)[:quota]])
+        if signal == "tss":
+            strands.append(1 - 2 * own_rng.integers(0, 2, size=quota, dtype=np.int8))
+        else:
+            strands.append(np.full(quota, 1 - 2 * side, dtype=np.int8))
+    none = np.full(count, -1, dtype=np.int32)
+    return Sites(
+        start=np.concatenate(starts),
+        strand=np.concatenate(strands),
+        label=np.full(count, -1, dtype=np.int8),
+        gene=none,
+        intron=none,
+    )
+
+
+def window_starts(sites: Sites, site_length: int, window: int) -> np.ndarray:
+    """Return the first base of every site's window on the plus strand, shape (n,), int64.
+
+    With c = (start + end) / 2 of the site, a window of the plus strand starts at
+    ``floor(c) - window // 2`` and one of the minus strand ends at ``ceil(c) + window // 2``. A
+    dinucleotide so lies at the offsets window // 2 - 1 and window // 2 of its window, a single
+    base at window // 2, both read in the sense of the strand.
+    """
+    plus = sites.start + site_length // 2 - window // 2
+    minus = sites.start + (site_length + 1) // 2 + window // 2 - window
+    return np.where(sites.strand > 0, plus, minus)
+
+
+def cut_windows(letters: np.ndarray, sites: Sites, site_length: int, window: int) -> np.ndarray:
+    """Cut the windows of sites, the minus strand reversed and complemented.
+
+    Parameters
+    ----------
+    letters : numpy.ndarray
+        Shape (bases,), uint8 ASCII letters of the concatenated chromosomes; case is kept.
+    sites : Sites
+        n sites.
+    site_length : int
+        Bases of a site, 1 or 2.
+    window : int
+        Bases of a window.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (n, window), uint8 ASCII letters.
+    """
+    first = window_starts(sites, site_length, window)
+    cut = letters[first[:, None] + np.arange(window)]
+    minus = sites.strand < 0
+    cut[minus] = _COMPLEMENT[cut[minus][:, ::-1]]
+    return cut

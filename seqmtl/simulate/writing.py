@@ -1,0 +1,228 @@
+"""Files of a simulation: genomes, annotation, sites, windows, tree and summary."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from seqmtl.simulate.simulation import SimulatedGenome, Simulation
+from seqmtl.simulate.trees import file_stems
+
+_LINE = 60
+_ROWS = 20_000
+_STRANDS = {1: "+", -1: "-"}
+_FOLDERS = {"genomes": ".fa", "sites": ".bed", "annotation": ".gff3"}
+
+
+def write_simulation(
+    simulation: Simulation, directory: str | os.PathLike[str], *, windows: bool = True
+) -> None:
+    """Write a simulation as files.
+
+    Everything is written to a hidden folder of `directory` first and then moved into place, so a
+    failure leaves no half-written file. Files of the same names are replaced.
+
+    =============================  ===========================================================
+    ``windows.tsv.gz``             organism, label (1, -1), split (train, test), contig, strand,
+                                   position (0-based first base of the site), sequence
+    ``genomes/<organism>.fa``      60 columns; repeats in lower case, N kept
+    ``sites/<organism>.bed``       BED6 of the labelled sites, in the order of the windows: name
+                                   ``<gene>.<intron>`` or ``<gene>.tss``, score 1000; ``decoy``, 0
+    ``annotation/<organism>.gff3`` genes, mRNA and exons of all genes
+    ``tree.nwk``                   the tree
+    ``summary.json``               seed, parameters, files and counts
+    =============================  ===========================================================
+
+    Parameters
+    ----------
+    simulation : Simulation
+        From :func:`seqmtl.simulate.simulate`.
+    directory : path
+        Made if it does not exist.
+    windows : bool
+        Whether to write ``windows.tsv.gz``, the only file with cut windows.
+
+    Raises
+    ------
+    ValueError
+        If `directory` holds genomes, sites, annotation or windows of another simulation.
+    OSError
+        If it cannot be written.
+    """
+    target = Path(directory)
+    stems = file_stems(simulation.settings.organisms)
+    files = [f"{folder}/{stem}{end}" for folder, end in _FOLDERS.items() for stem in stems.values()]
+    files += ["tree.nwk", "summary.json"] + ["windows.tsv.gz"] * windows
+    _refuse_strangers(target, files)
+    is_new = not target.exists()
+    target.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=target))
+    try:
+        for folder in _FOLDERS:
+            (scratch / folder).mkdir()
+        for genome in simulation.genomes:
+            stem = stems[genome.organism]
+            _write_fasta(genome, scratch / "genomes" / f"{stem}.fa")
+            _write_lines(scratch / "sites" / f"{stem}.bed", _bed_lines(genome, simulation))
+            _write_lines(scratch / "annotation" / f"{stem}.gff3", _gff_lines(genome))
+        if windows:
+            _write_windows(simulation, scratch / "windows.tsv.gz")
+        _write_lines(scratch / "tree.nwk", [simulation.newick])
+        summary = json.dumps(_summary(simulation, stems), indent=2, ensure_ascii=False)
+        _write_lines(scratch / "summary.json", [summary + "\n"])
+        for folder in _FOLDERS:
+            (target / folder).mkdir(exist_ok=True)
+        for name in files:
+            (scratch / name).replace(target / name)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        if is_new and not any(target.iterdir()):
+            target.rmdir()
+
+
+def _refuse_strangers(target: Path, files: list[str]) -> None:
+    """Refuse a folder in which files of another simulation would stay beside the new ones."""
+    kept = [target / "windows.tsv.gz"]
+    kept += [path for folder, end in _FOLDERS.items() for path in (target / folder).glob(f"*{end}")]
+    for path in sorted(kept):
+        if path.relative_to(target).as_posix() not in files and path.exists():
+            raise ValueError(
+                f"directory must hold no files of another simulation, got {path}; "
+                "remove it or choose another directory"
+            )
+
+
+def _write_lines(path: Path, lines: Iterator[str] | list[str]) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as handle:
+        handle.writelines(lines)
+
+
+def _write_fasta(genome: SimulatedGenome, path: Path) -> None:
+    """Write the chromosomes of a genome as FASTA of 60 columns."""
+    with open(path, "wb") as handle:
+        for number, contig in enumerate(genome.contigs):
+            letters = genome.letters[genome.offsets[number] : genome.offsets[number + 1]]
+            full = letters.size // _LINE * _LINE
+            lines = np.full((full // _LINE, _LINE + 1), ord("\n"), dtype=np.uint8)
+            lines[:, :_LINE] = letters[:full].reshape(-1, _LINE)
+            handle.write(f">{contig}\n".encode())
+            handle.write(lines.tobytes())
+            if full < letters.size:
+                handle.write(letters[full:].tobytes() + b"\n")
+
+
+def _bed_lines(genome: SimulatedGenome, simulation: Simulation) -> Iterator[str]:
+    """Yield the labelled sites as lines of BED6, 0-based half-open."""
+    length, is_tss = simulation.site_length, simulation.settings.signal == "tss"
+    contigs, sites = genome.contigs, genome.sites
+    contig_of = genome.contig_index()
+    columns = (
+        contig_of.tolist(),
+        (sites.start - genome.offsets[contig_of]).tolist(),
+        sites.strand.tolist(),
+        sites.gene.tolist(),
+        sites.intron.tolist(),
+    )
+    for contig, start, strand, gene, intron in zip(*columns, strict=True):
+        where = f"{contigs[contig]}\t{start}\t{start + length}"
+        if gene < 0:
+            yield f"{where}\tdecoy\t0\t{_STRANDS[strand]}\n"
+        else:
+            name = f"{_gene_name(gene)}.{'tss' if is_tss else intron + 1}"
+            yield f"{where}\t{name}\t1000\t{_STRANDS[strand]}\n"
+
+
+def _gene_name(gene: int) -> str:
+    """Return the name of a gene by its 0-based number."""
+    return f"g{gene + 1:05d}"
+
+
+def _gff_lines(genome: SimulatedGenome) -> Iterator[str]:
+    """Yield all genes as lines of GFF3, 1-based closed; a TSS is the first base of its mRNA."""
+    yield "##gff-version 3\n"
+    for contig, length in zip(genome.contigs, np.diff(genome.offsets).tolist(), strict=True):
+        yield f"##sequence-region {contig} 1 {length}\n"
+    number = 0
+    for contig, genes in zip(genome.contigs, genome.genes, strict=True):
+        exons = list(zip(genes.exon_start.tolist(), genes.exon_end.tolist(), strict=True))
+        spans = zip(*(edge.tolist() for edge in genes.spans()), strict=True)
+        for own, (start, end) in enumerate(spans):
+            name, sign = _gene_name(number), _STRANDS[int(genes.strand[own])]
+            number += 1
+            where = f"{start + 1}\t{end}\t.\t{sign}\t."
+            yield f"{contig}\tseqmtl\tgene\t{where}\tID={name}\n"
+            yield f"{contig}\tseqmtl\tmRNA\t{where}\tID={name}.m;Parent={name}\n"
+            its_exons = exons[genes.first_exon[own] : genes.first_exon[own + 1]]
+            for order, (exon_start, exon_end) in enumerate(its_exons, start=1):
+                yield (
+                    f"{contig}\tseqmtl\texon\t{exon_start + 1}\t{exon_end}\t.\t{sign}\t.\t"
+                    f"ID={name}.e{order};Parent={name}.m\n"
+                )
+
+
+def _write_windows(simulation: Simulation, path: Path) -> None:
+    """Write all labelled windows; with no time in the gzip header, equal seeds give equal bytes."""
+    with (
+        open(path, "wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as handle,
+    ):
+        handle.write(b"organism\tlabel\tsplit\tcontig\tstrand\tposition\tsequence\n")
+        for genome in simulation.genomes:
+            for first in range(0, len(genome.sites), _ROWS):
+                rows = slice(first, first + _ROWS)
+                handle.write("".join(_window_lines(simulation, genome, rows)).encode())
+
+
+def _window_lines(simulation: Simulation, genome: SimulatedGenome, rows: slice) -> Iterator[str]:
+    sites, contigs = genome.sites[rows], genome.contigs
+    text = simulation.windows(genome, rows).tobytes().decode("ascii")
+    width = simulation.settings.window
+    contig_of = genome.contig_index()[rows]
+    columns = (
+        sites.label.tolist(),
+        genome.is_test()[rows].tolist(),
+        contig_of.tolist(),
+        sites.strand.tolist(),
+        (sites.start - genome.offsets[contig_of]).tolist(),
+    )
+    for row, (label, is_test, contig, strand, start) in enumerate(zip(*columns, strict=True)):
+        yield (
+            f"{genome.organism}\t{label}\t{'test' if is_test else 'train'}\t{contigs[contig]}\t"
+            f"{_STRANDS[strand]}\t{start}\t{text[row * width : (row + 1) * width]}\n"
+        )
+
+
+def _summary(simulation: Simulation, stems: dict[str, str]) -> dict[str, object]:
+    """Collect parameters and counts."""
+    settings = vars(simulation.settings)
+    organisms = {}
+    for genome in simulation.genomes:
+        is_test, is_true = genome.is_test(), genome.sites.label > 0
+        upper = genome.letters & 0xDF
+        bases = {letter: int(np.count_nonzero(upper == ord(letter))) for letter in "ACGTN"}
+        known = sum(bases.values()) - bases["N"]
+        organisms[genome.organism] = {
+            "file_name": stems[genome.organism],
+            "bases": genome.letters.size,
+            "unknown_bases": bases["N"],
+            "masked_bases": int(np.count_nonzero(genome.letters & 0x20)),
+            "gc": round((bases["C"] + bases["G"]) / known, 4),
+            "genes": sum(genes.strand.size for genes in genome.genes),
+            "introns": sum(genes.exon_start.size - genes.strand.size for genes in genome.genes),
+            "windows": {
+                split: {
+                    "true": int(np.count_nonzero(chosen & is_true)),
+                    "decoy": int(np.count_nonzero(chosen & ~is_true)),
+                }
+                for split, chosen in (("train", ~is_test), ("test", is_test))
+            },
+        }
+    parameters = {name: value for name, value in settings.items() if name != "organisms"}
+    return {"parameters": parameters, "tree": simulation.newick.strip(), "organisms": organisms}

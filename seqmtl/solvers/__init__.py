@@ -1,0 +1,1 @@
+"""Matrices to weights: dual solvers that know no DNA and no trees."""

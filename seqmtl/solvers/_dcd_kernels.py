@@ -1,0 +1,138 @@
+"""The coordinate-descent loop: the only place where dual variables change.
+
+Symbols follow the problem statement in :mod:`seqmtl.solvers.problem`: W = V K holds the weights of
+all tasks, one row per feature, so a step on an example of task t reads column t and adds
+``K[t, :]`` times the change to the row.
+"""
+
+import math
+
+import numpy as np
+
+from seqmtl._jit import njit, prefetch
+
+HINGE = 0
+SQUARED_HINGE = 1
+LOGISTIC = 2
+
+
+@njit
+def dual_step(loss, alpha, margin, H, C):
+    """Return the minimiser over one alpha, all others fixed; margin is y f(x)."""
+    if loss == HINGE:
+        return min(max(alpha - (margin - 1.0) / H, 0.0), C)
+    if loss == SQUARED_HINGE:
+        D = 0.5 / C
+        return max(alpha - (margin - 1.0 + D * alpha) / (H + D), 0.0)
+    return _logistic_step(alpha, margin, H, C)
+
+
+@njit
+def _logistic_step(alpha, margin, H, C):
+    """Solve H (C s(u) - alpha) + margin + u = 0 for u, alpha = C s(u), by guarded Newton."""
+    low = -margin + H * (alpha - C)
+    high = -margin + H * alpha
+    u = 0.5 * (low + high)
+    if 0.0 < alpha < C:
+        u = min(max(math.log(alpha / (C - alpha)), low), high)
+    for _ in range(50):
+        s = 1.0 / (1.0 + math.exp(-u)) if u > -700.0 else 0.0
+        g = H * (C * s - alpha) + margin + u
+        if abs(g) <= 1e-13 * (1.0 + abs(u)):
+            break
+        if g > 0.0:
+            high = u
+        else:
+            low = u
+        u -= g / (1.0 + H * C * s * (1.0 - s))
+        if not low < u < high:
+            u = 0.5 * (low + high)
+    return C / (1.0 + math.exp(-u)) if u > -700.0 else 0.0
+
+
+@njit
+def descend(block, rows, examples, state, K, loss, bias_scale, band):
+    """One coordinate step on every row of the block, in order.
+
+    Reads the block and the examples (y, tasks, H, C); changes alpha, W and bias of the state.
+    Rows at a bound with a margin farther than band on the safe side of 1 get ``keep`` False.
+    """
+    indptr, indices, values = block
+    y, tasks, H, C = examples
+    alpha, W, bias, keep = state
+    T = W.shape[1]
+    flat = W.reshape(W.size)
+    end = indptr[rows.size] - 1
+    for r in range(rows.size):
+        i = rows[r]
+        t = np.int64(tasks[i])
+        begin, stop = indptr[r], indptr[r + 1]
+        ahead = stop - begin
+        f = bias_scale * bias[t]
+        for p in range(begin, stop):
+            f += values[p] * flat[np.int64(indices[p]) * T + t]
+            prefetch(flat, np.int64(indices[min(p + ahead, end)]) * T)
+        margin = y[i] * f
+        old = alpha[i]
+        new = dual_step(loss, old, margin, H[i], C[i])
+        keep[i] = not (
+            (new == 0.0 and margin - 1.0 > band)
+            or (loss == HINGE and new == C[i] and margin - 1.0 < -band)
+        )
+        if new != old:
+            alpha[i] = new
+            _add_row(indices, values, begin, stop, (new - old) * y[i], K[t], flat)
+            for s in range(T):
+                bias[s] += K[t, s] * bias_scale * (new - old) * y[i]
+
+
+@njit
+def _add_row(indices, values, begin, stop, change, coupling, flat):
+    """Add change * values to the weights of every task, each by its coupling."""
+    T = coupling.size
+    if T == 1:
+        step = change * coupling[0]
+        for p in range(begin, stop):
+            flat[indices[p]] += step * values[p]
+        return
+    for p in range(begin, stop):
+        base = np.int64(indices[p]) * T
+        amount = change * values[p]
+        for s in range(T):
+            flat[base + s] += coupling[s] * amount
+
+
+@njit
+def couple(G, y, tasks, K, bias_square):
+    """Turn the lower triangle of kernel values into the full Hessian of the dual, in place."""
+    m = y.size
+    tile = 64
+    for a in range(0, m, tile):
+        for b in range(0, a + 1, tile):
+            for i in range(a, min(a + tile, m)):
+                for j in range(b, min(b + tile, i + 1)):
+                    value = y[i] * y[j] * K[tasks[i], tasks[j]] * (G[i, j] + bias_square)
+                    G[i, j] = value
+                    G[j, i] = value
+
+
+@njit
+def descend_gram(G, order, alpha, margins, C, loss, omega):
+    """One coordinate step on every example in order, keeping all margins up to date.
+
+    Steps are longer than the minimiser by the factor omega, 1 <= omega < 2. Returns the number of
+    changed alphas.
+    """
+    n_changes = 0
+    for r in range(order.size):
+        i = order[r]
+        old = alpha[i]
+        new = dual_step(loss, old, margins[i], np.float64(G[i, i]) / omega, C[i])
+        if new != old:
+            n_changes += 1
+            alpha[i] = new
+            change = new - old
+            row = G[i]
+            for j in range(row.size):
+                margins[j] += change * row[j]
+    return n_changes

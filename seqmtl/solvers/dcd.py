@@ -1,0 +1,273 @@
+"""Dual coordinate descent for multi-task SVMs with any task kernel."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.blocks import rows_per_block
+from seqmtl.solvers.polish import polish
+from seqmtl.solvers.problem import LOSSES, Problem
+
+#: Examples at a bound stay active while their margin is within this distance of 1.
+_BAND = 0.1
+_POLISH_BYTES = 64 << 20  # kernel matrix of the polish, or the size of the weights if that is more
+_ENTRY_COST = 0.1  # of reading an entry of the kernel matrix, in gathered weights
+_POLISH_SHARE = 0.2  # of the tolerated gap may remain among the polished examples
+
+
+@dataclass
+class Progress:
+    """What the solver knows after an epoch.
+
+    Attributes
+    ----------
+    epoch : int
+        Passes over the active set so far.
+    work : float
+        Visits of examples, scoring passes included, divided by the number of examples.
+    n_active : int
+        Examples that the next epoch will visit.
+    primal, dual, gap : float
+        Objectives and relative duality gap at the last look at the whole problem.
+    seconds : float
+        Time since the start.
+    """
+
+    epoch: int
+    work: float
+    n_active: int
+    primal: float
+    dual: float
+    gap: float
+    seconds: float
+
+
+@dataclass
+class State:
+    """All that is needed to continue: dual variables, place in the random stream, history."""
+
+    alpha: NDArray[np.float64]
+    active: NDArray[np.int64]
+    rng: np.random.Generator
+    epoch: int = 0
+    work: float = 0.0
+    seconds: float = 0.0
+    history: list[Progress] = field(default_factory=list)
+
+
+@dataclass
+class Solution:
+    """Result of a solver.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64, shape (n,)
+        Dual variables.
+    W : ndarray, shape (n_features, T)
+        Weights of the tasks.
+    bias : ndarray of float64, shape (T,)
+        Weights of the constant feature; intercepts are ``bias_scale * bias``.
+    margins : ndarray of float64, shape (n,)
+        y_i f(x_i) at the solution.
+    primal, dual, gap : float
+        Objectives and relative duality gap at W and alpha.
+    converged : bool
+        Whether gap <= tol.
+    history : list of Progress
+        One entry per look at the whole problem.
+    """
+
+    alpha: NDArray[np.float64]
+    W: NDArray[Any]
+    bias: NDArray[np.float64]
+    margins: NDArray[np.float64]
+    primal: float
+    dual: float
+    gap: float
+    converged: bool
+    n_epochs: int
+    work: float
+    history: list[Progress]
+
+
+class CoordinateDescent:
+    """Algorithm 1 of Widmer et al. (2012) with working sets and a certified stop.
+
+    The solver alternates three moves. An *epoch* visits the active examples in random order. A
+    *polish* replaces epochs once the active set is small and the features can compare two rows
+    cheaply: it forms their kernel matrix and descends there, where a visit costs next to nothing.
+    A *look* scores all examples, which gives the exact duality gap, and chooses the active set
+    anew: every example that is not at a bound with a margin to spare. Looks are taken as soon as
+    the epochs since the last one have cost as much as a look does.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    tol : float
+        Relative duality gap to stop at.
+    max_epochs : int
+        Epochs and polishes at most.
+    dtype : dtype
+        Of the weights: float32, or float64 for gaps below about 1e-6.
+    seed : int
+        Of the visiting order.
+    state : State, optional
+        Where to continue: from a checkpoint, or with ``alpha`` of a related problem.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        tol: float = 1e-3,
+        max_epochs: int = 1000,
+        dtype: Any = np.float32,
+        seed: int = 0,
+        state: State | None = None,
+    ) -> None:
+        self.problem = problem
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.state = initial_state(problem.y.size, seed) if state is None else state
+        self.W = np.zeros((problem.rows.n_features, problem.K.shape[0]), dtype=dtype)
+        self.bias = np.zeros(problem.K.shape[0])
+        self._H = problem.curvature()
+        self._keep = np.ones(problem.y.size, dtype=np.bool_)
+        self._step = rows_per_block(problem.rows.row_size)
+        self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
+        self._is_fresh = False  # whether the last margins still hold
+        self._polish_rows = 0
+        if hasattr(problem.rows, "gram"):
+            n_bytes = max(_POLISH_BYTES, self.W.nbytes)
+            self._polish_rows = int(np.sqrt(n_bytes / self.W.itemsize))
+
+    def solve(self, on_epoch: Callable[[State, Progress], None] | None = None) -> Solution:
+        """Run to the tolerance or the epoch limit.
+
+        Parameters
+        ----------
+        on_epoch : callable, optional
+            Called after every epoch with the state (which may be saved) and the progress.
+
+        Returns
+        -------
+        Solution
+            Weights, dual variables and the gap between their objectives.
+        """
+        state, started = self.state, time.perf_counter() - self.state.seconds
+        if state.alpha.any():
+            self._add(np.arange(state.alpha.size), state.alpha * self.problem.y)
+            margins, now = self._look(started)
+        else:
+            margins, now = self._assess(np.zeros(state.alpha.size), started)
+        cost, since_look = self.problem.rows.scoring_cost, 0.0
+        while now.gap > self.tol and state.epoch < self.max_epochs:
+            polished = self._move(margins, now.gap)
+            state.epoch += 1
+            since_look += state.active.size / state.alpha.size
+            last = state.epoch == self.max_epochs
+            if polished or last or since_look >= cost or not state.active.size:
+                since_look = 0.0
+                margins, now = self._look(started)
+                state.active = self._choose_active(margins)
+                now = replace(now, n_active=state.active.size)
+                state.history.append(now)
+            state.seconds = time.perf_counter() - started
+            if on_epoch is not None:
+                on_epoch(state, replace(now, epoch=state.epoch, work=state.work,
+                                        n_active=state.active.size, seconds=state.seconds))
+        return Solution(
+            state.alpha, self.W, self.bias, margins, now.primal, now.dual, now.gap,
+            now.gap <= self.tol, state.epoch, state.work, state.history,
+        )  # fmt: skip
+
+    def _move(self, margins: NDArray[np.float64], gap: float) -> bool:
+        """Polish or visit the active set; return whether it was polished."""
+        if self._is_fresh and 0 < self.state.active.size <= self._polish_rows:
+            if self._polish(margins, gap):
+                return True
+            self._polish_rows = 0
+        self._epoch()
+        self._is_fresh = False
+        return False
+
+    def _epoch(self) -> None:
+        """Visit the active examples once; leave out those that turn out idle."""
+        from seqmtl.solvers._dcd_kernels import descend
+
+        p, state = self.problem, self.state
+        examples = (p.y, self._tasks, self._H, p.C)
+        variables = (state.alpha, self.W, self.bias, self._keep)
+        order = state.rng.permutation(state.active)
+        for first in range(0, order.size, self._step):
+            rows = order[first : first + self._step]
+            block = p.rows.block(rows, self.W.dtype)
+            descend(block, rows, examples, variables, p.K, LOSSES[p.loss], p.bias_scale, _BAND)
+        state.work += order.size / state.alpha.size
+        state.active = state.active[self._keep[state.active]]
+
+    def _polish(self, margins: NDArray[np.float64], gap: float) -> bool:
+        """Solve for the active examples on their kernel matrix; return whether there is one."""
+        p, state = self.problem, self.state
+        active = state.active
+        G = p.rows.gram(active, self.W.dtype)
+        if G is None:
+            return False
+        before, tol = state.alpha[active], _POLISH_SHARE * max(self.tol, 0.01 * gap)
+        alpha, n_changes = polish(p, active, before, margins[active], G, tol, state.rng)
+        change = np.zeros(p.y.size)
+        change[active] = (alpha - before) * p.y[active]
+        self._add(active, change)
+        state.alpha[active] = alpha
+        entries = active.size * (active.size + _ENTRY_COST * n_changes)
+        state.work += (active.size + entries / p.rows.row_size) / p.y.size
+        return True
+
+    def _look(self, started: float) -> tuple[NDArray[np.float64], Progress]:
+        """Score all examples; return their margins and the certified progress."""
+        p = self.problem
+        scores = p.rows.scores(self.W, self._tasks) + p.bias_scale * self.bias[self._tasks]
+        self.state.work += p.rows.scoring_cost
+        return self._assess(p.y * scores, started)
+
+    def _assess(
+        self, margins: NDArray[np.float64], started: float
+    ) -> tuple[NDArray[np.float64], Progress]:
+        state = self.state
+        primal, dual = self.problem.objectives(state.alpha, margins)
+        gap = (primal - dual) / max(abs(primal), 1e-300)
+        self._is_fresh = True
+        seconds = time.perf_counter() - started
+        return margins, Progress(
+            state.epoch, state.work, state.active.size, primal, dual, gap, seconds
+        )
+
+    def _choose_active(self, margins: NDArray[np.float64]) -> NDArray[np.int64]:
+        p, alpha = self.problem, self.state.alpha
+        G = p.gradient(alpha, margins)
+        idle = (alpha == 0) & (G > _BAND)
+        if p.loss == "hinge":
+            idle |= (alpha >= p.C) & (G < -_BAND)
+        return np.flatnonzero(~idle)
+
+    def _add(self, rows: NDArray[np.int64], amount: NDArray[np.float64]) -> None:
+        """Add amount[i] times the features of example i to the weights, for i in rows."""
+        p = self.problem
+        rows = rows[amount[rows] != 0.0]
+        p.rows.accumulate(rows, amount, self._tasks, p.K, self.W)
+        sums = np.bincount(self._tasks[rows], amount[rows], minlength=self.bias.size)
+        self.bias += p.bias_scale * (p.K @ sums)
+
+
+def initial_state(n: int, seed: int) -> State:
+    """Start at alpha = 0 with a random sixteenth of the examples (at least 2,048) active."""
+    rng = np.random.default_rng(seed)
+    first = np.sort(rng.permutation(n)[: max(n // 16, 2048)])
+    return State(np.zeros(n), first, rng)

@@ -1,0 +1,72 @@
+"""Solve the dual of a few thousand examples on their kernel matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.solvers.problem import LOSSES, Problem, dual_terms, loss_values
+
+_MAX_ROUNDS = 60
+_PASSES = 4  # over the examples in a round, at least
+_VISITS = 8192  # of examples in a round, at least
+_FREE_ENTRIES = 10_000_000  # read in a few milliseconds: small problems are solved to rounding
+#: Over-relaxation of the steps: the rows share one large common direction, which makes plain
+#: coordinate descent timid in all others. Measured: a quarter fewer passes.
+_OMEGA = 1.4
+
+
+def polish(
+    problem: Problem,
+    active: NDArray[np.int64],
+    start: NDArray[np.float64],
+    margins: NDArray[np.float64],
+    G: NDArray[Any],
+    tol: float,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], int]:
+    """Descend on the dual variables of the active examples, all others held fixed.
+
+    The duality gap is a sum over examples once W = V K, so the part of the active ones tells when
+    to stop: when it is at most `tol` times their loss.
+
+    Parameters
+    ----------
+    problem : Problem
+        The whole problem.
+    active : ndarray of int64, shape (m,)
+        The examples.
+    start, margins : ndarray of float64, shape (m,)
+        Their dual variables and margins.
+    G : ndarray, shape (m, m)
+        Their kernel matrix, lower triangle; overwritten.
+    tol : float
+        Relative gap to stop at.
+    rng : numpy.random.Generator
+        Source of the visiting order.
+
+    Returns
+    -------
+    alpha : ndarray of float64, shape (m,)
+        New dual variables.
+    n_changes : int
+        Rows of G that were read.
+    """
+    from seqmtl.solvers._dcd_kernels import couple, descend_gram
+
+    C, alpha, margins = problem.C[active], start.copy(), margins.copy()
+    couple(G, problem.y[active], problem.tasks[active], problem.K, problem.bias_scale**2)
+    omega = 1.0 if problem.loss == "logistic" else _OMEGA
+    m, n_changes = alpha.size, 0
+    n_passes = max(_PASSES, _VISITS // m)
+    for _ in range(_MAX_ROUNDS):
+        order = rng.permuted(np.tile(np.arange(m), (n_passes, 1)), axis=1).ravel()
+        n_changes += descend_gram(G, order, alpha, margins, C, LOSSES[problem.loss], omega)
+        losses = C * loss_values(problem.loss, margins)
+        terms = losses + alpha * margins - dual_terms(problem.loss, alpha, C)
+        gap = float(terms.sum()) / max(float(losses.sum()), 1e-300)
+        if gap <= tol and (n_changes * m > _FREE_ENTRIES or gap <= 1e-15):
+            break
+    return alpha, n_changes

@@ -1,0 +1,209 @@
+"""Figures of the evaluation: what is drawn, and that files are whole."""
+
+import builtins
+import io
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from seqmtl.evaluation import (
+    calibration_error,
+    draw_curves,
+    draw_reliability,
+    plot_curves,
+    plot_reliability,
+)
+from seqmtl.evaluation.figures import line_look, plain_text, render, save_figure
+from seqmtl.exceptions import SeqmtlError
+
+
+def make_data(names=("fly", "worm"), n=600, shift=1.5, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = rng.random(len(names) * n) < 0.2
+    return labels, rng.normal(size=labels.size) + shift * labels, np.repeat(names, n)
+
+
+def legend_texts(legend):
+    return [text.get_text() for text in legend.get_texts()]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "magic"),
+    [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("PNG", b"\x89PNG")],
+)
+def test_formats_and_no_leftovers(tmp_path, suffix, magic):
+    path = tmp_path / f"curves.{suffix}"
+    plot_curves(*make_data(), path, title="Test set, $C$ = 1")
+    assert path.read_bytes().startswith(magic)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_picture_is_not_empty(tmp_path):
+    plot_curves(*make_data(), tmp_path / "curves.png")
+    pixels = imread(tmp_path / "curves.png")
+    assert pixels.shape[0] > 600
+    assert pixels.shape[1] > 1200
+    assert 0.5 < (pixels[..., :3].min(axis=2) > 0.99).mean() < 0.99
+
+
+def test_areas_in_the_legends():
+    labels, scores, tasks = make_data()
+    roc, pr = draw_curves(labels, scores, tasks).axes
+    for axes, metric in ((roc, roc_auc_score), (pr, average_precision_score)):
+        expected = [
+            f"{metric(labels[tasks == name], scores[tasks == name]):.3f}  {name}"
+            for name in ("fly", "worm")
+        ]
+        assert legend_texts(axes.get_legend()) == expected
+
+
+def test_drawn_curves_have_the_areas():
+    labels, scores, tasks = make_data(names=("fly",), n=20_000)
+    roc, pr = draw_curves(labels, scores, tasks).axes
+    x, y = roc.lines[1].get_data()
+    assert x.size < 2100
+    assert np.trapezoid(y, x) == pytest.approx(roc_auc_score(labels, scores), abs=1e-3)
+    baseline, curve = pr.lines
+    assert baseline.get_ydata()[0] == labels.mean()
+    recall, precision = curve.get_data()
+    assert curve.get_drawstyle() == "steps-pre"
+    area = np.sum(np.diff(recall) * precision[1:])
+    assert area == pytest.approx(average_precision_score(labels, scores), abs=2e-3)
+
+
+def test_good_scores_get_an_enlarged_corner():
+    good, poor = (draw_curves(*make_data(shift=shift)).axes[0] for shift in (4.0, 1.0))
+    assert [len(axes.child_axes) for axes in (good, poor)] == [1, 0]
+
+
+@pytest.mark.parametrize("n_tasks", [13, 40])
+def test_many_tasks_share_one_legend_outside(n_tasks):
+    names = [f"organism {t}" for t in range(n_tasks)]
+    figure = draw_curves(*make_data(names, n=60))
+    assert all(axes.get_legend() is None for axes in figure.axes)
+    texts = legend_texts(figure.legends[0])
+    assert [text.split("  ")[2] for text in texts] == names
+    figure.canvas.draw()
+    box = figure.legends[0].get_window_extent()
+    assert box.x0 > max(axes.get_window_extent().x1 for axes in figure.axes)
+    assert box.y0 >= 0
+    assert box.x1 <= figure.bbox.x1
+
+
+def test_first_lines_differ():
+    assert len({str(line_look(index)) for index in range(28)}) == 28
+
+
+def test_names_are_shown_as_they_are():
+    names = ("_hidden", r"$\frac{1}{", "x" * 80)
+    figure = draw_curves(*make_data(names, n=100))
+    render(figure, "png")
+    texts = legend_texts(figure.axes[0].get_legend())
+    assert texts[0].endswith("  _hidden")
+    assert texts[1].endswith(r"  \$\frac{1}{")
+    assert texts[2].endswith("x…")
+    assert plain_text("x" * 36) == "x" * 36
+
+
+def test_one_class_is_left_out_with_a_warning(caplog):
+    labels, scores, tasks = make_data()
+    labels[tasks == "worm"] = False
+    figure = draw_curves(labels, scores, tasks)
+    assert "'worm' has one class only" in caplog.text
+    assert len(figure.axes[0].get_legend().get_texts()) == 1
+    with pytest.raises(ValueError, match="labels must hold both classes in at least one task"):
+        draw_curves(np.zeros(4), np.arange(4.0), ["a"] * 4)
+
+
+def test_user_settings_stay():
+    before = matplotlib.rcParams.copy()
+    draw_curves(*make_data())
+    assert dict.__eq__(matplotlib.rcParams, before)
+
+
+def test_no_backend_is_chosen_for_the_process(tmp_path):
+    code = (
+        "import sys; from seqmtl.evaluation import plot_curves; "
+        "plot_curves([1, 0, 1, 0], [3.0, 2.0, 1.0, 0.0], ['a'] * 4, sys.argv[1]); "
+        "print('matplotlib.pyplot' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "curves.png"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_equal_figures_give_equal_bytes():
+    for file_format in ("svg", "pdf"):
+        first, second = (render(draw_curves(*make_data(n=50)), file_format) for _ in range(2))
+        assert first == second
+
+
+def test_suffix_is_checked_before_the_work(tmp_path):
+    with pytest.raises(ValueError, match=r"path must end in .png, .svg or .pdf, got '.*x.jpeg'"):
+        plot_curves([], [], [], tmp_path / "x.jpeg")
+    with pytest.raises(ValueError, match="path must end in"):
+        plot_reliability([], [], [], tmp_path / "x")
+
+
+def test_unwritable_output(tmp_path):
+    with pytest.raises(SeqmtlError, match=r"cannot write .*: No such file or directory"):
+        plot_curves(*make_data(n=50), tmp_path / "absent" / "curves.png")
+
+
+def test_failed_writing_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "curves.svg"
+    path.write_text("old")
+    monkeypatch.setattr(
+        "os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
+    )
+    with pytest.raises(SeqmtlError, match=r"cannot write .*: No space left; choose another"):
+        save_figure(draw_curves(*make_data(n=50)), path)
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    original = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.split(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return original(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ImportError, match=r"pip install 'seqmtl\[plots\]'"):
+        draw_curves(*make_data(n=50))
+
+
+def test_reliability_shows_bins_and_errors(tmp_path):
+    labels, scores, tasks = make_data(n=2000)
+    probabilities = 1 / (1 + np.exp(-scores))
+    figure = draw_reliability(labels, probabilities, tasks)
+    rows = tasks == "fly"
+    error = calibration_error(labels[rows], probabilities[rows])
+    assert legend_texts(figure.legends[0])[0] == f"{error:.3f}  fly"
+    line = figure.axes[0].lines[1]
+    chosen = rows & (probabilities >= 0.5) & (probabilities < 0.6)
+    nearest = np.argmin(np.abs(line.get_xdata() - probabilities[chosen].mean()))
+    assert line.get_xdata()[nearest] == pytest.approx(probabilities[chosen].mean())
+    assert line.get_ydata()[nearest] == pytest.approx(labels[chosen].mean())
+    assert figure.axes[1].lines[0].get_ydata().sum() == rows.sum()
+    plot_reliability(labels, probabilities, tasks, tmp_path / "r.svg", title="Calibration")
+    root = ElementTree.parse(io.BytesIO((tmp_path / "r.svg").read_bytes())).getroot()
+    assert root.tag.endswith("svg")
+
+
+def test_reliability_wants_probabilities(tmp_path):
+    with pytest.raises(ValueError, match="probabilities must be between 0 and 1, got -3"):
+        plot_reliability([1, 0], [-3.0, 0.5], ["a", "a"], tmp_path / "r.png")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,254 @@
+"""Metrics against scikit-learn and against values worked out by hand."""
+
+import json
+import logging
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from seqmtl.evaluation import calibration_error, evaluate, weighted_auroc_auprc
+from seqmtl.evaluation._groups import group_by_task
+from seqmtl.evaluation.metrics import RankedScores
+
+
+def random_tasks(n_tasks=3, n=400, seed=0, tied=False):
+    rng = np.random.default_rng(seed)
+    labels = np.where(rng.random(n_tasks * n) < 0.2, 1, -1)
+    scores = rng.normal(size=labels.size) + labels
+    if tied:
+        scores = np.round(scores)
+    return labels, scores, np.tile([f"organism {t}" for t in range(n_tasks)], n)
+
+
+def test_four_examples_by_hand():
+    # ranked + - + -: of four pairs three are in order; precision 1/1 and 2/3 at the positives
+    result = evaluate([1, -1, 1, -1], [4.0, 3.0, 2.0, 1.0], ["a"] * 4)
+    entry = result["tasks"]["a"]
+    assert entry["auroc"] == pytest.approx(3 / 4)
+    assert entry["auprc"] == pytest.approx((1 + 2 / 3) / 2)
+    assert (entry["n"], entry["n_positive"]) == (4, 2)
+    assert result["mean"]["auroc"] == entry["auroc"]
+
+
+def test_all_scores_equal():
+    labels = np.array([1, 0, 0, 0])
+    assert weighted_auroc_auprc(labels, np.zeros(4), np.ones(4)) == pytest.approx((0.5, 0.25))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.booleans(), st.integers(-3, 3), st.integers(0, 4)), min_size=2, max_size=40
+    )
+)
+def test_weighted_metrics_equal_scikit_learn_with_ties(rows):
+    rows = [*rows, (True, 0, 1), (False, 1, 1)]
+    labels = np.array([row[0] for row in rows])
+    scores = np.array([row[1] for row in rows]) / 4
+    weights = np.array([row[2] for row in rows], dtype=float)
+    expected = (
+        roc_auc_score(labels, scores, sample_weight=weights),
+        average_precision_score(labels, scores, sample_weight=weights),
+    )
+    assert weighted_auroc_auprc(labels, scores, weights) == pytest.approx(expected, abs=1e-12)
+
+
+def test_fractional_weights_equal_scikit_learn():
+    labels, scores, _ = random_tasks(1, 5000, tied=True)
+    weights = np.random.default_rng(1).random(labels.size)
+    expected = (
+        roc_auc_score(labels, scores, sample_weight=weights),
+        average_precision_score(labels, scores, sample_weight=weights),
+    )
+    assert weighted_auroc_auprc(labels, scores, weights) == pytest.approx(expected, abs=1e-12)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 1000), st.integers(2, 30), st.integers(2, 30))
+def test_each_resample_is_a_weighting_of_the_examples(seed, n_positive, n_negative):
+    # the same draws, turned into weights of single examples and judged by scikit-learn
+    rng = np.random.default_rng(seed)
+    labels = np.repeat([True, False], [n_positive, n_negative])
+    scores = rng.integers(0, 8, labels.size).astype(float)
+    sample = RankedScores(labels, scores).bootstrap(1, np.random.default_rng(seed))[0]
+    draws = np.random.default_rng(seed)
+    weights = np.zeros(labels.size)
+    for rows in (np.flatnonzero(labels), np.flatnonzero(~labels)):
+        np.add.at(weights, rows[draws.integers(rows.size, size=rows.size, dtype=np.uint32)], 1)
+    assert sample[0] == pytest.approx(roc_auc_score(labels, scores, sample_weight=weights))
+    assert sample[1] == pytest.approx(
+        average_precision_score(labels, scores, sample_weight=weights)
+    )
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_point_values_counts_and_mean(tied):
+    labels, scores, tasks = random_tasks(tied=tied)
+    result = evaluate(labels, scores, tasks, n_bootstrap=20)
+    for name, entry in result["tasks"].items():
+        rows = tasks == name
+        assert entry["auroc"] == roc_auc_score(labels[rows], scores[rows])
+        assert entry["auprc"] == average_precision_score(labels[rows], scores[rows])
+        assert (entry["n"], entry["n_positive"]) == (rows.sum(), (labels[rows] == 1).sum())
+    for metric in ("auroc", "auprc"):
+        values = [entry[metric] for entry in result["tasks"].values()]
+        assert result["mean"][metric] == pytest.approx(np.mean(values))
+    assert result["mean"]["n_tasks"] == 3
+    assert result["schema_version"] == 1
+    json.dumps(result, allow_nan=False)
+
+
+def test_interval_width_agrees_with_the_known_standard_error():
+    # Hanley and McNeil (1982), exact for exponential scores: A = 3/4 when the rates differ 3-fold
+    n, area = 2000, 0.75
+    rng = np.random.default_rng(5)
+    labels = np.repeat([1, 0], n)
+    scores = np.concatenate([rng.exponential(3.0, n), rng.exponential(1.0, n)])
+    low, high = evaluate(labels, scores, ["a"] * 2 * n, n_bootstrap=1000)["tasks"]["a"][
+        "auroc_interval"
+    ]
+    q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
+    error = np.sqrt(
+        (area * (1 - area) + (n - 1) * (q1 - area**2) + (n - 1) * (q2 - area**2)) / n**2
+    )
+    assert high - low == pytest.approx(2 * 1.96 * error, rel=0.1)
+    assert low < area < high
+
+
+def test_wider_confidence_gives_wider_intervals():
+    data = random_tasks(1)
+    narrow = evaluate(*data, confidence=0.5)["tasks"]["organism 0"]
+    wide = evaluate(*data, confidence=0.99)["tasks"]["organism 0"]
+    for metric in ("auroc_interval", "auprc_interval"):
+        assert wide[metric][0] < narrow[metric][0] < narrow[metric][1] < wide[metric][1]
+
+
+def test_intervals_depend_on_the_seed_and_not_on_other_tasks():
+    labels, scores, tasks = random_tasks()
+    rows = tasks == "organism 1"
+    alone = evaluate(labels[rows], scores[rows], tasks[rows], seed=3)
+    together = evaluate(labels, scores, tasks, seed=3)
+    assert alone["tasks"]["organism 1"] == together["tasks"]["organism 1"]
+    assert evaluate(labels, scores, tasks, seed=4)["tasks"] != together["tasks"]
+    twins = np.repeat(["first", "second"], rows.sum())
+    both = evaluate(np.tile(labels[rows], 2), np.tile(scores[rows], 2), twins)["tasks"]
+    assert both["first"]["auroc"] == both["second"]["auroc"]
+    assert both["first"]["auroc_interval"] != both["second"]["auroc_interval"]
+
+
+def test_label_codings_are_the_same():
+    labels, scores, tasks = random_tasks()
+    expected = evaluate(labels, scores, tasks)
+    assert evaluate(labels == 1, scores, tasks) == expected
+    assert evaluate((labels + 1) // 2, scores, tasks) == expected
+    assert evaluate(labels.astype(float).tolist(), scores.tolist(), tasks.tolist()) == expected
+
+
+def test_one_class_is_named_and_left_out(caplog):
+    labels = [1, 0, 1, 1, 0]
+    with caplog.at_level(logging.WARNING, logger="seqmtl"):
+        result = evaluate(labels, [3.0, 1, 2, 5, 4], ["a", "a", "a", "lonely", "b"])
+    assert "'lonely' has positive examples only (1)" in caplog.text
+    assert "'b' has negative examples only (1)" in caplog.text
+    assert result["tasks"]["lonely"] == {
+        "auroc": None,
+        "auprc": None,
+        "n": 1,
+        "n_positive": 1,
+        "auroc_interval": None,
+        "auprc_interval": None,
+    }
+    assert result["mean"] == {"auroc": 1.0, "auprc": 1.0, "n_tasks": 1}
+    assert evaluate([1], [0.0], ["a"])["mean"] == {"auroc": None, "auprc": None, "n_tasks": 0}
+
+
+def test_no_bootstrap_means_no_intervals():
+    entry = evaluate(*random_tasks(1), n_bootstrap=0)["tasks"]["organism 0"]
+    assert entry["auroc"] is not None
+    assert entry["auroc_interval"] is None
+
+
+def test_groups_keep_order_of_tasks_and_examples():
+    groups = group_by_task([1, 0, 1, 0], [0.0, 1, 2, 3], np.array(["z", "a", "z", "a"], object))
+    assert [group.name for group in groups] == ["z", "a"]
+    assert groups[0].scores.tolist() == [0, 2]
+    assert groups[1].positive.tolist() == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "tasks", "message"),
+    [
+        ([], [], [], "labels must be a non-empty vector"),
+        ([1, 0], [1.0], ["a", "a"], r"scores must have one value for each of the 2 labels"),
+        ([1, 0], [1.0, 2.0], ["a"], r"tasks must have one name for each of the 2 labels"),
+        ([1, 0, 1], [1.0, 2.0, np.nan], ["a"] * 3, r"scores must be finite, got nan at index 2"),
+        ([1, 0], [np.inf, 0.0], ["a"] * 2, r"scores must be finite, got inf at index 0"),
+        ([1, 2], [1.0, 0.0], ["a"] * 2, r"labels must be -1/\+1 or 0/1, got 1, 2"),
+        ([1, 0, -1], [1.0, 0.0, 2.0], ["a"] * 3, r"labels must be -1/\+1 or 0/1, got -1, 0, 1"),
+        ([1, np.nan], [1.0, 0.0], ["a"] * 2, r"labels must be -1/\+1 or 0/1"),
+        (["x", "y"], [1.0, 0.0], ["a"] * 2, r"labels must be -1/\+1 or 0/1, got 'x', 'y'"),
+    ],
+)
+def test_bad_input(labels, scores, tasks, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate(labels, scores, tasks)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"n_bootstrap": -1}, "n_bootstrap must be at least 0"),
+        ({"confidence": 1.0}, "confidence must be between 0 and 1"),
+        ({"seed": -1}, "seed must be at least 0"),
+    ],
+)
+def test_bad_options(option, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate([1, 0], [1.0, 0.0], ["a", "a"], **option)
+
+
+def test_bad_weights():
+    with pytest.raises(ValueError, match="weights must not be negative, got -1"):
+        weighted_auroc_auprc([1, 0], [0.0, 1.0], [1, -1])
+    with pytest.raises(ValueError, match="weights must be positive somewhere in both classes"):
+        weighted_auroc_auprc([1, 0], [0.0, 1.0], [1, 0])
+    with pytest.raises(ValueError, match="weights must have one value for each"):
+        weighted_auroc_auprc([1, 0], [0.0, 1.0], [1])
+
+
+def test_calibration_error_by_hand():
+    # bins [0.2, 0.3): 1 of 2 positive at 0.25; [0.9, 1]: 3 of 3 positive, mean 0.95
+    labels = [1, 0, 1, 1, 1]
+    probabilities = [0.25, 0.25, 0.9, 0.95, 1.0]
+    expected = (2 * abs(0.5 - 0.25) + 3 * abs(1 - 0.95)) / 5
+    assert calibration_error(labels, probabilities) == pytest.approx(expected)
+    assert calibration_error(labels, probabilities, n_bins=1) == pytest.approx(abs(0.8 - 0.67))
+
+
+def test_calibration_error_of_true_probabilities_is_small():
+    rng = np.random.default_rng(0)
+    probabilities = rng.random(50_000)
+    labels = rng.random(50_000) < probabilities
+    assert calibration_error(labels, probabilities) < 0.01
+    assert calibration_error(labels, probabilities**3) > 0.1
+
+
+def test_calibration_error_bad_input():
+    with pytest.raises(ValueError, match=r"probabilities must be between 0 and 1, got 1\.5"):
+        calibration_error([1, 0], [1.5, 0.0])
+    with pytest.raises(ValueError, match="n_bins must be at least 1"):
+        calibration_error([1, 0], [0.5, 0.0], n_bins=0)
+
+
+def test_import_is_light():
+    code = (
+        "import sys, seqmtl.evaluation, seqmtl.report; "
+        "print([m for m in ('sklearn', 'scipy', 'matplotlib', 'Bio') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
