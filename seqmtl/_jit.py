@@ -23,9 +23,9 @@ def njit(function: Callable[..., Any]) -> Any:
     is compiled in memory instead of failing at import.
     """
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # "cannot cache function: no locator available"
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True, error_model="numpy")(function)
 
 
 @intrinsic

@@ -45,8 +45,13 @@ class Rows(Protocol):
     def squared_norms(self) -> NDArray[np.float64]:
         """Squared Euclidean norm of every row, shape (n_rows,)."""
 
-    def scores(self, W: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
-        """Inner product of row i with ``W[:, columns[i]]`` for every row, shape (n_rows,)."""
+    def scores(
+        self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Inner product of row i with ``W[:, columns[i]]``, for i in rows (default: all).
+
+        Returns an array of shape (n_rows,), 0 where a row was not asked for.
+        """
 
     def accumulate(
         self,

@@ -40,12 +40,10 @@ def read_input(
     if args.genome:
         if args.data:
             raise SeqmtlError("give either DATA, or --genome with --sites, not both")
-        return _from_genomes(args, window or DEFAULT_WINDOW, require_labels)
+        return _from_genomes(args, window or DEFAULT_WINDOW, require_labels, split)
     if not args.data:
         raise SeqmtlError("no windows given; name a DATA file, or --genome and --sites")
-    from seqmtl.io._stream import guess_format
-    from seqmtl.io.fasta import read_fasta_windows
-    from seqmtl.io.tables import read_windows
+    from seqmtl.io import guess_format, read_fasta_windows, read_windows
 
     organism = getattr(args, "organism", None)
     if guess_format(args.data) == "fasta":
@@ -57,23 +55,26 @@ def read_input(
     )
 
 
-def _from_genomes(args: argparse.Namespace, window: int, require_labels: bool) -> Windows:
-    from seqmtl.io.genome import load_genome
-    from seqmtl.io.sites import read_sites
+def _from_genomes(
+    args: argparse.Namespace, window: int, require_labels: bool, split: str | None
+) -> Windows:
+    from seqmtl.io import load_genomes, read_sites
     from seqmtl.sequences import add_decoys, concatenate
 
-    genomes, sites = dict(args.genome), dict(args.sites)
-    if set(genomes) != set(sites):
-        odd = sorted(set(genomes) ^ set(sites))
+    paths, sites = dict(args.genome), dict(args.sites)
+    if set(paths) != set(sites):
+        odd = sorted(set(paths) ^ set(sites))
         raise SeqmtlError(
             f"every organism needs --genome and --sites, but {', '.join(odd)} has only one of them"
         )
     parts = []
-    for organism, path in genomes.items():
-        genome = load_genome(path, padding=window)
-        found = read_sites(
-            sites[organism], genome, window=window, organism=organism, at_end=args.at_end
-        )
+    for organism, genome in load_genomes(paths, padding=window).items():
+        found: Windows = read_sites(
+            sites[organism], genome, window=window, organism=organism, at_end=args.at_end,
+            require_labels=require_labels,
+        )  # fmt: skip
+        if found.splits is not None and split is not None:
+            found = found.select_split(split)
         if require_labels and (found.labels > 0).all():
             found = add_decoys(found, genome, ratio=args.decoys, seed=args.seed)
         logger.info(

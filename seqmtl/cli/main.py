@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Sequence
 
 from seqmtl._version import __version__
-from seqmtl.cli import demo, evaluate, info, predict, scan, simulate, train
+from seqmtl.cli import evaluate, info, predict, simulate, train
 from seqmtl.cli._console import setup_logging
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
 
+# The kernels are the work here; idle BLAS threads would only burn processor time. Must be set
+# before numpy is imported, and a user's own setting wins.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 logger = logging.getLogger("seqmtl")
 
-_COMMANDS = (simulate, train, predict, evaluate, scan, info, demo)
+_COMMANDS = (simulate, train, predict, evaluate, info)
 
 _DESCRIPTION = """\
 Train predictors of genomic signals (splice sites, transcription starts) jointly for many

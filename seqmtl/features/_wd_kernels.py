@@ -232,7 +232,8 @@ def gram_tile(planes, beta, scale, first, last, tile_last, scratch, out):
                     after = match[w + 1, :size] if w + 1 < n_words else total[:0].view(np.uint64)
                     _shorten_runs(run[w, :size], match[w, :size], after, d)
                 _add_counts(run[w, :size], beta[d], total[:size])
-        out[i, tile_first:stop] = total[:size] * scale[tile_first:stop] * scale[i]
+        for j in range(size):
+            out[i, tile_first + j] = total[j] * scale[tile_first + j] * scale[i]
 
 
 @njit

@@ -77,19 +77,23 @@ class NumericRows:
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
         """Inner products of the given rows, shape (m, m); None where walking them is cheaper."""
-        if rows.size > max(256, 4 * self.row_size):
+        if rows.size > max(1024, 4 * self.row_size):
             return None
         part = self.X[rows]
         product = part @ part.T
         return np.ascontiguousarray(product.toarray() if self.is_sparse else product, dtype=dtype)
 
-    def scores(self, W: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
-        """Inner product of row i with ``W[:, columns[i]]``, shape (n_rows,)."""
+    def scores(
+        self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Inner product of row i with ``W[:, columns[i]]``, for i in rows (default: all)."""
         total = np.zeros(self.n_rows)
-        for column in np.unique(columns):
-            rows = np.flatnonzero(columns == column)
-            part = self.X if rows.size == self.n_rows else self.X[rows]
-            total[rows] = part @ W[:, column].astype(np.float64)
+        asked = np.arange(self.n_rows) if rows is None else rows
+        columns = np.asarray(columns)
+        for column in np.unique(columns[asked]):
+            chosen = asked[columns[asked] == column]
+            part = self.X if chosen.size == self.n_rows else self.X[chosen]
+            total[chosen] = part @ W[:, column].astype(np.float64)
         return total
 
     def accumulate(

@@ -124,9 +124,11 @@ class SpectrumRows:
             norms[rows] = sums[indptr[1:]] - sums[indptr[:-1]]
         return norms
 
-    def scores(self, W: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
-        """Inner product of row i with ``W[:, columns[i]]``, shape (n_rows,)."""
-        return score_by_blocks(self, np.arange(self.n_rows), W, columns)
+    def scores(
+        self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Inner product of row i with ``W[:, columns[i]]``, for i in rows (default: all)."""
+        return score_by_blocks(self, np.arange(self.n_rows) if rows is None else rows, W, columns)
 
     def accumulate(
         self,

@@ -164,7 +164,7 @@ class WeightedDegreeRows:
         self._raw_norms = self._squared_norms()
         self._scale = self._row_scale()
         self._buffers = BlockBuffers()
-        self._fold_rows = 4**self.degree // 16  # windows of a task from which folding pays
+        self._fold_rows = 4**self.degree // 32  # windows of a task from which folding pays
         self.scoring_cost = 0.2 if self._folds(self.n_rows) else 0.8
 
     def _squared_norms(self) -> NDArray[np.float64]:
@@ -228,21 +228,24 @@ class WeightedDegreeRows:
             gram_tile(planes, self.root_beta**2, scale, first, m, last, scratch, out)
         return out
 
-    def scores(self, W: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
-        """Score every window with the weights ``W[:, columns[i]]``, shape (n_rows,).
+    def scores(
+        self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Inner product of window i with ``W[:, columns[i]]``, for i in rows (default: all).
 
         With exact indices and enough windows, the weights of all prefixes are folded into one
         table per position, so a window costs one look-up per position instead of D.
         """
         columns = np.asarray(columns)
+        asked = np.arange(self.n_rows) if rows is None else rows
         total = np.zeros(self.n_rows)
         rest = []
-        for column in np.unique(columns):
-            rows = np.flatnonzero(columns == column)
-            if self._folds(rows.size):
-                self._score_folded(W, int(column), rows, total)
+        for column in np.unique(columns[asked]):
+            chosen = asked[columns[asked] == column]
+            if self._folds(chosen.size):
+                self._score_folded(W, int(column), chosen, total)
             else:
-                rest.append(rows)
+                rest.append(chosen)
         if rest:
             total += score_by_blocks(self, np.sort(np.concatenate(rest)), W, columns)
         return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -15,13 +15,11 @@ from seqmtl.io._stream import (
     PAD_BYTES,
     PathLike,
     line_blocks,
-    source_name,
 )
 
 _TAB, _LINE_FEED, _HASH = 9, 10, 35
 _LONGEST_NAME = PAD_BYTES - 1
 _MOST_DIGITS = 18
-_MOST_NAMES = int(np.iinfo(np.int16).max)
 
 
 @dataclass(frozen=True)
@@ -190,7 +188,7 @@ class Fields:
             If a field is neither ``+`` nor ``-``.
         """
         letters = self.text[self.begins(column)]
-        is_reverse = letters == ord("-")
+        is_reverse: NDArray[np.bool_] = letters == ord("-")
         bad = np.flatnonzero((self.lengths(column) != 1) | ~(is_reverse | (letters == ord("+"))))
         if bad.size:
             got = self.string(int(bad[0]), column)
@@ -295,81 +293,61 @@ def readable(raw: bytes) -> str:
     return raw.decode("utf-8", errors="backslashreplace")
 
 
-class NameTable:
-    """Names of a column, numbered by first appearance over all blocks.
+def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -> dict[str, int]:
+    """Return the place of every column that a header names.
 
     Parameters
     ----------
-    what : str
-        What the names are, for messages.
+    header : bytes
+        The line; empty where the file has none.
+    line : int
+        Its 1-based number.
+    wanted : sequence of str
+        Columns that must be there.
+    source : str
+        Name of the file, for messages.
+
+    Raises
+    ------
+    InputFormatError
+        If there is no header, it is not text, a wanted column is missing, or a name comes twice.
     """
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.names: list[str] = []
-        self._sorted = np.empty(0, dtype="S1")
-        self._ids = np.empty(0, dtype=np.int64)
-
-    def encode(self, fields: Fields, column: int) -> NDArray[np.int64]:
-        """Return the number of the name in each row, shape (n_rows,).
-
-        Raises
-        ------
-        InputFormatError
-            If a name is empty or longer than 255 bytes, or there are more than 32,767.
-        """
-        values = fields.bytes_of(column, self.what)
-        ids, is_known = self._look_up(values)
-        if not is_known.all():
-            self._learn(fields, values, np.flatnonzero(~is_known))
-            ids, _ = self._look_up(values)
-        return ids
-
-    def _look_up(
-        self, values: NDArray[np.bytes_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        if not self._ids.size:
-            return np.zeros(values.size, np.int64), np.zeros(values.size, np.bool_)
-        places = np.minimum(np.searchsorted(self._sorted, values), self._ids.size - 1)
-        return self._ids[places], self._sorted[places] == values
-
-    def _learn(
-        self, fields: Fields, values: NDArray[np.bytes_], rows: NDArray[np.int64]
-    ) -> None:
-        new, first = np.unique(values[rows], return_index=True)
-        new = new[np.argsort(first)]
-        if (new == b"").any():
-            row = int(np.flatnonzero(values == b"")[0])
-            fields.refuse(row, f"{self.what} must not be empty; fill the field")
-        known = np.concatenate([self._sorted, new])
-        ids = np.concatenate([self._ids, len(self.names) + np.arange(new.size)])
-        if ids.size > _MOST_NAMES:
+    if not header:
+        raise InputFormatError(
+            "the file must hold a table, but it is empty; check how it was written", path=source
+        )
+    if b"\0" in header:
+        raise InputFormatError(
+            "the file must be text, but it is binary; is it the right one?", path=source
+        )
+    names = [name.strip() for name in readable(header).split("\t")]
+    for name in wanted:
+        if name not in names:
             raise InputFormatError(
-                f"there must be at most {_MOST_NAMES:,} different values of {self.what}; "
-                "is this the right column?",
-                path=fields.source,
+                f"the header must name the column {name!r}, got {', '.join(map(repr, names))}; "
+                f"{_column_hint(name, names, header)}",
+                path=source,
+                line=line,
             )
-        self.names += [readable(name) for name in new.tolist()]
-        order = np.argsort(known)
-        self._sorted, self._ids = known[order], ids[order]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputFormatError(
+                f"the header must name a column once, got {name!r} again; rename one",
+                path=source,
+                line=line,
+            )
+    return {name: i for i, name in enumerate(names)}
 
 
-def missing_column(
-    wanted: str, columns: list[str], header: bytes, path: PathLike
-) -> InputFormatError:
-    """Explain that a table lacks a column: what it has, and what may be meant."""
+def _column_hint(wanted: str, names: list[str], header: bytes) -> str:
+    """Say what may have been meant where a column is missing."""
     from difflib import get_close_matches
 
-    hint = f"add a column named {wanted}"
-    lowered = {column.strip().strip("\"'#").lower(): column for column in columns}
+    lowered = {name.strip("\"'#").lower(): name for name in names}
     if header.lstrip().startswith(b">"):
-        hint = "this looks like FASTA, not a table"
-    elif len(columns) == 1 and any(mark in header for mark in b",; "):
-        hint = "separate the columns by tabs"
-    elif close := get_close_matches(wanted, lowered, n=1):
-        hint = f"rename {lowered[close[0]]!r} to {wanted!r}"
-    return InputFormatError(
-        f"the header must name the column {wanted!r}, got {', '.join(map(repr, columns))}; {hint}",
-        path=source_name(path),
-        line=1,
-    )
+        return "this looks like FASTA, not a table"
+    if len(names) == 1 and any(mark in header for mark in b",; "):
+        return "separate the columns by tabs"
+    if close := get_close_matches(wanted, lowered, n=1):
+        return f"rename {lowered[close[0]]!r} to {wanted!r}"
+    return f"add a column named {wanted!r}"

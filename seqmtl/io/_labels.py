@@ -53,9 +53,7 @@ class LabelColumn:
         """Return +1 or -1 for one label."""
         value = _VALUES.get(text)
         if value is None:
-            raise InputFormatError(
-                f"{RULE}, got {text!r}; correct it", path=self.source, line=line
-            )
+            raise InputFormatError(f"{RULE}, got {text!r}; correct it", path=self.source, line=line)
         if value <= 0 and value not in self._first_line:
             self._see(value, line)
         return 1 if value == 1 else -1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from seqmtl.exceptions import InputFormatError
 
@@ -20,6 +22,7 @@ PAD_BYTES = 256
 
 _GZIP = b"\x1f\x8b"
 _GZIP_WINDOW_BITS = 31
+_BGZIP = re.compile(rb"\x1f\x8b\x08[\x04-\x07].{8}BC\x02\x00", re.DOTALL)
 _FOREIGN = {
     b"BZh": "bzip2-compressed",
     b"\xfd7zXZ": "xz-compressed",
@@ -28,7 +31,7 @@ _FOREIGN = {
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
-_LONGEST_MAGIC = 8
+_LONGEST_MAGIC = 16
 
 #: What some editors put before UTF-8 text.
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -111,7 +114,7 @@ def guess_format(path: PathLike) -> str:
         "fasta" where the first byte that is not white space is ``>``. An empty file is a table.
     """
     if os.fspath(path) == "-":
-        seen = sys.stdin.buffer.peek(RAW_BYTES)
+        seen = cast(io.BufferedReader, sys.stdin.buffer).peek(RAW_BYTES)
     else:
         with _open_raw(path) as stream:
             seen = stream.read(RAW_BYTES)
@@ -121,6 +124,12 @@ def guess_format(path: PathLike) -> str:
         except zlib.error:  # the reader will say what is wrong
             seen = b""
     return "fasta" if seen.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b">") else "table"
+
+
+def is_compressed(path: PathLike) -> bool:
+    """Tell whether a file is gzip (or bgzip) by its first bytes."""
+    with _open_raw(path) as stream:
+        return bool(stream.read(len(_GZIP)) == _GZIP)
 
 
 def _open_raw(path: PathLike) -> AbstractContextManager[IO[Any]]:
@@ -134,18 +143,17 @@ def _unix_lines(text: bytes) -> bytes:
 
 
 def _inflate(stream: IO[bytes], data: bytes, name: str) -> Iterator[bytes]:
-    """Decompress a chain of gzip members, of which bgzip is a special case."""
+    """Decompress a chain of gzip members; that of bgzip must end with an empty one."""
+    is_bgzip = _BGZIP.match(data) is not None
+    size = 0
     while data:
         inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
-        has_more = False
+        has_more, size = False, 0
         while not inflater.eof:
             if not data and not has_more:
                 data = stream.read(RAW_BYTES)
                 if not data:
-                    raise InputFormatError(
-                        "the gzip data end early, so the file is truncated; fetch or write it again",
-                        path=name,
-                    )
+                    raise _truncated(name)
             try:
                 block = inflater.decompress(data, BLOCK_BYTES)
             except zlib.error as error:
@@ -154,11 +162,20 @@ def _inflate(stream: IO[bytes], data: bytes, name: str) -> Iterator[bytes]:
                 ) from error
             data = inflater.unconsumed_tail
             has_more = len(block) == BLOCK_BYTES
+            size += len(block)
             if block:
                 yield block
         data = inflater.unused_data
-        while not data.strip(b"\0"):  # the next member, behind zeros that fill up a tape or disk block
+        while not data.strip(b"\0"):  # zeros may fill up the last block of a disk or tape
             data = stream.read(RAW_BYTES)
             if not data:
-                return
+                break
         data = data.lstrip(b"\0")
+    if is_bgzip and size:
+        raise _truncated(name)
+
+
+def _truncated(name: str) -> InputFormatError:
+    return InputFormatError(
+        "the gzip data end early: the file is truncated; fetch or write it again", path=name
+    )

@@ -15,6 +15,9 @@ from seqmtl.exceptions import SeqmtlError
 def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file beside `path`, and rename it to `path` when the block succeeds.
 
+    A symbolic link is followed. What is not a regular file, such as ``/dev/null`` or a pipe, is
+    written to directly.
+
     Parameters
     ----------
     path : path-like
@@ -28,12 +31,17 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
         If the folder cannot be written or the disk is full; nothing is left behind.
     """
     path = os.fspath(path)
-    folder = os.path.dirname(path) or "."
     encoding = None if "b" in mode else "utf-8"
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        with open(path, mode, encoding=encoding) as stream:
+            yield stream
+        return
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=folder)
+        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
     except OSError as error:
-        raise SeqmtlError(f"cannot write {path}: {error.strerror}; choose another output") from error
+        raise _cannot_write(path, error, "choose another output") from error
     try:
         with os.fdopen(handle, mode, encoding=encoding) as stream:
             yield stream
@@ -42,14 +50,17 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)
-        if isinstance(error, OSError):
-            message = f"cannot write {path}: {error.strerror}; free some space or choose another output"
-            raise SeqmtlError(message) from error
+        if isinstance(error, OSError) and error.filename in (None, temporary):
+            raise _cannot_write(path, error, "free some space or choose another output") from error
         raise
+
+
+def _cannot_write(path: str, error: OSError, remedy: str) -> SeqmtlError:
+    return SeqmtlError(f"cannot write {path}: {error.strerror}; {remedy}")
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -65,6 +76,6 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     if os.path.isdir(path):
         raise SeqmtlError(f"cannot write {path}: it is a folder; give a file name")
     if not os.path.isdir(folder):
-        raise SeqmtlError(f"cannot write {path}: the folder {folder} does not exist; create it first")
+        raise SeqmtlError(f"cannot write {path}: no folder {folder}; create it first")
     if not os.access(folder, os.W_OK):
         raise SeqmtlError(f"cannot write {path}: the folder {folder} is not writable")

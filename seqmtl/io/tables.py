@@ -13,15 +13,14 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.io._fields import (
     Fields,
     Lines,
-    NameTable,
     cut,
-    missing_column,
+    find_columns,
     pop_header,
     read_lines,
-    readable,
     split_fields,
 )
 from seqmtl.io._labels import LabelColumn
+from seqmtl.io._names import NameTable
 from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
 from seqmtl.sequences import RowNames, Windows
 from seqmtl.sequences.alphabet import CHECKED_CODES, OTHER
@@ -75,7 +74,7 @@ def read_windows(
     >>> windows = read_windows("data.tsv.gz", window=141, split="train")  # doctest: +SKIP
     """
     if window is not None and window < 1:
-        raise ValueError(f"window must be 1 or more, got {window}; leave it out for whole sequences")
+        raise ValueError(f"window must be 1 or more, got {window}; leave it out for all")
     reader = _Reader(path, window, split, organism, require_labels)
     for block in reader.blocks():
         reader.add(block)
@@ -97,7 +96,8 @@ class _Reader:
         self.window, self.wanted_split, self.organism = window, split, organism
         self._lines = read_lines(path)
         header, self._rest = pop_header(self._lines, lambda line: bool(line.strip()))
-        self.columns = _columns(header, path, need_organism=organism is None, need_label=require_labels)
+        wanted = ["sequence"] + ["label"] * require_labels + ["organism"] * (organism is None)
+        self.columns = find_columns(header, self._rest.first_line - 1, wanted, self.source)
         self.n_columns = header.count(b"\t") + 1
         self.label_column = LabelColumn(self.source)
         self.organisms, self.splits = NameTable("organism"), NameTable("split")
@@ -106,9 +106,10 @@ class _Reader:
         self.length = window
         self.first_length: tuple[int, int] | None = None
         self.n_rows = 0
-        self.kept: dict[str, list[NDArray[np.int64 | np.int16 | np.int8]]] = {
-            "label": [], "task": [], "split": [], "row": []
-        }
+        self.labels: list[NDArray[np.int8]] = []
+        self.tasks: list[NDArray[np.int16]] = []
+        self.split_ids: list[NDArray[np.int16]] = []
+        self.rows: list[NDArray[np.int32]] = []
         self.names: list[str] = []
 
     def blocks(self) -> Iterator[Lines]:
@@ -125,41 +126,30 @@ class _Reader:
             return
         self._check_letters(fields)
         self._check_lengths(fields)
-        labels = None
+        labels = np.zeros(len(fields), dtype=np.int8)
         if "label" in self.columns:
             labels = self.label_column.parse(fields, self.columns["label"])
-        rows = self.n_rows + np.arange(len(fields))
-        self.n_rows += len(fields)
         if "split" in self.columns:
             splits = self.splits.encode(fields, self.columns["split"])
             self.split_counts.update(dict(enumerate(np.bincount(splits).tolist())))
             if self.wanted_split is not None:
-                chosen = np.flatnonzero(
-                    splits == self.splits.names.index(self.wanted_split)
-                    if self.wanted_split in self.splits.names
-                    else np.zeros(splits.size, bool)
-                )
-                fields, splits, rows = fields.rows(chosen), splits[chosen], rows[chosen]
-                labels = None if labels is None else labels[chosen]
-            self.kept["split"].append(splits.astype(np.int16))
-        self._keep(fields, encoded, labels, rows)
+                chosen = np.flatnonzero(splits == self.splits.number(self.wanted_split))
+                self.rows.append((self.n_rows + chosen).astype(np.int32))
+                self.n_rows += splits.size - chosen.size
+                fields, splits, labels = fields.rows(chosen), splits[chosen], labels[chosen]
+            self.split_ids.append(splits.astype(np.int16))
+        self.n_rows += len(fields)
+        self._keep(fields, encoded, labels)
 
-    def _keep(
-        self,
-        fields: Fields,
-        encoded: NDArray[np.uint8],
-        labels: NDArray[np.int8] | None,
-        rows: NDArray[np.int64],
-    ) -> None:
+    def _keep(self, fields: Fields, encoded: NDArray[np.uint8], labels: NDArray[np.int8]) -> None:
         column = self.columns["sequence"]
         width = self.length or 0
         begins = fields.begins(column) + (fields.lengths(column) - width) // 2
         self.codes += cut(encoded, begins, width).reshape(-1).data
-        self.kept["label"].append(np.zeros(rows.size, np.int8) if labels is None else labels)
-        self.kept["row"].append(rows)
+        self.labels.append(labels)
         if self.organism is None:
             tasks = self.organisms.encode(fields, self.columns["organism"])
-            self.kept["task"].append(tasks.astype(np.int16))
+            self.tasks.append(tasks.astype(np.int16))
         if "name" in self.columns:
             self.names += fields.strings(self.columns["name"])
 
@@ -213,56 +203,29 @@ class _Reader:
                 path=self.source,
             )
         has_split = "split" in self.columns
-        if has_split and self.wanted_split is not None and not self.codes:
-            found = ", ".join(
-                f"{name} ({self.split_counts[i]:,} rows)" for i, name in enumerate(self.splits.names)
-            )
+        if not self.codes:
+            counts = sorted(self.split_counts.items())
+            found = ", ".join(f"{self.splits.names[i]} ({count:,} rows)" for i, count in counts)
             raise InputFormatError(
-                f"split must be one of the values of the column: {found}, got {self.wanted_split!r}; "
+                f"split must be one of the column's values, {found}, got {self.wanted_split!r}; "
                 "choose one of them",
                 path=self.source,
             )
         codes = np.frombuffer(self.codes, dtype=np.uint8)
         width = self.length or 0
         n = codes.size // width
-        rows = np.concatenate(self.kept["row"]).astype(np.int32) if n < self.n_rows else None
+        is_named = "name" in self.columns
+        rows = np.concatenate(self.rows) if n < self.n_rows else None
         logger.info("%s: kept %d of %d rows, %d bases each", self.source, n, self.n_rows, width)
         return Windows(
             codes,
             np.arange(n, dtype=np.int64) * width,
             width,
-            labels=np.concatenate(self.kept["label"]),
-            task_ids=np.concatenate(self.kept["task"]) if self.organism is None else None,
+            labels=np.concatenate(self.labels),
+            task_ids=np.concatenate(self.tasks) if self.organism is None else None,
             task_names=self.organisms.names if self.organism is None else (self.organism,),
-            splits=np.concatenate(self.kept["split"]) if has_split else None,
-            split_names=self.splits.names if has_split else (),
-            names=self.names if "name" in self.columns else None,
-            locator=None if "name" in self.columns else RowNames(width, rows),
+            splits=np.concatenate(self.split_ids) if has_split else None,
+            split_names=self.splits.names,
+            names=self.names if is_named else None,
+            locator=None if is_named else RowNames(width, rows),
         )
-
-
-def _columns(
-    header: bytes, path: PathLike, *, need_organism: bool, need_label: bool
-) -> dict[str, int]:
-    """Find the columns by name."""
-    source = source_name(path)
-    if not header:
-        raise InputFormatError(
-            "the file must hold a table, but it is empty; check how it was written", path=source
-        )
-    if b"\0" in header:
-        raise InputFormatError("the file must be text, but it is binary; is it the right one?", path=source)
-    names = readable(header).strip("\r").split("\t")
-    names = [name.strip() for name in names]
-    wanted = ["sequence"] + ["label"] * need_label + ["organism"] * need_organism
-    for name in wanted:
-        if name not in names:
-            raise missing_column(name, names, header, path)
-    for name in ("organism", "label", "sequence", "split", "name"):
-        if names.count(name) > 1:
-            raise InputFormatError(
-                f"the header must name a column once, got {name!r} twice; rename one",
-                path=source,
-                line=1,
-            )
-    return {name: i for i, name in enumerate(names)}

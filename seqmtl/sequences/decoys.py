@@ -46,8 +46,8 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
     Returns
     -------
     Windows
-        The true sites, then the decoys (-1) in an order of their own. Where the sites have splits, a
-        decoy is in that of the true site nearest to it.
+        The true sites, then the decoys (-1) in an order of their own. Where the sites have splits,
+        a decoy is in that of the true site nearest to it.
 
     Raises
     ------
@@ -58,8 +58,8 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
     wanted = round(ratio * len(windows))
     site = shared_dinucleotide(windows)
     centers = np.sort(_centers(windows.starts, windows.is_reverse, windows.length))
-    counts = [place.size for block in _candidates(genome, windows.length, site, centers) for place in block]
-    total = sum(counts)
+    blocks = _candidates(genome, windows.length, site, centers)
+    total = sum(places.size for block in blocks for places in block)
     if wanted > total:
         raise ValueError(
             f"ratio must leave enough places for decoys: {wanted:,} wanted, {total:,} found; "
@@ -69,7 +69,10 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
     starts, is_reverse = _pick(_candidates(genome, windows.length, site, centers), ranks)
     logger.info(
         "drew %d decoys for %d true sites at %s, of %d places",
-        wanted, len(windows), f"other {site[1]}" if site else "any position", total,
+        wanted,
+        len(windows),
+        f"other {site[1]}" if site else "any position",
+        total,
     )
     decoys = Windows(
         windows.codes,
@@ -101,9 +104,9 @@ def shared_dinucleotide(windows: Windows) -> tuple[int, str] | None:
         windows have it; the most frequent one within 3 bases of the centre, the nearest of these.
     """
     middle = windows.length // 2 - 1
-    offsets = [o for o in range(middle - _SEARCH, middle + _SEARCH + 1) if 0 <= o < windows.length - 1]
+    nearby = range(max(0, middle - _SEARCH), min(middle + _SEARCH + 1, windows.length - 1))
     best: tuple[int, int, int] | None = None
-    for offset in sorted(offsets, key=lambda o: abs(o - middle)):
+    for offset in sorted(nearby, key=lambda o: abs(o - middle)):
         first, second = (_letters_at(windows, place) for place in (offset, offset + 1))
         clean = (first != OTHER) & (second != OTHER)
         counts = np.bincount(first[clean] * 4 + second[clean], minlength=16)
@@ -116,10 +119,11 @@ def shared_dinucleotide(windows: Windows) -> tuple[int, str] | None:
 
 def _check(windows: Windows, genome: Genome, ratio: float) -> None:
     if not ratio > 0:
-        raise ValueError(f"ratio must be above 0, got {ratio}; give the decoys wanted per true site")
-    if not len(windows) or (windows.labels <= 0).any():
+        raise ValueError(f"ratio must be above 0, got {ratio}; give the decoys per true site")
+    n_true = int((windows.labels > 0).sum())
+    if not n_true or n_true < len(windows):
         raise ValueError(
-            f"windows must be true sites (+1), got {int((windows.labels > 0).sum())} of {len(windows)}; "
+            f"windows must be true sites (+1), got {n_true} such of {len(windows)}; "
             "decoys are drawn only where a file has none"
         )
     if windows.codes is not genome.codes:
@@ -138,17 +142,22 @@ def _letters_at(windows: Windows, offset: int) -> NDArray[np.int64]:
     return np.where(windows.is_reverse, reverse, forward).astype(np.int64)
 
 
+def _center_offsets(length: int) -> tuple[int, int]:
+    """Return how far a window's centre is from its start on the plus and minus strand."""
+    return length // 2, length - 1 - length // 2
+
+
 def _centers(
     starts: NDArray[np.int64], is_reverse: NDArray[np.bool_], length: int
 ) -> NDArray[np.int64]:
     """Return the places in the buffer of the bases at window offset ``length // 2``."""
-    return starts + np.where(is_reverse, length - 1 - length // 2, length // 2)
+    return starts + np.where(is_reverse, *_center_offsets(length)[::-1])
 
 
 def _candidates(
     genome: Genome, length: int, site: tuple[int, str] | None, centers: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield, block by block, the window starts that decoys may have on the plus and minus strand."""
+    """Yield the window starts that decoys may have, plus and minus strand, block by block."""
     first, last = genome.span
     for begin in range(first, last - length + 1, _BLOCK):
         n = min(_BLOCK, last - length + 1 - begin)
@@ -162,7 +171,7 @@ def _candidates(
             near[places[(places >= 0) & (places < near.size)]] = True
         found = []
         for is_reverse in (False, True):
-            center = int(_centers(np.zeros(1, np.int64), np.array([is_reverse]), length)[0])
+            center = _center_offsets(length)[is_reverse]
             allowed = is_clean & ~near[center : center + n]
             if site is not None:
                 allowed &= _has_dinucleotide(codes, n, length, site, is_reverse)
@@ -178,7 +187,8 @@ def _has_dinucleotide(
     first, second = LETTERS.index(letters[0].encode()), LETTERS.index(letters[1].encode())
     if is_reverse:
         offset, first, second = length - 2 - offset, 3 - second, 3 - first
-    return (codes[offset : offset + n] == first) & (codes[offset + 1 : offset + 1 + n] == second)
+    has_first: NDArray[np.bool_] = codes[offset : offset + n] == first
+    return has_first & (codes[offset + 1 : offset + 1 + n] == second)
 
 
 def _draw(total: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:

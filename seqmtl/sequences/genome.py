@@ -142,7 +142,9 @@ class Genome:
         number = self.index(name)
         return self.codes[self.starts[number] : self.starts[number] + self.lengths[number]]
 
-    def fetch(self, name: str, start: int, end: int, *, is_reverse: bool = False) -> NDArray[np.uint8]:
+    def fetch(
+        self, name: str, start: int, end: int, *, is_reverse: bool = False
+    ) -> NDArray[np.uint8]:
         """Copy the codes of an interval in reading direction.
 
         Parameters

@@ -144,7 +144,8 @@ class Windows:
     @property
     def tasks(self) -> NDArray[Any]:
         """Task name of every window, shape (n,)."""
-        return np.array(self.task_names, dtype=object)[self.task_ids]
+        names: NDArray[Any] = np.array(self.task_names, dtype=object)
+        return names.take(self.task_ids)
 
     @property
     def names(self) -> NDArray[Any]:
@@ -162,7 +163,8 @@ class Windows:
         """Split name of every window, or None where the source had no such column."""
         if self.splits is None:
             return None
-        return np.array(self.split_names, dtype=object)[self.splits]
+        names: NDArray[Any] = np.array(self.split_names, dtype=object)
+        return names.take(self.splits)
 
     def __getitem__(self, key: Any) -> Windows:
         if isinstance(key, tuple):
@@ -304,7 +306,7 @@ def concatenate(parts: Sequence[Windows]) -> Windows:
         if all(with_split)
         else None,
         split_names=split_names if all(with_split) else (),
-        names=np.concatenate([part.names for part in parts]) if is_named else None,
+        names=[name for part in parts for name in part.names] if is_named else None,
         locator=locator,
     )
 

@@ -127,7 +127,7 @@ def descend_gram(G, order, alpha, margins, C, loss, omega):
     for r in range(order.size):
         i = order[r]
         old = alpha[i]
-        new = dual_step(loss, old, margins[i], np.float64(G[i, i]) / omega, C[i])
+        new = dual_step(loss, old, margins[i], max(np.float64(G[i, i]), 1e-12) / omega, C[i])
         if new != old:
             n_changes += 1
             alpha[i] = new

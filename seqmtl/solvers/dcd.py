@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.blocks import rows_per_block
-from seqmtl.solvers.polish import polish
+from seqmtl.solvers.polish import hessian, polish
 from seqmtl.solvers.problem import LOSSES, Problem
 
 #: Examples at a bound stay active while their margin is within this distance of 1.
@@ -104,7 +104,7 @@ class CoordinateDescent:
     cheaply: it forms their kernel matrix and descends there, where a visit costs next to nothing.
     A *look* scores all examples, which gives the exact duality gap, and chooses the active set
     anew: every example that is not at a bound with a margin to spare. Looks are taken as soon as
-    the epochs since the last one have cost as much as a look does.
+    the epochs since the last one have cost twice as much as a look does.
 
     Parameters
     ----------
@@ -143,6 +143,7 @@ class CoordinateDescent:
         self._step = rows_per_block(problem.rows.row_size)
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
         self._is_fresh = False  # whether the last margins still hold
+        self._polished: tuple[NDArray[np.int64], NDArray[Any]] | None = None
         self._polish_rows = 0
         if hasattr(problem.rows, "gram"):
             n_bytes = max(_POLISH_BYTES, self.W.nbytes)
@@ -167,13 +168,13 @@ class CoordinateDescent:
             margins, now = self._look(started)
         else:
             margins, now = self._assess(np.zeros(state.alpha.size), started)
-        cost, since_look = self.problem.rows.scoring_cost, 0.0
+        patience, since_look = 2 * self.problem.rows.scoring_cost, 0.0
         while now.gap > self.tol and state.epoch < self.max_epochs:
-            polished = self._move(margins, now.gap)
+            is_joint = self._move(margins, now)
             state.epoch += 1
             since_look += state.active.size / state.alpha.size
             last = state.epoch == self.max_epochs
-            if polished or last or since_look >= cost or not state.active.size:
+            if is_joint or last or since_look >= patience or not state.active.size:
                 since_look = 0.0
                 margins, now = self._look(started)
                 state.active = self._choose_active(margins)
@@ -188,12 +189,13 @@ class CoordinateDescent:
             now.gap <= self.tol, state.epoch, state.work, state.history,
         )  # fmt: skip
 
-    def _move(self, margins: NDArray[np.float64], gap: float) -> bool:
-        """Polish or visit the active set; return whether it was polished."""
+    def _move(self, margins: NDArray[np.float64], now: Progress) -> bool:
+        """Visit the active set or move it jointly; return whether it was a joint move."""
         if self._is_fresh and 0 < self.state.active.size <= self._polish_rows:
-            if self._polish(margins, gap):
+            if self._polish(margins, now):
                 return True
             self._polish_rows = 0
+        self._polished = None
         self._epoch()
         self._is_fresh = False
         return False
@@ -213,14 +215,18 @@ class CoordinateDescent:
         state.work += order.size / state.alpha.size
         state.active = state.active[self._keep[state.active]]
 
-    def _polish(self, margins: NDArray[np.float64], gap: float) -> bool:
+    def _polish(self, margins: NDArray[np.float64], now: Progress) -> bool:
         """Solve for the active examples on their kernel matrix; return whether there is one."""
         p, state = self.problem, self.state
-        active = state.active
-        G = p.rows.gram(active, self.W.dtype)
-        if G is None:
-            return False
-        before, tol = state.alpha[active], _POLISH_SHARE * max(self.tol, 0.01 * gap)
+        if not (self._polished is not None and np.isin(state.active, self._polished[0]).all()):
+            self._polished = None
+            G = hessian(p, state.active, self.W.dtype)
+            if G is None:
+                return False
+            self._polished = (state.active, G)
+        active, G = self._polished
+        before = state.alpha[active]
+        tol = _POLISH_SHARE * max(self.tol, 0.01 * now.gap) * abs(now.primal)
         alpha, n_changes = polish(p, active, before, margins[active], G, tol, state.rng)
         change = np.zeros(p.y.size)
         change[active] = (alpha - before) * p.y[active]

@@ -18,6 +18,19 @@ _FREE_ENTRIES = 10_000_000  # read in a few milliseconds: small problems are sol
 _OMEGA = 1.4
 
 
+def hessian(problem: Problem, active: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
+    """Return y_i y_j K[t_i, t_j] (k(x_i, x_j) + bias^2) of the active examples, shape (m, m).
+
+    None where the features have no quick way to compare two rows.
+    """
+    from seqmtl.solvers._dcd_kernels import couple
+
+    G = problem.rows.gram(active, dtype)
+    if G is not None:
+        couple(G, problem.y[active], problem.tasks[active], problem.K, problem.bias_scale**2)
+    return G
+
+
 def polish(
     problem: Problem,
     active: NDArray[np.int64],
@@ -30,7 +43,7 @@ def polish(
     """Descend on the dual variables of the active examples, all others held fixed.
 
     The duality gap is a sum over examples once W = V K, so the part of the active ones tells when
-    to stop: when it is at most `tol` times their loss.
+    to stop: when it is at most `tol`.
 
     Parameters
     ----------
@@ -41,9 +54,9 @@ def polish(
     start, margins : ndarray of float64, shape (m,)
         Their dual variables and margins.
     G : ndarray, shape (m, m)
-        Their kernel matrix, lower triangle; overwritten.
+        Hessian of their dual, see :func:`hessian`.
     tol : float
-        Relative gap to stop at.
+        Duality gap to stop at, absolute.
     rng : numpy.random.Generator
         Source of the visiting order.
 
@@ -54,10 +67,9 @@ def polish(
     n_changes : int
         Rows of G that were read.
     """
-    from seqmtl.solvers._dcd_kernels import couple, descend_gram
+    from seqmtl.solvers._dcd_kernels import descend_gram
 
     C, alpha, margins = problem.C[active], start.copy(), margins.copy()
-    couple(G, problem.y[active], problem.tasks[active], problem.K, problem.bias_scale**2)
     omega = 1.0 if problem.loss == "logistic" else _OMEGA
     m, n_changes = alpha.size, 0
     n_passes = max(_PASSES, _VISITS // m)
@@ -66,7 +78,7 @@ def polish(
         n_changes += descend_gram(G, order, alpha, margins, C, LOSSES[problem.loss], omega)
         losses = C * loss_values(problem.loss, margins)
         terms = losses + alpha * margins - dual_terms(problem.loss, alpha, C)
-        gap = float(terms.sum()) / max(float(losses.sum()), 1e-300)
-        if gap <= tol and (n_changes * m > _FREE_ENTRIES or gap <= 1e-15):
+        gap = float(terms.sum())
+        if gap <= tol and (n_changes * m > _FREE_ENTRIES or gap <= 1e-15 * losses.sum()):
             break
     return alpha, n_changes

@@ -1,0 +1,78 @@
+"""``seqmtl info``: what is in a model file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import Any
+
+from seqmtl.cli import _options
+
+_EXAMPLES = """\
+  seqmtl info splice.seqmtl
+  seqmtl info splice.seqmtl --json | jq .duality_gap"""
+
+
+def add_parser(subparsers: _options.Subparsers) -> None:
+    """Add the command."""
+    parser = _options.new_command(
+        subparsers, "info", run, "what a model is: tasks, task kernel, features, training", _EXAMPLES
+    )
+    parser.add_argument("model", metavar="MODEL", help="model file")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    from seqmtl.models.model import MultiTaskModel
+
+    model = MultiTaskModel.load(args.model)
+    summary = summarise(model, args.model)
+    if args.json:
+        json.dump(summary, sys.stdout, indent=1)
+        sys.stdout.write("\n")
+        return 0
+    training = summary["training"]
+    lines = [
+        f"model          {args.model} ({os.path.getsize(args.model) / 2**20:.1f} MiB)",
+        f"features       {model.features} of {model.length} bases, {summary['n_features']:,}",
+        f"site           offset {model.site.offset}, {model.site.letters or 'no consensus'}",
+        f"duality gap    {summary['duality_gap']:.2e} after {summary['epochs']} epochs"
+        + ("" if training["converged"] else " (stopped before the tolerance)"),
+        f"support        {training['n_support']:,} windows",
+        "settings       " + ", ".join(f"{k}={v}" for k, v in training["settings"].items()),
+        "tasks",
+    ]
+    width = max(len(name) for name in model.tasks)
+    for name in model.tasks:
+        counts = training["tasks"][name]
+        lines.append(f"  {name:<{width}}  {counts['n']:>9,} windows, {counts['n_positive']:,} positive")
+    sys.stdout.write("\n".join(lines) + f"\n{model.kernel}\n")
+    return 0
+
+
+def summarise(model: Any, path: str) -> dict[str, Any]:
+    """Return what `info --json` prints."""
+    return {
+        "schema_version": 1,
+        "path": path,
+        "duality_gap": model.training["duality_gap"],
+        "epochs": model.training["n_epochs"],
+        "tasks": list(model.tasks),
+        "task_kernel": {
+            "names": list(model.kernel.names),
+            "matrix": model.kernel.matrix.tolist(),
+            "source": model.kernel.source,
+        },
+        "features": model.features.to_dict(model.length),
+        "window": model.length,
+        "n_features": int(model.W.shape[0]),
+        "site": vars(model.site),
+        "calibration": {
+            name: {"slope": float(a), "intercept": float(b)}
+            for name, (a, b) in zip(model.tasks, model.calibration, strict=True)
+        },
+        "training": model.training,
+    }

@@ -1,0 +1,28 @@
+"""The only room that opens files: tables, FASTA, genomes and sites in; whole files out."""
+
+from seqmtl.io._stream import guess_format
+from seqmtl.io.atomic import atomic_write, check_writable
+from seqmtl.io.fasta import FastaSource, read_fasta, read_fasta_windows
+from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, open_contigs, open_pieces
+from seqmtl.io.indexed import IndexedGenome
+from seqmtl.io.sites import SiteReport, SiteWindows, read_sites
+from seqmtl.io.tables import read_windows
+
+__all__ = [
+    "ContigPiece",
+    "FastaSource",
+    "IndexedGenome",
+    "SiteReport",
+    "SiteWindows",
+    "atomic_write",
+    "check_writable",
+    "guess_format",
+    "load_genome",
+    "load_genomes",
+    "open_contigs",
+    "open_pieces",
+    "read_fasta",
+    "read_fasta_windows",
+    "read_sites",
+    "read_windows",
+]

@@ -1,0 +1,200 @@
+"""The state machine that reads FASTA from blocks of bytes, however they are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, NoReturn
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io._fields import readable
+from seqmtl.io._stream import BYTE_ORDER_MARK, PathLike, byte_blocks, source_name
+from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID
+
+_BLANKS = b"\n\r \t"
+_INVALID = bytes([INVALID])
+
+
+class Header(NamedTuple):
+    """Header of a FASTA record.
+
+    Attributes
+    ----------
+    name : str
+        First word after ``>``; empty where there is none.
+    description : str
+        The whole header without ``>`` and outer blanks.
+    line : int
+        1-based line of the header.
+    number : int
+        1-based number of the record.
+    """
+
+    name: str
+    description: str
+    line: int
+    number: int
+
+    @property
+    def label(self) -> str:
+        """Name of the record for messages: its number where it has none."""
+        return self.name or str(self.number)
+
+
+def scan_fasta(path: PathLike, *, unique_names: bool = True) -> Iterator[Header | bytes]:
+    """Yield each record's header, then its codes in pieces, in bounded memory.
+
+    Lower case is upper case; line ends may be LF or CRLF, the last may be missing; blank lines
+    and blanks in a sequence are skipped.
+
+    Parameters
+    ----------
+    path : path-like
+        Plain, gzip or bgzip file, or ``"-"`` for standard input.
+    unique_names : bool
+        Whether to refuse a second record of the same name.
+
+    Yields
+    ------
+    Header or bytes
+        bytes are non-empty codes, see :mod:`seqmtl.sequences.alphabet`.
+
+    Raises
+    ------
+    InputFormatError
+        If the file is empty or not FASTA, a record has no sequence or an invalid letter, or a
+        name comes twice; names the file, the record and the line.
+    """
+    scanner = _Scanner(source_name(path), unique_names)
+    for block in byte_blocks(path):
+        yield from scanner.feed(block)
+    yield from scanner.finish()
+
+
+class _Scanner:
+    """State of a FASTA file between two blocks of bytes."""
+
+    def __init__(self, source: str, unique_names: bool) -> None:
+        self.source = source
+        self.seen: set[str] | None = set() if unique_names else None
+        self.header: Header | None = None
+        self.open_header: bytes | None = None  # text of a header whose line has not ended yet
+        self.has_sequence = True
+        self.at_line_start = True
+        self.line = 1
+        self.head = b""  # first bytes of the file, until one of them is not white space
+
+    def feed(self, block: bytes) -> Iterator[Header | bytes]:
+        """Take a block of bytes."""
+        if self.header is None and self.open_header is None:
+            self.head += block
+            start = self.head.removeprefix(BYTE_ORDER_MARK).lstrip()
+            if not start or BYTE_ORDER_MARK.startswith(self.head):
+                return
+            if not start.startswith(b">"):
+                self._refuse_foreign(start)
+            self.line += self.head.count(b"\n", 0, len(self.head) - len(start))
+            block, self.head, self.at_line_start = start, b"", True
+        place = 0
+        while place < len(block):
+            if self.open_header is not None:
+                end = block.find(b"\n", place)
+                if end < 0:
+                    self.open_header += block[place:]
+                    return
+                yield self._close_header(self.open_header + block[place:end])
+                place = end + 1
+            elif self.at_line_start and block[place] == ord(">"):
+                self._check_sequence()
+                self.open_header = b""
+                place += 1
+            else:
+                end = self._end_of_sequence(block, place)
+                codes = self._encode(block[place:end])
+                self.at_line_start = block[end - 1] == ord("\n")
+                place = end
+                if codes:
+                    self.has_sequence = True
+                    yield codes
+
+    def finish(self) -> Iterator[Header]:
+        """Take the end of the file."""
+        if self.open_header is not None:
+            yield self._close_header(self.open_header)
+        if self.header is None:
+            if self.head.strip():
+                self._refuse_foreign(self.head)
+            raise InputFormatError(
+                "the file must hold FASTA records, but it is empty; check how it was written",
+                path=self.source,
+            )
+        self._check_sequence()
+
+    @staticmethod
+    def _end_of_sequence(block: bytes, place: int) -> int:
+        """Return where the sequence that begins at `place` ends: at a ``>`` that begins a line."""
+        end = block.find(b">", place + 1)
+        while end >= 0 and block[end - 1] != ord("\n"):
+            end = block.find(b">", end + 1)
+        return len(block) if end < 0 else end
+
+    def _close_header(self, text: bytes) -> Header:
+        description = readable(text).strip()
+        words = description.split(None, 1)
+        number = 1 if self.header is None else self.header.number + 1
+        header = Header(words[0] if words else "", description, self.line, number)
+        if self.seen is not None and header.name:
+            if header.name in self.seen:
+                raise InputFormatError(
+                    "the name of a record must be unique in the file, but it comes again; "
+                    "rename or remove one of them",
+                    path=self.source,
+                    line=self.line,
+                    record=header.name,
+                )
+            self.seen.add(header.name)
+        self.header, self.open_header = header, None
+        self.has_sequence, self.at_line_start = False, True
+        self.line += 1
+        return header
+
+    def _encode(self, text: bytes) -> bytes:
+        codes = text.translate(CHECKED_CODES, _BLANKS)
+        if _INVALID in codes:
+            place = next(
+                i
+                for i, byte in enumerate(text)
+                if byte not in _BLANKS and CHECKED_CODES[byte] == INVALID
+            )
+            assert self.header is not None
+            raise InputFormatError(
+                f"a sequence must be of IUPAC nucleotide letters, got {chr(text[place])!r}; "
+                "correct the sequence",
+                path=self.source,
+                line=self.line + text.count(b"\n", 0, place),
+                record=self.header.label,
+            )
+        self.line += text.count(b"\n")
+        return codes
+
+    def _check_sequence(self) -> None:
+        if not self.has_sequence:
+            assert self.header is not None
+            raise InputFormatError(
+                "a record must have a sequence, but there is none behind its header; remove it "
+                "or fetch the file again",
+                path=self.source,
+                line=self.header.line,
+                record=self.header.label,
+            )
+
+    def _refuse_foreign(self, start: bytes) -> NoReturn:
+        first = readable(start[:40].split(b"\n", 1)[0].strip())
+        kind = " (this looks like FASTQ)" if first.startswith("@") else ""
+        if "\t" in first:
+            kind = " (this looks like a table)"
+        raise InputFormatError(
+            f"the file must be FASTA, whose first character is '>', but it begins with {first!r}"
+            f"{kind}; is it the right one?",
+            path=self.source,
+            line=1 + self.head.count(b"\n", 0, max(0, len(self.head) - len(start))),
+        )

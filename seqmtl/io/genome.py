@@ -1,0 +1,197 @@
+"""Genomes from FASTA: whole into one encoded buffer, or contig by contig, or in pieces."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io._fasta_scanner import Header, scan_fasta
+from seqmtl.io._stream import PathLike, source_name
+from seqmtl.sequences.alphabet import OTHER
+from seqmtl.sequences.genome import ContigTable, Genome
+
+logger = logging.getLogger(__name__)
+
+
+def load_genome(path: PathLike, *, padding: int) -> Genome:
+    """Read a genome into one encoded buffer, one byte a base.
+
+    The file is streamed, so plain gzip will do and no index beside it is used.
+
+    Parameters
+    ----------
+    path : path-like
+        FASTA, plain, gzip or bgzip, or ``"-"`` for standard input.
+    padding : int
+        Codes of N to put before, between and behind the contigs (at least 1): how far windows
+        may run over a contig's end. The window length is always enough.
+
+    Raises
+    ------
+    InputFormatError
+        If the file is not FASTA or a contig has no name, no sequence or another's name.
+    """
+    return load_genomes({"genome": path}, padding=padding)["genome"]
+
+
+def load_genomes(paths: Mapping[str, PathLike], *, padding: int) -> dict[str, Genome]:
+    """Read several genomes into one shared buffer, so that their windows join without a copy.
+
+    Parameters
+    ----------
+    paths : mapping of str to path-like
+        FASTA file of each genome, see :func:`load_genome`.
+    padding : int
+        See :func:`load_genome`.
+
+    Returns
+    -------
+    dict of str to Genome
+        In the order of `paths`.
+
+    Raises
+    ------
+    InputFormatError
+        See :func:`load_genome`.
+    """
+    if padding < 0:
+        raise ValueError(f"padding must be 0 or more, got {padding}; give the window length")
+    padding = max(1, int(padding))
+    gap = bytes([OTHER]) * padding
+    buffer = bytearray(gap)
+    tables = {name: _append(path, buffer, gap) for name, path in paths.items()}
+    codes = np.frombuffer(buffer, dtype=np.uint8)
+    everything = ContigTable(
+        tuple(contig for table in tables.values() for contig in table.names),
+        np.concatenate([table.starts for table in tables.values()]),
+        np.concatenate([table.lengths for table in tables.values()]),
+    )
+    return {name: Genome(codes, table, padding, everything) for name, table in tables.items()}
+
+
+def _append(path: PathLike, buffer: bytearray, gap: bytes) -> ContigTable:
+    """Append the contigs of a file, each followed by a gap."""
+    names: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for item in scan_fasta(path):
+        if isinstance(item, bytes):
+            buffer += item
+            continue
+        if names:
+            ends.append(len(buffer))
+            buffer += gap
+        names.append(_contig_name(item, path))
+        starts.append(len(buffer))
+    ends.append(len(buffer))
+    buffer += gap
+    lengths = np.array(ends, dtype=np.int64) - starts
+    table = ContigTable(tuple(names), np.array(starts, dtype=np.int64), lengths)
+    logger.info("%s: %d contigs, %d bases", source_name(path), len(names), table.lengths.sum())
+    return table
+
+
+class ContigPiece(NamedTuple):
+    """A stretch of a contig.
+
+    Attributes
+    ----------
+    name : str
+        Contig.
+    start : int
+        0-based place of the first base in the contig.
+    codes : ndarray of uint8
+        Encoded bases.
+    is_last : bool
+        Whether the contig ends with this piece.
+    """
+
+    name: str
+    start: int
+    codes: NDArray[np.uint8]
+    is_last: bool
+
+
+def open_contigs(path: PathLike) -> Iterator[tuple[str, NDArray[np.uint8]]]:
+    """Yield name and codes of one contig after the other; only one is in memory.
+
+    Parameters
+    ----------
+    path : path-like
+        FASTA, plain, gzip or bgzip, or ``"-"`` for standard input.
+
+    Raises
+    ------
+    InputFormatError
+        See :func:`load_genome`.
+    """
+    name = ""
+    codes = bytearray()
+    for item in scan_fasta(path):
+        if isinstance(item, bytes):
+            codes += item
+            continue
+        if name:
+            yield name, np.frombuffer(codes, dtype=np.uint8)
+        name, codes = _contig_name(item, path), bytearray()
+    yield name, np.frombuffer(codes, dtype=np.uint8)
+
+
+def open_pieces(path: PathLike, *, size: int, overlap: int) -> Iterator[ContigPiece]:
+    """Yield a genome in pieces, in memory that grows neither with the genome nor with a contig.
+
+    Pieces of a contig overlap, so that every window of ``overlap + 1`` bases lies in exactly one.
+
+    Parameters
+    ----------
+    path : path-like
+        FASTA, plain, gzip or bgzip, or ``"-"`` for standard input.
+    size : int
+        Bases of a piece; the last of a contig has at most as many, and more than `overlap` unless
+        the contig is shorter.
+    overlap : int
+        Bases that a piece shares with the one before.
+
+    Raises
+    ------
+    InputFormatError
+        See :func:`load_genome`.
+    """
+    if not 0 <= overlap < size:
+        raise ValueError(f"overlap must be from 0 to below size {size}, got {overlap}; choose less")
+    name, start = "", 0
+    codes = bytearray()
+    for item in scan_fasta(path):
+        if isinstance(item, bytes):
+            codes += item
+            first = 0
+            while len(codes) - first > size:
+                yield ContigPiece(name, start, _copy(codes, first, first + size), False)
+                first += size - overlap
+                start += size - overlap
+            del codes[:first]
+            continue
+        if name:
+            yield ContigPiece(name, start, _copy(codes, 0, len(codes)), True)
+        name, start = _contig_name(item, path), 0
+        codes.clear()
+    yield ContigPiece(name, start, _copy(codes, 0, len(codes)), True)
+
+
+def _copy(codes: bytearray, first: int, last: int) -> NDArray[np.uint8]:
+    return np.frombuffer(codes[first:last], dtype=np.uint8)
+
+
+def _contig_name(header: Header, path: PathLike) -> str:
+    if not header.name:
+        raise InputFormatError(
+            "a contig must have a name, but its header is empty; name it",
+            path=source_name(path),
+            line=header.line,
+        )
+    return header.name

@@ -1,0 +1,362 @@
+"""Virtual windows around the sites of a BED file or a table of positions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io._fields import (
+    Fields,
+    Lines,
+    find_columns,
+    pop_header,
+    read_lines,
+    readable,
+    split_fields,
+)
+from seqmtl.io._labels import LabelColumn
+from seqmtl.io._names import NameTable
+from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
+from seqmtl.sequences import Genome, Windows
+from seqmtl.sequences.genome import unknown_contig
+
+logger = logging.getLogger(__name__)
+
+_BED = {"contig": 0, "position": 1, "end": 2, "score": 4, "strand": 5}
+_BED_COLUMNS = 6
+_AT_END = ("pad", "drop")
+
+
+class SiteReport(NamedTuple):
+    """What became of the sites of a file.
+
+    Attributes
+    ----------
+    n_sites : int
+        Sites read.
+    n_padded : int
+        Windows that run over an end of their contig, where N stands.
+    n_dropped : int
+        Sites left out because their window runs over an end of the contig.
+    n_skipped : int
+        Sites of other organisms.
+    n_positive, n_negative : int
+        Windows by label.
+    """
+
+    n_sites: int
+    n_padded: int
+    n_dropped: int
+    n_skipped: int
+    n_positive: int
+    n_negative: int
+
+
+class SiteWindows(Windows):
+    """Windows as read from a file of sites; slices of them are plain :class:`Windows`.
+
+    Attributes
+    ----------
+    report : SiteReport
+        How many sites were read, padded, dropped and skipped.
+    """
+
+    report: SiteReport
+
+
+def read_sites(
+    path: PathLike,
+    genome: Genome,
+    *,
+    window: int,
+    organism: str | None = None,
+    at_end: str = "pad",
+    require_labels: bool = True,
+) -> SiteWindows:
+    """Read sites as windows into a genome: 14 bytes each at most, the sequence is not copied.
+
+    A **BED** file has at least six columns: contig, start, end (0-based half-open), name, score,
+    strand; lines that begin with ``#``, ``track`` or ``browser`` are skipped. If the scores are
+    numbers and some are 0 (or below) and some above, the former mark decoys (-1) and the latter
+    true sites; otherwise all sites are true (+1).
+
+    A **table** has a header that names ``contig``, ``position`` (0-based), ``strand``, ``label``
+    and where wanted ``end`` (half-open; default ``position + 1``, a site of one base),
+    ``organism`` and ``split``. On both strands `position` is the site's lowest coordinate.
+
+    With c the middle of a site and L the window length, the window of a plus site starts at
+    ``floor(c) - L // 2``, and that of a minus site ends at ``ceil(c) + L // 2``: its mirror image.
+    In reading direction a site of one base lies at window offset ``L // 2``, one of two bases at
+    ``L // 2 - 1`` and ``L // 2``.
+
+    Parameters
+    ----------
+    path : path-like
+        Plain, gzip or bgzip file, or ``"-"`` for standard input.
+    genome : Genome
+        Genome of the sites.
+    window : int
+        Window length in bases.
+    organism : str, optional
+        Organism of the sites. In a table with that column, rows of other organisms are skipped.
+        Default: the column, or ``"task"``.
+    at_end : {"pad", "drop"}
+        What to do with windows that run over an end of the contig: N stands there, or leave out.
+    require_labels : bool
+        Whether a table must have the column ``label``. Without it labels are 0.
+
+    Returns
+    -------
+    SiteWindows
+        In the order of the file, named ``contig:start-end(strand)`` after the window; the
+        attribute ``report`` counts the sites read, padded, dropped and skipped.
+
+    Raises
+    ------
+    InputFormatError
+        If the file is neither, or a site is not in the genome; names the file and the line.
+    ValueError
+        If the genome's padding is too small for windows at an end.
+    """
+    if window < 1:
+        raise ValueError(f"window must be 1 or more, got {window}")
+    if at_end not in _AT_END:
+        raise ValueError(f"at_end must be 'pad' or 'drop', got {at_end!r}")
+    reader = _Reader(path, genome, window, organism, at_end == "drop")
+    reader.open(require_labels)
+    for block in reader.blocks():
+        reader.add(block)
+    return reader.result()
+
+
+class _Reader:
+    """What has been read of a file of sites so far."""
+
+    def __init__(
+        self, path: PathLike, genome: Genome, window: int, organism: str | None, drop: bool
+    ) -> None:
+        self.path, self.source = path, source_name(path)
+        self.genome, self.window, self.organism, self.drop = genome, window, organism, drop
+        self.columns: dict[str, int] = {}
+        self.n_columns = _BED_COLUMNS
+        self.is_bed = True
+        self._blocks: Iterator[Lines] = iter(())
+        self.contigs, self.organisms = NameTable("contig"), NameTable("organism")
+        self.splits = NameTable("split")
+        self.label_column = LabelColumn(self.source)
+        self.scores_are_numbers = True
+        self.starts: list[NDArray[np.int64]] = []
+        self.is_reverse: list[NDArray[np.bool_]] = []
+        self.labels: list[NDArray[np.int8]] = []
+        self.tasks: list[NDArray[np.int16]] = []
+        self.split_ids: list[NDArray[np.int16]] = []
+        self.n_sites = self.n_padded = self.n_dropped = self.n_skipped = 0
+
+    def open(self, require_labels: bool) -> None:
+        """Tell BED from a table by the first line that is not a comment."""
+        lines = read_lines(self.path)
+        first, rest = pop_header(lines, lambda line: bool(line.strip()) and not _is_comment(line))
+        if not first:
+            raise InputFormatError(
+                "the file must hold sites, but it is empty; check how it was written",
+                path=self.source,
+            )
+        names = [name.strip() for name in readable(first).split("\t")]
+        self.n_columns = len(names)
+        has_number = any(name.isdigit() for name in names)
+        self.is_bed = has_number or not {"contig", "position", "strand"} & set(names)
+        if not self.is_bed:
+            wanted = ["contig", "position", "strand"] + ["label"] * require_labels
+            self.columns = find_columns(first, rest.first_line - 1, wanted, self.source)
+            self._blocks = chain([rest], lines)
+            return
+        self._check_bed(first, rest.first_line - 1)
+        self.columns = dict(_BED)
+        first_row = Lines(first + b"\n" + bytes(PAD_BYTES), rest.first_line - 1)
+        self._blocks = chain([first_row, rest], lines)
+
+    def _check_bed(self, first: bytes, line: int) -> None:
+        if self.n_columns >= _BED_COLUMNS:
+            return
+        remedy = "add name, score and strand (+ or -): a site is read on one strand"
+        if self.n_columns == 1:
+            remedy = "separate columns by tabs; a table has a header with contig, position, strand"
+        if first.startswith(b">"):
+            remedy = "this looks like FASTA"
+        raise InputFormatError(
+            f"BED must have at least six columns, got {self.n_columns}; {remedy}",
+            path=self.source,
+            line=line,
+        )
+
+    def blocks(self) -> Iterator[Lines]:
+        """Yield the blocks of rows."""
+        return self._blocks
+
+    def add(self, block: Lines) -> None:
+        """Turn the sites of a block into windows."""
+        fields = split_fields(block, self.n_columns, self.source, is_comment=_is_comment)
+        if "organism" in self.columns and len(fields):
+            fields = self._of_organism(fields)
+        if not len(fields):
+            return
+        self.n_sites += len(fields)
+        contig = self._contigs(fields)
+        begins, ends = self._intervals(fields, contig)
+        is_reverse = fields.signs(self.columns["strand"])
+        labels = self._labels(fields)
+        splits = None
+        if "split" in self.columns:
+            splits = self.splits.encode(fields, self.columns["split"])
+
+        middle = np.where(is_reverse, -(-(begins + ends) // 2), (begins + ends) // 2)
+        half = self.window // 2
+        starts = np.where(is_reverse, middle + half - self.window, middle - half)
+        inside = (starts >= 0) & (starts + self.window <= self.genome.lengths[contig])
+        if self.drop:
+            kept = np.flatnonzero(inside)
+            self.n_dropped += int(inside.size - kept.size)
+        else:
+            kept = np.arange(inside.size)
+            self.n_padded += int(inside.size - inside.sum())
+            self._check_padding(starts, contig)
+        self.starts.append((starts + self.genome.starts[contig])[kept])
+        self.is_reverse.append(is_reverse[kept])
+        self.labels.append(labels[kept])
+        if splits is not None:
+            self.split_ids.append(splits[kept].astype(np.int16))
+        if self.tasks_from_column:
+            tasks = self.organisms.encode(fields, self.columns["organism"])
+            self.tasks.append(tasks[kept].astype(np.int16))
+
+    @property
+    def tasks_from_column(self) -> bool:
+        """Whether each row says its organism."""
+        return self.organism is None and "organism" in self.columns
+
+    def _of_organism(self, fields: Fields) -> Fields:
+        ids = self.organisms.encode(fields, self.columns["organism"])
+        if self.organism is None:
+            return fields
+        chosen = np.flatnonzero(ids == self.organisms.number(self.organism))
+        self.n_skipped += len(fields) - chosen.size
+        return fields.rows(chosen)
+
+    def _contigs(self, fields: Fields) -> NDArray[np.int64]:
+        ids = self.contigs.encode(fields, self.columns["contig"])
+        names = self.contigs.names
+        number_of = np.array([self.genome.index(n) if n in self.genome else -1 for n in names])
+        contig = number_of[ids]
+        if (contig < 0).any():
+            row = int((contig < 0).argmax())
+            asked = [names[ids[row]], *(n for n in names if n != names[ids[row]])]
+            fields.refuse(row, unknown_contig(asked, self.genome.names))
+        return contig
+
+    def _intervals(
+        self, fields: Fields, contig: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        begins = fields.integers(self.columns["position"], "start" if self.is_bed else "position")
+        ends = fields.integers(self.columns["end"], "end") if "end" in self.columns else begins + 1
+        lengths = self.genome.lengths[contig]
+        bad = np.flatnonzero((begins >= ends) | (ends > lengths))
+        if bad.size:
+            row = int(bad[0])
+            name = self.genome.names[contig[row]]
+            if begins[row] >= ends[row]:
+                rule, remedy = "must start before it ends", "swap or correct the coordinates"
+            else:
+                rule = f"must lie inside {name} ({lengths[row]} bases)"
+                remedy = "coordinates are 0-based, half-open; is it the right genome?"
+            fields.refuse(row, f"site {rule}, got {begins[row]}-{ends[row]}; {remedy}")
+        return begins, ends
+
+    def _labels(self, fields: Fields) -> NDArray[np.int8]:
+        """Return labels; of BED the signs of the scores, to be settled when all are known."""
+        if not self.is_bed:
+            if "label" in self.columns:
+                return self.label_column.parse(fields, self.columns["label"])
+            return np.zeros(len(fields), dtype=np.int8)
+        if self.scores_are_numbers:
+            try:
+                scores = fields.bytes_of(_BED["score"], "score").astype(np.float64)
+                if np.isfinite(scores).all():
+                    return np.where(scores > 0, 1, -1).astype(np.int8)
+            except ValueError:
+                pass
+            self.scores_are_numbers = False
+        return np.ones(len(fields), dtype=np.int8)
+
+    def _check_padding(self, starts: NDArray[np.int64], contig: NDArray[np.int64]) -> None:
+        over = np.maximum(-starts, starts + self.window - self.genome.lengths[contig])
+        if over.max() > self.genome.padding:
+            raise ValueError(
+                f"genome must be loaded with padding of {over.max()} or more for this window, "
+                f"got {self.genome.padding}; load it with padding={self.window}"
+            )
+
+    def result(self) -> SiteWindows:
+        """Return the windows and the counts."""
+        if not self.n_sites:
+            self._refuse_nothing()
+        labels = np.concatenate(self.labels)
+        if self.is_bed and (not self.scores_are_numbers or not (labels > 0).any()):
+            labels = np.ones_like(labels)
+        by_column = self.tasks_from_column
+        windows = SiteWindows(
+            self.genome.codes,
+            np.concatenate(self.starts),
+            self.window,
+            is_reverse=np.concatenate(self.is_reverse),
+            labels=labels,
+            task_ids=np.concatenate(self.tasks) if by_column else None,
+            task_names=self.organisms.names if by_column else (self.organism or "task",),
+            splits=np.concatenate(self.split_ids) if self.split_ids else None,
+            split_names=self.splits.names,
+            locator=self.genome.locator,
+        )
+        report = SiteReport(
+            self.n_sites,
+            self.n_padded,
+            self.n_dropped,
+            self.n_skipped,
+            int((labels > 0).sum()),
+            int((labels < 0).sum()),
+        )
+        logger.info(
+            "%s: %d sites (%d true, %d decoys); %d windows padded with N, "
+            "%d dropped at contig ends, %d of other organisms skipped",
+            self.source,
+            report.n_sites,
+            report.n_positive,
+            report.n_negative,
+            report.n_padded,
+            report.n_dropped,
+            report.n_skipped,
+        )
+        windows.report = report
+        return windows
+
+    def _refuse_nothing(self) -> None:
+        if self.n_skipped:
+            raise InputFormatError(
+                f"organism must be one of the column's ({', '.join(self.organisms.names)}), "
+                f"got {self.organism!r}; choose one of them",
+                path=self.source,
+            )
+        raise InputFormatError(
+            "the table must have rows, but there is only a header; check how it was written",
+            path=self.source,
+        )
+
+
+def _is_comment(line: bytes) -> bool:
+    """Tell comments and the lines of BED that speak to a browser."""
+    words = line.split(None, 1)
+    return not words or words[0] in (b"track", b"browser") or line.startswith(b"#")

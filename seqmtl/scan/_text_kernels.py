@@ -1,0 +1,99 @@
+"""Kernels that write numbers as text, a line per site, into one buffer of bytes."""
+
+import numpy as np
+
+from seqmtl._jit import njit
+
+_TAB, _NEWLINE, _POINT, _ZERO, _PLUS, _MINUS = 9, 10, 46, 48, 43, 45
+_LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
+
+NUMBER_BYTES = 28  # at most, with sign, point and the separator after it
+
+
+@njit
+def put_integer(buffer, p, value, n_digits):
+    """Write value >= 0 with at least n_digits digits at p and return the place after it."""
+    size = 1
+    bound = 10
+    while size < n_digits or (size < 19 and value >= bound):
+        bound *= 10
+        size += 1
+    for k in range(p + size - 1, p - 1, -1):
+        tenth = value // 10
+        buffer[k] = _ZERO + value - 10 * tenth
+        value = tenth
+    return p + size
+
+
+@njit
+def put_decimal(buffer, p, value, n_decimals):
+    """Write a number with n_decimals >= 1 digits after the point; no minus before a zero."""
+    power = 10**n_decimals
+    scaled = np.int64(np.rint(abs(value) * power))
+    if value < 0 and scaled > 0:
+        buffer[p] = _MINUS
+        p += 1
+    whole = scaled // power
+    p = put_integer(buffer, p, whole, 1)
+    buffer[p] = _POINT
+    return put_integer(buffer, p + 1, scaled - whole * power, n_decimals)
+
+
+@njit
+def put_start(buffer, p, contig, start, end):
+    """Write contig, start and end, a tab after each."""
+    for k in range(contig.size):
+        buffer[p + k] = contig[k]
+    p += contig.size
+    buffer[p] = _TAB
+    p = put_integer(buffer, p + 1, start, 1)
+    buffer[p] = _TAB
+    p = put_integer(buffer, p + 1, end, 1)
+    buffer[p] = _TAB
+    return p + 1
+
+
+@njit
+def bedgraph_lines(contig, starts, ends, values, n_decimals, buffer):
+    """Write ``contig start end value`` lines; return the number of bytes."""
+    p = 0
+    for i in range(starts.size):
+        p = put_start(buffer, p, contig, starts[i], ends[i])
+        p = put_decimal(buffer, p, np.float64(values[i]), n_decimals)
+        buffer[p] = _NEWLINE
+        p += 1
+    return p
+
+
+@njit
+def bed_lines(piece, site_length, sites, heights, probabilities, n_decimals, buffer):
+    """Write BED6 lines with the score, and the probability if there is one; return the bytes.
+
+    `piece` is (contig, start, codes), `sites` is (starts, scores, is_reverse); the name is the
+    site's letters in reading direction.
+    """
+    contig, origin, codes = piece
+    starts, scores, is_reverse = sites
+    p = 0
+    for i in range(starts.size):
+        start = starts[i]
+        p = put_start(buffer, p, contig, start, start + site_length)
+        for k in range(site_length):
+            if is_reverse[i]:
+                code = codes[start - origin + site_length - 1 - k]
+                buffer[p] = _LETTERS[3 - code if code < 4 else 4]
+            else:
+                buffer[p] = _LETTERS[codes[start - origin + k]]
+            p += 1
+        buffer[p] = _TAB
+        p = put_integer(buffer, p + 1, heights[i], 1)
+        buffer[p] = _TAB
+        buffer[p + 1] = _MINUS if is_reverse[i] else _PLUS
+        buffer[p + 2] = _TAB
+        p = put_decimal(buffer, p + 3, np.float64(scores[i]), n_decimals)
+        if probabilities.size > 0:
+            buffer[p] = _TAB
+            p = put_decimal(buffer, p + 1, probabilities[i], n_decimals + 1)
+        buffer[p] = _NEWLINE
+        p += 1
+    return p

@@ -1,0 +1,34 @@
+"""Fixtures that tests of several rooms share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder of real data sets, which are no part of the project; the test is skipped without it.
+
+    It is named by the environment variable SEQMTL_SHARED_DATA; the default is ``shared/data``
+    beside the project.
+    """
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("SEQMTL_SHARED_DATA", default))
+    if not folder.is_dir():
+        pytest.skip(f"no real data in {folder}")
+    return folder
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes a small file and returns its path."""
+
+    def write_file(content: str | bytes, name: str = "data.txt") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write_file

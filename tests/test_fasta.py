@@ -1,0 +1,236 @@
+"""The FASTA reader and windows from FASTA files."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+
+import numpy as np
+import pytest
+from Bio import SeqIO
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io import FastaSource, read_fasta, read_fasta_windows
+from seqmtl.io import _stream as stream
+from seqmtl.sequences import decode
+
+TEXT = ">one first\nACGT\nacgt\n\nNNRY\n>two\nTT\n"
+EXPECTED = [("one", "one first", "ACGTACGTNNNN"), ("two", "two", "TT")]
+
+
+def records(path) -> list[tuple[str, str, str]]:
+    return [(name, description, decode(codes)) for name, description, codes in read_fasta(path)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        TEXT,
+        TEXT.rstrip("\n"),
+        TEXT.replace("\n", "\r\n"),
+        TEXT.replace("\n", "\r\n").rstrip(),
+        "\n\r\n  " + TEXT,
+        "\ufeff" + TEXT,
+        TEXT.replace("one first", " one first "),
+        TEXT.replace("acgt", "ac gt \t"),
+    ],
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_every_form_reads_alike(write, content, pack):
+    assert records(write(pack(content.encode()))) == EXPECTED
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    assert records("-") == EXPECTED
+
+
+@pytest.mark.parametrize("size", range(1, 21))
+@pytest.mark.parametrize("content", [TEXT, "\n \n" + TEXT.replace("\n", "\r\n")])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_every_block_boundary_is_read_alike(write, monkeypatch, size, content, pack):
+    monkeypatch.setattr(stream, "BLOCK_BYTES", size)
+    monkeypatch.setattr(stream, "RAW_BYTES", size)
+    assert records(write(pack(content.encode()))) == EXPECTED
+
+
+def test_records_are_independent_and_writable(write):
+    first, second = (codes for _, _, codes in read_fasta(write(TEXT)))
+    first[:] = 0
+    assert decode(second) == "TT"
+
+
+headers = st.text("abcXYZ019|=,;>. _-é", min_size=1, max_size=15).filter(lambda s: s.split())
+
+
+@given(st.data())
+def test_random_files_agree_with_biopython(tmp_path_factory, data):
+    seen: dict[str, str] = {}
+    text = ""
+    for _ in range(data.draw(st.integers(1, 5))):
+        header = data.draw(headers)
+        if header.split()[0] in seen:
+            continue
+        sequence = data.draw(st.text("ACGTacgtNnRYK", min_size=1, max_size=30))
+        seen[header.split()[0]] = header
+        width = data.draw(st.integers(1, 30))
+        lines = [sequence[i : i + width] for i in range(0, len(sequence), width)]
+        for _ in range(data.draw(st.integers(0, 2))):
+            lines.insert(data.draw(st.integers(0, len(lines))), "")
+        text += "\n".join([">" + header, *lines, ""])
+    path = tmp_path_factory.mktemp("fasta") / "data.fa"
+    path.write_bytes(text.encode())
+    with open(path, encoding="utf-8") as handle:
+        expected = [(r.id, str(r.seq).upper()) for r in SeqIO.parse(handle, "fasta")]
+    before = stream.BLOCK_BYTES
+    try:
+        stream.BLOCK_BYTES = data.draw(st.integers(1, 60))
+        found = records(path)
+    finally:
+        stream.BLOCK_BYTES = before
+    masked = [
+        (name, "".join(c if c in "ACGT" else "N" for c in letters)) for name, letters in expected
+    ]
+    assert [(name, letters) for name, _, letters in found] == masked
+    assert [description for _, description, _ in found] == [
+        header.strip() for header in seen.values()
+    ]
+
+
+BAD = [
+    ("", "must hold FASTA records, but it is empty", None, None),
+    ("\n \n", "it is empty", None, None),
+    ("ACGT\n", "begins with 'ACGT'", 1, None),
+    ("\n\n@read\nACGT\n+\nIIII\n", "looks like FASTQ", 3, None),
+    ("organism\tlabel\n", "looks like a table", 1, None),
+    (b"\x00\x01\x02", "must be FASTA", 1, None),
+    (">a\nAC\n>b\n>c\nGT\n", "must have a sequence", 3, "b"),
+    (">a\nAC\n>b\n\n \n", "must have a sequence", 3, "b"),
+    (">a\nAC\n>b", "must have a sequence", 3, "b"),
+    (">", "must have a sequence", 1, "1"),
+    (">a\nAC\n>b\nAC\n>a x\nAC\n", "must be unique in the file", 5, "a"),
+    (">a\nAC\nGT\n\nA7C\n", "got '7'", 5, "a"),
+    (">a\r\nAC\r\nGE\r\n", "got 'E'", 3, "a"),
+    (">a\nAC>b\nGT\n", "got '>'", 2, "a"),
+    (">a\nACGT\n;comment\n", "got ';'", 3, "a"),
+    (">a\nAC\n>\nMKL\n", "got 'L'", 4, "2"),
+    (gzip.compress(TEXT.encode(), mtime=0)[:-3], "truncated", None, None),
+]
+
+
+@pytest.mark.parametrize("size", [1, 3, 1 << 20])
+@pytest.mark.parametrize(("content", "message", "line", "record"), BAD)
+def test_bad_files_are_refused(write, monkeypatch, size, content, message, line, record):
+    monkeypatch.setattr(stream, "BLOCK_BYTES", size)
+    path = write(content)
+    with pytest.raises(InputFormatError, match=message) as caught:
+        records(path)
+    assert (caught.value.path, caught.value.line, caught.value.record) == (str(path), line, record)
+
+
+def windows_of(windows):
+    return list(
+        zip(
+            windows.names,
+            windows.tasks,
+            windows.labels.tolist(),
+            windows.sequences(),
+            strict=True,
+        )
+    )
+
+
+def test_one_file_per_organism_and_label(write):
+    worm = write(">a\nACGT\n>b x\nCC\nCC\n", "worm.fa")
+    decoys = write(">a\nGGGG\n", "decoys.fa")
+    fly = write(gzip.compress(b">f\nTTTT\n"), "fly.fa.gz")
+    sources = [(worm, "worm", 1), FastaSource(decoys, "worm", 0), (fly, "fly", -1)]
+    assert windows_of(read_fasta_windows(sources)) == [
+        ("a", "worm", 1, "ACGT"),
+        ("b", "worm", 1, "CCCC"),
+        ("a", "worm", -1, "GGGG"),
+        ("f", "fly", -1, "TTTT"),
+    ]
+
+
+def test_labels_and_organisms_in_headers(write):
+    text = (
+        "> chr_num=1, strand=+, position=180699, label=-1 organism=worm\nACGT\n"
+        ">s2|label=+1|organism=fly\nACGT\n"
+        ">s3, label=1; Organism=worm\nACGT\n"
+        ">gi|44 LABEL=-1,organism=fly rest=\nACGT\n"
+    )
+    assert windows_of(read_fasta_windows(write(text))) == [
+        ("1", "worm", -1, "ACGT"),
+        ("s2", "fly", 1, "ACGT"),
+        ("s3", "worm", 1, "ACGT"),
+        ("gi|44", "fly", -1, "ACGT"),
+    ]
+
+
+def test_what_is_given_with_the_file_comes_before_the_headers(write):
+    path = write(">a organism=fly label=1\nAC\n>b\nGT\n")
+    windows = read_fasta_windows([(path, "worm", 1)])
+    assert windows_of(windows) == [("a", "worm", 1, "AC"), ("b", "worm", 1, "GT")]
+    windows = read_fasta_windows(path, organism="ant", require_labels=False)
+    assert windows_of(windows) == [("a", "ant", 1, "AC"), ("b", "ant", 0, "GT")]
+    with pytest.raises(InputFormatError, match="the file's, -1, but the header says 1") as caught:
+        read_fasta_windows([(path, "worm", -1)])
+    assert (caught.value.line, caught.value.record) == (1, "a")
+    with pytest.raises(ValueError, match="label must be 1, -1 or 0, got 2"):
+        read_fasta_windows([(path, "worm", 2)])
+
+
+def test_without_organisms_there_is_one_task(write):
+    windows = read_fasta_windows(write(">a label=0\nAC\n>b label=1\nGT\n"))
+    assert windows.task_names == ("task",)
+    assert windows.labels.tolist() == [-1, 1]
+
+
+def test_window_takes_the_centre(write):
+    windows = read_fasta_windows(
+        write(">a\nTTACGTT\n>b\nACG\nTAC\n"), window=4, require_labels=False
+    )
+    assert windows.sequences() == ["TACG", "CGTA"]
+    assert windows.codes.size == 8
+
+
+BAD_WINDOWS = [
+    (">a label=1\nACGT\n>b label=1\nACG\n", {}, "got 3 bases here and 4 .*at most 3", 3, "b"),
+    (">a label=1\nACGT\n>b label=1\nACG\n", {"window": 4}, "window's 4 bases, got 3", 3, "b"),
+    (">a label=1\nACGT\n>b\nACGT\n", {}, "write label=1 or label=-1", 3, "b"),
+    (">a label=yes\nACGT\n", {}, "must be 1, -1 or 0, got 'yes'", 1, None),
+    (">a label=0\nAC\n>b label=-1\nAC\n", {}, "0 on line 1 and -1 on line 3", 3, None),
+    (">a label=1\nAC\n>a label=1\nAC\n", {}, "must be unique", 3, "a"),
+    (">a label=1 organism=x\nAC\n>b label=1\nAC\n", {}, "organism=NAME", None, "b"),
+    ("", {}, "it is empty", None, None),
+]
+
+
+@pytest.mark.parametrize(("content", "options", "message", "line", "record"), BAD_WINDOWS)
+def test_bad_windows_are_refused(write, content, options, message, line, record):
+    with pytest.raises(InputFormatError, match=message) as caught:
+        read_fasta_windows(write(content), **options)
+    assert (caught.value.line, caught.value.record) == (line, record)
+
+
+def test_a_window_of_nothing_is_refused(write):
+    with pytest.raises(ValueError, match="window must be 1 or more, got 0"):
+        read_fasta_windows(write(TEXT), window=0)
+
+
+@pytest.mark.parametrize("name", ["a_thaliana.1pct.fa.gz", "dm6.small.fa.gz"])
+def test_real_genomes_agree_with_biopython(shared_data, name):
+    path = shared_data / "genomes_1pct" / name
+    with gzip.open(path, "rt") as handle:
+        expected = {r.id: str(r.seq).upper() for r in SeqIO.parse(handle, "fasta")}
+    found = {name: codes for name, _, codes in read_fasta(path)}
+    assert list(found) == list(expected)
+    for contig, codes in found.items():
+        letters = np.frombuffer(expected[contig].encode(), np.uint8)
+        assert codes.size == letters.size
+        for code, letter in enumerate(b"ACGT"):
+            assert np.array_equal(codes == code, letters == letter)

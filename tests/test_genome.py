@@ -1,0 +1,254 @@
+"""Genomes: whole, contig by contig, in pieces, and by random access."""
+
+from __future__ import annotations
+
+import gzip
+import os
+
+import numpy as np
+import pytest
+from Bio import SeqIO
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io import IndexedGenome, load_genome, load_genomes, open_contigs, open_pieces
+from seqmtl.io import _stream as stream
+from seqmtl.io.indexed import index_is_current
+from seqmtl.sequences import Windows, concatenate, decode
+
+TEXT = ">I first\nACGT\nacgt\nNR\n>II\nGGG\n"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("padding", [1, 3, 7])
+def test_contigs_lie_between_padding(write, pack, padding):
+    genome = load_genome(write(pack(TEXT.encode())), padding=padding)
+    gap = "N" * padding
+    assert decode(genome.codes) == f"{gap}ACGTACGTNN{gap}GGG{gap}"
+    assert genome.names == ("I", "II")
+    assert genome.starts.tolist() == [padding, 2 * padding + 10]
+    assert genome.lengths.tolist() == [10, 3]
+    assert genome.padding == padding
+    assert genome.codes.flags.writeable
+    assert genome.locator is not None
+
+
+def test_contigs_are_always_apart(write):
+    genome = load_genome(write(TEXT), padding=0)
+    assert decode(genome.codes) == "NACGTACGTNNNGGGN"
+    assert genome.padding == 1
+    with pytest.raises(ValueError, match="padding must be 0 or more, got -1"):
+        load_genome(write(TEXT), padding=-1)
+
+
+def test_several_genomes_share_a_buffer(write):
+    paths = {"worm": write(TEXT, "worm.fa"), "fly": write(">I\nTTTT\n>X\nCC\n", "fly.fa")}
+    genomes = load_genomes(paths, padding=2)
+    assert list(genomes) == ["worm", "fly"]
+    worm, fly = genomes.values()
+    assert worm.codes is fly.codes
+    assert decode(worm.contig("I")) == "ACGTACGTNN"
+    assert decode(fly.contig("I")) == "TTTT"
+    assert decode(fly.codes[slice(*fly.span)]) == "TTTTNNCC"
+    parts = [
+        Windows(g.codes, [g.starts[0]], 2, task_names=(name,), locator=g.locator)
+        for name, g in genomes.items()
+    ]
+    joined = concatenate(parts)
+    assert joined.codes is worm.codes
+    assert joined.sequences() == ["AC", "TT"]
+    assert joined.names.tolist() == ["I:0-2(+)", "I:0-2(+)"]
+    assert joined.tasks.tolist() == ["worm", "fly"]
+
+
+BAD = [
+    ("", "it is empty"),
+    ("ACGT", "must be FASTA"),
+    (">I\nAC\n>\nGT\n", "a contig must have a name"),
+    (">I\nAC\n>I\nGT\n", "must be unique"),
+    (">I\n>II\nGT\n", "must have a sequence"),
+    (">I\nAC#T\n", "got '#'"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BAD)
+def test_bad_genomes_are_refused(write, content, message):
+    path = write(content)
+    with pytest.raises(InputFormatError, match=message):
+        load_genome(path, padding=3)
+    with pytest.raises(InputFormatError, match=message):
+        list(open_contigs(path))
+    with pytest.raises(InputFormatError, match=message):
+        list(open_pieces(path, size=3, overlap=1))
+
+
+def test_contigs_one_by_one(write):
+    found = [(name, decode(codes)) for name, codes in open_contigs(write(TEXT))]
+    assert found == [("I", "ACGTACGTNN"), ("II", "GGG")]
+
+
+@given(
+    st.lists(st.text("ACGTN", min_size=1, max_size=40), min_size=1, max_size=4),
+    st.integers(1, 12),
+    st.integers(0, 11),
+    st.integers(1, 50),
+)
+def test_every_window_lies_in_exactly_one_piece(tmp_path_factory, sequences, size, overlap, block):
+    overlap = min(overlap, size - 1)
+    path = tmp_path_factory.mktemp("pieces") / "genome.fa"
+    path.write_text("".join(f">c{i}\n{s[:7]}\n{s[7:]}\n" for i, s in enumerate(sequences)))
+    before = stream.BLOCK_BYTES
+    try:
+        stream.BLOCK_BYTES = block
+        pieces = list(open_pieces(path, size=size, overlap=overlap))
+    finally:
+        stream.BLOCK_BYTES = before
+    width = overlap + 1
+    for i, sequence in enumerate(sequences):
+        mine = [piece for piece in pieces if piece.name == f"c{i}"]
+        assert [piece.is_last for piece in mine] == [False] * (len(mine) - 1) + [True]
+        assert max(piece.codes.size for piece in mine) <= size
+        assert mine[-1].start + mine[-1].codes.size == len(sequence)
+        windows = []
+        for piece in mine:
+            letters = decode(piece.codes)
+            assert letters == sequence[piece.start :][: len(letters)]
+            windows += [
+                (piece.start + j, letters[j : j + width]) for j in range(len(letters) - width + 1)
+            ]
+        assert windows == [(j, sequence[j : j + width]) for j in range(len(sequence) - width + 1)]
+
+
+@pytest.mark.parametrize(("size", "overlap"), [(3, 3), (3, -1), (0, 0)])
+def test_pieces_must_be_longer_than_their_overlap(write, size, overlap):
+    with pytest.raises(ValueError, match="overlap must be from 0 to below size"):
+        list(open_pieces(write(TEXT), size=size, overlap=overlap))
+
+
+def test_pieces_take_memory_of_a_piece_only(tmp_path):
+    import tracemalloc
+
+    path = tmp_path / "genome.fa"
+    path.write_bytes(b">c\n" + b"ACGTACGTAC\n" * 1_500_000)
+    tracemalloc.start()
+    total = sum(piece.codes.size for piece in open_pieces(path, size=1 << 20, overlap=0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert total == 15_000_000
+    assert peak < 8 << 20
+
+
+@pytest.fixture
+def plain(write):
+    return write(">I first\nACGT\nacgt\nNR\n>II\nGGGA\nTC\n", "genome.fa")
+
+
+def test_random_access_agrees_with_the_sequence(plain):
+    before = os.listdir(plain.parent)
+    with IndexedGenome(plain) as genome:
+        assert genome.names == ("I", "II")
+        assert genome.lengths.tolist() == [10, 6]
+        for name, text in [("I", "ACGTACGTNN"), ("II", "GGGATC")]:
+            for start in range(len(text)):
+                for end in range(start + 1, len(text) + 1):
+                    assert decode(genome.fetch(name, start, end)) == text[start:end]
+        assert decode(genome.fetch("II", 0, 4, is_reverse=True)) == "TCCC"
+    assert os.listdir(plain.parent) == before
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 3), (0, 11), (5, 5), (6, 5), (20, 30)])
+def test_random_access_refuses_what_is_outside(plain, start, end):
+    with IndexedGenome(plain) as genome, pytest.raises(ValueError, match=r"inside I .*10 bases"):
+        genome.fetch("I", start, end)
+
+
+def test_random_access_refuses_unknown_contigs(plain):
+    with IndexedGenome(plain) as genome, pytest.raises(ValueError, match="'chr' is taken off"):
+        genome.fetch("chrI", 0, 1)
+
+
+def test_random_access_refuses_other_letters(write):
+    path = write(">I\nAC GT\nAC*QT\n")
+    with IndexedGenome(path) as genome:
+        with pytest.raises(InputFormatError, match="0-5 must hold 5 IUPAC"):
+            genome.fetch("I", 0, 5)
+        with pytest.raises(InputFormatError, match="5-9"):
+            genome.fetch("I", 5, 9)
+        assert decode(genome.fetch("I", 0, 2)) == "AC"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (gzip.compress(TEXT.encode()), "needs an uncompressed file"),
+        (">I\nAC\nACGT\nA\n", "cannot be indexed"),
+        (">I\nAC\n>I\nGT\n", "cannot be indexed"),
+        ("ACGT\n", "cannot be indexed"),
+        ("", "cannot be indexed"),
+    ],
+)
+def test_random_access_refuses_bad_files(write, content, message):
+    with pytest.raises(InputFormatError, match=message):
+        IndexedGenome(write(content))
+
+
+def write_index(path) -> None:
+    from pyfaidx import Faidx
+
+    Faidx(str(path)).close()
+    assert os.path.exists(f"{path}.fai")
+
+
+def test_an_index_beside_the_file_is_used_while_it_fits(plain):
+    assert not index_is_current(plain)
+    write_index(plain)
+    assert index_is_current(plain)
+    with IndexedGenome(plain) as genome:
+        assert decode(genome.fetch("II", 0, 6)) == "GGGATC"
+
+
+CHANGES = {
+    "longer": ">I first\nACGT\nacgt\nNR\n>II\nGGGA\nTCAA\n",
+    "shorter": ">I first\nACGT\nacgt\nNR\n>II\nGGGA\n",
+    "wrapped otherwise": ">I first\nACG\nTac\ngtN\nR\n>II\nGGGA\nTC\n",
+    "other names": ">X first\nACGT\nacgt\nNR\n>IV\nGGGA\nTC\n",
+    "a record in place of sequence": ">I first\nACGT\nacgt\n>X\nNR\n>II\nGGGA\n",
+    "a record more": ">I first\nACGT\nacgt\nNR\n>II\nGGGA\nTC\n>III\nA\n",
+    "records swapped": ">II\nGGGA\nTC\n>I first\nACGT\nacgt\nNR\n",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("is_newer", [True, False])
+def test_a_stale_index_is_not_used(plain, change, is_newer):
+    write_index(plain)
+    plain.write_text(CHANGES[change])
+    shift = 100 if is_newer else -100
+    made = os.path.getmtime(f"{plain}.fai")
+    os.utime(plain, (made + shift, made + shift))
+    assert not index_is_current(plain)
+    with IndexedGenome(plain) as genome, open(plain) as handle:
+        for record in SeqIO.parse(handle, "fasta"):
+            letters = str(record.seq).upper().replace("R", "N")
+            assert decode(genome.fetch(record.id, 0, len(letters))) == letters
+    expected = dict(open_contigs(plain))
+    loaded = load_genome(plain, padding=1)
+    assert all(np.array_equal(loaded.contig(name), codes) for name, codes in expected.items())
+
+
+@pytest.mark.parametrize("content", ["", "I\t10\n", "I\ta\tb\tc\td\n", "I\t10\t9\t0\t0\n"])
+def test_a_broken_index_is_not_used(plain, content):
+    with open(f"{plain}.fai", "w") as index:
+        index.write(content)
+    assert not index_is_current(plain)
+
+
+def test_real_genome(shared_data):
+    path = shared_data / "genome_pfalciparum" / "Pf3D7_chr01-12.fasta.gz"
+    genome = load_genome(path, padding=141)
+    assert genome.n_bases == 17_075_450
+    assert len(genome) == 12
+    with gzip.open(path, "rt") as handle:
+        for record in SeqIO.parse(handle, "fasta"):
+            assert decode(genome.contig(record.id)) == str(record.seq).upper()

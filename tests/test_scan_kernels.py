@@ -1,0 +1,180 @@
+"""The scan's kernels and tables against loops over strings and exact sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seqmtl.exceptions import MemoryLimitError
+from seqmtl.scan import tables as tables_module
+from seqmtl.scan._scan_kernels import AHEAD, GROUP, add_rows, index_rows, shift_left
+from seqmtl.scan._text_kernels import NUMBER_BYTES, put_decimal, put_integer
+from seqmtl.scan.tables import build_tables
+from seqmtl.sequences import encode
+
+
+def random_weights(rng, length, degree, scale=0.3):
+    weights = [scale * rng.standard_normal((length, 4**d)) for d in range(1, degree + 1)]
+    for d in range(2, degree + 1):
+        weights[d - 1][length - d + 1 :] = 1e6  # d-mers that run over the end: never read
+    return weights
+
+
+def prefix_weight(weights, prefix, position):
+    """F[prefix, position], written out."""
+    length, total = weights[0].shape[0], 0.0
+    for d in range(1, len(prefix) + 1):
+        if position + d <= length:
+            number = int("".join(str("ACGT".index(letter)) for letter in prefix[:d]), 4)
+            total += weights[d - 1][position, number]
+    return total
+
+
+def table_value(tables, prefix, position, length):
+    """Read F[prefix, position] back from the tables, in raw score."""
+    column = GROUP - 1 + length - 1 - position
+
+    def entry(table, letters):
+        number = int("0" + "".join(str("ACGT".index(letter)) for letter in letters), 4)
+        row = int(tables.first_row[len(letters)]) + number
+        return int(table[row * tables.stride + column])
+
+    value = entry(tables.fine, prefix)
+    if tables.coarse_degree:
+        value += entry(tables.coarse, prefix[: tables.coarse_degree]) << tables.shift
+    return value * tables.unit
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 5])
+@pytest.mark.parametrize("coarse_degree", [0, 1, 2])
+def test_rows_are_the_longest_clean_prefixes(degree, coarse_degree):
+    if coarse_degree > degree:
+        pytest.skip("a coarse prefix is no longer than the row's")
+    rng = np.random.default_rng(degree)
+    text = "".join(rng.choice(list("ACGTN"), 200, p=[0.3, 0.2, 0.2, 0.2, 0.1]))
+    first_row = (4 ** np.arange(degree + 2) - 1) // 3
+    rows, coarse_rows = np.zeros(200, np.int32), np.zeros(200, np.int32)
+    clean = np.zeros(200, np.uint8)
+    index_rows(encode(text), degree, coarse_degree, first_row, rows, coarse_rows, clean)
+    for p in range(200):
+        prefix = text[p : p + degree].split("N")[0]
+        number = int("0" + "".join(str("ACGT".index(letter)) for letter in prefix), 4)
+        assert clean[p] == len(prefix)
+        assert rows[p] == first_row[len(prefix)] + number
+        kept = prefix[:coarse_degree]
+        number = int("0" + "".join(str("ACGT".index(letter)) for letter in kept), 4)
+        assert coarse_rows[p] == (first_row[len(kept)] + number if coarse_degree else 0)
+
+
+@pytest.mark.parametrize("length", [1, 2, 15, 16, 29, 141])
+def test_adding_rows_is_a_sum_of_shifted_rows(length):
+    rng = np.random.default_rng(length)
+    n_rows, n = 50, 200
+    stride = -(-(length + 2 * (GROUP - 1)) // 32) * 32
+    table = np.zeros((n_rows, stride), np.int16)
+    table[1:, GROUP - 1 : GROUP - 1 + length] = rng.integers(-32768, 32768, (n_rows - 1, length))
+    rows = np.zeros(n + AHEAD, np.int32)
+    rows[:n] = rng.integers(0, n_rows, n)
+    rows[40:80] = 0
+    total = np.zeros(n + length + GROUP, np.int32)
+    add_rows(table.ravel(), stride, length, rows, n, total)
+    expected = np.zeros_like(total)
+    for p in range(n):
+        expected[p : p + length] += table[rows[p], GROUP - 1 : GROUP - 1 + length]
+    np.testing.assert_array_equal(total, expected)
+    shift_left(total, 3)
+    np.testing.assert_array_equal(total, 8 * expected)
+
+
+@pytest.mark.parametrize(
+    ("scale", "unit", "expected_split"),
+    [(1e-3, 1e-6, "none"), (0.3, 1e-5, "some"), (10.0, 1e-6, "all")],
+)
+def test_tables_hold_every_prefix_to_half_a_unit(scale, unit, expected_split):
+    rng = np.random.default_rng(5)
+    length, degree = 19, 4
+    weights = random_weights(rng, length, degree, scale)
+    for d in (3, 4):
+        weights[d - 1] *= 0.01
+    if expected_split == "all":
+        weights[3] *= 100
+    tables = build_tables(weights, unit)
+    assert tables.unit == unit
+    split = {0: "none", degree: "all"}.get(tables.coarse_degree, "some")
+    assert split == expected_split
+    for _ in range(300):
+        prefix = "".join(rng.choice(list("ACGT"), rng.integers(0, degree + 1)))
+        position = int(rng.integers(length))
+        value = table_value(tables, prefix, position, length)
+        expected = prefix_weight(weights, prefix, position)
+        assert abs(value - expected) <= unit / 2 * (1 + 1e-6)
+    assert tables.fine.ctypes.data % 64 == 0
+    assert not tables.fine[: tables.stride].any()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    length=st.integers(1, 30),
+    degree=st.integers(1, 4),
+    exponent=st.floats(-9, 9),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_any_size_of_weights_fits(length, degree, exponent, seed):
+    rng = np.random.default_rng(seed)
+    degree = min(degree, length)
+    weights = random_weights(rng, length, degree, 10.0**exponent)
+    tables = build_tables(weights, 1e-6)
+    biggest = sum(np.abs(w[: length - d]).max() for d, w in enumerate(weights)) * length
+    assert 1e-6 <= tables.unit <= max(1e-6, biggest / 2**30)
+    for _ in range(20):
+        prefix = "".join(rng.choice(list("ACGT"), degree))
+        position = int(rng.integers(length))
+        value = table_value(tables, prefix, position, length)
+        expected = prefix_weight(weights, prefix, position)
+        assert abs(value - expected) <= tables.unit * 0.501
+
+
+def test_zero_weights_give_zero_tables():
+    tables = build_tables([np.zeros((5, 4)), np.zeros((5, 16))], 1e-6)
+    assert tables.coarse_degree == 0
+    assert not tables.fine.any()
+
+
+def test_tables_that_cannot_fit_are_refused(monkeypatch):
+    def refuse(n_bytes, what, remedy):
+        raise MemoryLimitError(f"{what} would take {n_bytes}; {remedy}")
+
+    monkeypatch.setattr(tables_module, "require_memory", refuse)
+    with pytest.raises(MemoryLimitError, match="degree 1 and window 5 would take 320; train with"):
+        build_tables([np.zeros((5, 4))], 1e-6)
+
+
+@given(value=st.integers(0, 2**62), n_digits=st.integers(1, 6))
+@settings(deadline=None)
+def test_integers_are_written_as_python_does(value, n_digits):
+    buffer = np.zeros(NUMBER_BYTES, np.uint8)
+    size = put_integer(buffer, 0, value, n_digits)
+    assert buffer[:size].tobytes().decode() == f"{value:0{n_digits}d}"
+
+
+@given(value=st.floats(-1e9, 1e9), n_decimals=st.integers(1, 6))
+@settings(deadline=None)
+def test_decimals_are_written_within_half_a_digit(value, n_decimals):
+    buffer = np.zeros(NUMBER_BYTES, np.uint8)
+    size = put_decimal(buffer, 0, value, n_decimals)
+    text = buffer[:size].tobytes().decode()
+    assert text[-n_decimals - 1] == "."
+    assert abs(float(text) - value) <= 0.5000001 * 10.0**-n_decimals + 1e-15 * abs(value)
+    assert text == "0." + "0" * n_decimals or float(text) != 0 or value == 0 or "-" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0.00000"), (-1e-9, "0.00000"), (-1.5, "-1.50000"), (12.345678, "12.34568"),
+     (0.00001, "0.00001"), (-0.99999999, "-1.00000"), (1234.5, "1234.50000")],
+)  # fmt: skip
+def test_decimals_by_example(value, text):
+    buffer = np.zeros(NUMBER_BYTES, np.uint8)
+    assert buffer[: put_decimal(buffer, 0, value, 5)].tobytes().decode() == text

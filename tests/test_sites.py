@@ -1,0 +1,294 @@
+"""Virtual windows around sites."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from collections import Counter
+
+import numpy as np
+import pytest
+from Bio.Seq import Seq
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io import _stream as stream
+from seqmtl.io import load_genome, load_genomes, read_sites
+from seqmtl.sequences import add_decoys, concatenate
+
+CONTIGS = {"I": "ACGTTGCAAGTCCATGGACTN", "II": "TTAGGCAT"}
+
+
+def fasta(contigs=CONTIGS) -> str:
+    return "".join(f">{name}\n{sequence}\n" for name, sequence in contigs.items())
+
+
+@pytest.fixture
+def genome(write):
+    return load_genome(write(fasta(), "genome.fa"), padding=12)
+
+
+def bed(*rows: str) -> str:
+    return "".join("\t".join(row.split()) + "\n" for row in rows)
+
+
+def naive_window(contig: str, start: int, end: int, strand: str, length: int) -> str:
+    """Cut a window around a site letter by letter, N beyond the contig's ends."""
+    if strand == "+":
+        first = (start + end) // 2 - length // 2
+    else:
+        first = -(-(start + end) // 2) + length // 2 - length
+    letters = [contig[i] if 0 <= i < len(contig) else "N" for i in range(first, first + length)]
+    text = "".join(letters)
+    return text if strand == "+" else str(Seq(text).reverse_complement())
+
+
+SITE = st.sampled_from(sorted(CONTIGS)).flatmap(
+    lambda name: st.tuples(
+        st.just(name),
+        st.integers(0, len(CONTIGS[name]) - 1),
+        st.integers(1, 4),
+        st.sampled_from("+-"),
+    ).map(lambda s: (s[0], s[1], min(s[1] + s[2], len(CONTIGS[s[0]])), s[3]))
+)
+
+
+@given(st.lists(SITE, min_size=1, max_size=8), st.integers(1, 12), st.integers(1, 80))
+def test_windows_agree_with_a_naive_cut(tmp_path_factory, sites, length, block):
+    folder = tmp_path_factory.mktemp("sites")
+    (folder / "genome.fa").write_text(fasta())
+    (folder / "sites.bed").write_text(
+        bed(*(f"{name} {start} {end} x . {strand}" for name, start, end, strand in sites))
+    )
+    genome = load_genome(folder / "genome.fa", padding=length)
+    before = stream.BLOCK_BYTES
+    try:
+        stream.BLOCK_BYTES = block
+        padded = read_sites(folder / "sites.bed", genome, window=length, organism="worm")
+        kept = read_sites(
+            folder / "sites.bed", genome, window=length, organism="worm", at_end="drop"
+        )
+    finally:
+        stream.BLOCK_BYTES = before
+    expected = [
+        naive_window(CONTIGS[name], start, end, strand, length)
+        for name, start, end, strand in sites
+    ]
+    assert padded.sequences() == expected
+    assert padded.labels.tolist() == [1] * len(sites)
+    assert set(padded.tasks) == {"worm"}
+    assert padded.codes is genome.codes
+
+    inside = []
+    for window, name in zip(expected, padded.names, strict=True):
+        contig, rest = name.split(":")
+        span, strand = rest[:-3], rest[-2]
+        start, end = (int(part) for part in span.rsplit("-", 1))
+        assert end - start == length
+        inside.append(0 <= start and end <= len(CONTIGS[contig]))
+        if inside[-1]:
+            letters = Seq(CONTIGS[contig][start:end])
+            assert window == str(letters if strand == "+" else letters.reverse_complement())
+    assert kept.sequences() == [w for w, keep in zip(expected, inside, strict=True) if keep]
+    assert kept.report.n_dropped == padded.report.n_padded == inside.count(False)
+    assert kept.report.n_sites == len(sites)
+
+
+@pytest.mark.parametrize("length", [4, 5, 10, 11])
+def test_a_site_lies_where_it_is_documented(write, length):
+    genome = load_genome(write(">c\n" + "C" * 30 + "AG" + "C" * 30 + "\n"), padding=length)
+    middle = length // 2
+    two = bed("c 30 32 x . +")
+    letters = read_sites(write(two, "s.bed"), genome, window=length).sequences()[0]
+    assert letters.index("AG") == middle - 1
+    mirrored = load_genome(write(">c\n" + "C" * 30 + "CT" + "C" * 30 + "\n"), padding=length)
+    minus = bed("c 30 32 x . -")
+    letters = read_sites(write(minus, "s.bed"), mirrored, window=length).sequences()[0]
+    assert letters.index("AG") == middle - 1
+    for strand, letter in (("+", "A"), ("-", "T")):
+        table = f"contig\tposition\tstrand\tlabel\nc\t30\t{strand}\t1\n"
+        letters = read_sites(write(table), genome, window=length).sequences()[0]
+        assert letters[middle] == letter
+
+
+def test_compression_comments_and_line_ends(write, genome):
+    text = (
+        "#chrom\tstart\tend\tname\tscore\tstrand\n"
+        'browser position I:1-9\r\ntrack name=sites description="x y"\r\n\r\n'
+        "I\t4\t6\tx\t.\t+\textra\r\n#I\t1\t2\tx\t.\t+\textra\ntrack\nII\t2\t4\ty\t.\t-\tmore"
+    )
+    windows = read_sites(write(gzip.compress(text.encode())), genome, window=4)
+    assert windows.names.tolist() == ["I:3-7(+)", "II:1-5(-)"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels"),
+    [
+        ("0 1000 1 0", [-1, 1, 1, -1]),
+        ("0.0 0.5 1e2 0", [-1, 1, 1, -1]),
+        ("-1 1 1 -1", [-1, 1, 1, -1]),
+        ("0 0 0 0", [1, 1, 1, 1]),
+        ("7 7 7 7", [1, 1, 1, 1]),
+        ("0 1 . 0", [1, 1, 1, 1]),
+        ("AG AG AG AG", [1, 1, 1, 1]),
+        ("0 1 AG 1", [1, 1, 1, 1]),
+        ("0 1 nan 1", [1, 1, 1, 1]),
+    ],
+)
+@pytest.mark.parametrize("block", [1, 1 << 20])
+def test_scores_of_bed_mark_decoys(write, genome, monkeypatch, scores, labels, block):
+    monkeypatch.setattr(stream, "BLOCK_BYTES", block)
+    rows = [f"I {i + 3} {i + 5} x {score} +" for i, score in enumerate(scores.split())]
+    windows = read_sites(write(bed(*rows)), genome, window=4)
+    assert windows.labels.tolist() == labels
+    assert windows.report.n_positive == labels.count(1)
+    assert windows.report.n_negative == labels.count(-1)
+
+
+TABLE = (
+    "split\tcontig\tother\tposition\tstrand\torganism\tlabel\tend\n"
+    "train\tI\tx\t4\t+\tworm\t1\t6\n"
+    "test\tII\ty\t2\t-\tfly\t0\t3\n"
+    "train\tI\tz\t9\t-\tworm\t0\t10\n"
+)
+
+
+def test_tables_have_more_columns(write, genome):
+    windows = read_sites(write(TABLE), genome, window=4)
+    assert windows.tasks.tolist() == ["worm", "fly", "worm"]
+    assert windows.labels.tolist() == [1, -1, -1]
+    assert windows.split.tolist() == ["train", "test", "train"]
+    assert windows.names.tolist() == ["I:3-7(+)", "II:1-5(-)", "I:8-12(-)"]
+
+
+def test_rows_of_other_organisms_are_skipped_and_counted(write, genome):
+    windows = read_sites(write(TABLE), genome, window=4, organism="worm")
+    assert windows.task_names == ("worm",)
+    assert windows.split.tolist() == ["train", "train"]
+    assert windows.report.n_skipped == 1
+    with pytest.raises(InputFormatError, match=r"column's \(worm, fly\), got 'ant'"):
+        read_sites(write(TABLE), genome, window=4, organism="ant")
+
+
+def test_labels_are_needed_unless_said_otherwise(write, genome):
+    path = write("contig\tposition\tstrand\nI\t4\t+\n")
+    with pytest.raises(InputFormatError, match="the column 'label'"):
+        read_sites(path, genome, window=4)
+    assert read_sites(path, genome, window=4, require_labels=False).labels.tolist() == [0]
+
+
+def test_windows_at_the_ends_are_counted_and_logged(write, genome, caplog):
+    path = write(bed("I 0 2 x . +", "I 9 11 x . +", "II 6 8 x . -"))
+    with caplog.at_level(logging.INFO, logger="seqmtl"):
+        windows = read_sites(path, genome, window=6)
+    assert windows.sequences() == ["NNACGT", "AAGTCC", "NNATGC"]
+    assert windows.report == (3, 2, 0, 0, 3, 0)
+    assert "2 windows padded with N" in caplog.text
+    assert read_sites(path, genome, window=6, at_end="drop").report == (3, 0, 2, 0, 1, 0)
+    assert not hasattr(windows[:1], "report")
+
+
+def test_a_window_longer_than_the_contig_is_padded_on_both_sides(write, genome):
+    path = write(bed("II 3 5 x . +"))
+    assert read_sites(path, genome, window=12).sequences() == ["NNTTAGGCATNN"]
+    assert len(read_sites(path, genome, window=12, at_end="drop")) == 0
+
+
+BAD = [
+    ("", "must hold sites, but it is empty", None),
+    ("# only\n\n", "it is empty", None),
+    ("I\t4\t6\n", r"six columns, got 3; add name, score and strand", 1),
+    ("#x\nI\t4\t6\tx\t.\n", "six columns, got 5", 2),
+    ("I 4 6 x . +\n", "separate columns by tabs", 1),
+    (">I\nACGT\n", "looks like FASTA", 1),
+    (bed("I 4 6 x . +", "I 4 6 x . ."), r"strand must be \+ or -, got '.'", 2),
+    (bed("I 4 6 x . +", "I 4 6 x . +-"), "got '\\+-'", 2),
+    (bed("I 4 6 x . +", "chrI 4 6 x . +"), r"\(I, II\), got 'chrI'.*chr' is taken off", 2),
+    (bed("I 4 6 x . +", "III 4 6 x . +"), r"got 'III' \(asked for: III, I\)", 2),
+    (bed("I 4 6 x . +", "I 20 22 x . +"), r"inside I \(21 bases\), got 20-22; coordinates", 2),
+    (bed("I 4 6 x . +", "II 9 12 x . +"), r"inside II \(8 bases\), got 9-12", 2),
+    (bed("I 6 4 x . +"), "start before it ends, got 6-4; swap", 1),
+    (bed("I 4 4 x . +"), "start before it ends, got 4-4", 1),
+    (bed("I -4 4 x . +"), "start must be a whole number of 0 or more, got '-4'", 1),
+    (bed("I 4 6.5 x . +"), "end must be a whole number of 0 or more, got '6.5'", 1),
+    (bed("I 4 99999999999999999999 x . +"), "whole number", 1),
+    ("I\t\t6\tx\t.\t+\n", "start must be a whole number of 0 or more, got ''", 1),
+    ("I\t4\t6\tx\t.\t+\nI\t4\t6\tx\t.\n", "6 tab-separated fields like the first, got 5", 2),
+    ("contig\tposition\tstrand\tlabel\n", "there is only a header", None),
+    ("contig\tposition\tlabel\nI\t4\t1\n", "the column 'strand'", 1),
+    ("contig\tPosition\tstrand\tlabel\nI\t4\t+\t1\n", "rename 'Position' to 'position'", 1),
+    ("contig\tposition\tstrand\tlabel\nI\t21\t+\t1\n", "got 21-22", 2),
+    ("contig\tposition\tstrand\tlabel\nI\tx\t+\t1\n", "position must be a whole number", 2),
+    ("contig\tposition\tstrand\tlabel\nI\t2\t+\t3\n", "label must be 1, -1 or 0, got '3'", 2),
+    ("contig\tposition\tstrand\tlabel\nI\t2\t+\t0\nI\t2\t+\t-1\n", "0 on line 2 and -1", 3),
+]
+
+
+@pytest.mark.parametrize("block", [1, 1 << 20])
+@pytest.mark.parametrize(("content", "message", "line"), BAD)
+def test_bad_sites_are_refused(write, genome, monkeypatch, content, message, line, block):
+    monkeypatch.setattr(stream, "BLOCK_BYTES", block)
+    path = write(content)
+    with pytest.raises(InputFormatError, match=message) as caught:
+        read_sites(path, genome, window=4)
+    assert (caught.value.path, caught.value.line) == (str(path), line)
+
+
+def test_bad_arguments_are_refused(write, genome):
+    path = write(bed("I 0 2 x . +"))
+    with pytest.raises(ValueError, match="window must be 1 or more, got 0"):
+        read_sites(path, genome, window=0)
+    with pytest.raises(ValueError, match="'pad' or 'drop', got 'clip'"):
+        read_sites(path, genome, window=4, at_end="clip")
+    with pytest.raises(ValueError, match=r"padding of 14 or more.*got 12; .*padding=30"):
+        read_sites(path, genome, window=30)
+
+
+def test_sites_cost_at_most_16_bytes_each(write):
+    genome = load_genome(write(">c\n" + "ACGT" * 500 + "\n", "g.fa"), padding=20)
+    rng = np.random.default_rng(0)
+    rows = [f"c {p} {p + 2} x {p % 3} {'+-'[p % 2]}" for p in rng.integers(0, 1998, 5000)]
+    windows = read_sites(write(bed(*rows)), genome, window=20)
+    columns = [value for value in vars(windows).values() if isinstance(value, np.ndarray)]
+    assert sum(c.nbytes for c in columns if c is not genome.codes) <= 16 * len(windows)
+
+
+@pytest.mark.parametrize(
+    ("genome", "sites"),
+    [
+        ("genome_pfalciparum/Pf3D7_chr01-12.fasta.gz", "genome_pfalciparum/acceptor_sites.bed.gz"),
+        ("genomes_1pct/c_elegans.1pct.fa.gz", "genomes_1pct/c_elegans/acceptor_sites.bed.gz"),
+        ("genomes_1pct/a_thaliana.1pct.fa.gz", "genomes_1pct/a_thaliana/acceptor_sites.bed.gz"),
+    ],
+)
+@pytest.mark.parametrize("length", [140, 141])
+def test_real_acceptors_have_ag_in_the_middle(shared_data, genome, sites, length):
+    loaded = load_genome(shared_data / genome, padding=length)
+    windows = read_sites(shared_data / sites, loaded, window=length, organism="x")
+    with gzip.open(shared_data / sites, "rt") as handle:
+        rows = [line.split("\t") for line in handle if not line.startswith("#")]
+    assert len(windows) == len(rows)
+    middles = Counter(letters[length // 2 - 1 : length // 2 + 1] for letters in windows.sequences())
+    assert middles["AG"] >= 0.985 * len(windows)
+    drawn = add_decoys(windows, loaded, ratio=10)
+    decoys = drawn[drawn.labels < 0]
+    assert len(decoys) == 10 * len(windows)
+    assert {w[length // 2 - 1 : length // 2 + 1] for w in decoys.sequences()} == {"AG"}
+    assert 0.4 < decoys.is_reverse.mean() < 0.6
+
+
+def test_real_organisms_join_without_a_copy(shared_data):
+    folder = shared_data / "genomes_1pct"
+    names = ["a_thaliana", "c_elegans", "d_melanogaster"]
+    genomes = load_genomes({n: folder / f"{n}.1pct.fa.gz" for n in names}, padding=141)
+    parts = [
+        read_sites(folder / n / "donor_sites.bed.gz", genome, window=141, organism=n)
+        for n, genome in genomes.items()
+    ]
+    joined = concatenate(parts)
+    assert joined.codes is parts[0].codes
+    assert joined.task_names == tuple(names)
+    assert joined.names.tolist() == [name for part in parts for name in part.names]
+    middles = Counter(letters[69:71] for letters in joined.sequences())
+    assert middles["GT"] >= 0.97 * len(joined)

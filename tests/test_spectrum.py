@@ -1,0 +1,54 @@
+"""Spectrum features against counting with a dictionary."""
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from seqmtl import Spectrum
+from seqmtl.features.definitions import features_from_dict
+from seqmtl.sequences import Windows
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.text("ACGTn", min_size=12, max_size=12), min_size=1, max_size=4), st.integers(1, 4))
+def test_counts_equal_a_dictionary(strings, k):
+    X = Spectrum(k=k, begin=2, end=11, normalize=False).transform(strings).toarray()
+    kmers = ["".join(letters) for letters in product("ACGT", repeat=k)]
+    for row, string in zip(X, strings, strict=True):
+        region = string[2:11].upper()
+        counts = Counter(region[i : i + k] for i in range(len(region) - k + 1))
+        assert_allclose(row, [counts[kmer] for kmer in kmers])
+
+
+def test_rows_are_normalised():
+    rows = Spectrum(k=3).bind(Windows.from_strings(["ACGTACGTAC", "AAAAAAAAAA", "NNNNNNNNNN"]))
+    assert_allclose(rows.squared_norms(), [1.0, 1.0, 0.0])
+
+
+def test_scores_equal_the_explicit_matrix():
+    rng = np.random.default_rng(0)
+    windows = Windows.from_strings(["".join(rng.choice(list("ACGT"), 40)) for _ in range(50)])
+    features = Spectrum(k=4)
+    rows, X = features.bind(windows), features.transform(windows)
+    W = rng.standard_normal((256, 3))
+    columns = rng.integers(0, 3, 50)
+    assert_allclose(rows.scores(W, columns), (X @ W)[np.arange(50), columns], atol=1e-6)
+
+
+def test_description_round_trip():
+    features = Spectrum(k=4, begin=1, normalize=False)
+    assert features_from_dict(features.to_dict(10)).get_params() == features.get_params()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [({"k": 13}, "k must be an integer from 1 to 12"), ({"end": 9}, "the region must lie in")],
+)
+def test_parameters_out_of_range_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        Spectrum(**parameters).transform(["ACGT"])

@@ -1,0 +1,408 @@
+"""Windows from tables."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import sys
+
+import numpy as np
+import pytest
+from Bio import bgzf
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io import _stream as stream
+from seqmtl.io import guess_format, read_windows
+
+ROWS = [
+    ("worm", "1", "ACGTA"),
+    ("fly", "-1", "acgnn"),
+    ("worm", "-1", "TTTTT"),
+]
+
+
+def table(rows=ROWS, header=("organism", "label", "sequence"), end="\n", last=True) -> str:
+    lines = ["\t".join(header), *("\t".join(row) for row in rows)]
+    return end.join(lines) + (end if last else "")
+
+
+def bgzip(content: bytes) -> bytes:
+    target = io.BytesIO()
+    with bgzf.BgzfWriter(fileobj=target) as writer:
+        writer.write(content)
+        writer.flush()
+        target.close = lambda: None  # keep the bytes
+    return target.getvalue()
+
+
+def rows_of(windows) -> list[tuple[str, int, str]]:
+    return list(zip(windows.tasks, windows.labels.tolist(), windows.sequences(), strict=True))
+
+
+EXPECTED = [("worm", 1, "ACGTA"), ("fly", -1, "ACGNN"), ("worm", -1, "TTTTT")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", [True, False])
+def test_line_ends_and_case_do_not_matter(write, end, last):
+    windows = read_windows(write(table(end=end, last=last)))
+    assert rows_of(windows) == EXPECTED
+    assert windows.task_names == ("worm", "fly")
+    assert windows.split is None
+    assert windows.names.tolist() == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bgzip, lambda raw: b"\xef\xbb\xbf" + raw])
+def test_compressions_and_byte_order_mark(write, pack):
+    assert rows_of(read_windows(write(pack(table().encode()), "data.bin"))) == EXPECTED
+
+
+def test_concatenated_gzip_with_zeros_behind_each_member(write):
+    raw = table().encode()
+    packed = gzip.compress(raw[:20]) + b"\0" * 600 + gzip.compress(raw[20:]) + b"\0" * 5
+    assert rows_of(read_windows(write(packed))) == EXPECTED
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_standard_input_is_looked_at_and_then_read(monkeypatch, pack):
+    raw = io.BufferedReader(io.BytesIO(pack(table().encode())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+    assert guess_format("-") == "table"
+    assert rows_of(read_windows("-")) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (">a\nAC\n", "fasta"),
+        ("\n  >a\nAC\n", "fasta"),
+        (gzip.compress(b">a\nAC\n"), "fasta"),
+        ("\ufeff>a\n", "fasta"),
+        (table(), "table"),
+        ("", "table"),
+        (b"\x1f\x8bxx", "table"),
+    ],
+)
+def test_guess_format(write, content, expected):
+    assert guess_format(write(content)) == expected
+
+
+def test_columns_may_come_in_any_order_with_others_between(write):
+    rows = [("x", "ACGTA", "", "1", "worm", "n 1"), ("y", "CCCCC", "?", "+1", "fly", "n2")]
+    header = ("other", "sequence", "more", "label", "organism", "name")
+    windows = read_windows(write(table(rows, header)))
+    assert rows_of(windows) == [("worm", 1, "ACGTA"), ("fly", 1, "CCCCC")]
+    assert windows.names.tolist() == ["n 1", "n2"]
+    assert windows[1:].names.tolist() == ["n2"]
+
+
+def test_zero_is_negative_where_there_is_no_minus_one(write):
+    rows = [("w", "0", "AC"), ("w", "1", "AC"), ("w", "+1", "AC"), ("w", "0", "GT")]
+    assert read_windows(write(table(rows))).labels.tolist() == [-1, 1, 1, -1]
+
+
+def test_blank_lines_are_skipped_and_still_counted(write):
+    lines = table().split("\n")
+    path = write("\n\n" + lines[0] + "\n\n" + lines[1] + "\n\t\n  \n" + lines[2] + "\n\n\n")
+    assert rows_of(read_windows(path)) == EXPECTED[:2]
+    broken = path.read_text() + "worm\t1\n"
+    with pytest.raises(InputFormatError, match="3 tab-separated fields like the first, got 2") as e:
+        read_windows(write(broken))
+    assert e.value.line == 11
+
+
+def test_one_column_is_enough_for_prediction(write):
+    path = write("sequence\nACGT\n\nTTTT\n")
+    windows = read_windows(path, organism="worm", require_labels=False)
+    assert rows_of(windows) == [("worm", 0, "ACGT"), ("worm", 0, "TTTT")]
+
+
+def test_an_organism_given_takes_the_place_of_the_column(write):
+    windows = read_windows(write(table()), organism="yeast")
+    assert windows.task_names == ("yeast",)
+    assert set(windows.tasks) == {"yeast"}
+
+
+def test_window_takes_the_centre_of_sequences_of_any_length(write):
+    sequences = ["ACGTACGTA", "TTACGTT", "GGGACC"]
+    path = write(table([("w", "1", sequence) for sequence in sequences]))
+    windows = read_windows(path, window=4)
+    assert windows.sequences() == [s[(len(s) - 4) // 2 :][:4] for s in sequences]
+    assert windows.codes.size == 12
+
+
+SPLIT = [
+    ("worm", "1", "AAAAA", "train"),
+    ("fly", "-1", "CCCCC", "test"),
+    ("ant", "-1", "GGGGG", "train"),
+    ("fly", "1", "TTTTT", "na"),
+]
+SPLIT_HEADER = ("organism", "label", "sequence", "split")
+
+
+def test_split_keeps_only_its_rows(write):
+    path = write(table(SPLIT, SPLIT_HEADER))
+    windows = read_windows(path, split="train")
+    assert rows_of(windows) == [("worm", 1, "AAAAA"), ("ant", -1, "GGGGG")]
+    assert windows.task_names == ("worm", "ant")
+    assert windows.names.tolist() == ["0", "2"]
+    assert windows.split.tolist() == ["train", "train"]
+    assert windows.codes.size == 10
+    everything = read_windows(path)
+    assert everything.split.tolist() == ["train", "test", "train", "na"]
+    assert everything.select_split("test").sequences() == ["CCCCC"]
+
+
+def test_without_a_split_column_all_rows_are_kept(write):
+    assert len(read_windows(write(table()), split="train")) == 3
+
+
+def test_an_unknown_split_is_explained(write):
+    message = r"train \(2 rows\), test \(1 rows\), na \(1 rows\), got 'valid'"
+    with pytest.raises(InputFormatError, match=message):
+        read_windows(write(table(SPLIT, SPLIT_HEADER)), split="valid")
+
+
+def naive(text: str, window: int | None, split: str | None):
+    lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
+    header = lines[0].split("\t")
+    found = []
+    for number, line in enumerate(lines[1:]):
+        row = dict(zip(header, line.split("\t"), strict=True))
+        if split is not None and row["split"] != split:
+            continue
+        sequence = row["sequence"].upper()
+        width = window or len(sequence)
+        left = (len(sequence) - width) // 2
+        letters = "".join(c if c in "ACGT" else "N" for c in sequence[left : left + width])
+        label = 1 if row["label"].endswith("1") and row["label"] != "-1" else -1
+        found.append((row["organism"], label, letters, row["split"], str(number)))
+    return found
+
+
+names = st.text(alphabet="abcdé_. -", min_size=1, max_size=20).filter(lambda s: s.strip() == s)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_random_tables_agree_with_a_naive_reader(tmp_path_factory, monkeypatch, data):
+    order = data.draw(st.permutations(["organism", "label", "sequence", "split", "extra"]))
+    n = data.draw(st.integers(1, 25))
+    negative = data.draw(st.sampled_from(["-1", "0"]))
+    pool = data.draw(st.lists(names, min_size=1, max_size=6))
+    length = data.draw(st.integers(3, 9))
+    lines = ["\t".join(order)]
+    for _ in range(n):
+        bases = length + data.draw(st.integers(0, 6))
+        row = {
+            "organism": data.draw(st.sampled_from(pool)),
+            "label": data.draw(st.sampled_from(["1", "+1", negative])),
+            "sequence": data.draw(st.text("ACGTNacgtnRYk", min_size=bases, max_size=bases)),
+            "split": data.draw(st.sampled_from(["train", "test"])),
+            "extra": data.draw(st.sampled_from(["", "7", "ACGT", "#x"])),
+        }  # fmt: skip
+        lines.append("\t".join(row[name] for name in order))
+        if data.draw(st.integers(0, 9)) == 0:
+            lines.append("")
+    end = data.draw(st.sampled_from(["\n", "\r\n"]))
+    text = end.join(lines) + data.draw(st.sampled_from(["", end]))
+    path = tmp_path_factory.mktemp("tables") / "data.tsv"
+    path.write_bytes(text.encode())
+    split = data.draw(st.sampled_from([None, "train", "test"]))
+    monkeypatch.setattr(stream, "BLOCK_BYTES", data.draw(st.integers(1, 200)))
+    window = data.draw(st.integers(1, length))
+    expected = naive(text, window, split)
+    if not expected:
+        with pytest.raises(InputFormatError, match="split must be one of"):
+            read_windows(path, window=window, split=split)
+        return
+    windows = read_windows(path, window=window, split=split)
+    found = [
+        (task, label, letters, part, name)
+        for (task, label, letters), part, name in zip(
+            rows_of(windows), windows.split, windows.names, strict=True
+        )
+    ]
+    assert found == expected
+    assert list(windows.task_names) == list(dict.fromkeys(row[0] for row in expected))
+
+
+@pytest.mark.parametrize("size", range(1, 21))
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bgzip])
+def test_every_block_boundary_is_read_alike(write, monkeypatch, size, pack):
+    path = write(pack(table(SPLIT, SPLIT_HEADER, end="\r\n", last=False).encode()))
+    expected = rows_of(read_windows(path))
+    monkeypatch.setattr(stream, "BLOCK_BYTES", size)
+    monkeypatch.setattr(stream, "RAW_BYTES", size)
+    assert rows_of(read_windows(path)) == expected
+    assert read_windows(path, split="train").names.tolist() == ["0", "2"]
+
+
+def test_many_organisms_keep_their_order(write):
+    rows = [(f"organism number {i % 300}", "1", "ACGT") for i in range(2000)]
+    windows = read_windows(write(table(rows)))
+    assert list(windows.task_names) == [f"organism number {i}" for i in range(300)]
+    assert windows.task_ids.tolist() == [i % 300 for i in range(2000)]
+
+
+def test_reading_costs_little_more_than_what_is_kept(tmp_path):
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    path = tmp_path / "data.tsv.gz"
+    letters = rng.choice(list("ACGT"), size=(20_000, 400))
+    with gzip.open(path, "wt", compresslevel=1) as handle:
+        handle.write("organism\tlabel\tsequence\n")
+        handle.writelines(f"worm\t1\t{''.join(row)}\n" for row in letters)
+    tracemalloc.start()
+    windows = read_windows(path, window=40)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert windows.codes.nbytes == 800_000
+    assert peak < 2 * windows.codes.nbytes + 16 * len(windows) + 10 * stream.BLOCK_BYTES
+
+
+BAD = [
+    ("", "must hold a table, but it is empty", None),
+    ("\n \n", "it is empty", None),
+    (table([]), "there is only a header", None),
+    (table(header=("organism", "label", "seq")), "'sequence', got 'organism', 'label', 'seq'", 1),
+    (table(header=("organism", "Label", "sequence")), "rename 'Label' to 'label'", 1),
+    (table(header=("species", "label", "sequence")), "add a column named 'organism'", 1),
+    (table().replace("\t", ","), "separate the columns by tabs", 1),
+    (">a\nACGT\n", "looks like FASTA", 1),
+    (table(header=("label", "label", "sequence")), "name the column 'organism'", 1),
+    (
+        table([("a", "1", "AC", "AC")], ("organism", "label", "sequence", "label")),
+        "'label' again; rename one",
+        1,
+    ),
+    (table([*ROWS, ("worm", "2", "ACGTA")]), "label must be 1, -1 or 0, got '2'", 5),
+    (table([*ROWS, ("worm", "", "ACGTA")]), "label must be 1, -1 or 0, got ''", 5),
+    (table([*ROWS, ("worm", "1.0", "ACGTA")]), "label must be 1, -1 or 0, got '1.0'", 5),
+    (table([*ROWS, ("worm", "-", "ACGTA")]), "label must be 1, -1 or 0, got '-'", 5),
+    (table([*ROWS, ("a", "0", "ACGTA")]), "-1 on line 3 and 0 on line 5; use one of them", 5),
+    (table([("a", "0", "AC"), ("a", "-1", "AC")]), "0 on line 2 and -1 on line 3", 3),
+    (table([*ROWS, ("worm", "1", "ACG")]), "got 3 bases here and 5 on line 2.*at most 3", 5),
+    (table([*ROWS, ("worm", "1", "")]), "sequence must not be empty", 5),
+    (table([*ROWS, ("worm", "1", "ACEFT")]), "got 'E' at letter 3", 5),
+    (table([*ROWS, ("worm", "1", "AC TA")]), "got ' ' at letter 3", 5),
+    (table([*ROWS, ("worm", "1", "ACéT")]), "got 'é' at letter 3", 5),
+    (table([*ROWS, ("worm", "1", "AC\0TA")]), r"got '\\x00' at letter 3", 5),
+    (table([*ROWS, ("", "1", "ACGTA")]), "organism must not be empty", 5),
+    (table([*ROWS, ("w" * 300, "1", "ACGTA")]), "at most 255 bytes, got 300", 5),
+    (table([*ROWS, ("worm", "1", "ACGTA", "x")]), "3 tab-separated fields .* got 4", 5),
+    (table(end="\r"), "the column 'sequence'", 1),
+    ("organism\tlabel\tsequence\0\n", "binary", None),
+    (b"BZh91AY&SY", "bzip2-compressed", None),
+    (b"\xfd7zXZ\0", "xz-compressed", None),
+    (b"(\xb5/\xfd\x04", "zstd-compressed", None),
+    (b"PK\x03\x04\x14", "a zip archive", None),
+    (table().encode("utf-16"), "UTF-16", None),
+    (gzip.compress(table().encode())[:-9], "the file is truncated", None),
+    (gzip.compress(table().encode())[:15], "the file is truncated", None),
+    (gzip.compress(table().encode())[:-8] + b"01234567", "gzip data are damaged", None),
+    (gzip.compress(table().encode())[:10] + b"\xff" * 30, "gzip data are damaged", None),
+    (bgzip(table().encode())[:-28], "the file is truncated", None),
+    (gzip.compress(table().encode()) + b"garbage", "gzip data are damaged", None),
+]
+
+
+@pytest.mark.parametrize(("content", "message", "line"), BAD)
+def test_bad_tables_are_refused(write, content, message, line):
+    path = write(content)
+    with pytest.raises(InputFormatError, match=message) as caught:
+        read_windows(path)
+    assert caught.value.path == str(path)
+    assert caught.value.line == line
+    place = f"{path}:{line}: " if line else f"{path}: "
+    assert str(caught.value).startswith(place)
+
+
+@pytest.mark.parametrize("size", [1, 7, 50])
+@pytest.mark.parametrize(("content", "message", "line"), BAD[-25:-12])
+def test_bad_tables_are_refused_at_any_block_size(write, monkeypatch, size, content, message, line):
+    monkeypatch.setattr(stream, "BLOCK_BYTES", size)
+    with pytest.raises(InputFormatError, match=message) as caught:
+        read_windows(write(content))
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize("cut", range(1, 60))
+def test_gzip_truncated_anywhere_is_noticed(write, cut):
+    packed = gzip.compress(table().encode())
+    path = write(packed[:-cut])
+    with pytest.raises(InputFormatError, match=r"truncated|empty"):
+        read_windows(path)
+
+
+def test_rows_of_other_splits_are_checked_too(write):
+    rows = [*SPLIT, ("fly", "7", "ACGTA", "test")]
+    with pytest.raises(InputFormatError, match="label must be"):
+        read_windows(write(table(rows, SPLIT_HEADER)), split="train")
+
+
+def test_a_window_longer_than_a_sequence_is_refused(write):
+    path = write(table([("w", "1", "ACGTA"), ("w", "1", "ACG")]))
+    with pytest.raises(InputFormatError, match="at least the window's 4 bases, got 3") as caught:
+        read_windows(path, window=4)
+    assert caught.value.line == 3
+    with pytest.raises(ValueError, match="window must be 1 or more, got 0"):
+        read_windows(path, window=0)
+
+
+def test_labels_are_needed_unless_said_otherwise(write):
+    path = write(table([("worm", "ACGT")], ("organism", "sequence")))
+    with pytest.raises(InputFormatError, match="the column 'label'"):
+        read_windows(path)
+    assert read_windows(path, require_labels=False).labels.tolist() == [0]
+
+
+def test_a_missing_file_keeps_its_own_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match=re.escape("nothing.tsv")):
+        read_windows(tmp_path / "nothing.tsv")
+
+
+def test_too_many_organisms_are_refused(write):
+    rows = [(str(i), "1", "AC") for i in range(33_000)]
+    with pytest.raises(InputFormatError, match="at most 32,767 different values of organism"):
+        read_windows(write(table(rows)))
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "length", "n_positive", "n_organisms"),
+    [
+        ("celegans_acceptor/celegans_acceptor.tsv.gz", 99_909, 398, 3_297, 1),
+        ("joint_splice6/joint_splice6_acc.tsv.gz", 307_833, 140, 73_837, 6),
+    ],
+)
+def test_real_tables(shared_data, name, n, length, n_positive, n_organisms):
+    path = shared_data / name
+    windows = read_windows(path)
+    assert windows.shape == (n, length)
+    assert int((windows.labels > 0).sum()) == n_positive
+    assert len(windows.task_names) == n_organisms
+    with gzip.open(path, "rt") as handle:
+        header = next(handle).rstrip("\n").split("\t")
+        place = {column: i for i, column in enumerate(header)}
+        for i, line in enumerate(handle):
+            if i % 997 == 0:
+                row = line.rstrip("\n").split("\t")
+                one = windows[i]
+                assert one.sequences() == [row[place["sequence"]]]
+                assert one.tasks[0] == row[place["organism"]]
+                assert one.labels[0] == int(row[place["label"]])
+                assert one.split[0] == row[place["split"]]
+
+
+def test_real_split_and_centre(shared_data):
+    path = shared_data / "celegans_acceptor" / "celegans_acceptor.tsv.gz"
+    windows = read_windows(path, window=141, split="test")
+    whole = read_windows(path).select_split("test")
+    assert windows.shape == (20_000, 141)
+    assert int((windows.labels > 0).sum()) == 737
+    assert np.array_equal(windows.matrix(), whole.matrix()[:, (398 - 141) // 2 :][:, :141])
+    assert windows.names.tolist() == whole.names.tolist()

@@ -1,0 +1,150 @@
+"""Weighted-degree features against a kernel written with loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from seqmtl import WeightedDegree
+from seqmtl.features.definitions import features_from_dict
+from seqmtl.sequences import Windows
+from tests.oracles import wd
+
+LETTERS = "ACGTacgtNR"
+
+
+@st.composite
+def _windows(draw, max_length=14):
+    length = draw(st.integers(1, max_length))
+    return draw(st.lists(st.text(LETTERS, min_size=length, max_size=length), min_size=1, max_size=5))
+
+
+@settings(max_examples=40, deadline=None)
+@given(_windows(), st.integers(1, 6), st.sampled_from(["wd", "flat"]))
+def test_exact_features_give_the_kernel(strings, degree, weighting):
+    features = WeightedDegree(degree=degree, weighting=weighting)
+    X = features.transform(Windows.from_strings(strings)).astype(float)
+    degree = min(degree, len(strings[0])) if weighting == "wd" else degree
+    expected = wd.gram(strings, strings, features.degree, weighting)
+    assert_allclose((X @ X.T).toarray(), expected, atol=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(_windows(max_length=90), st.integers(1, 20))
+def test_gram_by_bit_planes_equals_the_kernel(strings, degree):
+    rows = WeightedDegree(degree=degree, max_memory=np.inf).bind(Windows.from_strings(strings))
+    if rows.hash_bits:
+        return
+    G = rows.gram(np.arange(len(strings)), np.float64)
+    expected = wd.gram(strings, strings, degree)
+    assert_allclose(np.tril(G), np.tril(expected), atol=1e-12)
+
+
+def test_exact_index_is_the_documented_one():
+    features = WeightedDegree(degree=2, normalize=False)
+    X = features.transform(["ACG"])
+    assert X.shape == (1, 3 * (4 + 16))
+    expected = {0 * 4 + 0, 1 * 4 + 1, 2 * 4 + 2, 12 + 0 * 16 + 1, 12 + 1 * 16 + 6}
+    assert set(X.indices) == expected
+    assert_allclose(sorted(set(np.round(X.data**2, 6))), [round(1 / 3, 6), round(2 / 3, 6)])
+
+
+def test_dimension_of_the_published_setting():
+    assert WeightedDegree(degree=8).n_features(141) == 12_320_580
+
+
+@pytest.mark.parametrize("bits", [3, 12, 22, 30])
+def test_hash_equals_its_second_implementation(bits):
+    string = "ACGTTGCAAC"
+    X = WeightedDegree(degree=5, hash_bits=bits, normalize=False).transform([string])
+    expected = np.zeros(1 << bits) if bits < 20 else {}
+    for d, beta in enumerate(wd.betas(5), 1):
+        for start in range(len(string) - d + 1):
+            index = wd.hash_index(start, d, string[start : start + d], bits)
+            expected[index] = (expected[index] if bits < 20 else expected.get(index, 0)) + beta**0.5
+    pairs = dict(zip(X.indices.tolist(), X.data.tolist(), strict=True))
+    if bits < 20:
+        expected = {int(i): expected[i] for i in np.flatnonzero(expected)}
+    assert pairs.keys() == expected.keys()
+    assert_allclose([pairs[i] for i in expected], list(expected.values()), rtol=1e-6)
+
+
+def test_hashed_kernel_is_close_to_the_exact_one():
+    rng = np.random.default_rng(0)
+    strings = ["".join(rng.choice(list("ACGT"), 100)) for _ in range(30)]
+    exact = wd.gram(strings, strings, 8)
+    X = WeightedDegree(degree=8, hash_bits=20).transform(strings)
+    assert np.abs((X @ X.T).toarray() - exact).max() < 0.01
+
+
+def test_reverse_windows_are_reverse_complements():
+    codes = Windows.from_strings(["ACGTTGCANTTACG"]).codes
+    forward = Windows(codes, [2], 8)
+    reverse = Windows(codes, [2], 8, is_reverse=[True])
+    complement = forward.sequences()[0][::-1].translate(str.maketrans("ACGT", "TGCA"))
+    features = WeightedDegree(degree=4)
+    assert (features.transform(reverse) != features.transform([complement])).nnz == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("degree", [1, 3, 6])
+def test_folded_scores_and_sums_equal_the_explicit_matrix(degree, dtype):
+    rng = np.random.default_rng(degree)
+    strings = ["".join(rng.choice(list("ACGTN"), 19, p=[0.24] * 4 + [0.04])) for _ in range(300)]
+    windows = Windows.from_strings(strings, tasks=rng.choice(["a", "b"], 300))
+    features = WeightedDegree(degree=degree)
+    rows = features.bind(windows)
+    assert rows._folds(150)
+    X = features.transform(windows).astype(np.float64).toarray()
+    W = rng.standard_normal((rows.n_features, 2)).astype(dtype)
+    tasks = windows.task_ids.astype(int)
+    tolerance = 1e-5 if dtype == np.float32 else 1e-6
+    assert_allclose(rows.scores(W, tasks), (X @ W)[np.arange(300), tasks], atol=tolerance)
+
+    K = np.array([[1.0, 0.3], [0.3, 2.0]])
+    amount = rng.standard_normal(300)
+    chosen = np.arange(0, 300, 2)
+    expected = W + sum(amount[i] * np.outer(X[i], K[tasks[i]]) for i in chosen)
+    rows.accumulate(chosen, amount, tasks, K, W)
+    assert_allclose(W, expected, atol=1e-5)
+
+
+def test_windows_of_n_only_have_no_features():
+    rows = WeightedDegree(degree=3).bind(Windows.from_strings(["NNNN", "ACGT"]))
+    assert_allclose(rows.squared_norms(), [0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"degree": 0}, "degree must be an integer from 1 to 20, got 0"),
+        ({"degree": 21}, "got 21"),
+        ({"weighting": "up"}, "weighting must be 'wd' or 'flat'"),
+        ({"hash_bits": 31}, "hash_bits must be from 1 to 30"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        WeightedDegree(**parameters).transform(["ACGT"])
+
+
+def test_other_data_are_refused():
+    with pytest.raises(TypeError, match="needs Windows of DNA, got ndarray"):
+        WeightedDegree().bind(np.zeros((2, 3)))
+
+
+def test_long_windows_of_high_degree_are_hashed():
+    features = WeightedDegree(degree=20)
+    assert features.n_features(141) == 1 << 22
+    again = features_from_dict(features.to_dict(141))
+    assert again.n_features(141) == 1 << 22
+    exact = features_from_dict(WeightedDegree(degree=8).to_dict(141))
+    assert exact.n_features(141) == 12_320_580
+
+
+def test_parameters_can_be_read_and_set():
+    features = WeightedDegree().set_params(degree=3)
+    assert features.get_params()["degree"] == 3
+    with pytest.raises(ValueError, match="parameter of WeightedDegree must be one of"):
+        features.set_params(depth=3)

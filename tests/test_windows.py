@@ -1,0 +1,443 @@
+"""The Windows container, its names, genomes and decoys."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from Bio.Seq import Seq
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqmtl.sequences import (
+    ContigTable,
+    Genome,
+    RowNames,
+    Windows,
+    add_decoys,
+    concatenate,
+    decode,
+    encode,
+)
+from seqmtl.sequences.decoys import CLEARANCE, shared_dinucleotide
+from seqmtl.sequences.windows import name_table
+
+
+def genome_of(contigs: dict[str, str], padding: int = 5) -> Genome:
+    gap = "N" * padding
+    starts, text = [], gap
+    for sequence in contigs.values():
+        starts.append(len(text))
+        text += sequence + gap
+    lengths = np.array([len(sequence) for sequence in contigs.values()])
+    return Genome(encode(text), ContigTable(tuple(contigs), np.array(starts), lengths), padding)
+
+
+@st.composite
+def containers(draw):
+    text = draw(st.text(alphabet="ACGTN", min_size=8, max_size=60))
+    length = draw(st.integers(1, len(text)))
+    starts = draw(st.lists(st.integers(0, len(text) - length), max_size=12))
+    n = len(starts)
+    column = lambda values: st.lists(st.sampled_from(values), min_size=n, max_size=n)  # noqa: E731
+    return text, Windows(
+        encode(text),
+        starts,
+        length,
+        is_reverse=draw(column([False, True])),
+        labels=draw(column([-1, 1])),
+        task_ids=draw(column([0, 1, 2])),
+        task_names=("a", "b", "c"),
+        splits=draw(column([0, 1])),
+        split_names=("train", "test"),
+        names=[f"w{i}" for i in range(n)],
+    )
+
+
+def naive_letters(text: str, windows: Windows) -> list[str]:
+    found = []
+    for start, reverse in zip(windows.starts, windows.is_reverse, strict=True):
+        cut = Seq(text[start : start + windows.length])
+        found.append(str(cut.reverse_complement() if reverse else cut))
+    return found
+
+
+def rows(windows: Windows) -> list[tuple]:
+    return list(
+        zip(
+            windows.sequences(),
+            windows.labels.tolist(),
+            windows.tasks,
+            windows.split,
+            windows.names,
+            strict=True,
+        )
+    )
+
+
+@given(containers())
+def test_letters_agree_with_biopython_on_both_strands(case):
+    text, windows = case
+    assert windows.sequences() == naive_letters(text, windows)
+    assert windows.matrix().shape == windows.shape == (len(windows), windows.length)
+
+
+@given(containers(), st.data())
+def test_slices_masks_and_indices_carry_all_columns(case, data):
+    _, windows = case
+    everything = rows(windows)
+    n = len(windows)
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=bool)
+    chosen = data.draw(st.lists(st.integers(-n, n - 1), max_size=9) if n else st.just([]))
+    cut = data.draw(st.slices(n))
+    assert rows(windows[mask]) == [row for row, keep in zip(everything, mask, strict=True) if keep]
+    assert rows(windows[chosen]) == [everything[i] for i in chosen]
+    assert rows(windows[cut]) == everything[cut]
+    assert rows(windows[cut, ...]) == everything[cut]
+    assert windows[mask].codes is windows.codes
+    for i in range(n):
+        assert rows(windows[i]) == rows(windows[i - n]) == [everything[i]]
+    assert [rows(one)[0] for one in windows] == everything
+
+
+@given(containers())
+def test_a_slice_of_a_slice_is_a_slice_of_the_composed_rows(case):
+    _, windows = case
+    order = np.arange(len(windows))[::-1]
+    assert rows(windows[order][::2]) == rows(windows[order[::2]])
+
+
+@given(containers(), st.data())
+def test_center_cuts_in_reading_direction(case, data):
+    _, windows = case
+    length = data.draw(st.integers(1, windows.length))
+    left = (windows.length - length) // 2
+    expected = [letters[left : left + length] for letters in windows.sequences()]
+    assert windows.center(length).sequences() == expected
+
+
+@given(containers(), containers())
+def test_concatenate_appends_rows(one, other):
+    length = min(one[1].length, other[1].length)
+    first, second = one[1].center(length), other[1].center(length)
+    assert rows(concatenate([first, second, first])) == rows(first) + rows(second) + rows(first)
+
+
+@given(containers())
+def test_concatenate_of_parts_shares_their_buffer(case):
+    _, windows = case
+    joined = concatenate([windows[::2], windows[1::2]])
+    assert joined.codes is windows.codes
+    assert sorted(rows(joined)) == sorted(rows(windows))
+
+
+def test_a_row_out_of_range_is_refused():
+    windows = Windows.from_strings(["ACGT", "CCCC"])
+    with pytest.raises(IndexError, match="row must be below the number of windows 2, got 2"):
+        windows[2]
+    with pytest.raises(IndexError, match="got -3"):
+        windows[-3]
+    with pytest.raises(IndexError, match="rows only"):
+        windows[0, 1]
+
+
+def test_an_empty_list_selects_nothing():
+    assert len(Windows.from_strings(["ACGT"])[[]]) == 0
+
+
+def test_columns_cost_at_most_16_bytes_a_window():
+    n = 1000
+    windows = Windows(np.zeros(10, np.uint8), np.zeros(n), 4, splits=np.zeros(n))
+    columns = [value for value in vars(windows).values() if isinstance(value, np.ndarray)]
+    assert sum(column.nbytes for column in columns) - 10 <= 16 * n
+
+
+def test_windows_survive_pickling():
+    windows = Windows.from_strings(["ACGT", "TTTT"], [1, -1], ["a", "b"])
+    again = pickle.loads(pickle.dumps(windows))
+    assert again.sequences() == windows.sequences()
+    assert again.names.tolist() == ["0", "1"]
+
+
+@pytest.mark.parametrize("labels", [[1, -1], [1, 0], [True, False]])
+def test_from_strings_takes_both_kinds_of_labels(labels):
+    assert Windows.from_strings(["AC", "GT"], labels).labels.tolist() == [1, -1]
+
+
+@pytest.mark.parametrize("labels", [[1, 2], [1, 0, -1], [0.5, 1]])
+def test_from_strings_refuses_other_labels(labels):
+    with pytest.raises(ValueError, match="labels must be"):
+        Windows.from_strings(["AC"] * len(labels), labels)
+
+
+def test_from_strings_refuses_unequal_lengths():
+    with pytest.raises(ValueError, match="equal length, got lengths 2 to 3"):
+        Windows.from_strings(["AC", "ACG"])
+
+
+def test_columns_of_wrong_length_are_refused():
+    with pytest.raises(ValueError, match="must have 1 entries"):
+        Windows(encode("ACGT"), [0], 4, labels=[1, -1])
+    with pytest.raises(ValueError, match="must have 1 entries"):
+        Windows(encode("ACGT"), [0], 4, names=["a", "b"])
+
+
+def test_windows_outside_the_buffer_are_refused():
+    with pytest.raises(ValueError, match="inside the encoded buffer"):
+        Windows(encode("ACGT"), [1], 4)
+
+
+def test_center_refuses_more_than_there_is():
+    with pytest.raises(ValueError, match="between 1 and the sequence length 4, got 5"):
+        Windows.from_strings(["ACGT"]).center(5)
+
+
+def test_concatenate_refuses_what_does_not_fit():
+    one = Windows.from_strings(["ACGT"])
+    with pytest.raises(ValueError, match="one length"):
+        concatenate([one, Windows.from_strings(["ACG"])])
+    split = Windows(one.codes, one.starts, 4, splits=[0], split_names=("train",))
+    with pytest.raises(ValueError, match="all have splits or none"):
+        concatenate([one, split])
+
+
+def test_select_split():
+    windows = Windows(encode("ACGT"), [0, 1], 2, splits=[0, 1], split_names=("train", "test"))
+    assert windows.select_split("test").starts.tolist() == [1]
+    with pytest.raises(ValueError, match="one of test, train, got 'valid'"):
+        windows.select_split("valid")
+    unsplit = Windows.from_strings(["AC"])
+    assert unsplit.select_split("train") is unsplit
+    assert unsplit.split is None
+
+
+def test_with_tasks_renames():
+    windows = Windows.from_strings(["AC", "GT"]).with_tasks(["x", "y"])
+    assert windows.tasks.tolist() == ["x", "y"]
+    with pytest.raises(ValueError, match=r"one entry per window \(2\), got 1"):
+        windows.with_tasks(["x"])
+    with pytest.raises(ValueError, match="at most 32,767"):
+        name_table(range(40_000))
+
+
+def test_count_other_letters():
+    assert Windows.from_strings(["ACGT", "ACNT", "RRRR"]).count_other_letters() == 2
+    assert Windows.from_strings([]).count_other_letters() == 0
+
+
+def test_row_names_stay_with_the_rows():
+    windows = Windows.from_strings(["AAAA", "CCCC", "GGGG", "TTTT"])
+    assert windows[[3, 1]].center(2).names.tolist() == ["3", "1"]
+    kept = Windows(
+        windows.codes, windows.starts, 4, locator=RowNames(4, np.array([5, 7, 9, 11], np.int32))
+    )
+    assert kept[1:3].names.tolist() == ["7", "9"]
+
+
+def test_names_of_joined_containers_come_from_each():
+    one, other = Windows.from_strings(["AAAA", "CCCC"]), Windows.from_strings(["GGGG"])
+    joined = concatenate([one, other])
+    assert joined.names.tolist() == ["0", "1", "0"]
+    assert joined[::-1].names.tolist() == ["0", "1", "0"]
+    genome = genome_of({"x": "ACGTACGT"})
+    virtual = Windows(genome.codes, [5, 7], 4, is_reverse=[False, True], locator=genome.locator)
+    everything = concatenate([virtual, joined])
+    assert everything._names is None
+    assert everything.names.tolist() == ["x:0-4(+)", "x:2-6(-)", "0", "1", "0"]
+    assert concatenate([virtual, virtual[:1]]).locator is genome.locator
+    named = Windows(encode("TTTT"), [0], 4, names=["mine"])
+    assert concatenate([virtual, named]).names.tolist() == ["x:0-4(+)", "x:2-6(-)", "mine"]
+
+
+@given(
+    st.lists(st.text(alphabet="ACGTN", min_size=1, max_size=12), min_size=1, max_size=5),
+    st.integers(1, 8),
+    st.data(),
+)
+def test_names_of_virtual_windows_lead_back_to_the_sequence(sequences, length, data):
+    contigs = {f"c{i}": sequence for i, sequence in enumerate(sequences)}
+    genome = genome_of(contigs, padding=length)
+    name = data.draw(st.sampled_from(sorted(contigs)))
+    center = data.draw(st.integers(0, len(contigs[name]) - 1))
+    start = center - length // 2
+    windows = Windows(
+        genome.codes, [genome.starts[genome.index(name)] + start], length, locator=genome.locator
+    )
+    assert windows.names.tolist() == [f"{name}:{start}-{start + length}(+)"]
+    padded = "N" * length + contigs[name] + "N" * length
+    assert windows.sequences() == [padded[start + length : start + 2 * length]]
+    overruns = start < 0 or start + length > len(contigs[name])
+    assert genome.contigs.count_overrunning(windows.starts, length) == overruns
+
+
+def test_genome_answers_by_name():
+    genome = genome_of({"I": "ACGTT", "II": "GG"})
+    assert (len(genome), genome.names, genome.n_bases) == (2, ("I", "II"), 7)
+    assert "I" in genome
+    assert "X" not in genome
+    assert decode(genome.contig("I")) == "ACGTT"
+    assert decode(genome.fetch("I", 1, 4)) == "CGT"
+    assert decode(genome.fetch("I", 1, 4, is_reverse=True)) == "ACG"
+    assert decode(genome.codes[slice(*genome.span)]) == "ACGTTNNNNNGG"
+    assert "n_contigs=2" in repr(genome)
+    for start, end in [(-1, 2), (3, 3), (4, 3), (0, 6)]:
+        with pytest.raises(ValueError, match=r"inside I \(0-based half-open, 5 bases\)"):
+            genome.fetch("I", start, end)
+
+
+@pytest.mark.parametrize(
+    ("have", "asked", "message"),
+    [
+        (["chrI", "chrII"], "I", r"\(chrI, chrII\), got 'I'.*match when 'chr' is added"),
+        (["I", "II"], "chrI", r"match when 'chr' is taken off"),
+        (["I", "II"], "scaffold_9", r"rename the contigs"),
+        ([f"c{i}" for i in range(9)], "x", r"c0, c1, c2, c3, c4, ... 9 in all"),
+    ],
+)
+def test_an_unknown_contig_is_explained(have, asked, message):
+    with pytest.raises(ValueError, match=message):
+        genome_of(dict.fromkeys(have, "ACGT")).contig(asked)
+
+
+def random_genome(seed: int, sizes: list[int], padding: int = 30) -> Genome:
+    rng = np.random.default_rng(seed)
+    letters = rng.choice(list("ACGTN"), p=[0.3, 0.195, 0.2, 0.3, 0.005], size=sum(sizes))
+    text = "".join(letters)
+    bounds = np.cumsum([0, *sizes])
+    contigs = {f"c{i}": text[bounds[i] : bounds[i + 1]] for i in range(len(sizes))}
+    return genome_of(contigs, padding)
+
+
+def naive_ag_windows(genome: Genome, length: int) -> set[tuple[int, bool]]:
+    """All windows inside contigs without N that have AG where a site's dinucleotide lies."""
+    found = set()
+    for name, first in zip(genome.names, genome.starts.tolist(), strict=True):
+        text = decode(genome.contig(name))
+        for start in range(len(text) - length + 1):
+            cut = text[start : start + length]
+            for reverse in (False, True):
+                letters = str(Seq(cut).reverse_complement()) if reverse else cut
+                if "N" not in letters and letters[length // 2 - 1 : length // 2 + 1] == "AG":
+                    found.add((first + start, reverse))
+    return found
+
+
+def center(start: int, reverse: bool, length: int) -> int:
+    return start + (length - 1 - length // 2 if reverse else length // 2)
+
+
+@pytest.mark.parametrize("block", [37, 1 << 20])
+@pytest.mark.parametrize("length", [20, 21])
+def test_decoys_are_drawn_from_exactly_the_places_left(length, block, monkeypatch):
+    monkeypatch.setattr("seqmtl.sequences.decoys._BLOCK", block)
+    genome = random_genome(3, [2000, 700, 15, 900])
+    places = sorted(naive_ag_windows(genome, length))
+    true = places[::50]
+    centers = np.array([center(*place, length) for place in true])
+    left = {p for p in places if abs(centers - center(*p, length)).min() > CLEARANCE}
+    sites = Windows(
+        genome.codes,
+        [start for start, _ in true],
+        length,
+        is_reverse=[reverse for _, reverse in true],
+        labels=np.ones(len(true)),
+        task_names=("worm",),
+        locator=genome.locator,
+    )
+    assert shared_dinucleotide(sites) == (length // 2 - 1, "AG")
+
+    drawn = add_decoys(sites, genome, ratio=len(left) / len(true), seed=1)
+    decoys = drawn[drawn.labels < 0]
+    found = set(zip(decoys.starts.tolist(), decoys.is_reverse.tolist(), strict=True))
+    assert found == left
+    assert len(decoys) == len(left)
+    assert drawn.labels[: len(true)].tolist() == [1] * len(true)
+    assert drawn.codes is genome.codes
+    assert set(drawn.tasks) == {"worm"}
+
+    some = [add_decoys(sites, genome, ratio=5, seed=seed) for seed in (1, 1, 2)]
+    assert len(some[0]) == 6 * len(true)
+    assert np.array_equal(some[0].starts, some[1].starts)
+    assert not np.array_equal(some[0].starts, some[2].starts)
+    pairs = zip(some[0].starts[len(true) :], some[0].is_reverse[len(true) :], strict=True)
+    assert {(int(start), bool(reverse)) for start, reverse in pairs} <= left
+
+    with pytest.raises(ValueError, match=rf"{len(left):,} found; lower the ratio"):
+        add_decoys(sites, genome, ratio=len(left) / len(true) + 1)
+
+
+def test_decoys_without_a_shared_dinucleotide_come_from_anywhere():
+    genome = random_genome(7, [20_000])
+    rng = np.random.default_rng(0)
+    starts = rng.integers(30, 19_000, 60)
+    sites = Windows(genome.codes, starts, 20, labels=np.ones(60), locator=genome.locator)
+    sites = sites[[("N" not in letters) for letters in sites.sequences()]]
+    assert shared_dinucleotide(sites) is None
+    drawn = add_decoys(sites, genome, ratio=40)
+    decoys = drawn[drawn.labels < 0]
+    assert len(set(zip(decoys.starts.tolist(), decoys.is_reverse.tolist(), strict=True))) == len(
+        decoys
+    )
+    assert decoys.count_other_letters() == 0
+    share = np.bincount([("ACGT").index(letters[9]) for letters in decoys.sequences()]) / len(
+        decoys
+    )
+    assert (share > 0.15).all()
+    assert 0.4 < decoys.is_reverse.mean() < 0.6
+    apart = np.abs(decoys.starts[:, None] - sites.starts[None])
+    assert apart[~decoys.is_reverse].min() > CLEARANCE
+
+
+def test_decoys_take_the_split_of_the_nearest_site():
+    genome = random_genome(9, [3000, 3000])
+    true = sorted(naive_ag_windows(genome, 20))
+    first = [place for place in true if place[0] < genome.starts[1]][::60]
+    second = [place for place in true if place[0] >= genome.starts[1]][::60]
+    chosen = first + second
+    sites = Windows(
+        genome.codes, [s for s, _ in chosen], 20, is_reverse=[r for _, r in chosen],
+        labels=np.ones(len(chosen)), splits=[0] * len(first) + [1] * len(second),
+        split_names=("train", "test"), locator=genome.locator,
+    )  # fmt: skip
+    drawn = add_decoys(sites, genome, ratio=3)
+    centers = np.array([center(s, r, 20) for s, r in chosen])
+    for start, reverse, split in zip(drawn.starts, drawn.is_reverse, drawn.splits, strict=True):
+        distance = np.abs(centers - center(start, reverse, 20))
+        assert split in {int(sites.splits[i]) for i in np.flatnonzero(distance == distance.min())}
+    alone = add_decoys(sites[:1], genome, ratio=3)
+    assert set(alone.split) == {"train"}
+
+
+def test_decoys_refuse_what_they_cannot_extend():
+    genome = genome_of({"c": "ACGTACGTAGCT" * 20})
+    sites = Windows(genome.codes, [10, 30], 8, labels=[1, 1], locator=genome.locator)
+    with pytest.raises(ValueError, match="ratio must be above 0, got 0"):
+        add_decoys(sites, genome, ratio=0)
+    with pytest.raises(ValueError, match=r"true sites \(\+1\), got 0 such of 0"):
+        add_decoys(sites[:0], genome)
+    mixed = Windows(genome.codes, [10, 30], 8, labels=[1, -1])
+    with pytest.raises(ValueError, match="got 1 such of 2"):
+        add_decoys(mixed, genome)
+    with pytest.raises(ValueError, match="lie in the genome given"):
+        add_decoys(Windows.from_strings(["ACGT"], [1]), genome)
+    two = Windows(genome.codes, [10, 30], 8, labels=[1, 1], task_ids=[0, 1], task_names=("a", "b"))
+    with pytest.raises(ValueError, match="of one organism"):
+        add_decoys(two, genome)
+    tight = genome_of({"a": "ACGTACGT", "b": "ACGTACGT"}, padding=0)
+    with pytest.raises(ValueError, match="load it with padding"):
+        add_decoys(Windows(tight.codes, [0], 4, labels=[1]), tight)
+    with pytest.raises(ValueError, match="0 found"):
+        add_decoys(Windows(tight.codes, [0], 4, labels=[1]), genome_like(tight))
+
+
+def genome_like(tight: Genome) -> Genome:
+    """One contig shorter than the windows, in the same buffer."""
+    return Genome(tight.codes, ContigTable(("a",), np.array([0]), np.array([2])), 0)
+
+
+def test_the_dinucleotide_is_found_beside_the_centre_too():
+    letters = ["CCCAGTTTCC", "GGTAGATACA", "TTTAGCCGTA"]
+    assert shared_dinucleotide(Windows.from_strings(letters)) == (3, "AG")
+    assert shared_dinucleotide(Windows.from_strings(["A", "C"])) is None
+    assert shared_dinucleotide(Windows.from_strings(["NNNN", "NNNN"])) is None
