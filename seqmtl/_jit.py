@@ -54,6 +54,48 @@ def _popcount_compiled(typingctx, word):  # type: ignore[no-untyped-def]
     return types.uint64(types.uint64), codegen
 
 
+def _make_add_scaled(width: int) -> Any:
+    """Compile ``target[i:i+width] += factor * pattern[j:j+width]`` to vector instructions.
+
+    LLVM does not find them by itself in short loops over arrays that might overlap.
+    """
+
+    @intrinsic
+    def add_scaled(typingctx, target, i, pattern, j, factor):  # type: ignore[no-untyped-def]
+        signature = types.void(target, i, pattern, j, target.dtype)
+
+        def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            element = context.get_value_type(signature.args[0].dtype)
+            vector = ir.VectorType(element, width)
+            align = context.get_abi_sizeof(element)
+
+            def address(array_type, array, index):  # type: ignore[no-untyped-def]
+                data = context.make_array(array_type)(context, builder, array).data
+                return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+
+            where = address(signature.args[0], args[0], args[1])
+            values = builder.load(address(signature.args[2], args[2], args[3]), align=align)
+            factors = ir.Constant(vector, ir.Undefined)
+            for k in range(width):
+                factors = builder.insert_element(factors, args[4], ir.IntType(32)(k))
+            total = builder.fadd(builder.load(where, align=align), builder.fmul(values, factors))
+            builder.store(total, where, align=align)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    def interpreted(target: Any, i: int, pattern: Any, j: int, factor: Any) -> None:
+        target[i : i + width] += factor * pattern[j : j + width]
+
+    return interpreted if config.DISABLE_JIT else add_scaled
+
+
+#: ``add_scaled_4(target, i, pattern, j, factor)``: ``target[i:i+4] += factor * pattern[j:j+4]``.
+add_scaled_4 = _make_add_scaled(4)
+#: The same for 16 numbers.
+add_scaled_16 = _make_add_scaled(16)
+
+
 def _prefetch_interpreted(array: Any, index: int) -> None:
     """Stand in for the prefetch when kernels run as plain Python (NUMBA_DISABLE_JIT=1)."""
 

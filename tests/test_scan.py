@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.genome import ContigPiece, open_pieces
-from seqmtl.scan import Scanner, SiteFinder, writers, write_scan
+from seqmtl.scan import Scanner, SiteFinder, write_scan, writers
 from seqmtl.scan.sites import SiteBlock
 from seqmtl.scan.writers import bgzip, guess_format, merge_values
 from seqmtl.sequences import decode, encode, reverse_complement
@@ -486,10 +486,10 @@ class TestFiles:
         monkeypatch.setattr(writers, "_LINES", 5)
         got, _ = scan_to_bytes(encoded(contigs), SiteFinder(threaded), file_format=file_format)
         assert got == expected
-        if file_format == "bed":
-            for size in (1, 13, 100):
-                monkeypatch.setattr(writers, "BLOCK", size)
-                assert scan_to_bytes(encoded(contigs), SiteFinder(threaded))[0] == expected
+        for size in (1, 13, 100):
+            monkeypatch.setattr(writers, "BLOCK", size)
+            finder = SiteFinder(threaded)
+            assert scan_to_bytes(encoded(contigs), finder, file_format=file_format)[0] == expected
 
     @pytest.mark.parametrize("strands", ["both", "+", "-"])
     @pytest.mark.parametrize("size", [16, 17, 40, 101])

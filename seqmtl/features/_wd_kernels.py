@@ -192,6 +192,72 @@ def unfold_weights(table, coupling, first, last, length, root_beta, offsets, lev
 
 
 @njit
+def fill_tree(codes, starts, is_reverse, length, rows, degree, slots, indices):
+    """Write the index of every slot; slots holds (position, depth, first index), all clean."""
+    position, depth, base = slots
+    x = np.empty(length, np.uint8)
+    code = np.empty(length, np.int64)
+    top = 2 * (degree - 1)
+    for r in range(rows.size):
+        i = rows[r]
+        load_window(codes, starts[i], is_reverse[i], length, x)
+        c = np.int64(0)
+        for l in range(length - 1, -1, -1):
+            c = (c >> 2) | (np.int64(x[l]) << top)
+            code[l] = c
+        for p in range(position.size):
+            indices[r, p] = base[p] + (code[position[p]] >> (2 * (degree - depth[p])))
+
+
+@njit
+def fold_tree(F, column, first, last, slots, levels, table):
+    """Sum the groups of degrees: the deepest level of table[l - first] at every position l."""
+    position, depth, base = slots
+    for l in range(first, last):
+        row = table[l - first]
+        below = 0
+        for p in range(position.size):
+            if position[p] != l:
+                continue
+            here = levels[depth[p] - 1]
+            shift = 2 * (depth[p] - below)
+            for code in range(np.int64(1) << (2 * depth[p])):
+                value = F[base[p] + code, column]
+                if below > 0:
+                    value += row[levels[below - 1] + (code >> shift)]
+                row[here + code] = value
+            below = depth[p]
+
+
+@njit
+def unfold_tree(table, coupling, first, last, slots, shares, levels, F):
+    """Add to F what scatter_codes gathered at the deepest level; empties the table."""
+    position, depth, base = slots
+    for l in range(first, last):
+        row = table[l - first]
+        deepest = 0
+        for p in range(position.size):
+            if position[p] == l:
+                deepest = max(deepest, depth[p])
+        for k in range(deepest - 1, 0, -1):
+            for code in range(np.int64(4) << (2 * k)):
+                row[levels[k - 1] + (code >> 2)] += row[levels[k] + code]
+        for p in range(position.size):
+            if position[p] != l:
+                continue
+            k = depth[p] - 1
+            for quad in range(np.int64(1) << (2 * k)):
+                common = shares[p, 1] * (row[levels[k - 1] + quad] if k > 0 else 0.0)
+                for q in range(4):
+                    code = 4 * quad + q
+                    total = common + shares[p, 0] * row[levels[k] + code]
+                    if total != 0.0:
+                        for s in range(coupling.size):
+                            F[base[p] + code, s] += coupling[s] * total
+        row[:] = 0.0
+
+
+@njit
 def pack_bits(codes, starts, is_reverse, length, rows, high, low, valid):
     """Pack windows into bit planes, word by word: [w, r] holds positions 64 w .. 64 w + 63."""
     x = np.empty(length, np.uint8)

@@ -6,7 +6,8 @@ position l and d-mer there.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 from seqmtl.blocks import RowBlock
 from seqmtl.features._base import BlockBuffers, FeatureDefinition, add_by_blocks, score_by_blocks
 from seqmtl.sequences import Windows
+
+if TYPE_CHECKING:
+    from seqmtl.features.weighted_degree_tree import WeightedDegreeTree
 
 MAX_DEGREE = 20
 _TILE = 512  # windows compared at a time, so that their bit planes stay in cache
@@ -162,7 +166,7 @@ class WeightedDegreeRows:
         self.row_size = sum(windows.length - k for k in range(self.degree))
         self._normalize = definition.normalize
         self._raw_norms = self._squared_norms()
-        self._scale = self._row_scale()
+        self.scale = self._row_scale()
         self._buffers = BlockBuffers()
         self._fold_rows = 4**self.degree // 32  # windows of a task from which folding pays
         self.scoring_cost = 0.2 if self._folds(self.n_rows) else 0.8
@@ -186,7 +190,7 @@ class WeightedDegreeRows:
 
     def squared_norms(self) -> NDArray[np.float64]:
         """Squared norm of every row, shape (n_rows,): 1 where rows are normalised, 0 if empty."""
-        return self._raw_norms * self._scale**2
+        return self._raw_norms * self.scale**2
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
         """Generate the features of the given windows."""
@@ -195,7 +199,7 @@ class WeightedDegreeRows:
         w = self.windows
         block = self._buffers.get(rows.size, self.row_size, dtype)
         fill_rows(
-            w.codes, w.starts, w.is_reverse, w.length, rows, self._scale,
+            w.codes, w.starts, w.is_reverse, w.length, rows, self.scale,
             self.root_beta, self.offsets, self.hash_bits, block,
         )  # fmt: skip
         return block
@@ -222,7 +226,7 @@ class WeightedDegreeRows:
             np.empty(_TILE),
         )
         out = np.empty((m, m), dtype=dtype)
-        scale = np.ascontiguousarray(self._scale[rows])
+        scale = np.ascontiguousarray(self.scale[rows])
         for first in range(0, m, _TILE):
             last = min(first + _TILE, m)
             gram_tile(planes, self.root_beta**2, scale, first, m, last, scratch, out)
@@ -256,17 +260,36 @@ class WeightedDegreeRows:
         from seqmtl.features._wd_kernels import add_folded, fold_weights
 
         w = self.windows
-        levels, width = level_offsets(self.degree)
-        step = max(1, _FOLD_BYTES // (width * W.dtype.itemsize))
-        table = np.empty((step, width), dtype=W.dtype)
         part = np.zeros(self.n_rows)
-        for first in range(0, w.length, step):
-            last = min(first + step, w.length)
+        for first, last, levels, table in self.tables(W.dtype):
             fold_weights(W, column, first, last, w.length, self.root_beta, self.offsets, levels, table)
             add_folded(
                 w.codes, w.starts, w.is_reverse, w.length, rows, first, last, levels, table, part
             )
-        total[rows] = part[rows] * self._scale[rows]
+        total[rows] = part[rows] * self.scale[rows]
+
+    def tables(self, dtype: Any) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[Any]]]:
+        """Walk the positions in steps whose tables of all prefixes stay in cache.
+
+        Yields first and last position (half-open), where the levels of 1-mers to D-mers begin in
+        a row of the table, and the table itself, one row per position: all 0 at the start, then
+        as it was left.
+        """
+        levels, width = level_offsets(self.degree)
+        step = max(1, _FOLD_BYTES // (width * np.dtype(dtype).itemsize))
+        table = np.zeros((step, width), dtype=dtype)
+        for first in range(0, self.windows.length, step):
+            yield first, min(first + step, self.windows.length), levels, table
+
+    def tree(self) -> WeightedDegreeTree | None:
+        """Return the view with fewer look-ups; None where windows have N or features are hashed."""
+        from seqmtl.features.weighted_degree_tree import WeightedDegreeTree
+
+        clean = np.cumsum(self.root_beta**2)
+        full = sum(clean[min(self.degree, left) - 1] for left in range(1, self.windows.length + 1))
+        if self.hash_bits or not np.allclose(self._raw_norms, full, rtol=1e-9):
+            return None
+        return WeightedDegreeTree(self)
 
     def accumulate(
         self,
@@ -285,7 +308,7 @@ class WeightedDegreeRows:
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
             if self._folds(chosen.size):
-                self._accumulate_folded(chosen, amount * self._scale, K[task], W)
+                self._accumulate_folded(chosen, amount * self.scale, K[task], W)
             else:
                 rest.append(chosen)
         if rest:
@@ -301,11 +324,7 @@ class WeightedDegreeRows:
         from seqmtl.features._wd_kernels import scatter_codes, unfold_weights
 
         w = self.windows
-        levels, width = level_offsets(self.degree)
-        step = max(1, _FOLD_BYTES // (width * 8))
-        table = np.zeros((step, width))
-        for first in range(0, w.length, step):
-            last = min(first + step, w.length)
+        for first, last, levels, table in self.tables(np.float64):
             scatter_codes(
                 w.codes, w.starts, w.is_reverse, w.length, rows, amount, first, last, levels, table
             )

@@ -9,8 +9,9 @@ import numpy as np
 from seqmtl._jit import njit, prefetch
 
 GROUP = 4  # rows summed in registers before the accumulators are touched
-AHEAD = 8  # positions between the prefetch of a row and its use
+AHEAD = 16  # positions between the prefetch of a row and its use
 LINE = 32  # int16 entries of a cache line
+STEP = 64
 
 
 @njit
@@ -44,8 +45,9 @@ def add_rows(table, stride, length, rows, n_positions, total):
     """Add the row of position p to total[p : p + length], for all p < n_positions.
 
     Every row is `stride` entries: GROUP - 1 zeros, `length` numbers, zeros. n_positions is a
-    multiple of GROUP, and `rows` goes on for AHEAD more entries. Four neighbouring rows are
-    summed, each one entry further left than the last, before `total` is read and written once.
+    multiple of GROUP, `rows` goes on for AHEAD more entries and `total` for length + GROUP + STEP.
+    Four neighbouring rows are summed, each one entry further left than the last, before `total`
+    is read and written once.
     """
     width = length + GROUP - 1
     for p in range(0, n_positions, GROUP):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from seqmtl.scan._scan_kernels import (
     AHEAD,
     GROUP,
+    STEP,
     add_rows,
     finish_mixed_scores,
     finish_scores,
@@ -234,7 +235,7 @@ class Scanner:
         index_rows(
             codes, tables.degree, tables.coarse_degree, tables.first_row, rows, coarse_rows, clean
         )
-        total = np.zeros(n + self.length + GROUP, dtype=np.int32)
+        total = np.zeros(n + self.length + GROUP + STEP, dtype=np.int32)
         if tables.coarse_degree:
             add_rows(tables.coarse, tables.stride, self.length, coarse_rows, n, total)
             shift_left(total, tables.shift)

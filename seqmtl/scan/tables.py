@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl.scan._scan_kernels import GROUP, LINE
+from seqmtl.scan._scan_kernels import GROUP, LINE, STEP
 
 #: Largest absolute error of a score by the rounding of the tables.
 PRECISION = 8e-5
@@ -77,7 +77,8 @@ def build_tables(weights: Sequence[NDArray[Any]], unit: float) -> ScoreTables:
     """
     length, degree = weights[0].shape[0], len(weights)
     first_row = (4 ** np.arange(degree + 2, dtype=np.int64) - 1) // 3
-    stride = -(-(length + 2 * (GROUP - 1)) // LINE) * LINE
+    width = -(-(length + GROUP - 1) // STEP) * STEP
+    stride = -(-(width + GROUP - 1) // LINE) * LINE
     total, reach, spread = _survey(weights)
     unit = max(unit, total / 2**30, 1e-300)
     coarse_degree, shift = _split(reach / unit, spread / unit)

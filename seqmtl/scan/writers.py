@@ -74,6 +74,10 @@ class _Run(NamedTuple):
     end: int
     value: float
 
+    def joins(self, other: _Run) -> bool:
+        """Tell whether the other run goes on where this one ends."""
+        return self == other._replace(start=self.start, end=self.end) and self.end == other.start
+
 
 class _Done(NamedTuple):
     """A scored block: its text, and the first and last run of a bedGraph that are not in it."""
@@ -141,25 +145,16 @@ def write_scan(
     work = partial(
         _scan_block, finder=finder, file_format=file_format, probability=probability, pack=pack
     )
+    blocks = finder.scanner.run(work, _jobs(pieces, finder, summary))
     with _open(output) as stream:
         stream.write(pack(_header(finder, file_format, probability is not None).encode()))
-        held: _Run | None = None
-        for done in finder.scanner.run(work, _jobs(pieces, finder, summary)):
-            lines, held = _join(held, done.edges)
-            stream.write(pack(lines[0]))
-            stream.writelines(done.parts)
-            stream.write(pack(lines[1]))
-            summary.n_records += done.n_records + sum(line.count(b"\n") for line in lines)
-            summary.n_scored += done.n_scored
-            summary.n_mixed += done.n_mixed
-            if progress is not None:
-                progress(done.n_bases)
-        if held is not None:
-            ...
+        stream.writelines(_collect(blocks, summary, pack, progress))
         if is_packed:
             stream.write(_BGZIP_END)
     _warn(summary, finder.scanner.length)
     return summary
+
+
 def guess_format(output: Output) -> str:
     """Return ``"bedgraph"`` for names in .bedgraph, .bedGraph, .bg or .bdg, else ``"bed"``."""
     name = _name(output).lower().removesuffix(".gz")
@@ -219,37 +214,96 @@ def _jobs(
             yield _Job(piece, first, last)
 
 
+def _scan_block(
+    job: _Job,
+    finder: SiteFinder,
+    file_format: str,
+    probability: Probability | None,
+    pack: Callable[[bytes], bytes],
+) -> _Done:
+    """Score and format one block; runs in a worker thread."""
+    sites = finder.find(job.piece, job.first, job.last)
+    edges: list[_Run] = []
+    if file_format == "bed":
+        n_records = sites.starts.size
+        parts = _format_bed(job.piece, sites, finder.scanner.site_length, probability)
+    else:
+        starts, ends, values = merge_values(sites)
+        for i in (0, -1)[: min(starts.size, 2)]:
+            edges.append(_Run(job.piece.name, int(starts[i]), int(ends[i]), float(values[i])))
+        inner = slice(1, -1)
+        n_records = starts[inner].size
+        parts = _format_bedgraph(job.piece.name, starts[inner], ends[inner], values[inner])
+    parts = [pack(part) for part in parts]
+    return _Done(parts, edges, n_records, sites.n_scored, sites.n_mixed, job.last - job.first)
+
+
+def _collect(
+    blocks: Iterable[_Done],
+    summary: ScanSummary,
+    pack: Callable[[bytes], bytes],
+    progress: Callable[[int], None] | None,
+) -> Iterator[bytes]:
+    """Yield the text of all blocks, with runs of a bedGraph joined over their borders."""
+    held: _Run | None = None
+    for block in blocks:
+        ready: list[_Run] = []
+        if block.edges:
+            first, *others = block.edges
+            if held is not None and held.joins(first):
+                first = first._replace(start=held.start)
+            elif held is not None:
+                ready.append(held)
+            *inner, held = [first, *others]
+            ready += inner
+        yield from (pack(_run_line(run)) for run in ready)
+        yield from block.parts
+        summary.n_records += len(ready) + block.n_records
+        summary.n_scored += block.n_scored
+        summary.n_mixed += block.n_mixed
+        if progress is not None:
+            progress(block.n_bases)
+    if held is not None:
+        yield pack(_run_line(held))
+        summary.n_records += 1
+
+
+def _run_line(run: _Run) -> bytes:
+    """Write one run by the same kernel as all others, so that it is rounded alike."""
+    starts, ends = np.array([run.start]), np.array([run.end])
+    return _format_bedgraph(run.contig, starts, ends, np.array([run.value], dtype=np.float32))[0]
+
+
 def _format_bed(
-    job: _Job, sites: SiteBlock, site_length: int, probability: Probability | None
+    piece: ContigPiece, sites: SiteBlock, site_length: int, probability: Probability | None
 ) -> list[bytes]:
     scores = sites.scores.astype(np.float64)
+    n_lines = min(_LINES, scores.size)
     p = 1.0 / (1.0 + np.exp(-np.clip(scores, -50, 50)))
     printed = np.zeros(0)
     if probability is not None:
         p = printed = np.asarray(probability(scores), dtype=np.float64)
     heights = np.rint(1000 * p).astype(np.int64)
-    contig = np.frombuffer(job.piece.name.encode(), dtype=np.uint8)
-    piece = (contig, job.piece.start, job.piece.codes)
-    buffer = np.empty(_LINES * (contig.size + site_length + 5 * NUMBER_BYTES), dtype=np.uint8)
+    contig = np.frombuffer(piece.name.encode(), dtype=np.uint8)
+    source = (contig, piece.start, piece.codes)
+    buffer = np.empty(n_lines * (contig.size + site_length + 5 * NUMBER_BYTES), dtype=np.uint8)
     parts = []
     for first in range(0, scores.size, _LINES):
         part = slice(first, first + _LINES)
         columns = (sites.starts[part], scores[part], sites.is_reverse[part])
         size = bed_lines(
-            piece, site_length, columns, heights[part], printed[part], _DECIMALS, buffer
+            source, site_length, columns, heights[part], printed[part], _DECIMALS, buffer
         )
         parts.append(buffer[:size].tobytes())
     return parts
 
 
 def _format_bedgraph(
-    job: _Job,
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    values: NDArray[np.float32],
+    name: str, starts: NDArray[np.int64], ends: NDArray[np.int64], values: NDArray[np.float32]
 ) -> list[bytes]:
-    contig = np.frombuffer(job.piece.name.encode(), dtype=np.uint8)
-    buffer = np.empty(_LINES * (contig.size + 3 * NUMBER_BYTES), dtype=np.uint8)
+    contig = np.frombuffer(name.encode(), dtype=np.uint8)
+    n_lines = min(_LINES, starts.size)
+    buffer = np.empty(n_lines * (contig.size + 3 * NUMBER_BYTES), dtype=np.uint8)
     parts = []
     for first in range(0, starts.size, _LINES):
         part = slice(first, first + _LINES)

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from seqmtl._jit import njit, prefetch
+from seqmtl._jit import add_scaled_4, add_scaled_16, njit, prefetch
 
 HINGE = 0
 SQUARED_HINGE = 1
@@ -51,11 +51,28 @@ def _logistic_step(alpha, margin, H, C):
 
 
 @njit
+def _visit(i, margin, examples, alpha, keep, loss, band):
+    """Move alpha[i] to its minimiser; return the change times y.
+
+    Examples at a bound with a margin farther than band on the safe side of 1 get ``keep`` False.
+    """
+    y, tasks, H, C = examples
+    old = alpha[i]
+    new = dual_step(loss, old, margin, H[i], C[i])
+    keep[i] = not (
+        (new == 0.0 and margin - 1.0 > band)
+        or (loss == HINGE and new == C[i] and margin - 1.0 < -band)
+    )
+    alpha[i] = new
+    return (new - old) * y[i]
+
+
+@njit
 def descend(block, rows, examples, state, K, loss, bias_scale, band):
     """One coordinate step on every row of the block, in order.
 
-    Reads the block and the examples (y, tasks, H, C); changes alpha, W and bias of the state.
-    Rows at a bound with a margin farther than band on the safe side of 1 get ``keep`` False.
+    Reads the block and the examples (y, tasks, H, C); changes alpha, W, bias and keep of the
+    state.
     """
     indptr, indices, values = block
     y, tasks, H, C = examples
@@ -72,18 +89,58 @@ def descend(block, rows, examples, state, K, loss, bias_scale, band):
         for p in range(begin, stop):
             f += values[p] * flat[np.int64(indices[p]) * T + t]
             prefetch(flat, np.int64(indices[min(p + ahead, end)]) * T)
-        margin = y[i] * f
-        old = alpha[i]
-        new = dual_step(loss, old, margin, H[i], C[i])
-        keep[i] = not (
-            (new == 0.0 and margin - 1.0 > band)
-            or (loss == HINGE and new == C[i] and margin - 1.0 < -band)
-        )
-        if new != old:
-            alpha[i] = new
-            _add_row(indices, values, begin, stop, (new - old) * y[i], K[t], flat)
+        change = _visit(i, y[i] * f, examples, alpha, keep, loss, band)
+        if change != 0.0:
+            _add_row(indices, values, begin, stop, change, K[t], flat)
             for s in range(T):
-                bias[s] += K[t, s] * bias_scale * (new - old) * y[i]
+                bias[s] += K[t, s] * bias_scale * change
+
+
+@njit
+def descend_tree(block, rows, examples, state, K, loss, bias_scale, band):
+    """One coordinate step on every row of a tree block, in order; see ``descend``.
+
+    The weights F have as many columns as there are tasks, or zeros up to a multiple of 4.
+    """
+    indices, shares, scale = block
+    y, tasks, H, C = examples
+    alpha, F, bias, keep = state
+    stride = F.shape[1]
+    flat = F.reshape(F.size)
+    pattern = np.zeros(4 * stride, F.dtype)
+    for r in range(rows.size):
+        i = rows[r]
+        t = np.int64(tasks[i])
+        following = indices[min(r + 1, rows.size - 1)]
+        total = 0.0
+        for p in range(following.size):
+            total += flat[np.int64(indices[r, p]) * stride + t]
+            prefetch(flat, np.int64(following[p]) * stride)
+        f = bias_scale * bias[t] + scale[r] * total
+        change = _visit(i, y[i] * f, examples, alpha, keep, loss, band)
+        if change != 0.0:
+            for q in range(4 * stride):
+                s = q % stride
+                pattern[q] = K[t, s] * change * scale[r] if s < bias.size else 0.0
+            _add_tree_row(indices[r], shares, pattern, stride, flat)
+            for s in range(bias.size):
+                bias[s] += K[t, s] * bias_scale * change
+
+
+@njit
+def _add_tree_row(slots, shares, pattern, stride, flat):
+    """Add one row of a tree block to the weights of all tasks."""
+    for p in range(slots.size):
+        own = np.int64(slots[p])
+        base = (own & ~np.int64(3)) * stride
+        if stride == 1:
+            add_scaled_4(flat, base, pattern, np.int64(0), shares[p, 1])
+            flat[own] += shares[p, 0] * pattern[0]
+        else:
+            for q in range(0, 4 * stride, 16):
+                add_scaled_16(flat, base + q, pattern, np.int64(q), shares[p, 1])
+            for q in range(0, stride, 4):
+                add_scaled_4(flat, own * stride + q, pattern, np.int64(q), shares[p, 0])
 
 
 @njit

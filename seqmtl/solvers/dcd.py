@@ -136,11 +136,18 @@ class CoordinateDescent:
         self.tol = tol
         self.max_epochs = max_epochs
         self.state = initial_state(problem.y.size, seed) if state is None else state
-        self.W = np.zeros((problem.rows.n_features, problem.K.shape[0]), dtype=dtype)
-        self.bias = np.zeros(problem.K.shape[0])
+        T = problem.K.shape[0]
+        tree = problem.rows.tree() if hasattr(problem.rows, "tree") else None
+        self._is_tree = tree is not None
+        self._rows = problem.rows if tree is None else tree
+        if tree is not None:
+            self.W = tree.new_weights(T, dtype)
+        else:
+            self.W = np.zeros((problem.rows.n_features, T), dtype=dtype)
+        self.bias = np.zeros(T)
         self._H = problem.curvature()
         self._keep = np.ones(problem.y.size, dtype=np.bool_)
-        self._step = rows_per_block(problem.rows.row_size)
+        self._step = rows_per_block(self._rows.row_size)
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
         self._is_fresh = False  # whether the last margins still hold
         self._polished: tuple[NDArray[np.int64], NDArray[Any]] | None = None
@@ -185,7 +192,7 @@ class CoordinateDescent:
                 on_epoch(state, replace(now, epoch=state.epoch, work=state.work,
                                         n_active=state.active.size, seconds=state.seconds))
         return Solution(
-            state.alpha, self.W, self.bias, margins, now.primal, now.dual, now.gap,
+            state.alpha, self._plain_weights(), self.bias, margins, now.primal, now.dual, now.gap,
             now.gap <= self.tol, state.epoch, state.work, state.history,
         )  # fmt: skip
 
@@ -202,16 +209,17 @@ class CoordinateDescent:
 
     def _epoch(self) -> None:
         """Visit the active examples once; leave out those that turn out idle."""
-        from seqmtl.solvers._dcd_kernels import descend
+        from seqmtl.solvers._dcd_kernels import descend, descend_tree
 
         p, state = self.problem, self.state
         examples = (p.y, self._tasks, self._H, p.C)
         variables = (state.alpha, self.W, self.bias, self._keep)
         order = state.rng.permutation(state.active)
+        visit = descend_tree if self._is_tree else descend
         for first in range(0, order.size, self._step):
             rows = order[first : first + self._step]
-            block = p.rows.block(rows, self.W.dtype)
-            descend(block, rows, examples, variables, p.K, LOSSES[p.loss], p.bias_scale, _BAND)
+            block = self._rows.block(rows, self.W.dtype)
+            visit(block, rows, examples, variables, p.K, LOSSES[p.loss], p.bias_scale, _BAND)
         state.work += order.size / state.alpha.size
         state.active = state.active[self._keep[state.active]]
 
@@ -239,7 +247,7 @@ class CoordinateDescent:
     def _look(self, started: float) -> tuple[NDArray[np.float64], Progress]:
         """Score all examples; return their margins and the certified progress."""
         p = self.problem
-        scores = p.rows.scores(self.W, self._tasks) + p.bias_scale * self.bias[self._tasks]
+        scores = self._rows.scores(self.W, self._tasks) + p.bias_scale * self.bias[self._tasks]
         self.state.work += p.rows.scoring_cost
         return self._assess(p.y * scores, started)
 
@@ -267,9 +275,19 @@ class CoordinateDescent:
         """Add amount[i] times the features of example i to the weights, for i in rows."""
         p = self.problem
         rows = rows[amount[rows] != 0.0]
-        p.rows.accumulate(rows, amount, self._tasks, p.K, self.W)
+        self._rows.accumulate(rows, amount, self._tasks, p.K, self.W)
         sums = np.bincount(self._tasks[rows], amount[rows], minlength=self.bias.size)
         self.bias += p.bias_scale * (p.K @ sums)
+
+    def _plain_weights(self) -> NDArray[Any]:
+        """Return the weights by feature; tree weights are replaced by them."""
+        if self._is_tree:
+            p, dtype = self.problem, self.W.dtype
+            self.W = np.zeros(0, dtype=dtype)  # free the tree weights first
+            self.W = np.zeros((p.rows.n_features, p.K.shape[0]), dtype=dtype)
+            rows = np.flatnonzero(self.state.alpha)
+            p.rows.accumulate(rows, self.state.alpha * p.y, self._tasks, p.K, self.W)
+        return self.W
 
 
 def initial_state(n: int, seed: int) -> State:

@@ -1,0 +1,273 @@
+"""Speed, exactness and memory of the scan on a simulated AT-rich genome.
+
+    python benchmarks/bench_scan.py [--length 141] [--degree 8] [--genome 20] [--threads 1]
+
+Prints positions per second and strand of
+
+- the scan (arrays of scores),
+- the plain way: one table of 4**D rows of L floats, one row added per position,
+- looking up every window by itself, position by position,
+- a roofline that only reads the rows the scan needs, one number per cache line,
+
+all on the same genome in the same run (best of the repeats; the compiling call is not timed), the
+largest difference from a sum in double precision, and before that, in processes of their own, the
+peak memory of writing a BED file from one and from two genomes' length.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._jit import njit, prefetch
+from seqmtl.io.genome import ContigPiece
+from seqmtl.scan import Scanner, SiteFinder, write_scan
+
+SEED = 20
+PIECE = 1 << 20
+
+
+@njit
+def simulate_bases(draws, cumulative, state, codes):
+    """Draw bases from a Markov chain of order 2; return the state after the last."""
+    for p in range(draws.size):
+        code = 0
+        while code < 3 and draws[p] > cumulative[state, code]:
+            code += 1
+        codes[p] = code
+        state = ((state << 2) | code) & 15
+    return state
+
+
+@njit
+def add_float_rows(table, length, rows, scores):
+    """Add one row of floats to `length` scores per position."""
+    for p in range(rows.size):
+        row = table[rows[p]]
+        part = scores[p : p + length]
+        for m in range(length):
+            part[m] += row[m]
+
+
+@njit
+def look_up_windows(by_position, length, numbers, scores):
+    """Score every window by itself."""
+    for s in range(scores.size):
+        total = 0.0
+        for l in range(length):
+            total += by_position[l, numbers[s + l]]
+        scores[s] = total
+
+
+@njit
+def read_rows(table, stride, rows):
+    """Touch every cache line of every row."""
+    total = 0
+    for p in range(rows.size - 8):
+        ahead = np.int64(rows[p + 8]) * stride
+        here = np.int64(rows[p]) * stride
+        for j in range(0, stride, 32):
+            prefetch(table, ahead + j)
+            total += table[here + j]
+    return total
+
+
+class SimulatedGenome:
+    """An endless AT-rich genome, drawn as it is read."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(SEED)
+        base = np.array([0.33, 0.17, 0.17, 0.33])
+        self.cumulative = np.cumsum(self.rng.dirichlet(40 * base, size=16), axis=1)
+        self.state = 0
+
+    def draw(self, n: int) -> NDArray[np.uint8]:
+        """Return the next n bases as codes."""
+        codes = np.empty(n, dtype=np.uint8)
+        self.state = simulate_bases(self.rng.random(n), self.cumulative, self.state, codes)
+        return codes
+
+    def pieces(self, n: int, overlap: int) -> Iterator[ContigPiece]:
+        """Return one contig of n bases in pieces."""
+        start, kept = 0, np.zeros(0, dtype=np.uint8)
+        while start + kept.size < n:
+            size = min(PIECE, n - start - kept.size)
+            codes = np.concatenate([kept, self.draw(size)])
+            yield ContigPiece("contig", start, codes, start + codes.size == n)
+            start, kept = start + codes.size - overlap, codes[-overlap:]
+
+
+def simulate_model(
+    length: int, degree: int
+) -> tuple[list[NDArray[np.float32]], NDArray[np.float64]]:
+    """Return weights that shrink with the degree, as trained ones do, and beta."""
+    rng = np.random.default_rng(SEED)
+    weights = [
+        (4 * 0.5**d * rng.standard_normal((length, 4**d))).astype(np.float32)
+        for d in range(1, degree + 1)
+    ]
+    return weights, 2.0 * (degree - np.arange(degree)) / (degree * (degree + 1))
+
+
+def fold_floats(weights: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Return the folded table in single precision, shape (L, 4**D)."""
+    length = weights[0].shape[0]
+    table = np.zeros((length, 1), dtype=np.float32)
+    for d, w in enumerate(weights, start=1):
+        table = np.repeat(table, 4, axis=1)
+        table[: length - d + 1] += w[: length - d + 1]
+    return table
+
+
+def number_words(codes: NDArray[np.uint8], degree: int) -> NDArray[np.int64]:
+    """Return the base-4 number of the word of `degree` letters at every position."""
+    padded = np.concatenate([codes, np.zeros(degree, dtype=np.uint8)]).astype(np.int64)
+    numbers = np.zeros(codes.size, dtype=np.int64)
+    for k in range(degree):
+        numbers = numbers << 2 | padded[k : k + codes.size]
+    return numbers
+
+
+def largest_error(
+    scores: NDArray[np.float32],
+    codes: NDArray[np.uint8],
+    weights: list[NDArray[np.float32]],
+    beta: NDArray[np.float64],
+) -> float:
+    """Compare 2,000 random windows with sums in double precision."""
+    length = weights[0].shape[0]
+    starts = np.random.default_rng(0).integers(0, scores.size, 2000)
+    windows = codes[starts[:, None] + np.arange(length)]
+    total, squared_norm = np.zeros(starts.size), 0.0
+    for d, w in enumerate(weights, start=1):
+        numbers = np.zeros((starts.size, length - d + 1), dtype=np.int64)
+        for k in range(d):
+            numbers = numbers << 2 | windows[:, k : length - d + 1 + k]
+        total += w[np.arange(length - d + 1), numbers].sum(axis=1, dtype=np.float64)
+        squared_norm += beta[d - 1] * (length - d + 1)
+    return float(np.abs(total / np.sqrt(squared_norm) - scores[starts]).max())
+
+
+def best_time(work: Callable[[], object], repeats: int) -> float:
+    """Return the shortest wall time of some calls, in seconds, after one that is not timed."""
+    work()
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def measure_speed(arguments: argparse.Namespace) -> None:
+    """Print positions per second of all ways of scanning, and the error."""
+    length, degree = arguments.length, arguments.degree
+    n = int(arguments.genome * 1e6)
+    codes = SimulatedGenome().draw(n)
+    weights, beta = simulate_model(length, degree)
+    begin = time.perf_counter()
+    scanner = Scanner(weights, beta=beta, n_threads=arguments.threads)
+    tables = scanner.tables
+    print(
+        f"window {length}, degree {degree}, {n:,} bases, {arguments.threads} thread(s); tables "
+        f"{(tables.fine.nbytes + tables.coarse.nbytes) / 2**20:.0f} MiB "
+        f"(coarse degree {tables.coarse_degree}) in {time.perf_counter() - begin:.2f} s"
+    )
+    rows = number_words(codes, degree)
+    by_position = fold_floats(weights)
+    by_word = np.ascontiguousarray(by_position[::-1].T)
+    sums = np.zeros(n + length, dtype=np.float32)
+    few = np.zeros(min(200_000, n - length), dtype=np.float64)
+    fine_rows = (rows + tables.first_row[degree]).astype(np.int32)
+
+    def scan(strand: str) -> Callable[[], None]:
+        def run() -> None:
+            for _ in scanner.scan_chunks(codes, strand):
+                pass
+
+        return run
+
+    ways = {
+        "scan, plus strand": (scan("+"), n),
+        "scan, minus strand": (scan("-"), n),
+        "one table of floats": (lambda: add_float_rows(by_word, length, rows, sums), n),
+        "look up each window": (lambda: look_up_windows(by_position, length, rows, few), few.size),
+        "roofline: read the rows": (lambda: read_rows(tables.fine, tables.stride, fine_rows), n),
+    }
+    speeds = {
+        name: size / best_time(work, arguments.repeats) / 1e6 for name, (work, size) in ways.items()
+    }
+    for name, speed in speeds.items():
+        ratio = speeds["scan, plus strand"] / speed
+        print(f"  {name:<26}{speed:8.1f} million positions/s   (scan is {ratio:5.2f} x)")
+    error = largest_error(scanner.scan_contig(codes), codes, weights, beta)
+    print(f"  largest error of 2,000 windows {error:.1e} (bound {scanner.max_error:.1e})")
+
+
+def write_once(arguments: argparse.Namespace) -> None:
+    """Write a BED file of a simulated genome and print this process's time and peak memory."""
+    weights, beta = simulate_model(arguments.length, arguments.degree)
+    scanner = Scanner(
+        weights,
+        beta=beta,
+        site_offset=arguments.length // 2 - 1,
+        site_length=2,
+        n_threads=arguments.threads,
+    )
+    finder = SiteFinder(scanner, consensus="AG")
+    n = int(arguments.genome * 1e6)
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        pieces = SimulatedGenome().pieces(n, finder.overlap)
+        summary = write_scan(Path(folder) / "sites.bed", pieces, finder)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    seconds = time.perf_counter() - begin
+    print(json.dumps({"records": summary.n_records, "seconds": seconds, "peak_mib": peak}))
+
+
+def measure_memory(arguments: argparse.Namespace) -> None:
+    """Print the peak memory of processes that scan one and two genomes' length to BED."""
+    for factor in (1, 2):
+        size = arguments.genome * factor
+        command = [sys.executable, __file__, "--write-once", "--genome", str(size)]
+        for name in ("length", "degree", "threads"):
+            command += [f"--{name}", str(getattr(arguments, name))]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        result = json.loads(answer)
+        print(
+            f"{size:g} Mb, both strands, AG, to BED: {result['records']:,} records in "
+            f"{result['seconds']:.1f} s, peak {result['peak_mib']:.0f} MiB"
+        )
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--length", type=int, default=141, help="window length")
+    parser.add_argument("--degree", type=int, default=8)
+    parser.add_argument("--genome", type=float, default=20, help="megabases")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--write-once", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.write_once:
+        write_once(arguments)
+    else:
+        measure_memory(arguments)  # first: on Linux a child's peak is at least its parent's
+        measure_speed(arguments)
+
+
+if __name__ == "__main__":
+    main()
