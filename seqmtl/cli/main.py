@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from seqmtl._version import __version__
-from seqmtl.cli import evaluate, info, predict, simulate, train
+from seqmtl.cli import demo, evaluate, info, predict, scan, simulate, train
 from seqmtl.cli._console import setup_logging
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
 
@@ -23,7 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 logger = logging.getLogger("seqmtl")
 
-_COMMANDS = (simulate, train, predict, evaluate, info)
+_COMMANDS = (simulate, train, predict, evaluate, scan, info, demo)
 
 _DESCRIPTION = """\
 Train predictors of genomic signals (splice sites, transcription starts) jointly for many

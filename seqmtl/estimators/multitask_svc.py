@@ -322,5 +322,3 @@ class MultiTaskSVC(ClassifierMixin, BaseEstimator):
         alpha = np.zeros(n)
         alpha[: last.size] = last * (self.C / self._C)
         return State(alpha, np.arange(n), np.random.default_rng(seed))
-
-

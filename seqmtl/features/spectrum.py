@@ -62,8 +62,7 @@ class Spectrum(FeatureDefinition):
                 f"Spectrum needs Windows of DNA, got {type(data).__name__}; "
                 "read them with read_windows or Windows.from_strings"
             )
-        if not (isinstance(self.k, (int, np.integer)) and 1 <= self.k <= MAX_K):
-            raise ValueError(f"k must be an integer from 1 to {MAX_K}, got {self.k}")
+        self._check()
         begin = 0 if self.begin is None else self.begin
         end = data.length if self.end is None else self.end
         if not 0 <= begin < end <= data.length:
@@ -71,6 +70,10 @@ class Spectrum(FeatureDefinition):
                 f"the region must lie in the window 0..{data.length}, got {begin}..{end}"
             )
         return SpectrumRows(self, data, begin, end)
+
+    def _check(self) -> None:
+        if not (isinstance(self.k, (int, np.integer)) and 1 <= self.k <= MAX_K):
+            raise ValueError(f"k must be an integer from 1 to {MAX_K}, got {self.k}")
 
     def n_features(self, length: int) -> int:
         """Return the number of features of windows of `length` bases."""
@@ -83,7 +86,9 @@ class Spectrum(FeatureDefinition):
     @classmethod
     def from_dict(cls, description: dict[str, Any]) -> Spectrum:
         """Rebuild the map from :meth:`to_dict`."""
-        return cls(**{name: value for name, value in description.items() if name != "kind"})
+        definition = cls(**{name: value for name, value in description.items() if name != "kind"})
+        definition._check()
+        return definition
 
 
 class SpectrumRows:

@@ -142,13 +142,15 @@ class WeightedDegree(FeatureDefinition):
     def from_dict(cls, description: dict[str, Any]) -> WeightedDegree:
         """Rebuild the map from :meth:`to_dict`."""
         bits = description["hash_bits"]
-        return cls(
+        definition = cls(
             degree=description["degree"],
             weighting=description["weighting"],
             normalize=description["normalize"],
             hash_bits=bits or None,
             max_memory=1.0 if bits else np.inf,
         )
+        definition._check()
+        return definition
 
 
 class WeightedDegreeRows:
@@ -169,7 +171,7 @@ class WeightedDegreeRows:
         self.scale = self._row_scale()
         self._buffers = BlockBuffers()
         self._fold_rows = 4**self.degree // 32  # windows of a task from which folding pays
-        self.scoring_cost = 0.2 if self._folds(self.n_rows) else 0.8
+        self.scoring_cost = 0.4 if self._folds(self.n_rows) else 0.8
 
     def _squared_norms(self) -> NDArray[np.float64]:
         from seqmtl.features._wd_kernels import squared_norms

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from typing import Any
 
@@ -23,6 +24,7 @@ _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
 _KEY = "seqmtl"
 _DIGEST = 32
 _MAX_HEADER = 1 << 26
+_MAX_DIMENSIONS = 8
 
 
 def write_arrays(
@@ -36,7 +38,7 @@ def write_arrays(
         If the file cannot be written.
     """
     table: dict[str, Any] = {"__metadata__": {_KEY: json.dumps(description, sort_keys=True)}}
-    data = [np.ascontiguousarray(array) for array in arrays.values()]
+    data = [_little_endian(array) for array in arrays.values()]
     position = 0
     for name, array in zip(arrays, data, strict=True):
         table[name] = _entry(array.dtype, array.shape, position)
@@ -46,10 +48,10 @@ def write_arrays(
     header += b" " * (-(len(header) + 8) % 64)
     digest = hashlib.sha256()
     with atomic_write(path, "wb") as stream:
-        for part in (len(header).to_bytes(8, "little"), header, *(a.reshape(-1) for a in data)):
-            view = memoryview(part).cast("B")
-            digest.update(view)
-            stream.write(view)
+        parts: list[bytes | memoryview] = [len(header).to_bytes(8, "little"), header]
+        for part in (*parts, *(array.reshape(-1).view(np.uint8).data for array in data)):
+            digest.update(part)
+            stream.write(part)
         stream.write(digest.digest())
 
 
@@ -74,11 +76,14 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         description = json.loads(table.pop("__metadata__")[_KEY])
         entries = {str(name): _parse_entry(entry) for name, entry in table.items()}
         expected = entries.pop("sha256")
+        if not isinstance(description, dict):
+            raise TypeError("the description must be an object")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError("is not a seqmtl model: its header is unreadable", path=path) from error
+        message = "is not a seqmtl model: its header is unreadable"
+        raise ModelFileError(message, path=path) from error
     body = raw[8 + size :]
     _check_entries(entries, expected, body.size, path)
-    digest = hashlib.sha256(memoryview(raw[:-_DIGEST]))
+    digest = hashlib.sha256(raw[:-_DIGEST].data)
     if digest.digest() != body[-_DIGEST:].tobytes():
         raise ModelFileError("is damaged: its checksum does not match; copy it again", path=path)
     arrays = {
@@ -86,6 +91,10 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         for name, (dtype, shape, begin, end) in entries.items()
     }
     return description, arrays
+
+
+def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
 
 
 def _entry(dtype: np.dtype[Any], shape: tuple[int, ...], begin: int) -> dict[str, Any]:
@@ -102,6 +111,8 @@ def _parse_entry(entry: dict[str, Any]) -> tuple[np.dtype[Any], tuple[int, ...],
     begin, end = entry["data_offsets"]
     if not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
         raise ValueError("shapes and offsets must be whole numbers")
+    if len(shape) > _MAX_DIMENSIONS or math.prod(max(n, 1) for n in shape) >= 2**60:
+        raise ValueError("shapes must be those of an array")
     return np.dtype(_DTYPES[entry["dtype"]]), shape, begin, end
 
 

@@ -85,9 +85,7 @@ class Checkpoint:
             os.unlink(self.path)
 
 
-def _fingerprint(
-    windows: Windows, features: Any, task_kernel: Any, settings: Settings
-) -> str:
+def _fingerprint(windows: Windows, features: Any, task_kernel: Any, settings: Settings) -> str:
     """Digest what defines the problem; the tolerance and the epoch limit may change."""
     options = settings.to_dict()
     del options["tol"], options["max_epochs"]
@@ -99,5 +97,5 @@ def _fingerprint(
     digest = hashlib.sha256(text.encode())
     columns = (windows.starts, windows.is_reverse, windows.labels, windows.task_ids, windows.codes)
     for column in columns:
-        digest.update(np.ascontiguousarray(column).view(np.uint8))
+        digest.update(np.ascontiguousarray(column).view(np.uint8).data)
     return digest.hexdigest()

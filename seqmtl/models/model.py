@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._memory import require_memory
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, UnknownTaskError
 from seqmtl.features.definitions import features_from_dict
@@ -110,9 +111,12 @@ class MultiTaskModel:
             If the examples have another length, or their tasks are not known.
         """
         if data.shape[1] != self.length:
-            what = "windows must have {} bases" if isinstance(data, Windows) else "X must have {} features"
-            remedy = "; cut them with Windows.center" if isinstance(data, Windows) else ""
-            raise ValueError(f"{what.format(self.length)} as in training, got {data.shape[1]}{remedy}")
+            n, found = self.length, data.shape[1]
+            if isinstance(data, Windows):
+                rule, remedy = f"windows must have {n} bases", "; cut them with Windows.center"
+            else:
+                rule, remedy = f"X must have {n} features", ""
+            raise ValueError(f"{rule} as in training, got {found}{remedy}")
         names, ids = self._task_table(data, tasks)
         W, bias = self.weights(names, from_relatives=from_relatives)
         return self.features.bind(data).scores(W, ids) + bias[ids]
@@ -126,21 +130,24 @@ class MultiTaskModel:
             return self.W, self.bias
         return _mix(self.W, A), self.bias @ A
 
-    def probability(
-        self, scores: NDArray[np.float64], tasks: Sequence[str]
-    ) -> NDArray[np.float64]:
+    def probability(self, scores: NDArray[np.float64], tasks: Sequence[str]) -> NDArray[np.float64]:
         """Turn scores into probabilities by the sigmoid of each task, shape (n,).
 
         A task without training data borrows the sigmoids of its relatives.
         """
-        names = list(dict.fromkeys(tasks))
-        index = {name: i for i, name in enumerate(names)}
-        ids = np.fromiter((index[name] for name in tasks), dtype=np.int64, count=len(tasks))
-        share = np.abs(self._mixing(names, True))
-        share /= share.sum(axis=0)
-        return probabilities(scores, (share.T @ self.calibration)[ids])
+        names, ids = name_table(tasks)
+        return probabilities(scores, self.sigmoids(names)[ids])
 
-    def position_weights(self, task: str) -> list[NDArray[np.float64]] | None:
+    def sigmoids(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Slope and intercept of the sigmoid of some tasks, shape (len(names), 2)."""
+        share = np.abs(self._mixing(names, True))
+        sums = share.sum(axis=0)
+        share = np.where(sums > 0, share / np.where(sums > 0, sums, 1.0), 1.0 / len(self.tasks))
+        return np.asarray(share.T @ self.calibration)
+
+    def position_weights(
+        self, task: str, *, from_relatives: bool = False
+    ) -> list[NDArray[np.float64]] | None:
         """Weights of one task by degree, for scanning.
 
         Returns
@@ -154,7 +161,7 @@ class MultiTaskModel:
             return None
         if self.features.resolved_hash_bits(self.length):
             return None
-        column = self.weights([task])[0][:, 0]
+        column = self.weights([task], from_relatives=from_relatives)[0][:, 0]
         root_beta = np.sqrt(self.features.beta())
         parts, first = [], 0
         for d in range(1, self.features.degree + 1):
@@ -200,10 +207,10 @@ class MultiTaskModel:
                     f"({', '.join(self.tasks[:5])}) and the examples do not say theirs"
                 )
             return list(self.tasks), np.zeros(n, dtype=np.int64)
-        names, ids = name_table(tasks)
-        if ids.size != n:
-            raise ValueError(f"tasks must have one entry per example ({n}), got {ids.size}")
-        return names, ids.astype(np.int64)
+        names, numbers = name_table(tasks)
+        if numbers.size != n:
+            raise ValueError(f"tasks must have one entry per example ({n}), got {numbers.size}")
+        return names, numbers.astype(np.int64)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file; it appears when it is whole.
@@ -269,25 +276,44 @@ class MultiTaskModel:
         W = arrays["W"]
         if n_features != features.n_features(length) or W.ndim != 2 or W.shape[1] != T:
             raise ValueError("weights do not match the features")
+        if W.dtype.kind != "f":
+            raise ValueError("weights must be floating-point numbers")
         if "rows" in arrays:
-            W = np.zeros((n_features, T), dtype=arrays["W"].dtype)
-            W[arrays["rows"]] = arrays["W"]
+            W = _spread(arrays["rows"], W, n_features)
         if W.shape[0] != n_features or arrays["bias"].shape != (T,):
             raise ValueError("weights do not match the tasks")
         if arrays["calibration"].shape != (T, 2):
             raise ValueError("calibration does not match the tasks")
-        kernel = description["kernel"]
+        kernel = TaskKernel(
+            description["kernel"]["names"], arrays["K"], description["kernel"]["source"]
+        )
+        if kernel.names[:T] != tasks:
+            raise ValueError("the task kernel does not match the tasks")
         return cls(
             features,
             length,
             tasks,
-            TaskKernel(kernel["names"], arrays["K"], kernel["source"]),
+            kernel,
             W,
             np.array(arrays["bias"]),
             np.array(arrays["calibration"]),
             Site(**description["site"]),
             description["training"],
         )
+
+
+def _spread(rows: NDArray[Any], W: NDArray[Any], n_features: int) -> NDArray[Any]:
+    """Put the stored rows of weights at their places among rows of zeros."""
+    if rows.shape != W.shape[:1] or (np.diff(rows, prepend=-1) <= 0).any():
+        raise ValueError("weights must have one place each, in rising order")
+    require_memory(
+        n_features * W.shape[1] * W.dtype.itemsize,
+        f"weights of {n_features:,} features for {W.shape[1]} tasks",
+        "use a machine with more memory",
+    )
+    spread = np.zeros((n_features, W.shape[1]), dtype=W.dtype)
+    spread[rows] = W
+    return spread
 
 
 def train_windows(windows: Windows, **arguments: Any) -> tuple[MultiTaskModel, Solution]:

@@ -58,7 +58,7 @@ class Settings:
         """Raise ValueError for a setting out of range."""
         for name in ("C", "tol"):
             value = getattr(self, name)
-            if not (isinstance(value, numbers.Real) and 0 < value < np.inf):
+            if not (isinstance(value, numbers.Real) and 0 < float(value) < np.inf):
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
         if self.loss not in LOSSES:
             near = difflib.get_close_matches(str(self.loss), LOSSES, n=1)

@@ -9,7 +9,7 @@ import numpy as np
 from seqmtl._jit import njit, prefetch
 
 GROUP = 4  # rows summed in registers before the accumulators are touched
-AHEAD = 16  # positions between the prefetch of a row and its use
+AHEAD = 8  # positions between the prefetch of a row and its use
 LINE = 32  # int16 entries of a cache line
 STEP = 64
 
@@ -49,7 +49,7 @@ def add_rows(table, stride, length, rows, n_positions, total):
     Four neighbouring rows are summed, each one entry further left than the last, before `total`
     is read and written once.
     """
-    width = length + GROUP - 1
+    width = (length + GROUP - 1 + STEP - 1) // STEP * STEP
     for p in range(0, n_positions, GROUP):
         for k in range(p + AHEAD, p + AHEAD + GROUP):
             begin = np.int64(rows[k]) * stride

@@ -104,7 +104,7 @@ class CoordinateDescent:
     cheaply: it forms their kernel matrix and descends there, where a visit costs next to nothing.
     A *look* scores all examples, which gives the exact duality gap, and chooses the active set
     anew: every example that is not at a bound with a margin to spare. Looks are taken as soon as
-    the epochs since the last one have cost twice as much as a look does.
+    the epochs since the last one have cost as much as a look does.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class CoordinateDescent:
             margins, now = self._look(started)
         else:
             margins, now = self._assess(np.zeros(state.alpha.size), started)
-        patience, since_look = 2 * self.problem.rows.scoring_cost, 0.0
+        patience, since_look = self.problem.rows.scoring_cost, 0.0
         while now.gap > self.tol and state.epoch < self.max_epochs:
             is_joint = self._move(margins, now)
             state.epoch += 1

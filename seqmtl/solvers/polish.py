@@ -25,7 +25,8 @@ def hessian(problem: Problem, active: NDArray[np.int64], dtype: Any) -> NDArray[
     """
     from seqmtl.solvers._dcd_kernels import couple
 
-    G = problem.rows.gram(active, dtype)
+    rows: Any = problem.rows
+    G: NDArray[Any] | None = rows.gram(active, dtype)
     if G is not None:
         couple(G, problem.y[active], problem.tasks[active], problem.K, problem.bias_scale**2)
     return G

@@ -1,0 +1,10 @@
+"""scikit-learn's own checks of estimators, none of them excused."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from seqmtl import MultiTaskSVC
+
+
+@parametrize_with_checks([MultiTaskSVC()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
