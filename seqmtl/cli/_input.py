@@ -17,7 +17,12 @@ DEFAULT_WINDOW = 141
 
 
 def read_input(
-    args: argparse.Namespace, *, split: str | None, window: int | None, require_labels: bool
+    args: argparse.Namespace,
+    *,
+    split: str | None,
+    window: int | None,
+    require_labels: bool,
+    shift: int = 0,
 ) -> Windows:
     """Read the windows that the arguments name.
 
@@ -31,15 +36,29 @@ def read_input(
         Window length; the centre of longer sequences.
     require_labels : bool
         Whether every window must have a label.
+    shift : int
+        Bases by which the window lies after the centre.
 
     Raises
     ------
     SeqmtlError
         If the arguments do not fit together, or the files are at fault.
     """
+    if args.genome and args.data:
+        raise SeqmtlError("give either DATA, or --genome with --sites, not both")
+    if args.genome and window is None:
+        window = DEFAULT_WINDOW
+    if shift and window is None:
+        raise SeqmtlError("--shift moves a window: say how long it is with --window")
+    wide = None if window is None else window + 2 * abs(shift)
+    windows = _read(args, split, wide, require_labels)
+    return windows if window is None or not shift else windows.center(window, shift)
+
+
+def _read(
+    args: argparse.Namespace, split: str | None, window: int | None, require_labels: bool
+) -> Windows:
     if args.genome:
-        if args.data:
-            raise SeqmtlError("give either DATA, or --genome with --sites, not both")
         return _from_genomes(args, window or DEFAULT_WINDOW, require_labels, split)
     if not args.data:
         raise SeqmtlError("no windows given; name a DATA file, or --genome and --sites")

@@ -75,7 +75,9 @@ def read_for(model: Any, args: argparse.Namespace, *, require_labels: bool) -> A
     if not args.organism and len(model.tasks) == 1 and not args.genome:
         args.organism = _only_organism(args.data, model)
     split = None if args.split == "all" else args.split
-    return read_input(args, split=split, window=model.length, require_labels=require_labels)
+    return read_input(
+        args, split=split, window=model.length, require_labels=require_labels, shift=model.shift
+    )
 
 
 def score(model: Any, windows: Any, args: argparse.Namespace) -> tuple[Any, Any]:

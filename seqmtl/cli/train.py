@@ -41,6 +41,10 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         help="central bases of each sequence (default: the whole; 141 around sites)",
     )  # fmt: skip
     data.add_argument(
+        "--shift", type=int, default=0, metavar="BP",
+        help="move the window this far to the 3' side of the centre (default: 0)",
+    )  # fmt: skip
+    data.add_argument(
         "--decoys", type=_options.positive_float, default=10.0, metavar="RATIO",
         help="decoys drawn per site where the sites have none (default: 10)",
     )  # fmt: skip
@@ -96,8 +100,11 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         check_writable(args.json)
     started = time.perf_counter()
-    windows = read_input(args, split=args.split, window=args.window, require_labels=True)
+    windows = read_input(
+        args, split=args.split, window=args.window, require_labels=True, shift=args.shift
+    )
     model = train_with_checkpoint(windows, args)
+    model.shift = args.shift
     model.training["sources"] = [args.data] if args.data else [path for _, path in args.genome]
     model.training["seconds"] = round(time.perf_counter() - started, 3)
     model.save(args.output)

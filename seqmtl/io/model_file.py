@@ -94,7 +94,7 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
 
 
 def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
-    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
 
 
 def _entry(dtype: np.dtype[Any], shape: tuple[int, ...], begin: int) -> dict[str, Any]:

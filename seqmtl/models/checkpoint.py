@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.io.model_file import read_arrays, write_arrays
@@ -34,6 +35,7 @@ class Checkpoint:
     ) -> None:
         self.path = path
         self.is_written = False
+        self._n_examples = len(windows)
         self._fingerprint = _fingerprint(windows, features, task_kernel, settings)
 
     def save(self, state: State) -> None:
@@ -63,21 +65,29 @@ class Checkpoint:
         description, arrays = read_arrays(self.path)
         if description.get("format") != "seqmtl checkpoint":
             raise ModelFileError("is not a checkpoint", path=self.path)
-        if description["fingerprint"] != self._fingerprint:
+        if description.get("fingerprint") != self._fingerprint:
             raise SeqmtlError(
                 f"{self.path} belongs to other data or options; resume with those it was written "
                 "with, or remove it and start afresh"
             )
+        try:
+            return self._state(description, arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            message = f"is not a consistent checkpoint: {error}"
+            raise ModelFileError(message, path=self.path) from error
+
+    def _state(self, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
+        alpha, active = np.array(arrays["alpha"]), np.array(arrays["active"])
+        if alpha.shape != (self._n_examples,) or alpha.dtype != np.float64:
+            raise ValueError("the dual variables do not match the examples")
+        if not np.isfinite(alpha).all() or active.ndim != 1 or active.dtype != np.int64:
+            raise ValueError("the dual variables or the active set are unusable")
+        if active.size and not (0 <= active.min() and active.max() < alpha.size):
+            raise ValueError("the active set does not match the examples")
         rng = np.random.default_rng()
         rng.bit_generator.state = description["random"]
-        return State(
-            np.array(arrays["alpha"]),
-            np.array(arrays["active"]),
-            rng,
-            description["epoch"],
-            description["work"],
-            description["seconds"],
-        )
+        epoch, work, seconds = (description[key] for key in ("epoch", "work", "seconds"))
+        return State(alpha, active, rng, int(epoch), float(work), float(seconds))
 
     def remove(self) -> None:
         """Remove the file."""

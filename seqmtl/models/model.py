@@ -71,6 +71,8 @@ class MultiTaskModel:
         Where the signal sits.
     training : dict
         Settings, counts, objectives and history, as JSON values.
+    shift : int
+        Bases by which the window lies after the centre of the sequences it is cut from.
     """
 
     features: Any
@@ -82,6 +84,7 @@ class MultiTaskModel:
     calibration: NDArray[np.float64]
     site: Site
     training: dict[str, Any]
+    shift: int = 0
 
     def decision_function(
         self, data: Any, tasks: Any = None, *, from_relatives: bool = False
@@ -237,6 +240,7 @@ class MultiTaskModel:
             "tasks": list(self.tasks),
             "kernel": {"names": list(self.kernel.names), "source": self.kernel.source},
             "site": vars(self.site),
+            "shift": self.shift,
             "training": self.training,
         }
         write_arrays(path, description, arrays)
@@ -263,7 +267,7 @@ class MultiTaskModel:
             )
         try:
             return cls._from_parts(description, arrays)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"is not a consistent model: {error}", path=path) from error
 
     @classmethod
@@ -299,6 +303,7 @@ class MultiTaskModel:
             np.array(arrays["calibration"]),
             Site(**description["site"]),
             description["training"],
+            int(description["shift"]),
         )
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from seqmtl._jit import njit, prefetch
 
 GROUP = 4  # rows summed in registers before the accumulators are touched
-AHEAD = 8  # positions between the prefetch of a row and its use
+AHEAD = 16  # positions between the prefetch of a row and its use
 LINE = 32  # int16 entries of a cache line
-STEP = 64
+STEP = 16  # sums in a vector, so that the inner loop leaves no remainder
 
 
 @njit
 def index_rows(codes, degree, coarse_degree, first_row, rows, coarse_rows, clean):
-    """Number the longest clean d-mer (d <= degree) at every position, and its coarse prefix.
+    """Find the row of the longest clean d-mer (d <= degree) at every position, and its coarse row.
 
     A d-mer with the base-4 number c has the row first_row[d] + c; d = 0 where the letter at the
     position is not A, C, G or T. `clean` receives d.

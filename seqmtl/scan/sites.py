@@ -83,7 +83,7 @@ class SiteFinder:
         self.overlap = scanner.length - 1 + self._farthest - self._nearest
 
     def blocks(self, piece: ContigPiece, size: int) -> Iterator[tuple[int, int]]:
-        """Cut the starts of the sites that a piece is to report at the multiples of `size`.
+        """Cut the starts of the sites that a piece is to report into ranges of at most `size`.
 
         The pieces of a contig report each of its sites once.
         """
@@ -91,8 +91,8 @@ class SiteFinder:
         begin = piece.start + (self._farthest if piece.start else self._nearest)
         end = piece.start + n + (self._farthest if piece.is_last else self._nearest)
         if n:
-            for first in range(begin - begin % size, end, size):
-                yield max(first, begin), min(first + size, end)
+            for first in range(begin, end, size):
+                yield first, min(first + size, end)
 
     def find(self, piece: ContigPiece, first: int, last: int) -> SiteBlock:
         """Report the sites that start at first..last-1 of the contig, from a piece of it."""

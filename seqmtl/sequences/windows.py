@@ -208,22 +208,26 @@ class Windows:
             )
         return self[np.flatnonzero(self.splits == self.split_names.index(name))]
 
-    def center(self, length: int) -> Windows:
+    def center(self, length: int, shift: int = 0) -> Windows:
         """Return the central `length` bases of every window, sharing the buffer.
 
-        The cut starts at ``(self.length - length) // 2`` in reading direction.
+        The cut starts at ``(self.length - length) // 2 + shift`` in reading direction.
 
         Raises
         ------
         ValueError
-            If `length` is not in ``1..self.length``.
+            If `length` is not in ``1..self.length``, or the cut is not in the window.
         """
         if not 1 <= length <= self.length:
             raise ValueError(
                 f"window must be between 1 and the sequence length {self.length}, got {length}"
             )
-        left = (self.length - length) // 2
+        left = (self.length - length) // 2 + shift
         right = self.length - length - left
+        if left < 0 or right < 0:
+            raise ValueError(
+                f"shift must keep {length} bases inside the {self.length}, got {shift}"
+            )
         cut = self[:]
         cut.starts = self.starts + np.where(self.is_reverse, right, left)
         cut.length = int(length)
