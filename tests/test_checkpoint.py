@@ -220,7 +220,7 @@ def test_a_checkpoint_without_a_key_is_refused(interrupted, key):
     write_arrays(
         checkpoint.path, description, {name: np.array(array) for name, array in arrays.items()}
     )
-    with pytest.raises(SeqmtlError, match="consistent checkpoint|belongs to other data"):
+    with pytest.raises(SeqmtlError, match=r"consistent checkpoint|belongs to other data"):
         checkpoint.load()
 
 

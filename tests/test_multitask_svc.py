@@ -371,7 +371,7 @@ class TestConventions:
     def test_nan_and_infinity_are_refused(self, bad):
         X, y, _ = _numbers()
         X[3, 2] = bad
-        with pytest.raises(ValueError, match="NaN|infinity"):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
             MultiTaskSVC().fit(X, y)
 
     def test_one_class_and_three_classes_are_refused(self):

@@ -1,0 +1,107 @@
+"""Train on a table of windows: seqmtl against scikit-learn's LinearSVC on explicit features.
+
+Whole processes, from the file to the model, start-up included: CPU seconds, peak memory and the
+objective that each reaches (computed the same way from its weights). LinearSVC gets the same
+weighted-degree features as a CSR matrix. Both sides run in turn, once to warm up and `--runs`
+times; medians are printed.
+
+    python benchmarks/bench_against_liblinear.py windows.tsv.gz --window 141 -C 2
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+LIBLINEAR = """
+import sys
+import numpy as np
+from sklearn.svm import LinearSVC
+from seqmtl import WeightedDegree, read_windows
+path, window, degree, C, tol, out = sys.argv[1:]
+windows = read_windows(path, window=int(window) or None, split="train", organism="all")
+X = WeightedDegree(degree=int(degree)).transform(windows)
+y = windows.labels.astype(float)
+model = LinearSVC(loss="hinge", C=float(C), tol=float(tol), max_iter=10**5, random_state=0)
+model.fit(X, y)
+np.savez(out, w=model.coef_[0], b=model.intercept_)
+"""
+
+OBJECTIVE = """
+import sys
+import numpy as np
+from seqmtl import MultiTaskModel, WeightedDegree, read_windows
+path, window, degree, C, model = sys.argv[1:]
+windows = read_windows(path, window=int(window) or None, split="train", organism="all")
+if model.endswith(".npz"):
+    parts = np.load(model)
+    w, b = parts["w"], float(parts["b"][0])
+else:
+    loaded = MultiTaskModel.load(model)
+    w, b = loaded.W[:, 0].astype(float), float(loaded.bias[0])
+rows = WeightedDegree(degree=int(degree)).bind(windows)
+scores = rows.scores(w[:, None], np.zeros(len(windows), dtype=int)) + b
+loss = np.maximum(0.0, 1.0 - windows.labels * scores).sum()
+print(float(0.5 * (w @ w + b * b) + float(C) * loss))
+"""
+
+
+def measure(command: list[str]) -> tuple[float, float, float]:
+    """Run a command; return CPU seconds, wall seconds and peak memory in MB."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"failed: {' '.join(command[:4])} ...")
+    wall = time.perf_counter() - started
+    return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data")
+    parser.add_argument("--window", type=int, default=0)
+    parser.add_argument("--degree", type=int, default=8)
+    parser.add_argument("-C", type=float, default=2.0)
+    parser.add_argument("--tol", type=float, nargs="+", default=[1e-3, 1e-4, 1e-6])
+    parser.add_argument("--liblinear-tol", type=float, nargs="+", default=[1e-1, 1e-2, 1e-4])
+    parser.add_argument("--runs", type=int, default=3)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        common = [args.data, str(args.window), str(args.degree), str(args.C)]
+        sides: dict[str, tuple[list[str], str]] = {}
+        for tol in args.tol:
+            out = f"{folder}/{tol}.seqmtl"
+            command = [sys.executable, "-m", "seqmtl", "train", args.data, "--organism", "all"]
+            command += ["--degree", str(args.degree), "-C", str(args.C), "--tol", str(tol), "-q"]
+            command += ["-o", out]
+            command += ["--window", str(args.window)] if args.window else []
+            sides[f"seqmtl, gap {tol:g}"] = command, out
+        for tol in args.liblinear_tol:
+            out = f"{folder}/{tol}.npz"
+            sides[f"LinearSVC, tol {tol:g}"] = (
+                [sys.executable, "-c", LIBLINEAR, *common, str(tol), out], out,
+            )  # fmt: skip
+        figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in sides}
+        for run in range(args.runs + 1):
+            for name, (command, _) in sides.items():
+                if run == 0 and name.startswith("LinearSVC"):
+                    continue
+                found = measure(command)
+                if run > 0:
+                    figures[name].append(found)
+        print(f"{'':26}{'CPU s':>8}{'wall s':>8}{'MB':>9}{'objective':>18}")
+        for name, (_, out) in sides.items():
+            cpu, wall, memory = (statistics.median(c) for c in zip(*figures[name], strict=True))
+            command = [sys.executable, "-c", OBJECTIVE, *common, out]
+            value = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            print(f"{name:26}{cpu:8.2f}{wall:8.2f}{memory:9.0f}{value:18.6f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
