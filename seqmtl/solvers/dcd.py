@@ -149,6 +149,7 @@ class CoordinateDescent:
         self._keep = np.ones(problem.y.size, dtype=np.bool_)
         self._step = rows_per_block(self._rows.row_size)
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
+        self._has_drifted = False  # whether rounding of many steps is in the weights
         self._is_fresh = False  # whether the last margins still hold
         self._polished: tuple[NDArray[np.int64], NDArray[Any]] | None = None
         self._polish_rows = 0
@@ -184,6 +185,8 @@ class CoordinateDescent:
             if is_joint or last or since_look >= patience or not state.active.size:
                 since_look = 0.0
                 margins, now = self._look(started)
+                if now.gap <= self.tol and self._refresh():
+                    margins, now = self._look(started)
                 state.active = self._choose_active(margins)
                 now = replace(now, n_active=state.active.size)
                 state.history.append(now)
@@ -204,7 +207,7 @@ class CoordinateDescent:
             self._polish_rows = 0
         self._polished = None
         self._epoch()
-        self._is_fresh = False
+        self._is_fresh, self._has_drifted = False, True
         return False
 
     def _epoch(self) -> None:
@@ -233,6 +236,8 @@ class CoordinateDescent:
                 return False
             self._polished = (state.active, G)
         active, G = self._polished
+        if self._refresh():
+            margins = self._look(0.0)[0]
         before = state.alpha[active]
         tol = _POLISH_SHARE * max(self.tol, 0.01 * now.gap) * abs(now.primal)
         alpha, n_changes = polish(p, active, before, margins[active], G, tol, state.rng)
@@ -270,6 +275,19 @@ class CoordinateDescent:
         if p.loss == "hinge":
             idle |= (alpha >= p.C) & (G < -_BAND)
         return np.flatnonzero(~idle)
+
+    def _refresh(self) -> bool:
+        """Sum the weights anew from alpha if epochs have let them drift; return whether they had.
+
+        The solution's weights are summed from alpha, so it is these that must have the gap.
+        """
+        if not self._has_drifted:
+            return False
+        self.W[:] = 0
+        self.bias[:] = 0
+        self._add(np.arange(self.state.alpha.size), self.state.alpha * self.problem.y)
+        self._has_drifted = False
+        return True
 
     def _add(self, rows: NDArray[np.int64], amount: NDArray[np.float64]) -> None:
         """Add amount[i] times the features of example i to the weights, for i in rows."""
