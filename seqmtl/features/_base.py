@@ -47,6 +47,11 @@ class FeatureDefinition:
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags, TransformerTags  # only scikit-learn asks
+
+        return Tags(None, TargetTags(required=False), TransformerTags())
+
     def transform(self, X: Any) -> Any:
         """Write the features out as a SciPy CSR matrix of shape (n, n_features), float32.
 

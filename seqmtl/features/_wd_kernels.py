@@ -230,6 +230,39 @@ def fold_tree(F, column, first, last, slots, levels, table):
 
 
 @njit
+def add_folded_clean(codes, starts, is_reverse, length, rows, first, last, running, levels, table, scores):
+    """As add_folded for windows without N, walked from first = 0 on in steps.
+
+    running[i] holds the code of the letters before first + degree - 1 from step to step, so each
+    letter is read once and the table of a step can be small enough for the cache.
+    """
+    degree = levels.size
+    mask = (np.int64(1) << (2 * degree)) - 1
+    for r in range(rows.size):
+        i = rows[r]
+        if is_reverse[i]:
+            origin, sign, flip = starts[i] + length - 1, -1, 3
+        else:
+            origin, sign, flip = starts[i], 1, 0
+        code = np.int64(running[i])
+        if first == 0:
+            code = 0
+            for l in range(degree - 1):
+                code = (code << 2) | np.int64(codes[origin + sign * l] ^ flip)
+        total = 0.0
+        for l in range(first, min(last, length - degree + 1)):
+            letter = np.int64(codes[origin + sign * (l + degree - 1)] ^ flip)
+            code = ((code << 2) | letter) & mask
+            total += table[l - first, levels[degree - 1] + code]
+        for l in range(max(first, length - degree + 1), last):
+            depth = length - l
+            short = code & ((np.int64(1) << (2 * depth)) - 1)
+            total += table[l - first, levels[depth - 1] + short]
+        running[i] = code
+        scores[i] += total
+
+
+@njit
 def unfold_tree(table, coupling, first, last, slots, shares, levels, F):
     """Add to F what scatter_codes gathered at the deepest level; empties the table."""
     position, depth, base = slots

@@ -171,7 +171,7 @@ class WeightedDegreeRows:
         self.scale = self._row_scale()
         self._buffers = BlockBuffers()
         self._fold_rows = 4**self.degree // 32  # windows of a task from which folding pays
-        self.scoring_cost = 0.4 if self._folds(self.n_rows) else 0.8
+        self.scoring_cost = 0.25 if self._folds(self.n_rows) else 0.8
 
     def _squared_norms(self) -> NDArray[np.float64]:
         from seqmtl.features._wd_kernels import squared_norms
@@ -270,7 +270,9 @@ class WeightedDegreeRows:
             )
         total[rows] = part[rows] * self.scale[rows]
 
-    def tables(self, dtype: Any) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[Any]]]:
+    def tables(
+        self, dtype: Any, n_bytes: int = _FOLD_BYTES
+    ) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[Any]]]:
         """Walk the positions in steps whose tables of all prefixes stay in cache.
 
         Yields first and last position (half-open), where the levels of 1-mers to D-mers begin in
@@ -278,7 +280,7 @@ class WeightedDegreeRows:
         as it was left.
         """
         levels, width = level_offsets(self.degree)
-        step = max(1, _FOLD_BYTES // (width * np.dtype(dtype).itemsize))
+        step = max(1, n_bytes // (width * np.dtype(dtype).itemsize))
         table = np.zeros((step, width), dtype=dtype)
         for first in range(0, self.windows.length, step):
             yield first, min(first + step, self.windows.length), levels, table

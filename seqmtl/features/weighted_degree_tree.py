@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from seqmtl.features.weighted_degree import WeightedDegreeRows
 
 _ALIGNMENT = 64
+_SCORE_BYTES = 2 << 20  # of the tables of a step: they should stay in the second-level cache
 
 
 class WeightedDegreeTree:
@@ -77,16 +78,17 @@ class WeightedDegreeTree:
 
     def scores(self, F: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
         """Score window i with the tree weights ``F[:, columns[i]]``, shape (n,)."""
-        from seqmtl.features._wd_kernels import add_folded, fold_tree
+        from seqmtl.features._wd_kernels import add_folded_clean, fold_tree
 
         w, total = self._rows.windows, np.zeros(self._rows.n_rows)
+        running = np.zeros(self._rows.n_rows, dtype=np.int32)
         for column in np.unique(columns):
             rows = np.flatnonzero(columns == column)
-            for first, last, levels, table in self._rows.tables(F.dtype):
+            for first, last, levels, table in self._rows.tables(F.dtype, _SCORE_BYTES):
                 fold_tree(F, int(column), first, last, self._slots, levels, table)
-                add_folded(
-                    w.codes, w.starts, w.is_reverse, w.length, rows, first, last, levels, table,
-                    total,
+                add_folded_clean(
+                    w.codes, w.starts, w.is_reverse, w.length, rows, first, last, running, levels,
+                    table, total,
                 )  # fmt: skip
         return total * self._rows.scale
 

@@ -35,7 +35,8 @@ def _logistic_step(alpha, margin, H, C):
     u = 0.5 * (low + high)
     if 0.0 < alpha < C:
         u = min(max(math.log(alpha / (C - alpha)), low), high)
-    for _ in range(50):
+    width = high - low
+    for _ in range(60):
         s = 1.0 / (1.0 + math.exp(-u)) if u > -700.0 else 0.0
         g = H * (C * s - alpha) + margin + u
         if abs(g) <= 1e-13 * (1.0 + abs(u)):
@@ -44,9 +45,11 @@ def _logistic_step(alpha, margin, H, C):
             high = u
         else:
             low = u
-        u -= g / (1.0 + H * C * s * (1.0 - s))
-        if not low < u < high:
-            u = 0.5 * (low + high)
+        step = g / (1.0 + H * C * s * (1.0 - s))
+        if abs(step) > 0.5 * width or not low < u - step < high:  # else it may swing to and fro
+            step = u - 0.5 * (low + high)
+        width = abs(step)
+        u -= step
     return C / (1.0 + math.exp(-u)) if u > -700.0 else 0.0
 
 
