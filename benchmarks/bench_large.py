@@ -82,7 +82,7 @@ def train_once(arguments):
     import numpy as np
 
     from seqmtl import TaskKernel, WeightedDegree
-    from seqmtl.models.model import train_windows
+    from seqmtl.models.fit import train_windows
     from seqmtl.models.training import Settings
 
     started = time.process_time()

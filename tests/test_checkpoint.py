@@ -12,7 +12,7 @@ from seqmtl import TaskKernel, WeightedDegree
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.io.model_file import read_arrays, write_arrays
 from seqmtl.models.checkpoint import Checkpoint
-from seqmtl.models.model import train_windows
+from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.solvers.dcd import initial_state

@@ -94,7 +94,7 @@ class _Demo:
         """Train the three ways and evaluate on the last chromosome of every organism."""
         from seqmtl.evaluation import evaluate
         from seqmtl.io import read_windows
-        from seqmtl.models.model import train_windows
+        from seqmtl.models.fit import train_windows
         from seqmtl.similarity import TaskKernel
 
         windows = read_windows(self.path("windows.tsv.gz"), window=_WINDOW)

@@ -132,7 +132,7 @@ def train_with_checkpoint(windows: Windows, args: argparse.Namespace) -> MultiTa
     """
     from seqmtl.features.weighted_degree import WeightedDegree
     from seqmtl.models.checkpoint import Checkpoint
-    from seqmtl.models.model import train_windows
+    from seqmtl.models.fit import train_windows
     from seqmtl.models.training import Settings
 
     settings = Settings(

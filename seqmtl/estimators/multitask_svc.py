@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from seqmtl.features.numeric import Numeric
-from seqmtl.models.model import train_model
+from seqmtl.models.fit import train_model
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.sequences.windows import name_table

@@ -143,3 +143,16 @@ def add_by_blocks(
     for first in range(0, chosen.size, step):
         part = chosen[first : first + step]
         add_rows(rows.block(part, W.dtype), tasks[part], amount[part], K, W)
+
+
+def gram_matrix(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the kernel matrix of the chosen rows, shape (m, m); only the lower triangle is set."""
+    G = rows.gram(chosen, np.float64) if hasattr(rows, "gram") else None
+    if G is None:
+        from scipy.sparse import csr_matrix
+
+        indptr, indices, values = rows.block(chosen, np.float64)
+        size = indptr[-1]
+        X = csr_matrix((values[:size], indices[:size], indptr), (chosen.size, rows.n_features))
+        G = (X @ X.T).toarray()
+    return G

@@ -193,8 +193,8 @@ def unfold_weights(table, coupling, first, last, length, root_beta, offsets, lev
 
 @njit
 def fill_tree(codes, starts, is_reverse, length, rows, degree, slots, indices):
-    """Write the index of every slot; slots holds (position, depth, first index), all clean."""
-    position, depth, base = slots
+    """Write the index of every slot; slots holds (position, bits to drop, first index)."""
+    position, shift, base = slots
     x = np.empty(length, np.uint8)
     code = np.empty(length, np.int64)
     top = 2 * (degree - 1)
@@ -205,8 +205,9 @@ def fill_tree(codes, starts, is_reverse, length, rows, degree, slots, indices):
         for l in range(length - 1, -1, -1):
             c = (c >> 2) | (np.int64(x[l]) << top)
             code[l] = c
-        for p in range(position.size):
-            indices[r, p] = base[p] + (code[position[p]] >> (2 * (degree - depth[p])))
+        row = indices[r]
+        for p in range(row.size):
+            row[p] = base[p] + (code[position[p]] >> shift[p])
 
 
 @njit

@@ -49,6 +49,9 @@ class WeightedDegreeTree:
                 shares.append((beta[depth - 1], beta[depth - 2] if depth - 1 > below else 0.0))
                 base += 4**depth
         self._slots = tuple(np.array(column, dtype=np.int64) for column in zip(*slots, strict=True))
+        position, depth, first = self._slots
+        shift = 2 * (self._degree - depth)
+        self._fill_slots = (position.astype(np.uint64), shift, first.astype(np.int64))
         self._shares = np.array(shares)
         self.n_weights = base
         self.row_size = len(slots)
@@ -71,7 +74,7 @@ class WeightedDegreeTree:
             self._indices = np.empty((rows.size, self.row_size), dtype=np.int32)
         indices = self._indices[: rows.size]
         fill_tree(
-            w.codes, w.starts, w.is_reverse, w.length, rows, self._degree, self._slots, indices
+            w.codes, w.starts, w.is_reverse, w.length, rows, self._degree, self._fill_slots, indices
         )
         scale = np.ascontiguousarray(self._rows.scale[rows])
         return TreeBlock(indices, self._shares.astype(dtype), scale)

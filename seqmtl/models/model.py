@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,35 +16,15 @@ from seqmtl.exceptions import ModelFileError, UnknownTaskError
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.io.model_file import read_arrays, write_arrays
-from seqmtl.models.calibration import calibrate_tasks, leave_one_out_scores, probabilities
-from seqmtl.models.training import Settings, check_classes, resolve_kernel, solve
+from seqmtl.models.calibration import probabilities
+from seqmtl.models.site import Site
 from seqmtl.sequences import Windows
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.task_kernel import match_names
-from seqmtl.solvers.dcd import Progress, Solution, State
 
 FORMAT_VERSION = 1
 _SPARSE_BELOW = 0.5
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where the signal sits in a window, in reading direction.
-
-    Attributes
-    ----------
-    offset : int
-        0-based first base of the site in the window.
-    length : int
-        Bases of the site.
-    letters : str
-        What all training windows have there, or "" where they differ.
-    """
-
-    offset: int
-    length: int
-    letters: str
 
 
 @dataclass
@@ -319,131 +299,6 @@ def _spread(rows: NDArray[Any], W: NDArray[Any], n_features: int) -> NDArray[Any
     spread = np.zeros((n_features, W.shape[1]), dtype=W.dtype)
     spread[rows] = W
     return spread
-
-
-def train_windows(windows: Windows, **arguments: Any) -> tuple[MultiTaskModel, Solution]:
-    """Train on the labels and tasks that windows carry; see :func:`train_model`."""
-    if not len(windows):
-        raise ValueError("there must be windows to train on, got none; check the split and files")
-    if np.unique(windows.task_ids).size < len(windows.task_names):
-        windows = windows.with_tasks(windows.tasks)
-    labels = windows.labels
-    return train_model(windows, labels, windows.task_ids, windows.task_names, **arguments)
-
-
-def train_model(
-    data: Any,
-    y: NDArray[Any],
-    task_ids: NDArray[Any],
-    names: tuple[str, ...],
-    *,
-    features: Any = None,
-    task_kernel: Any = None,
-    settings: Settings | None = None,
-    sample_weight: NDArray[np.float64] | None = None,
-    state: State | None = None,
-    on_epoch: Callable[[State, Progress], None] | None = None,
-) -> tuple[MultiTaskModel, Solution]:
-    """Train a model.
-
-    Parameters
-    ----------
-    data : Windows, or ndarray or csr_matrix of shape (n, d)
-        Examples.
-    y : ndarray, shape (n,)
-        Labels, -1 or +1.
-    task_ids : ndarray of int, shape (n,)
-        Task of every example.
-    names : tuple of str
-        Names of the tasks.
-    features : FeatureDefinition, optional
-        Default: :class:`WeightedDegree` of degree 8.
-    task_kernel : optional
-        See :func:`seqmtl.models.training.resolve_kernel`.
-    settings : Settings, optional
-        How to train.
-    sample_weight : ndarray, shape (n,), optional
-        Positive factors on C.
-    state, on_epoch : optional
-        See :meth:`seqmtl.solvers.dcd.CoordinateDescent.solve`.
-
-    Raises
-    ------
-    ValueError
-        If a task lacks a class.
-    """
-    settings = settings or Settings()
-    settings.check()
-    features = WeightedDegree() if features is None else features
-    check_classes(y, task_ids, names)
-    kernel = resolve_kernel(task_kernel, names)
-    K = kernel.matrix[: len(names), : len(names)]
-    y = np.asarray(y, dtype=np.float64)
-    rows = features.bind(data)
-    solution = solve(
-        rows, y, task_ids, K, settings,
-        sample_weight=sample_weight, state=state, on_epoch=on_epoch,
-    )  # fmt: skip
-    change = solution.alpha * np.diagonal(K)[task_ids] * rows.squared_norms()
-    held_out = leave_one_out_scores(y * solution.margins, y, change, sample_weight)
-    length = data.shape[1]
-    model = MultiTaskModel(
-        features_from_dict(features.to_dict(length)),
-        length,
-        names,
-        kernel,
-        solution.W,
-        solution.bias,
-        calibrate_tasks(held_out, y, task_ids, len(names), sample_weight),
-        find_site(data) if isinstance(data, Windows) else Site(0, 0, ""),
-        _summary(y, task_ids, names, settings, solution),
-    )
-    return model, solution
-
-
-def find_site(windows: Windows) -> Site:
-    """Find the two bases that all windows share: the consensus of a splice site.
-
-    Among several such places the one nearest to the middle of the window wins. Where there is
-    none, the site is the middle base.
-    """
-    middle = windows.length // 2
-    sample = windows[: min(len(windows), 20_000)].matrix()
-    same = (sample == sample[0]).all(axis=0) & (sample[0] < 4)
-    pairs = np.flatnonzero(same[:-1] & same[1:])
-    if not pairs.size or len(windows) < 20:
-        return Site(middle, 1, "")
-    offset = int(pairs[np.argmin(np.abs(pairs - (middle - 1)))])
-    letters = "".join("ACGT"[code] for code in sample[0, offset : offset + 2])
-    return Site(offset, 2, letters)
-
-
-def _summary(
-    y: NDArray[Any],
-    task_ids: NDArray[Any],
-    names: tuple[str, ...],
-    settings: Settings,
-    solution: Solution,
-) -> dict[str, Any]:
-    counts = {}
-    for t, name in enumerate(names):
-        labels = y[task_ids == t]
-        counts[name] = {"n": int(labels.size), "n_positive": int((labels > 0).sum())}
-    return {
-        "settings": settings.to_dict(),
-        "tasks": counts,
-        "primal": solution.primal,
-        "dual": solution.dual,
-        "duality_gap": solution.gap,
-        "converged": bool(solution.converged),
-        "n_epochs": solution.n_epochs,
-        "work": solution.work,
-        "n_support": int((solution.alpha > 0).sum()),
-        "history": [
-            {"epoch": h.epoch, "work": h.work, "gap": h.gap, "n_active": h.n_active}
-            for h in solution.history
-        ],
-    }
 
 
 def _is_known(name: str, kernel: TaskKernel) -> bool:

@@ -1,0 +1,152 @@
+"""From examples to a trained model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.blocks import Rows
+from seqmtl.features._base import gram_matrix
+from seqmtl.features.definitions import features_from_dict
+from seqmtl.features.weighted_degree import WeightedDegree
+from seqmtl.models.calibration import calibrate_tasks, leave_one_out_scores, span_share
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.site import Site, find_site
+from seqmtl.models.training import Settings, check_classes, resolve_kernel, solve
+from seqmtl.sequences import Windows
+from seqmtl.solvers.dcd import Progress, Solution, State
+
+
+def train_windows(windows: Windows, **arguments: Any) -> tuple[MultiTaskModel, Solution]:
+    """Train on the labels and tasks that windows carry; see :func:`train_model`."""
+    if not len(windows):
+        raise ValueError("there must be windows to train on, got none; check the split and files")
+    if np.unique(windows.task_ids).size < len(windows.task_names):
+        windows = windows.with_tasks(windows.tasks)
+    labels = windows.labels
+    return train_model(windows, labels, windows.task_ids, windows.task_names, **arguments)
+
+
+def train_model(
+    data: Any,
+    y: NDArray[Any],
+    task_ids: NDArray[Any],
+    names: tuple[str, ...],
+    *,
+    features: Any = None,
+    task_kernel: Any = None,
+    settings: Settings | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
+    state: State | None = None,
+    on_epoch: Callable[[State, Progress], None] | None = None,
+) -> tuple[MultiTaskModel, Solution]:
+    """Train a model.
+
+    Parameters
+    ----------
+    data : Windows, or ndarray or csr_matrix of shape (n, d)
+        Examples.
+    y : ndarray, shape (n,)
+        Labels, -1 or +1.
+    task_ids : ndarray of int, shape (n,)
+        Task of every example.
+    names : tuple of str
+        Names of the tasks.
+    features : FeatureDefinition, optional
+        Default: :class:`WeightedDegree` of degree 8.
+    task_kernel : optional
+        See :func:`seqmtl.models.training.resolve_kernel`.
+    settings : Settings, optional
+        How to train.
+    sample_weight : ndarray, shape (n,), optional
+        Positive factors on C.
+    state, on_epoch : optional
+        See :meth:`seqmtl.solvers.dcd.CoordinateDescent.solve`.
+
+    Raises
+    ------
+    ValueError
+        If a task lacks a class.
+    """
+    settings = settings or Settings()
+    settings.check()
+    features = WeightedDegree() if features is None else features
+    check_classes(y, task_ids, names)
+    kernel = resolve_kernel(task_kernel, names)
+    K = kernel.matrix[: len(names), : len(names)]
+    y = np.asarray(y, dtype=np.float64)
+    rows = features.bind(data)
+    solution = solve(
+        rows, y, task_ids, K, settings,
+        sample_weight=sample_weight, state=state, on_epoch=on_epoch,
+    )  # fmt: skip
+    calibration = _calibrate(rows, y, task_ids, K, settings, solution, sample_weight)
+    length = data.shape[1]
+    model = MultiTaskModel(
+        features_from_dict(features.to_dict(length)),
+        length,
+        names,
+        kernel,
+        solution.W,
+        solution.bias,
+        calibration,
+        find_site(data) if isinstance(data, Windows) else Site(0, 0, ""),
+        _summary(y, task_ids, names, settings, solution),
+    )
+    return model, solution
+
+
+def _calibrate(
+    rows: Rows,
+    y: NDArray[np.float64],
+    task_ids: NDArray[Any],
+    K: NDArray[np.float64],
+    settings: Settings,
+    solution: Solution,
+    weight: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Fit a sigmoid per task to approximate leave-one-out scores, shape (T, 2)."""
+    alpha, bias_square = solution.alpha, float(settings.fit_intercept)
+
+    def kernel_matrix(chosen: NDArray[np.int64]) -> NDArray[Any]:
+        ids = task_ids[chosen]
+        return K[np.ix_(ids, ids)] * (gram_matrix(rows, chosen) + bias_square)
+
+    upper = np.inf if settings.loss == "squared_hinge" else 0.999 * alpha.max(initial=0.0)
+    free = np.flatnonzero((alpha > 0) & (alpha < upper))
+    norms = rows.squared_norms()
+    own = np.diagonal(K)[task_ids] * (norms + bias_square)
+    change = alpha * own * span_share(kernel_matrix, free)
+    scores = leave_one_out_scores(y * solution.margins, y, change, norms, weight)
+    return calibrate_tasks(scores, y, task_ids, K.shape[0], weight)
+
+
+def _summary(
+    y: NDArray[Any],
+    task_ids: NDArray[Any],
+    names: tuple[str, ...],
+    settings: Settings,
+    solution: Solution,
+) -> dict[str, Any]:
+    counts = {}
+    for t, name in enumerate(names):
+        labels = y[task_ids == t]
+        counts[name] = {"n": int(labels.size), "n_positive": int((labels > 0).sum())}
+    return {
+        "settings": settings.to_dict(),
+        "tasks": counts,
+        "primal": solution.primal,
+        "dual": solution.dual,
+        "duality_gap": solution.gap,
+        "converged": bool(solution.converged),
+        "n_epochs": solution.n_epochs,
+        "work": solution.work,
+        "n_support": int((solution.alpha > 0).sum()),
+        "history": [
+            {"epoch": h.epoch, "work": h.work, "gap": h.gap, "n_active": h.n_active}
+            for h in solution.history
+        ],
+    }
