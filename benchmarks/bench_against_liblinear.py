@@ -99,7 +99,9 @@ def main() -> None:
         for name, (_, out) in sides.items():
             cpu, wall, memory = (statistics.median(c) for c in zip(*figures[name], strict=True))
             command = [sys.executable, "-c", OBJECTIVE, *common, out]
-            value = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            value = float(
+                subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            )
             print(f"{name:26}{cpu:8.2f}{wall:8.2f}{memory:9.0f}{value:18.6f}", flush=True)
 
 

@@ -21,6 +21,10 @@ import resource
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seqmtl.sequences import Windows
 
 PAPER_SECONDS = {63_920: 549, 296_697: 3_939, 1_377_151: 18_890, 6_392_176: 89_378}
 SEED = 12
@@ -29,7 +33,7 @@ DECOYS_PER_SITE = 9
 BASES_PER_WINDOW = 15
 
 
-def simulate_windows(n, tasks, window):
+def simulate_windows(n: int, tasks: int, window: int) -> Windows:
     """Return n labelled virtual windows of some organisms.
 
     Encoded genomes and window places are kept, letters and genes are not.
@@ -72,12 +76,12 @@ def simulate_windows(n, tasks, window):
     )
 
 
-def peak_mib():
+def peak_mib() -> float:
     """Return the peak memory of this process so far, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def train_once(arguments):
+def train_once(arguments: argparse.Namespace) -> None:
     """Simulate and train on one size and print what it took as JSON."""
     import numpy as np
 
@@ -110,7 +114,7 @@ def train_once(arguments):
     print(json.dumps(result))
 
 
-def measure(n, arguments):
+def measure(n: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """Run one size in a process of its own, on one thread."""
     command = [sys.executable, __file__, "--once", "--n", str(n)]
     for name in ("tasks", "window", "degree", "tol"):
@@ -121,10 +125,11 @@ def measure(n, arguments):
     answer = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **one_thread}
     )
-    return json.loads(answer.stdout)
+    result: dict[str, Any] = json.loads(answer.stdout)
+    return result
 
 
-def main():
+def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter

@@ -34,7 +34,9 @@ def main() -> None:
     names = np.unique(task)
     kernel = TaskKernel.graph(np.ones((names.size, names.size)) + np.eye(names.size), names)
     print(f"n = {y.size:,}, d = {X.shape[1]:,}, {names.size} tasks, C = {arguments.C:g}")
-    print(f"{'fit':<16}{'wall s':>8}{'CPU s':>8}{'gap':>10}{'epochs':>8}{'work':>8}{'objective':>15}")
+    print(
+        f"{'fit':<16}{'wall s':>8}{'CPU s':>8}{'gap':>10}{'epochs':>8}{'work':>8}{'objective':>15}"
+    )
     for fit in range(1 + arguments.seeds):
         svc = MultiTaskSVC(
             task_kernel=kernel, C=arguments.C, tol=arguments.tol, random_state=max(fit - 1, 0)

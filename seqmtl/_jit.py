@@ -38,7 +38,9 @@ def _prefetch_compiled(typingctx, array, index):  # type: ignore[no-untyped-def]
         address = builder.bitcast(builder.gep(data, [args[1]]), byte_pointer)
         word = ir.IntType(32)
         function = builder.module.declare_intrinsic(
-            "llvm.prefetch", [byte_pointer], ir.FunctionType(ir.VoidType(), [byte_pointer] + [word] * 3)
+            "llvm.prefetch",
+            [byte_pointer],
+            ir.FunctionType(ir.VoidType(), [byte_pointer] + [word] * 3),
         )
         builder.call(function, [address, word(0), word(3), word(1)])
         return context.get_dummy_value()

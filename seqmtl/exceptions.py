@@ -56,7 +56,7 @@ class MemoryLimitError(SeqmtlError, MemoryError):
     """An allocation was refused before it was tried, because it cannot fit."""
 
 
-class TrainingInterrupted(SeqmtlError, KeyboardInterrupt):
+class TrainingInterrupted(SeqmtlError, KeyboardInterrupt):  # noqa: N818
     """Training was stopped by the user; the checkpoint, if any, is written.
 
     Attributes

@@ -505,9 +505,6 @@ class TestProbabilities:
         assert calibration_error(test.labels, held_out) < 0.1
         assert roc_auc_score(test.labels, held_out) > 0.8
 
-    @pytest.mark.xfail(
-        reason="leave-one-out scores overshoot where support vectors outnumber the features"
-    )
     def test_numbers_with_tasks(self):
         X, y, tasks = _numbers(n=2000)
         svc = MultiTaskSVC().fit(X[:1000], y[:1000], tasks=tasks[:1000])

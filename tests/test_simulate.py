@@ -386,7 +386,7 @@ def test_a_true_acceptor_has_a_pyrimidine_tract():
 @given(
     seed=st.integers(0, 10**6),
     window=st.integers(2, 180),
-    length=st.integers(20_000, 40_000),
+    length=st.integers(30_000, 50_000),
     signal=st.sampled_from(SIGNALS),
     n_windows=st.integers(0, 40),
 )

@@ -15,7 +15,9 @@ from seqmtl.sequences import Windows
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.text("ACGTn", min_size=12, max_size=12), min_size=1, max_size=4), st.integers(1, 4))
+@given(
+    st.lists(st.text("ACGTn", min_size=12, max_size=12), min_size=1, max_size=4), st.integers(1, 4)
+)
 def test_counts_equal_a_dictionary(strings, k):
     X = Spectrum(k=k, begin=2, end=11, normalize=False).transform(strings).toarray()
     kmers = ["".join(letters) for letters in product("ACGT", repeat=k)]

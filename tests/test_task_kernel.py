@@ -80,7 +80,7 @@ def test_names_match_without_case_blanks_and_underscores():
 
 
 def test_a_missing_name_lists_its_neighbours():
-    with pytest.raises(UnknownTaskError, match="'homo_sapien' is not in .*mean 'homo_sapiens'"):
+    with pytest.raises(UnknownTaskError, match=r"'homo_sapien' is not in .*mean 'homo_sapiens'"):
         TaskKernel.union(["homo_sapiens", "mus"]).restrict(["homo_sapien"])
 
 

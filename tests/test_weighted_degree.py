@@ -17,7 +17,9 @@ LETTERS = "ACGTacgtNR"
 @st.composite
 def _windows(draw, max_length=14):
     length = draw(st.integers(1, max_length))
-    return draw(st.lists(st.text(LETTERS, min_size=length, max_size=length), min_size=1, max_size=5))
+    return draw(
+        st.lists(st.text(LETTERS, min_size=length, max_size=length), min_size=1, max_size=5)
+    )
 
 
 @settings(max_examples=40, deadline=None)

@@ -42,8 +42,10 @@ def setup_logging(args: argparse.Namespace) -> None:
 
 
 class TrainingProgress:
-    """Show epoch, gap, active set and time left: a line that is redrawn on a terminal, else one
-    line every few seconds."""
+    """Show epoch, gap, active set and time left.
+
+    On a terminal one line that is redrawn, else a line every few seconds.
+    """
 
     def __init__(self, tol: float, args: argparse.Namespace) -> None:
         self._tol = tol

@@ -102,8 +102,7 @@ class _Demo:
         self.kernel = TaskKernel.from_newick(self.path("tree.nwk"))
         for name, kernel in _METHODS.items():
             with self.timed(f"train {name}"):
-                kernel = self.kernel if kernel is None else kernel
-                self.models[name], _ = train_windows(train, task_kernel=kernel)
+                self.models[name], _ = train_windows(train, task_kernel=kernel or self.kernel)
                 self.models[name].save(self.path(f"{name}.seqmtl"))
         with self.timed("evaluate"):
             for name, model in self.models.items():

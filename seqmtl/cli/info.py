@@ -18,7 +18,11 @@ _EXAMPLES = """\
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
-        subparsers, "info", run, "what a model is: tasks, task kernel, features, training", _EXAMPLES
+        subparsers,
+        "info",
+        run,
+        "what a model is: tasks, task kernel, features, training",
+        _EXAMPLES,
     )
     parser.add_argument("model", metavar="MODEL", help="model file")
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -48,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
     width = max(len(name) for name in model.tasks)
     for name in model.tasks:
         counts = training["tasks"][name]
-        lines.append(f"  {name:<{width}}  {counts['n']:>9,} windows, {counts['n_positive']:,} positive")
+        lines.append(
+            f"  {name:<{width}}  {counts['n']:>9,} windows, {counts['n_positive']:,} positive"
+        )
     sys.stdout.write("\n".join(lines) + f"\n{model.kernel}\n")
     return 0
 

@@ -34,9 +34,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def add_scoring_options(parser: argparse.ArgumentParser) -> None:
     """Add what `predict` and `evaluate` share."""
-    parser.add_argument(
-        "--organism", help="organism of all windows (default: what the data say)"
-    )
+    parser.add_argument("--organism", help="organism of all windows (default: what the data say)")
     parser.add_argument(
         "--split", default="test",
         help="rows to use, where DATA has a split column; all for all (default: test)",
@@ -87,7 +85,7 @@ def score(model: Any, windows: Any, args: argparse.Namespace) -> tuple[Any, Any]
 
 
 def _only_organism(data: str | None, model: Any) -> str | None:
-    """A FASTA file for a model of one organism needs no --organism."""
+    """Return the organism of a FASTA file where the model has only one."""
     from seqmtl.io import guess_format
 
     if data and data != "-" and guess_format(data) == "fasta":

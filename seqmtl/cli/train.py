@@ -193,5 +193,3 @@ def _write_json(path: str, model: MultiTaskModel) -> None:
     with atomic_write(path) as stream:
         json.dump({"schema_version": 1, **model.training}, stream, indent=1)
         stream.write("\n")
-
-

@@ -92,7 +92,7 @@ class MultiTaskSVC(ClassifierMixin, BaseEstimator):
     array([1])
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         features: Any = None,
         task_kernel: Any = None,

@@ -231,7 +231,9 @@ def fold_tree(F, column, first, last, slots, levels, table):
 
 
 @njit
-def add_folded_clean(codes, starts, is_reverse, length, rows, first, last, running, levels, table, scores):
+def add_folded_clean(
+    codes, starts, is_reverse, length, rows, first, last, running, levels, table, scores
+):
     """As add_folded for windows without N, walked from first = 0 on in steps.
 
     running[i] holds the code of the letters before first + degree - 1 from step to step, so each

@@ -49,9 +49,7 @@ class NumericRows:
         self.X = X
         self.is_sparse = not isinstance(X, np.ndarray)
         self.n_rows, self.n_features = X.shape
-        self.row_size = (
-            int(np.diff(X.indptr).max(initial=1)) if self.is_sparse else self.n_features
-        )
+        self.row_size = int(np.diff(X.indptr).max(initial=1)) if self.is_sparse else self.n_features
 
     def squared_norms(self) -> NDArray[np.float64]:
         """Squared norm of every row, shape (n_rows,)."""

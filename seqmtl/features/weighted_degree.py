@@ -264,7 +264,9 @@ class WeightedDegreeRows:
         w = self.windows
         part = np.zeros(self.n_rows)
         for first, last, levels, table in self.tables(W.dtype):
-            fold_weights(W, column, first, last, w.length, self.root_beta, self.offsets, levels, table)
+            fold_weights(
+                W, column, first, last, w.length, self.root_beta, self.offsets, levels, table
+            )
             add_folded(
                 w.codes, w.starts, w.is_reverse, w.length, rows, first, last, levels, table, part
             )
@@ -338,7 +340,7 @@ class WeightedDegreeRows:
 
 
 def level_offsets(degree: int) -> tuple[NDArray[np.int64], int]:
-    """Return where the tables of 1-mers to degree-mers begin when laid end to end, and their size."""
+    """Return where tables of 1-mers to degree-mers begin when laid end to end, and their size."""
     sizes = 4 ** np.arange(1, degree + 1, dtype=np.int64)
     return np.concatenate([[0], np.cumsum(sizes)[:-1]]), int(sizes.sum())
 

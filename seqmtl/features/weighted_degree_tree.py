@@ -41,17 +41,17 @@ class WeightedDegreeTree:
         tops = list(range(self._degree, 0, -2))[::-1]
         slots, shares, base = [], [], 0
         for top, below in zip(tops, [0, *tops], strict=False):
-            for l in range(length):
-                depth = min(top, length - l)
-                if depth <= below:
-                    continue
-                slots.append((l, depth, base))
-                shares.append((beta[depth - 1], beta[depth - 2] if depth - 1 > below else 0.0))
-                base += 4**depth
+            for l in range(length - below):
+                deepest = min(top, length - l)
+                slots.append((l, deepest, base))
+                shares.append(
+                    (beta[deepest - 1], beta[deepest - 2] if deepest - 1 > below else 0.0)
+                )
+                base += 4**deepest
         self._slots = tuple(np.array(column, dtype=np.int64) for column in zip(*slots, strict=True))
-        position, depth, first = self._slots
+        position, depth, origin = self._slots
         shift = 2 * (self._degree - depth)
-        self._fill_slots = (position.astype(np.uint64), shift, first.astype(np.int64))
+        self._fill_slots = (position.astype(np.uint64), shift, origin)
         self._shares = np.array(shares)
         self.n_weights = base
         self.row_size = len(slots)

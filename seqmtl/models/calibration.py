@@ -50,44 +50,22 @@ def _mean_share(G: NDArray[Any]) -> float:
     return float(np.mean(1.0 / (np.diagonal(inverse) * diagonal)))
 
 
-def leave_one_out_scores(
-    scores: NDArray[np.float64],
-    y: NDArray[Any],
-    change: NDArray[np.float64],
-    norms: NDArray[np.float64],
-    weight: Any = None,
-) -> NDArray[np.float64]:
-    """Estimate the score that each training example would have if it were left out.
+def find_copies(
+    scores: NDArray[np.float64], norms: NDArray[np.float64], y: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Number the distinct examples: those of equal score, squared norm and label are copies.
 
-    Leaving out an example of dual variable alpha_i lowers its margin by alpha_i S_i^2 (Vapnik,
-    Chapelle 2000). Copies of an example share its alpha evenly.
-
-    Parameters
-    ----------
-    scores : ndarray, shape (n,)
-        Scores of the training examples.
-    y : ndarray, shape (n,)
-        Labels, -1 or +1.
-    change : ndarray, shape (n,)
-        alpha_i S_i^2.
-    norms : ndarray, shape (n,)
-        Squared norms. Where they differ, examples of equal norm, score and label are taken for
-        copies.
-    weight : ndarray, shape (n,), optional
-        How many copies of itself an example stands for.
+    Where all norms are equal (normalised strings) no copies are looked for.
 
     Returns
     -------
-    ndarray of float64, shape (n,)
+    ndarray of int64, shape (n,)
+        Group of every example, ``0..n_distinct - 1``.
     """
-    weight = np.ones_like(scores) if weight is None else weight
     if norms.size and norms.min() == norms.max():
-        return scores - y * change / weight
+        return np.arange(scores.size)
     keys = np.column_stack([_rounded(scores), _rounded(norms), y])
-    _, copy_of = np.unique(keys, axis=0, return_inverse=True)
-    copy_of = copy_of.reshape(-1)
-    share = np.bincount(copy_of, change) / np.bincount(copy_of, weight)
-    return scores - y * share[copy_of]
+    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:

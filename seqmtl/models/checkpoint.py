@@ -47,6 +47,7 @@ class Checkpoint:
             "epoch": state.epoch,
             "work": state.work,
             "seconds": state.seconds,
+            "history": [vars(progress) for progress in state.history],
         }
         arrays = {"alpha": state.alpha, "active": state.active.astype(np.int64)}
         write_arrays(self.path, description, arrays)

@@ -12,10 +12,16 @@ from seqmtl.blocks import Rows
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.weighted_degree import WeightedDegree
-from seqmtl.models.calibration import calibrate_tasks, leave_one_out_scores, span_share
+from seqmtl.models.calibration import calibrate_tasks, find_copies, span_share
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site, find_site
-from seqmtl.models.training import Settings, check_classes, resolve_kernel, solve
+from seqmtl.models.training import (
+    Settings,
+    check_classes,
+    class_factors,
+    resolve_kernel,
+    solve,
+)
 from seqmtl.sequences import Windows
 from seqmtl.solvers.dcd import Progress, Solution, State
 
@@ -30,7 +36,7 @@ def train_windows(windows: Windows, **arguments: Any) -> tuple[MultiTaskModel, S
     return train_model(windows, labels, windows.task_ids, windows.task_names, **arguments)
 
 
-def train_model(
+def train_model(  # noqa: PLR0913
     data: Any,
     y: NDArray[Any],
     task_ids: NDArray[Any],
@@ -108,20 +114,30 @@ def _calibrate(
     solution: Solution,
     weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Fit a sigmoid per task to approximate leave-one-out scores, shape (T, 2)."""
-    alpha, bias_square = solution.alpha, float(settings.fit_intercept)
+    """Fit a sigmoid per task to approximate leave-one-out scores, shape (T, 2).
+
+    Leaving out an example of dual variable alpha_i lowers its margin by alpha_i S_i^2 (Vapnik,
+    Chapelle 2000); copies of an example share its alpha evenly.
+    """
+    scores, norms = y * solution.margins, rows.squared_norms()
+    bias_square = float(settings.fit_intercept)
+    ones = np.ones_like(y) if weight is None else weight
+    copy_of = find_copies(scores, norms, y)
+    alpha = np.bincount(copy_of, solution.alpha)
+    n_copies = np.bincount(copy_of, ones)
+    upper = np.bincount(copy_of, settings.C * class_factors(y, settings.class_weight) * ones)
+    if settings.loss == "squared_hinge":
+        upper[:] = np.inf
+    one_of_each = np.unique(copy_of, return_index=True)[1]
 
     def kernel_matrix(chosen: NDArray[np.int64]) -> NDArray[Any]:
         ids = task_ids[chosen]
         return K[np.ix_(ids, ids)] * (gram_matrix(rows, chosen) + bias_square)
 
-    upper = np.inf if settings.loss == "squared_hinge" else 0.999 * alpha.max(initial=0.0)
-    free = np.flatnonzero((alpha > 0) & (alpha < upper))
-    norms = rows.squared_norms()
+    share = span_share(kernel_matrix, one_of_each[(alpha > 0) & (alpha < upper)])
     own = np.diagonal(K)[task_ids] * (norms + bias_square)
-    change = alpha * own * span_share(kernel_matrix, free)
-    scores = leave_one_out_scores(y * solution.margins, y, change, norms, weight)
-    return calibrate_tasks(scores, y, task_ids, K.shape[0], weight)
+    left_out = scores - y * share * own * (alpha / n_copies)[copy_of]
+    return calibrate_tasks(left_out, y, task_ids, K.shape[0], weight)
 
 
 def _summary(

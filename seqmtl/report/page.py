@@ -119,7 +119,9 @@ def _cards(report: DemoReport) -> Markup:
         kind = "card main" if method == report.main_method else "card"
         cards.append(_card(_number(value), f"mean AUPRC, {method}", kind))
     if report.timings:
-        cards.append(_card(f"{sum(report.timings.values()):.0f} s", "wall time of all steps", "card"))
+        cards.append(
+            _card(f"{sum(report.timings.values()):.0f} s", "wall time of all steps", "card")
+        )
     return join(cards)
 
 

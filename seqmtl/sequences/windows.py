@@ -51,7 +51,7 @@ class Windows:
         If a column has another length than `starts`, or a window is not inside `codes`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         codes: NDArray[np.uint8],
         starts: ArrayLike,
@@ -330,7 +330,7 @@ def _join_locators(parts: Sequence[Windows], begin_of: dict[int, int]) -> Locato
 
 
 def name_table(names: Iterable[Any]) -> tuple[list[str], NDArray[np.int16]]:
-    """Number names by first appearance; return the distinct names and an id per entry."""
+    """Return the distinct names in order of appearance, and an id per entry."""
     index: dict[str, int] = {}
     ids = np.fromiter((index.setdefault(str(name), len(index)) for name in names), dtype=np.int64)
     if len(index) > np.iinfo(np.int16).max:

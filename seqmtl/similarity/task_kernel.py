@@ -40,6 +40,10 @@ class TaskKernel:
     K = 11' they share everything (Widmer et al. 2012, eq. 14).
     """
 
+    names: tuple[str, ...]
+    matrix: NDArray[np.float64]
+    source: str
+
     __slots__ = ("matrix", "names", "source")
 
     def __init__(self, names: Sequence[str], matrix: ArrayLike, source: str = "matrix") -> None:
@@ -279,8 +283,8 @@ def _check_square(names: Sequence[str], matrix: NDArray[np.float64], what: str) 
     if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9):
         s, t = np.unravel_index(np.argmax(np.abs(matrix - matrix.T)), matrix.shape)
         raise ValueError(
-            f"{what} must be symmetric, got {matrix[s, t]:g} for ({names[s]}, {names[t]}) and "
-            f"{matrix[t, s]:g} the other way round"
+            f"{what} must be symmetric, got {matrix[s, t]:g} for ({names[int(s)]}, "
+            f"{names[int(t)]}) and {matrix[t, s]:g} the other way round"
         )
 
 

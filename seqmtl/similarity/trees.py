@@ -101,7 +101,9 @@ def _parse(text: str, where: str) -> Any:
     try:
         found = list(Parser(io.StringIO(text)).parse())
     except (NewickError, ValueError, RecursionError) as error:
-        raise InputFormatError(f"is not a Newick tree: {error or 'too deep'}", path=where) from error
+        raise InputFormatError(
+            f"is not a Newick tree: {error or 'too deep'}", path=where
+        ) from error
     if len(found) != 1 or "(" not in text:
         raise InputFormatError(f"must hold one Newick tree, got {len(found)}", path=where)
     return found[0]

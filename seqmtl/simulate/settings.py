@@ -52,7 +52,7 @@ class Settings:
         return n_true, n_windows - n_true
 
 
-def check_settings(
+def check_settings(  # noqa: PLR0913
     organisms: tuple[str, ...],
     *,
     seed: int,

@@ -93,7 +93,7 @@ class Simulation:
         return cut_windows(genome.letters, genome.sites[rows], self.site_length, window)
 
 
-def simulate(
+def simulate(  # noqa: PLR0913
     tree: TreeSource = None,
     *,
     seed: int = 0,
@@ -113,9 +113,8 @@ def simulate(
     of its leaf. No stretch of one genome is a copy of another's, so nothing leaks between
     organisms; what they share is only how their sites look.
 
-    Every organism gets training windows from all chromosomes but the last, and as test windows all
-    true sites of the last chromosome with `decoys_per_site` decoys for each. Windows are not cut
-    here, only described.
+    Training windows come from all chromosomes but the last; test windows are all true sites of
+    the last with `decoys_per_site` decoys each. Windows are not cut here, only described.
 
     Parameters
     ----------
@@ -131,9 +130,8 @@ def simulate(
         Genes of an organism, spread evenly over its chromosomes; default one in 5,000 bases, or
         more where `n_windows` needs them.
     n_windows : int or mapping of str to int
-        Training windows of an organism, true sites and decoys together; 0 for none. A mapping may
-        leave organisms out: they get 1,000. With `n_genes` given, fewer windows are a subset of
-        more windows on the same genomes.
+        Training windows of an organism, true sites and decoys together; organisms that a mapping
+        leaves out get 1,000. With `n_genes` given, fewer windows are a subset of more.
     window : int
         Bases of a window.
     signal : {"acceptor", "donor", "tss"}

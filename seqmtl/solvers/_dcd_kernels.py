@@ -59,7 +59,7 @@ def _visit(i, margin, examples, alpha, keep, loss, band):
 
     Examples at a bound with a margin farther than band on the safe side of 1 get ``keep`` False.
     """
-    y, tasks, H, C = examples
+    y, _, H, C = examples
     old = alpha[i]
     new = dual_step(loss, old, margin, H[i], C[i])
     keep[i] = not (
@@ -78,7 +78,7 @@ def descend(block, rows, examples, state, K, loss, bias_scale, band):
     state.
     """
     indptr, indices, values = block
-    y, tasks, H, C = examples
+    y, tasks, _, _ = examples
     alpha, W, bias, keep = state
     T = W.shape[1]
     flat = W.reshape(W.size)
@@ -106,7 +106,7 @@ def descend_tree(block, rows, examples, state, K, loss, bias_scale, band):
     The weights F have as many columns as there are tasks, or zeros up to a multiple of 4.
     """
     indices, shares, scale = block
-    y, tasks, H, C = examples
+    y, tasks, _, _ = examples
     alpha, F, bias, keep = state
     stride = F.shape[1]
     flat = F.reshape(F.size)

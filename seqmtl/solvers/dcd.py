@@ -192,8 +192,16 @@ class CoordinateDescent:
                 state.history.append(now)
             state.seconds = time.perf_counter() - started
             if on_epoch is not None:
-                on_epoch(state, replace(now, epoch=state.epoch, work=state.work,
-                                        n_active=state.active.size, seconds=state.seconds))
+                on_epoch(
+                    state,
+                    replace(
+                        now,
+                        epoch=state.epoch,
+                        work=state.work,
+                        n_active=state.active.size,
+                        seconds=state.seconds,
+                    ),
+                )
         return Solution(
             state.alpha, self._plain_weights(), self.bias, margins, now.primal, now.dual, now.gap,
             now.gap <= self.tol, state.epoch, state.work, state.history,

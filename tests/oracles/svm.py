@@ -48,7 +48,8 @@ def solve_dual(X, y, tasks, K, C, loss="hinge", bias=1.0):
     upper = [None] * n if loss == "squared_hinge" else list(C)
     start = C / 2 if loss == "logistic" else np.zeros(n)
     result = minimize(
-        negative, start, jac=True, method="L-BFGS-B", bounds=list(zip([0.0] * n, upper, strict=True)),
+        negative, start, jac=True, method="L-BFGS-B",
+        bounds=list(zip([0.0] * n, upper, strict=True)),
         options={"maxiter": 20000, "maxfun": 200000, "ftol": 1e-15, "gtol": 1e-10},
     )  # fmt: skip
     return result.x, -result.fun
