@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl._version import __version__
 from seqmtl.cli import _options
+from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +43,12 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
+    from importlib.util import find_spec
+
     from seqmtl.report import write_report
 
+    if find_spec("matplotlib") is None:
+        raise SeqmtlError("the report draws figures with matplotlib; pip install 'seqmtl[plots]'")
     demo = _Demo(args.output, args.seed)
     demo.simulate()
     demo.train()
