@@ -53,7 +53,7 @@ def _mean_share(G: NDArray[Any]) -> float:
 def find_copies(
     scores: NDArray[np.float64], norms: NDArray[np.float64], y: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """Number the distinct examples: those of equal score, squared norm and label are copies.
+    """Return a number for every distinct example: equal score, squared norm and label are copies.
 
     Where all norms are equal (normalised strings) no copies are looked for.
 
