@@ -21,10 +21,12 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from typing import Any
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seqmtl import TaskKernel, WeightedDegree, Windows, read_windows
 from seqmtl._jit import njit, prefetch
@@ -42,7 +44,7 @@ GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 
 @njit
-def gather_rows(indices, row_size, n_rows, columns, T, flat):
+def gather_rows(indices, row_size, n_rows, columns, T, flat):  # type: ignore[no-untyped-def]
     """Add up the weights at given indices, row by row."""
     total = 0.0
     for r in range(n_rows):
@@ -64,7 +66,7 @@ def gather_rows(indices, row_size, n_rows, columns, T, flat):
 
 
 @njit
-def gather_ahead(indices, row_size, n_rows, columns, T, flat):
+def gather_ahead(indices, row_size, n_rows, columns, T, flat):  # type: ignore[no-untyped-def]
     """Add up the weights at given indices, row by row, and ask for those of the next row."""
     total = 0.0
     end = n_rows * row_size - 1
@@ -164,14 +166,8 @@ def epoch_seconds(task: Task) -> tuple[float, Problem]:
     return min(times[1:]), problem
 
 
-def gather_seconds(task: Task, problem: Problem, as_tree: bool) -> float:
+def gather_seconds(task: Task, rows: Any, weights: NDArray[Any]) -> float:
     """Return the seconds of only adding up the weights that windows read, in random order."""
-    T = task.K.shape[0]
-    rows = problem.rows.tree() if as_tree else problem.rows
-    if as_tree:
-        weights = rows.new_weights(T, np.float32)
-    else:
-        weights = np.zeros((rows.n_features, T), dtype=np.float32)
     weights += 1e-3  # written to, so that every page is memory of its own
     stride, flat = weights.shape[1], weights.reshape(-1)
     order = np.random.default_rng(SEED).permutation(task.y.size)
@@ -197,8 +193,13 @@ def print_epochs(windows: Windows, arguments: argparse.Namespace) -> None:
     for T in (1, 4):
         task = Task(windows, n, T, arguments.window, arguments.degree)
         epoch, problem = epoch_seconds(task)
-        plain = gather_seconds(task, problem, False)
-        same = gather_seconds(task, problem, True) if problem.rows.tree() is not None else np.nan
+        rows: Any = problem.rows
+        plain = gather_seconds(task, rows, np.zeros((rows.n_features, T), dtype=np.float32))
+        tree = rows.tree()
+        if tree is None:  # windows with N
+            same = plain
+        else:
+            same = gather_seconds(task, tree, tree.new_weights(T, np.float32))
         found[T] = epoch
         print(
             f"{T:3}{1e6 * epoch / n:9.2f}{1e6 * plain / n:14.2f}{epoch / plain:7.2f}"
@@ -225,15 +226,19 @@ def print_growth(windows: Windows, arguments: argparse.Namespace) -> None:
     print("\nTo a gap of 1e-3; otherwise " + ", ".join(f"{k} {v:,}" for k, v in usual.items()))
     print(f"{'':<8}{'':>8}{'CPU s':>8}{'ratio':>7}{'work':>7}{'s/work':>8}{'ratio':>7}")
     for name, sizes in sweeps.items():
-        before = None
+        before: tuple[float, float] | None = None
         for size in sizes:
-            seconds, solution = Task(windows, **(usual | {name: size})).solve(1e-3)
-            line = f"{name:<8}{size:8,}{seconds:8.2f}"
+            task = Task(windows, **(usual | {name: size}))
+            seconds, solution = task.solve(1e-3)
             each = seconds / solution.work
-            ratios = (seconds / before[0], each / before[1]) if before else None
-            line += f"{ratios[0]:7.2f}" if ratios else " " * 7
-            line += f"{solution.work:7.2f}{each:8.2f}"
-            print(line + (f"{ratios[1]:7.2f}" if ratios else ""), flush=True)
+            growth = each_growth = ""
+            if before is not None:
+                growth, each_growth = f"{seconds / before[0]:.2f}", f"{each / before[1]:.2f}"
+            print(
+                f"{name:<8}{size:8,}{seconds:8.2f}{growth:>7}{solution.work:7.2f}{each:8.2f}"
+                f"{each_growth:>7}",
+                flush=True,
+            )
             before = (seconds, each)
 
 
