@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any
 
 from seqmtl.cli import _options
+from seqmtl.exceptions import SeqmtlError
 
 logger = logging.getLogger("seqmtl")
 
@@ -73,9 +74,15 @@ def read_for(model: Any, args: argparse.Namespace, *, require_labels: bool) -> A
     if not args.organism and len(model.tasks) == 1 and not args.genome:
         args.organism = _only_organism(args.data, model)
     split = None if args.split == "all" else args.split
-    return read_input(
+    windows = read_input(
         args, split=split, window=model.length, require_labels=require_labels, shift=model.shift
     )
+    if windows.task_names == ("task",) and "task" not in model.tasks:
+        raise SeqmtlError(
+            "the windows do not say their organism; name one of "
+            f"{', '.join(model.tasks)} with --organism"
+        )
+    return windows
 
 
 def score(model: Any, windows: Any, args: argparse.Namespace) -> tuple[Any, Any]:
