@@ -343,3 +343,22 @@ def test_demo_writes_a_report(tmp_path):
 
 def test_the_oracle_knows_the_kernel():
     assert wd.kernel("ACG", "ACT", 2) == pytest.approx(2 * 2 / 3 + 1 / 3)
+
+
+def test_a_checkpoint_outlives_a_model_that_cannot_be_written(data, tmp_path, capsys, monkeypatch):
+    path = tmp_path / "m.seqmtl"
+    arguments = ["train", str(data / "windows.tsv.gz"), "--window", "61", "--degree", "3", "-o",
+                 str(path)]  # fmt: skip
+
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(MultiTaskModel, "save", full)
+    assert main(arguments) == 1
+    assert "No space left" in _stderr(capsys)
+    assert [p.name for p in tmp_path.iterdir()] == ["m.seqmtl.checkpoint"]
+    monkeypatch.undo()
+    assert main([*arguments, "--resume"]) == 0
+    trained = MultiTaskModel.load(path)
+    assert [h["epoch"] for h in trained.training["history"]][-1] == trained.training["n_epochs"]
+    assert [p.name for p in tmp_path.iterdir()] == ["m.seqmtl"]

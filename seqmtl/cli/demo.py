@@ -85,11 +85,11 @@ class _Demo:
     def simulate(self) -> None:
         """Simulate genomes; two of the organisms have few labelled windows."""
         from seqmtl.simulate import default_tree, simulate, write_simulation
+        from seqmtl.simulate.trees import parse_tree
 
         with self.timed("simulate genomes"):
             tree = default_tree()
-            names = [genome.organism for genome in simulate(tree, seed=self.seed, n_genes=1,
-                     chromosome_length=20_000, n_windows=0).genomes]  # fmt: skip
+            names = parse_tree(tree)[1]
             few = set(names[1::3])
             counts = {name: _FEW if name in few else _MANY for name in names}
             self.simulation = simulate(tree, seed=self.seed, n_windows=counts)

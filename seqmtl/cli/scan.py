@@ -133,7 +133,7 @@ def _site(model: Any, args: argparse.Namespace) -> tuple[int, int]:
         offset = args.site_offset
     if args.consensus and site.letters and site.letters not in args.consensus.upper().split(","):
         logger.warning(
-            "all windows of the training had %s at the site, but the scan asks for %s",
+            "the windows of the training have %s at the site, but the scan asks for %s",
             site.letters, args.consensus,
         )  # fmt: skip
     return offset, length

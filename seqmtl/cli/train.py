@@ -11,6 +11,7 @@ from seqmtl.cli import _options
 from seqmtl.exceptions import TrainingInterrupted
 
 if TYPE_CHECKING:
+    from seqmtl.models.checkpoint import Checkpoint
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.sequences import Windows
 
@@ -34,7 +35,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     _options.add_window_input(parser, "training windows")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file")
     data = parser.add_argument_group("examples")
-    data.add_argument("--organism", help="organism of DATA without an organism column")
+    data.add_argument(
+        "--organism", help="take all of DATA for this organism, whatever its organism column says"
+    )
     data.add_argument("--split", default="train", help="rows to use, where DATA has a split column")
     data.add_argument(
         "--window", type=_options.positive_int, metavar="BP",
@@ -103,11 +106,12 @@ def run(args: argparse.Namespace) -> int:
     windows = read_input(
         args, split=args.split, window=args.window, require_labels=True, shift=args.shift
     )
-    model = train_with_checkpoint(windows, args)
+    model, checkpoint = train_with_checkpoint(windows, args)
     model.shift = args.shift
     model.training["sources"] = [args.data] if args.data else [path for _, path in args.genome]
     model.training["seconds"] = round(time.perf_counter() - started, 3)
     model.save(args.output)
+    checkpoint.remove()
     if args.json:
         _write_json(args.json, model)
     summary = model.training
@@ -122,8 +126,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def train_with_checkpoint(windows: Windows, args: argparse.Namespace) -> MultiTaskModel:
-    """Train; write a checkpoint after every epoch, and remove it at the end.
+def train_with_checkpoint(
+    windows: Windows, args: argparse.Namespace
+) -> tuple[MultiTaskModel, Checkpoint]:
+    """Train and write a checkpoint after every epoch, to be removed once the model is on disk.
 
     Raises
     ------
@@ -164,8 +170,7 @@ def train_with_checkpoint(windows: Windows, args: argparse.Namespace) -> MultiTa
             checkpoint.path,
         ) from error
     show.close()
-    checkpoint.remove()
-    return model
+    return model, checkpoint
 
 
 def task_kernel(tree: str | None, similarity: str | None) -> Any:

@@ -146,13 +146,14 @@ def add_by_blocks(
 
 
 def gram_matrix(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the kernel matrix of the chosen rows, shape (m, m); only the lower triangle is set."""
+    """Return the kernel matrix of the chosen rows, float64, shape (m, m)."""
     G = rows.gram(chosen, np.float64) if hasattr(rows, "gram") else None
-    if G is None:
-        from scipy.sparse import csr_matrix
+    if G is not None:
+        lower = np.tril(G)  # above the diagonal G is not set
+        return lower + np.tril(lower, -1).T
+    from scipy.sparse import csr_matrix
 
-        indptr, indices, values = rows.block(chosen, np.float64)
-        size = indptr[-1]
-        X = csr_matrix((values[:size], indices[:size], indptr), (chosen.size, rows.n_features))
-        G = (X @ X.T).toarray()
-    return G
+    indptr, indices, values = rows.block(chosen, np.float64)
+    size = indptr[-1]
+    X = csr_matrix((values[:size], indices[:size], indptr), (chosen.size, rows.n_features))
+    return (X @ X.T).toarray()

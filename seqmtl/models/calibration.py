@@ -22,7 +22,7 @@ def span_share(G_of: Callable[[NDArray[np.int64]], NDArray[Any]], free: NDArray[
     Parameters
     ----------
     G_of : callable
-        Returns the kernel matrix of given examples, shape (m, m), lower triangle.
+        Returns the kernel matrix of given examples, shape (m, m).
     free : ndarray of int64
         The free support vectors.
 
@@ -43,8 +43,6 @@ def span_share(G_of: Callable[[NDArray[np.int64]], NDArray[Any]], free: NDArray[
 
 
 def _mean_share(G: NDArray[Any]) -> float:
-    G = np.tril(G).astype(np.float64)
-    G = G + np.tril(G, -1).T
     diagonal = np.maximum(np.diagonal(G), 1e-300)
     inverse = np.linalg.inv(G + 1e-6 * float(diagonal.mean()) * np.eye(G.shape[0]))
     return float(np.mean(1.0 / (np.diagonal(inverse) * diagonal)))

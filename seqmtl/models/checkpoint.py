@@ -16,7 +16,7 @@ from seqmtl.io.model_file import read_arrays, write_arrays
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.dcd import State
+from seqmtl.solvers.dcd import Progress, State
 
 
 class Checkpoint:
@@ -72,10 +72,12 @@ class Checkpoint:
                 "with, or remove it and start afresh"
             )
         try:
-            return self._state(description, arrays)
+            state = self._state(description, arrays)
         except (KeyError, TypeError, ValueError) as error:
             message = f"is not a consistent checkpoint: {error}"
             raise ModelFileError(message, path=self.path) from error
+        self.is_written = True
+        return state
 
     def _state(self, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
         alpha, active = np.array(arrays["alpha"]), np.array(arrays["active"])
@@ -88,7 +90,8 @@ class Checkpoint:
         rng = np.random.default_rng()
         rng.bit_generator.state = description["random"]
         epoch, work, seconds = (description[key] for key in ("epoch", "work", "seconds"))
-        return State(alpha, active, rng, int(epoch), float(work), float(seconds))
+        history = [Progress(**entry) for entry in description["history"]]
+        return State(alpha, active, rng, int(epoch), float(work), float(seconds), history)
 
     def remove(self) -> None:
         """Remove the file."""
