@@ -188,7 +188,7 @@ def test_a_step_minimises_its_coordinate(loss, H, C, margin, share):
         return total - z + (z**2 / (4 * C) if loss == "squared_hinge" else 0.0)
 
     upper = 100.0 if loss == "squared_hinge" else C
-    new = dual_step(LOSSES[loss], alpha, margin, H, C)
+    new = dual_step(LOSSES[loss], alpha, margin, H, C, 0.0)
     best = minimize_scalar(value, bounds=(0, upper), method="bounded", options={"xatol": 1e-9})
     assert 0 <= new <= upper + 1e-9
     assert value(new) <= best.fun + 1e-7 * (1 + abs(best.fun))

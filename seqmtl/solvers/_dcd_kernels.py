@@ -14,17 +14,25 @@ from seqmtl._jit import add_scaled_4, add_scaled_16, njit, prefetch
 HINGE = 0
 SQUARED_HINGE = 1
 LOGISTIC = 2
+EPSILON_INSENSITIVE = 3
+SQUARED_EPSILON_INSENSITIVE = 4
 
 
 @njit
-def dual_step(loss, alpha, margin, H, C):
-    """Return the minimiser over one alpha, all others fixed; margin is y f(x)."""
+def dual_step(loss, alpha, margin, H, C, epsilon):
+    """Return the minimiser over one alpha, all others fixed; margin is y f(x), or f(x) - z."""
     if loss == HINGE:
         return min(max(alpha - (margin - 1.0) / H, 0.0), C)
     if loss == SQUARED_HINGE:
         D = 0.5 / C
         return max(alpha - (margin - 1.0 + D * alpha) / (H + D), 0.0)
-    return _logistic_step(alpha, margin, H, C)
+    if loss == LOGISTIC:
+        return _logistic_step(alpha, margin, H, C)
+    D = 0.0 if loss == EPSILON_INSENSITIVE else 0.5 / C
+    center = alpha - (margin + D * alpha) / (H + D)
+    width = epsilon / (H + D)
+    new = max(center - width, 0.0) + min(center + width, 0.0)
+    return min(max(new, -C), C) if loss == EPSILON_INSENSITIVE else new
 
 
 @njit
@@ -54,31 +62,40 @@ def _logistic_step(alpha, margin, H, C):
 
 
 @njit
-def _visit(i, margin, examples, alpha, keep, loss, band):
+def _visit(i, margin, examples, alpha, keep, loss):
     """Move alpha[i] to its minimiser; return the change times y.
 
-    Examples at a bound with a margin farther than band on the safe side of 1 get ``keep`` False.
+    Examples at a bound with a margin farther than band on the safe side of 1, or a residual
+    farther than band on that of epsilon, get ``keep`` False.
     """
-    y, _, H, C = examples
+    y, _, H, C, targets = examples
+    number, epsilon, band = loss
     old = alpha[i]
-    new = dual_step(loss, old, margin, H[i], C[i])
-    keep[i] = not (
-        (new == 0.0 and margin - 1.0 > band)
-        or (loss == HINGE and new == C[i] and margin - 1.0 < -band)
-    )
+    if number >= EPSILON_INSENSITIVE:
+        margin -= targets[i]
+        new = dual_step(number, old, margin, H[i], C[i], epsilon)
+        beyond = abs(margin) - epsilon
+        at_bound = number == EPSILON_INSENSITIVE and abs(new) == C[i] and margin * new < 0.0
+        keep[i] = not ((new == 0.0 and beyond < -band) or (at_bound and beyond > band))
+    else:
+        new = dual_step(number, old, margin, H[i], C[i], epsilon)
+        keep[i] = not (
+            (new == 0.0 and margin - 1.0 > band)
+            or (number == HINGE and new == C[i] and margin - 1.0 < -band)
+        )
     alpha[i] = new
     return (new - old) * y[i]
 
 
 @njit
-def descend(block, rows, examples, state, K, loss, bias_scale, band):
+def descend(block, rows, examples, state, K, bias_scale, loss):
     """One coordinate step on every row of the block, in order.
 
-    Reads the block and the examples (y, tasks, H, C); changes alpha, W, bias and keep of the
-    state.
+    Reads the block, the examples (y, tasks, H, C, targets) and the loss (number, epsilon, band);
+    changes alpha, W, bias and keep of the state.
     """
     indptr, indices, values = block
-    y, tasks, _, _ = examples
+    y, tasks = examples[:2]
     alpha, W, bias, keep = state
     T = W.shape[1]
     flat = W.reshape(W.size)
@@ -92,7 +109,7 @@ def descend(block, rows, examples, state, K, loss, bias_scale, band):
         for p in range(begin, stop):
             f += values[p] * flat[np.int64(indices[p]) * T + t]
             prefetch(flat, np.int64(indices[min(p + ahead, end)]) * T)
-        change = _visit(i, y[i] * f, examples, alpha, keep, loss, band)
+        change = _visit(i, y[i] * f, examples, alpha, keep, loss)
         if change != 0.0:
             _add_row(indices, values, begin, stop, change, K[t], flat)
             for s in range(T):
@@ -100,13 +117,13 @@ def descend(block, rows, examples, state, K, loss, bias_scale, band):
 
 
 @njit
-def descend_tree(block, rows, examples, state, K, loss, bias_scale, band):
+def descend_tree(block, rows, examples, state, K, bias_scale, loss):
     """One coordinate step on every row of a tree block, in order; see ``descend``.
 
     The weights F have as many columns as there are tasks, or zeros up to a multiple of 4.
     """
     indices, shares, scale = block
-    y, tasks, _, _ = examples
+    y, tasks = examples[:2]
     alpha, F, bias, keep = state
     stride = F.shape[1]
     flat = F.reshape(F.size)
@@ -120,7 +137,7 @@ def descend_tree(block, rows, examples, state, K, loss, bias_scale, band):
             total += flat[np.int64(indices[r, p]) * stride + t]
             prefetch(flat, np.int64(following[p]) * stride)
         f = bias_scale * bias[t] + scale[r] * total
-        change = _visit(i, y[i] * f, examples, alpha, keep, loss, band)
+        change = _visit(i, y[i] * f, examples, alpha, keep, loss)
         if change != 0.0:
             for q in range(4 * stride):
                 s = q % stride
@@ -177,8 +194,8 @@ def couple(G, y, tasks, K, bias_square):
 
 
 @njit
-def descend_gram(G, order, alpha, margins, C, loss, omega):
-    """One coordinate step on every example in order, keeping all margins up to date.
+def descend_gram(G, order, alpha, margins, C, loss, epsilon, omega):
+    """One coordinate step on every example in order, keeping all margins (residuals) up to date.
 
     Steps are longer than the minimiser by the factor omega, 1 <= omega < 2. Returns the number of
     changed alphas.
@@ -187,7 +204,8 @@ def descend_gram(G, order, alpha, margins, C, loss, omega):
     for r in range(order.size):
         i = order[r]
         old = alpha[i]
-        new = dual_step(loss, old, margins[i], max(np.float64(G[i, i]), 1e-12) / omega, C[i])
+        H = max(np.float64(G[i, i]), 1e-12) / omega
+        new = dual_step(loss, old, margins[i], H, C[i], epsilon)
         if new != old:
             n_changes += 1
             alpha[i] = new

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from seqmtl.blocks import rows_per_block
 from seqmtl.solvers.polish import hessian, polish
-from seqmtl.solvers.problem import LOSSES, Problem
+from seqmtl.solvers.problem import Problem
 
-#: Examples at a bound stay active while their margin is within this distance of 1.
+#: Examples at a bound stay active while their margin is within this distance of 1, or their
+#: residual within this share of the mean residual from epsilon.
 _BAND = 0.1
 _POLISH_BYTES = 64 << 20  # kernel matrix of the polish, or the size of the weights if that is more
 _ENTRY_COST = 0.1  # of reading an entry of the kernel matrix, in gathered weights
@@ -74,7 +75,7 @@ class Solution:
     bias : ndarray of float64, shape (T,)
         Weights of the constant feature; intercepts are ``bias_scale * bias``.
     margins : ndarray of float64, shape (n,)
-        y_i f(x_i) at the solution.
+        y_i f(x_i) at the solution; f(x_i) in regression.
     primal, dual, gap : float
         Objectives and relative duality gap at W and alpha.
     converged : bool
@@ -146,6 +147,7 @@ class CoordinateDescent:
             self.W = np.zeros((problem.rows.n_features, T), dtype=dtype)
         self.bias = np.zeros(T)
         self._H = problem.curvature()
+        self._band = _BAND
         self._keep = np.ones(problem.y.size, dtype=np.bool_)
         self._step = rows_per_block(self._rows.row_size)
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
@@ -212,7 +214,7 @@ class CoordinateDescent:
         if self._is_fresh and 0 < self.state.active.size <= self._polish_rows:
             if self._polish(margins, now):
                 return True
-            self._polish_rows = 0
+            self._polish_rows = self.state.active.size - 1
         self._polished = None
         self._epoch()
         self._is_fresh, self._has_drifted = False, True
@@ -223,14 +225,15 @@ class CoordinateDescent:
         from seqmtl.solvers._dcd_kernels import descend, descend_tree
 
         p, state = self.problem, self.state
-        examples = (p.y, self._tasks, self._H, p.C)
+        examples = (p.y, self._tasks, self._H, p.C, p.targets)
+        loss = (p.loss_number, p.epsilon, self._band)
         variables = (state.alpha, self.W, self.bias, self._keep)
         order = state.rng.permutation(state.active)
         visit = descend_tree if self._is_tree else descend
         for first in range(0, order.size, self._step):
             rows = order[first : first + self._step]
             block = self._rows.block(rows, self.W.dtype)
-            visit(block, rows, examples, variables, p.K, LOSSES[p.loss], p.bias_scale, _BAND)
+            visit(block, rows, examples, variables, p.K, p.bias_scale, loss)
         state.work += order.size / state.alpha.size
         state.active = state.active[self._keep[state.active]]
 
@@ -269,6 +272,8 @@ class CoordinateDescent:
     ) -> tuple[NDArray[np.float64], Progress]:
         state = self.state
         primal, dual = self.problem.objectives(state.alpha, margins)
+        if self.problem.targets.size:
+            self._band = _BAND * float(np.abs(self.problem.residuals(margins)).mean())
         gap = (primal - dual) / max(abs(primal), 1e-300)
         self._is_fresh = True
         seconds = time.perf_counter() - started
@@ -279,9 +284,10 @@ class CoordinateDescent:
     def _choose_active(self, margins: NDArray[np.float64]) -> NDArray[np.int64]:
         p, alpha = self.problem, self.state.alpha
         G = p.gradient(alpha, margins)
-        idle = (alpha == 0) & (G > _BAND)
-        if p.loss == "hinge":
-            idle |= (alpha >= p.C) & (G < -_BAND)
+        rests = np.abs(G) < p.epsilon - self._band if p.targets.size else G > self._band
+        idle = (alpha == 0) & rests
+        if p.has_upper_bound:
+            idle |= (np.abs(alpha) >= p.C) & (np.sign(alpha) * G < -self._band)
         return np.flatnonzero(~idle)
 
     def _refresh(self) -> bool:

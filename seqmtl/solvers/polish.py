@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.solvers.problem import LOSSES, Problem, dual_terms, loss_values
+from seqmtl.solvers.problem import Problem, dual_terms, loss_values
 
 _MAX_ROUNDS = 60
 _PASSES = 4  # over the examples in a round, at least
@@ -70,15 +70,17 @@ def polish(
     """
     from seqmtl.solvers._dcd_kernels import descend_gram
 
-    C, alpha, margins = problem.C[active], start.copy(), margins.copy()
+    C, alpha = problem.C[active], start.copy()
+    margins = np.array(problem.residuals(margins, active))
+    number, epsilon = problem.loss_number, problem.epsilon
     omega = 1.0 if problem.loss == "logistic" else _OMEGA
     m, n_changes = alpha.size, 0
     n_passes = max(_PASSES, _VISITS // m)
     for _ in range(_MAX_ROUNDS):
         order = rng.permuted(np.tile(np.arange(m), (n_passes, 1)), axis=1).ravel()
-        n_changes += descend_gram(G, order, alpha, margins, C, LOSSES[problem.loss], omega)
-        losses = C * loss_values(problem.loss, margins)
-        terms = losses + alpha * margins - dual_terms(problem.loss, alpha, C)
+        n_changes += descend_gram(G, order, alpha, margins, C, number, epsilon, omega)
+        losses = C * loss_values(problem.loss, margins, epsilon)
+        terms = losses + alpha * margins - dual_terms(problem.loss, alpha, C, epsilon)
         gap = float(terms.sum())
         if gap <= tol and (n_changes * m > _FREE_ENTRIES or gap <= 1e-15 * losses.sum()):
             break

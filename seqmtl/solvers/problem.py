@@ -9,6 +9,8 @@ alpha      dual variables; hinge: 0 <= alpha_i <= C_i; squared hinge: alpha_i >=
 V          virtual weights, v_t = sum of alpha_i y_i phi(x_i) over the examples of task t
 W          weights, W = V K (representer theorem)
 m_i        margin, y_i f_{t_i}(x_i)
+z_i        target in regression, where y_i = 1, m_i = f_{t_i}(x_i) and alpha_i = beta_i of either
+           sign; epsilon-insensitive: -C_i <= beta_i <= C_i; squared: no bounds
 H_i        curvature of the dual in alpha_i, K[t_i, t_i] ||phi(x_i)||^2
 C_i        cost of example i: C * class weight * sample weight
 =========  ==============================================================================
@@ -17,13 +19,17 @@ With W = V K the regulariser is q / 2, q = sum_i alpha_i m_i, on both sides, so 
 needs one scoring pass and no second copy of the weights. Weak duality makes the gap a
 certificate at every point; the solvers stop when gap / primal <= tol.
 
+In regression the loss is max(0, |f - z| - epsilon) or its square, and the dual gains the terms
+beta_i z_i - epsilon |beta_i|. Novelty detection is the hinge with every y_i = 1 and no intercept.
+
 Source: Widmer, Kloft, Goernitz, Raetsch (2012), eq. 8, 10 and 12, with the scalar 1/2 of eq. 8;
-Hsieh et al. (2008); Yu, Huang, Lin (2011) for the logistic loss.
+Hsieh et al. (2008); Yu, Huang, Lin (2011) for the logistic loss; Ho, Lin (2012), eq. 5 to 8, for
+regression.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,30 +37,36 @@ from numpy.typing import NDArray
 
 from seqmtl.blocks import Rows
 
-#: Names of the losses and their number in the kernels.
+#: Names of the losses of classification and their number in the kernels.
 LOSSES = {"hinge": 0, "squared_hinge": 1, "logistic": 2}
+#: The same for regression.
+REGRESSION_LOSSES = {"epsilon_insensitive": 3, "squared_epsilon_insensitive": 4}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One multi-task classification problem.
+    """One multi-task problem: classification, or regression where there are targets.
 
     Attributes
     ----------
     rows : Rows
         The examples, n of them.
     y : ndarray of float64, shape (n,)
-        Labels, -1 or +1.
+        Labels, -1 or +1; all +1 in regression.
     tasks : ndarray of int, shape (n,)
         Task of each example, ``0..T-1``.
     K : ndarray of float64, shape (T, T)
         Task kernel.
     C : ndarray of float64, shape (n,)
         Cost of each example, positive.
-    loss : {"hinge", "squared_hinge", "logistic"}
-        Loss.
+    loss : str
+        One of :data:`LOSSES`, or of :data:`REGRESSION_LOSSES`.
     bias_scale : float
         Value of the constant feature that makes the intercept; 0 for none.
+    targets : ndarray of float64, shape (n,), or (0,) in classification
+        What to regress on.
+    epsilon : float
+        Distance from the target that costs nothing; regression only.
     """
 
     rows: Rows
@@ -64,6 +76,22 @@ class Problem:
     C: NDArray[np.float64]
     loss: str = "hinge"
     bias_scale: float = 1.0
+    targets: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    epsilon: float = 0.0
+
+    @property
+    def loss_number(self) -> int:
+        """Number of the loss in the kernels."""
+        return (LOSSES | REGRESSION_LOSSES)[self.loss]
+
+    @property
+    def has_upper_bound(self) -> bool:
+        """Whether no dual variable may exceed C_i in size."""
+        return self.loss in ("hinge", "epsilon_insensitive")
+
+    def residuals(self, margins: NDArray[np.float64], rows: Any = slice(None)) -> Any:
+        """Return what the loss is a function of: m_i - z_i, or m_i in classification."""
+        return margins - self.targets[rows] if self.targets.size else margins
 
     def curvature(self) -> NDArray[np.float64]:
         """Return H, shape (n,); rows without any feature get a tiny positive value."""
@@ -75,37 +103,49 @@ class Problem:
     ) -> tuple[float, float]:
         """Return the primal and the dual objective at W = V(alpha) K, given all margins."""
         half_q = 0.5 * float((alpha * margins).sum())  # @ wakes BLAS threads, and waits for them
-        primal = half_q + float((self.C * loss_values(self.loss, margins)).sum())
-        return primal, float(dual_terms(self.loss, alpha, self.C).sum()) - half_q
+        losses = loss_values(self.loss, self.residuals(margins), self.epsilon)
+        dual = float(dual_terms(self.loss, alpha, self.C, self.epsilon).sum()) - half_q
+        if self.targets.size:
+            dual += float((alpha * self.targets).sum())
+        return half_q + float((self.C * losses).sum()), dual
 
     def gradient(
         self, alpha: NDArray[np.float64], margins: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Gradient of the negative dual in every alpha, shape (n,)."""
+        """Gradient of the negative dual in every alpha, shape (n,).
+
+        In regression that at beta_i = 0 is the middle of the subgradients, which reach epsilon
+        to both sides.
+        """
         if self.loss == "hinge":
             return margins - 1.0
         if self.loss == "squared_hinge":
             return margins - 1.0 + alpha / (2.0 * self.C)
+        if self.targets.size:
+            slope = 0.0 if self.has_upper_bound else 0.5 / self.C
+            return self.residuals(margins) + self.epsilon * np.sign(alpha) + slope * alpha
         inside = np.clip(alpha / self.C, 1e-300, 1.0 - 1e-16)
         return margins + np.log(inside) - np.log1p(-inside)
 
 
-def loss_values(name: str, margins: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the loss of every margin."""
+def loss_values(
+    name: str, margins: NDArray[np.float64], epsilon: float = 0.0
+) -> NDArray[np.float64]:
+    """Return the loss of every margin, or residual."""
     if name == "logistic":
         return np.logaddexp(0.0, -margins)
-    below = np.maximum(0.0, 1.0 - margins)
-    return below if name == "hinge" else below**2
+    short = np.abs(margins) - epsilon if name in REGRESSION_LOSSES else 1.0 - margins
+    missing = np.maximum(0.0, short)
+    return missing if name in ("hinge", "epsilon_insensitive") else missing**2
 
 
 def dual_terms(
-    name: str, alpha: NDArray[np.float64], C: NDArray[np.float64]
+    name: str, alpha: NDArray[np.float64], C: NDArray[np.float64], epsilon: float = 0.0
 ) -> NDArray[np.float64]:
-    """Return -C_i loss*(-alpha_i / C_i) for every example."""
-    if name == "hinge":
-        return alpha
-    if name == "squared_hinge":
-        return alpha - alpha**2 / (4.0 * C)
+    """Return -C_i loss*(-alpha_i / C_i) for every example, in regression that at z_i = 0."""
+    if name != "logistic":
+        linear = -epsilon * np.abs(alpha) if name in REGRESSION_LOSSES else alpha
+        return linear - alpha**2 / (4.0 * C) if name.startswith("squared") else linear
     share = np.clip(alpha / C, 0.0, 1.0)
     entropy = np.zeros_like(share)
     for part in (share, 1.0 - share):
