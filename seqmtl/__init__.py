@@ -12,6 +12,7 @@ from seqmtl._version import __version__
 
 if TYPE_CHECKING:
     from seqmtl.estimators import MultiTaskSVC
+    from seqmtl.features.joint import JointFeatures
     from seqmtl.features.spectrum import Spectrum
     from seqmtl.features.weighted_degree import WeightedDegree
     from seqmtl.io.tables import read_windows
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _HOME = {
     "MultiTaskModel": "seqmtl.models.model",
     "MultiTaskSVC": "seqmtl.estimators",
+    "JointFeatures": "seqmtl.features.joint",
     "Spectrum": "seqmtl.features.spectrum",
     "TaskKernel": "seqmtl.similarity",
     "WeightedDegree": "seqmtl.features.weighted_degree",
@@ -34,6 +36,7 @@ _HOME = {
 __all__ = [
     "MultiTaskModel",
     "MultiTaskSVC",
+    "JointFeatures",
     "Spectrum",
     "TaskKernel",
     "WeightedDegree",

@@ -13,6 +13,7 @@ class RowBlock(NamedTuple):
 
     Row ``r`` has the values ``values[indptr[r]:indptr[r + 1]]`` at the feature indices
     ``indices[indptr[r]:indptr[r + 1]]``. An index may occur twice in a row; its values add up.
+    With G views (see :class:`View`) it is the part ``r % G`` of row ``r // G`` instead.
     """
 
     indptr: NDArray[np.int64]
@@ -75,6 +76,28 @@ class Rows(Protocol):
         W: NDArray[Any],
     ) -> None:
         """Add ``amount[i] K[tasks[i], :]`` times row i to W, for i in rows."""
+
+    def virtual_gram(
+        self,
+        rows: NDArray[np.int64],
+        amount: NDArray[np.float64],
+        tasks: NDArray[Any],
+        n_tasks: int,
+    ) -> NDArray[np.float64]:
+        """Return V'V, shape (T, T), with v_t = sum of amount[i] phi(x_i) over i in rows of task t."""
+
+
+class View(NamedTuple):
+    """A part of the features that has a task kernel of its own: its rows, its rows of W."""
+
+    rows: Any
+    columns: slice
+
+
+def views_of(rows: Any) -> tuple[View, ...]:
+    """Return the views of some rows; most have one."""
+    found: tuple[View, ...] = getattr(rows, "views", (View(rows, slice(None)),))
+    return found
 
 
 def rows_per_block(row_size: int) -> int:

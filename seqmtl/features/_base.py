@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import RowBlock, Rows, rows_per_block
+from seqmtl.blocks import RowBlock, Rows, rows_per_block, views_of
 
 
 class FeatureDefinition:
@@ -73,9 +73,9 @@ class FeatureDefinition:
         for first in range(0, rows.n_rows, step):
             chosen = np.arange(first, min(first + step, rows.n_rows))
             block = rows.block(chosen, np.float32)
-            size = block.indptr[-1]
+            size, indptr = block.indptr[-1], block.indptr[:: len(views_of(rows))]
             part = csr_matrix(
-                (block.values[:size].copy(), block.indices[:size].copy(), block.indptr.copy()),
+                (block.values[:size].copy(), block.indices[:size].copy(), indptr.copy()),
                 shape=(chosen.size, rows.n_features),
             )
             part.sum_duplicates()
@@ -143,6 +143,34 @@ def add_by_blocks(
     for first in range(0, chosen.size, step):
         part = chosen[first : first + step]
         add_rows(rows.block(part, W.dtype), tasks[part], amount[part], K, W)
+
+
+def virtual_gram(
+    rows: Rows,
+    chosen: NDArray[np.int64],
+    amount: NDArray[np.float64],
+    tasks: NDArray[Any],
+    n_tasks: int,
+) -> NDArray[np.float64]:
+    """Return V'V, shape (T, T), by summing the virtual weights V, shape (n_features, T)."""
+    V = np.zeros((rows.n_features, n_tasks))
+    rows.accumulate(chosen, amount, tasks, np.eye(n_tasks), V)
+    return np.asarray(V.T @ V)
+
+
+def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
+    """Lower triangle of the kernel matrix of the chosen rows, by who has which feature."""
+    from scipy.sparse import csr_matrix
+
+    from seqmtl.features._row_kernels import gram_by_postings
+
+    block = rows.block(chosen, dtype)
+    size = block.indptr[-1]
+    shape = (chosen.size, rows.n_features)
+    X = csr_matrix((block.values[:size], block.indices[:size], block.indptr), shape).tocsc()
+    out = np.empty((chosen.size, chosen.size), dtype=dtype)
+    gram_by_postings(block, (X.indptr, X.indices, X.data), out)
+    return out
 
 
 def gram_matrix(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[Any]:

@@ -35,3 +35,37 @@ def add_rows(block, tasks, amount, K, W):
             step = amount[r] * values[p]
             for s in range(T):
                 flat[base + s] += coupling[s] * step
+
+
+@njit
+def gram_by_postings(block, postings, out):
+    """Set the lower triangle of out to the inner products of the rows of a block.
+
+    postings holds the same values by feature: where each feature begins, rows (rising), values.
+    """
+    indptr, indices, values = block
+    begins, rows, entries = postings
+    for i in range(out.shape[0]):
+        row = out[i]
+        row[: i + 1] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            feature = np.int64(indices[p])
+            for q in range(begins[feature], begins[feature + 1]):
+                if rows[q] > i:
+                    break
+                row[rows[q]] += values[p] * entries[q]
+
+
+@njit
+def copy_part(source, first, part, n_parts, target):
+    """Copy row r of the source block to row r * n_parts + part of the target block.
+
+    Features are renumbered from `first`.
+    """
+    indptr, indices, values = source
+    for r in range(indptr.size - 1):
+        at = target[0][r * n_parts + part]
+        for p in range(indptr[r], indptr[r + 1]):
+            target[1][at] = indices[p] + first
+            target[2][at] = values[p]
+            at += 1

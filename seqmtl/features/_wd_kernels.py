@@ -192,6 +192,30 @@ def unfold_weights(table, coupling, first, last, length, root_beta, offsets, lev
 
 
 @njit
+def add_energies(tables, beta, levels, depth, S):
+    """Add to S[s, t] the inner products of the tables of all tasks, prefixes included.
+
+    tables[t] holds what scatter_codes gathered at one position; it is left all 0.
+    """
+    T = tables.shape[0]
+    total = np.empty(T)
+    for k in range(depth - 1, -1, -1):
+        for code in range(np.int64(4) << (2 * k)):
+            is_used = False
+            for t in range(T):
+                total[t] = tables[t, 0, levels[k] + code]
+                is_used |= total[t] != 0.0
+            if not is_used:
+                continue
+            for t in range(T):
+                tables[t, 0, levels[k] + code] = 0.0
+                if k > 0:
+                    tables[t, 0, levels[k - 1] + (code >> 2)] += total[t]
+                for s in range(T):
+                    S[s, t] += beta[k] * total[s] * total[t]
+
+
+@njit
 def fill_tree(codes, starts, is_reverse, length, rows, degree, slots, indices):
     """Write the index of every slot; slots holds (position, bits to drop, first index)."""
     position, shift, base = slots

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
 from seqmtl.features.spectrum import Spectrum
 from seqmtl.features.weighted_degree import WeightedDegree
 
-_KINDS: dict[str, Any] = {kind.kind: kind for kind in (WeightedDegree, Spectrum, Numeric)}
+_KINDS: dict[str, Any] = {
+    kind.kind: kind for kind in (WeightedDegree, Spectrum, Numeric, JointFeatures)
+}
 
 
 def features_from_dict(description: dict[str, Any]) -> Any:

@@ -145,3 +145,17 @@ class SpectrumRows:
     ) -> None:
         """Add ``amount[i] K[tasks[i], :]`` times row i to W, for i in rows."""
         add_by_blocks(self, rows, amount, tasks, K, W)
+
+    def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
+        """Kernel matrix of the given windows, shape (m, m); only the lower triangle is set."""
+        return gram_by_features(self, rows, dtype)
+
+    def virtual_gram(
+        self,
+        rows: NDArray[np.int64],
+        amount: NDArray[np.float64],
+        tasks: NDArray[Any],
+        n_tasks: int,
+    ) -> NDArray[np.float64]:
+        """Return V'V; see :class:`seqmtl.blocks.Rows`."""
+        return virtual_gram(self, rows, amount, tasks, n_tasks)

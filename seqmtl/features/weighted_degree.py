@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.blocks import RowBlock
-from seqmtl.features._base import BlockBuffers, FeatureDefinition, add_by_blocks, score_by_blocks
+from seqmtl.features._base import (
+    BlockBuffers,
+    FeatureDefinition,
+    add_by_blocks,
+    gram_matrix,
+    score_by_blocks,
+    virtual_gram,
+)
 from seqmtl.sequences import Windows
 
 if TYPE_CHECKING:
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
 
 MAX_DEGREE = 20
 _TILE = 512  # windows compared at a time, so that their bit planes stay in cache
+_PAIRS = 3072  # windows that are sooner compared pair by pair than gathered
 _FOLD_BYTES = 4 << 20  # fold tables of a few positions at a time, so that they stay in cache
 
 
@@ -319,6 +327,48 @@ class WeightedDegreeRows:
                 rest.append(chosen)
         if rest:
             add_by_blocks(self, np.concatenate(rest), amount, tasks, K, W)
+
+    def virtual_gram(
+        self,
+        rows: NDArray[np.int64],
+        amount: NDArray[np.float64],
+        tasks: NDArray[Any],
+        n_tasks: int,
+    ) -> NDArray[np.float64]:
+        """Return V'V; see :class:`seqmtl.blocks.Rows`.
+
+        With exact indices V is never formed: few windows are compared pair by pair, many are
+        gathered position by position.
+        """
+        if self.hash_bits:
+            return virtual_gram(self, rows, amount, tasks, n_tasks)
+        if rows.size <= _PAIRS or self.degree > 11:
+            A = np.zeros((rows.size, n_tasks))
+            A[np.arange(rows.size), tasks[rows]] = amount[rows]
+            return np.asarray(A.T @ gram_matrix(self, rows) @ A)
+        return self._virtual_gram_folded(rows, amount * self.scale, tasks, n_tasks)
+
+    def _virtual_gram_folded(
+        self,
+        rows: NDArray[np.int64],
+        amount: NDArray[np.float64],
+        tasks: NDArray[Any],
+        n_tasks: int,
+    ) -> NDArray[np.float64]:
+        from seqmtl.features._wd_kernels import add_energies, scatter_codes
+
+        w, S = self.windows, np.zeros((n_tasks, n_tasks))
+        levels, width = level_offsets(self.degree)
+        tables = np.zeros((n_tasks, 1, width))
+        of_task = [rows[tasks[rows] == t] for t in range(n_tasks)]
+        for l in range(w.length):
+            for chosen, table in zip(of_task, tables, strict=True):
+                scatter_codes(
+                    w.codes, w.starts, w.is_reverse, w.length, chosen, amount, l, l + 1, levels,
+                    table,
+                )  # fmt: skip
+            add_energies(tables, self.root_beta**2, levels, min(self.degree, w.length - l), S)
+        return S
 
     def _accumulate_folded(
         self,

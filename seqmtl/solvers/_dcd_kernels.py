@@ -92,18 +92,18 @@ def descend(block, rows, examples, state, K, bias_scale, loss):
     """One coordinate step on every row of the block, in order.
 
     Reads the block, the examples (y, tasks, H, C, targets) and the loss (number, epsilon, band);
-    changes alpha, W, bias and keep of the state.
+    changes alpha, W, bias and keep of the state. K holds one matrix per view.
     """
     indptr, indices, values = block
     y, tasks = examples[:2]
     alpha, W, bias, keep = state
-    T = W.shape[1]
+    n_views, T = K.shape[:2]
     flat = W.reshape(W.size)
-    end = indptr[rows.size] - 1
+    end = indptr[rows.size * n_views] - 1
     for r in range(rows.size):
         i = rows[r]
         t = np.int64(tasks[i])
-        begin, stop = indptr[r], indptr[r + 1]
+        begin, stop = indptr[r * n_views], indptr[(r + 1) * n_views]
         ahead = stop - begin
         f = bias_scale * bias[t]
         for p in range(begin, stop):
@@ -111,9 +111,11 @@ def descend(block, rows, examples, state, K, bias_scale, loss):
             prefetch(flat, np.int64(indices[min(p + ahead, end)]) * T)
         change = _visit(i, y[i] * f, examples, alpha, keep, loss)
         if change != 0.0:
-            _add_row(indices, values, begin, stop, change, K[t], flat)
-            for s in range(T):
-                bias[s] += K[t, s] * bias_scale * change
+            for g in range(n_views):
+                begin, stop = indptr[r * n_views + g], indptr[r * n_views + g + 1]
+                _add_row(indices, values, begin, stop, change, K[g, t], flat)
+                for s in range(T):
+                    bias[s] += K[g, t, s] * bias_scale * change
 
 
 @njit
@@ -191,6 +193,16 @@ def couple(G, y, tasks, K, bias_square):
                     value = y[i] * y[j] * K[tasks[i], tasks[j]] * (G[i, j] + bias_square)
                     G[i, j] = value
                     G[j, i] = value
+
+
+@njit
+def couple_into(G, y, tasks, K, is_added, H):
+    """Set H to the Hessian of the dual that kernel values G make, or add that to it."""
+    for i in range(y.size):
+        coupling, row = K[tasks[i]], H[i]
+        for j in range(y.size):
+            value = y[i] * y[j] * coupling[tasks[j]] * G[i, j]
+            row[j] = row[j] + value if is_added else value
 
 
 @njit

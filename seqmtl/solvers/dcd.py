@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import rows_per_block
+from seqmtl.blocks import rows_per_block, views_of
 from seqmtl.solvers.polish import hessian, polish
 from seqmtl.solvers.problem import Problem
 
@@ -51,7 +51,10 @@ class Progress:
 
 @dataclass
 class State:
-    """All that is needed to continue: dual variables, place in the random stream, history."""
+    """All that is needed to continue: dual variables, place in the random stream, history.
+
+    `theta` holds the kernel weights of :mod:`seqmtl.solvers.mkl`, and is empty without them.
+    """
 
     alpha: NDArray[np.float64]
     active: NDArray[np.int64]
@@ -60,6 +63,7 @@ class State:
     work: float = 0.0
     seconds: float = 0.0
     history: list[Progress] = field(default_factory=list)
+    theta: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass
@@ -82,6 +86,8 @@ class Solution:
         Whether gap <= tol.
     history : list of Progress
         One entry per look at the whole problem.
+    theta : ndarray of float64, shape (M,)
+        Kernel weights, where they were learnt; else empty.
     """
 
     alpha: NDArray[np.float64]
@@ -95,6 +101,7 @@ class Solution:
     n_epochs: int
     work: float
     history: list[Progress]
+    theta: NDArray[np.float64]
 
 
 class CoordinateDescent:
@@ -137,10 +144,11 @@ class CoordinateDescent:
         self.tol = tol
         self.max_epochs = max_epochs
         self.state = initial_state(problem.y.size, seed) if state is None else state
-        T = problem.K.shape[0]
+        T = problem.K.shape[-1]
         tree = problem.rows.tree() if hasattr(problem.rows, "tree") else None
         self._is_tree = tree is not None
         self._rows = problem.rows if tree is None else tree
+        self._views = views_of(self._rows)
         if tree is not None:
             self.W = tree.new_weights(T, dtype)
         else:
@@ -153,9 +161,10 @@ class CoordinateDescent:
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
         self._has_drifted = False  # whether rounding of many steps is in the weights
         self._is_fresh = False  # whether the last margins still hold
+        self._patience = problem.rows.scoring_cost  # epochs' worth of visits between looks
         self._polished: tuple[NDArray[np.int64], NDArray[Any]] | None = None
         self._polish_rows = 0
-        if hasattr(problem.rows, "gram"):
+        if all(hasattr(view.rows, "gram") for view in views_of(problem.rows)):
             n_bytes = max(_POLISH_BYTES, self.W.nbytes)
             self._polish_rows = int(np.sqrt(n_bytes / self.W.itemsize))
 
@@ -178,13 +187,13 @@ class CoordinateDescent:
             margins, now = self._look(started)
         else:
             margins, now = self._assess(np.zeros(state.alpha.size), started)
-        patience, since_look = self.problem.rows.scoring_cost, 0.0
+        since_look = 0.0
         while now.gap > self.tol and state.epoch < self.max_epochs:
             is_joint = self._move(margins, now)
             state.epoch += 1
             since_look += state.active.size / state.alpha.size
             last = state.epoch == self.max_epochs
-            if is_joint or last or since_look >= patience or not state.active.size:
+            if is_joint or last or since_look >= self._patience or not state.active.size:
                 since_look = 0.0
                 margins, now = self._look(started)
                 if now.gap <= self.tol and self._refresh():
@@ -192,6 +201,8 @@ class CoordinateDescent:
                 state.active = self._choose_active(margins)
                 now = replace(now, n_active=state.active.size)
                 state.history.append(now)
+                if now.gap > self.tol:
+                    self._adapt()
             state.seconds = time.perf_counter() - started
             if on_epoch is not None:
                 on_epoch(
@@ -206,8 +217,11 @@ class CoordinateDescent:
                 )
         return Solution(
             state.alpha, self._plain_weights(), self.bias, margins, now.primal, now.dual, now.gap,
-            now.gap <= self.tol, state.epoch, state.work, state.history,
+            now.gap <= self.tol, state.epoch, state.work, state.history, state.theta,
         )  # fmt: skip
+
+    def _adapt(self) -> None:
+        """Change the task kernels after a look; here they are fixed."""
 
     def _move(self, margins: NDArray[np.float64], now: Progress) -> bool:
         """Visit the active set or move it jointly; return whether it was a joint move."""
@@ -229,11 +243,11 @@ class CoordinateDescent:
         loss = (p.loss_number, p.epsilon, self._band)
         variables = (state.alpha, self.W, self.bias, self._keep)
         order = state.rng.permutation(state.active)
-        visit = descend_tree if self._is_tree else descend
+        visit, K = (descend_tree, p.kernels[0]) if self._is_tree else (descend, p.kernels)
         for first in range(0, order.size, self._step):
             rows = order[first : first + self._step]
             block = self._rows.block(rows, self.W.dtype)
-            visit(block, rows, examples, variables, p.K, p.bias_scale, loss)
+            visit(block, rows, examples, variables, K, p.bias_scale, loss)
         state.work += order.size / state.alpha.size
         state.active = state.active[self._keep[state.active]]
 
@@ -263,7 +277,9 @@ class CoordinateDescent:
     def _look(self, started: float) -> tuple[NDArray[np.float64], Progress]:
         """Score all examples; return their margins and the certified progress."""
         p = self.problem
-        scores = self._rows.scores(self.W, self._tasks) + p.bias_scale * self.bias[self._tasks]
+        scores = p.bias_scale * self.bias[self._tasks]
+        for view in self._views:
+            scores += view.rows.scores(self.W[view.columns], self._tasks)
         self.state.work += p.rows.scoring_cost
         return self._assess(p.y * scores, started)
 
@@ -297,28 +313,32 @@ class CoordinateDescent:
         """
         if not self._has_drifted:
             return False
+        self._sum_weights()
+        return True
+
+    def _sum_weights(self) -> None:
         self.W[:] = 0
         self.bias[:] = 0
         self._add(np.arange(self.state.alpha.size), self.state.alpha * self.problem.y)
         self._has_drifted = False
-        return True
 
     def _add(self, rows: NDArray[np.int64], amount: NDArray[np.float64]) -> None:
         """Add amount[i] times the features of example i to the weights, for i in rows."""
         p = self.problem
         rows = rows[amount[rows] != 0.0]
-        self._rows.accumulate(rows, amount, self._tasks, p.K, self.W)
+        for view, K in zip(self._views, p.kernels, strict=True):
+            view.rows.accumulate(rows, amount, self._tasks, K, self.W[view.columns])
         sums = np.bincount(self._tasks[rows], amount[rows], minlength=self.bias.size)
-        self.bias += p.bias_scale * (p.K @ sums)
+        self.bias += p.bias_scale * (p.kernels.sum(axis=0) @ sums)
 
     def _plain_weights(self) -> NDArray[Any]:
         """Return the weights by feature; tree weights are replaced by them."""
         if self._is_tree:
             p, dtype = self.problem, self.W.dtype
             self.W = np.zeros(0, dtype=dtype)  # free the tree weights first
-            self.W = np.zeros((p.rows.n_features, p.K.shape[0]), dtype=dtype)
+            self.W = np.zeros((p.rows.n_features, p.K.shape[-1]), dtype=dtype)
             rows = np.flatnonzero(self.state.alpha)
-            p.rows.accumulate(rows, self.state.alpha * p.y, self._tasks, p.K, self.W)
+            p.rows.accumulate(rows, self.state.alpha * p.y, self._tasks, p.kernels[0], self.W)
         return self.W
 
 

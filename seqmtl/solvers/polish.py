@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.blocks import views_of
 from seqmtl.solvers.problem import Problem, dual_terms, loss_values
 
 _MAX_ROUNDS = 60
@@ -19,17 +20,21 @@ _OMEGA = 1.4
 
 
 def hessian(problem: Problem, active: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
-    """Return y_i y_j K[t_i, t_j] (k(x_i, x_j) + bias^2) of the active examples, shape (m, m).
+    """Return y_i y_j sum_g K_g[t_i, t_j] (k_g(x_i, x_j) + bias^2) of the active examples, (m, m).
 
     None where the features have no quick way to compare two rows.
     """
     from seqmtl.solvers._dcd_kernels import couple
 
-    rows: Any = problem.rows
-    G: NDArray[Any] | None = rows.gram(active, dtype)
-    if G is not None:
-        couple(G, problem.y[active], problem.tasks[active], problem.K, problem.bias_scale**2)
-    return G
+    y, tasks = problem.y[active], problem.tasks[active]
+    H: NDArray[Any] | None = None
+    for view, K in zip(views_of(problem.rows), problem.kernels, strict=True):
+        G: NDArray[Any] | None = view.rows.gram(active, dtype)
+        if G is None:
+            return None
+        couple(G, y, tasks, K, problem.bias_scale**2)
+        H = G if H is None else np.add(H, G, out=H)
+    return H
 
 
 def polish(

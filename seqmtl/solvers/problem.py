@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import Rows
+from seqmtl.blocks import Rows, views_of
 
 #: Names of the losses of classification and their number in the kernels.
 LOSSES = {"hinge": 0, "squared_hinge": 1, "logistic": 2}
@@ -55,8 +55,8 @@ class Problem:
         Labels, -1 or +1; all +1 in regression.
     tasks : ndarray of int, shape (n,)
         Task of each example, ``0..T-1``.
-    K : ndarray of float64, shape (T, T)
-        Task kernel.
+    K : ndarray of float64, shape (T, T) or (G, T, T)
+        Task kernel, or that of each of the G views of the rows.
     C : ndarray of float64, shape (n,)
         Cost of each example, positive.
     loss : str
@@ -93,10 +93,18 @@ class Problem:
         """Return what the loss is a function of: m_i - z_i, or m_i in classification."""
         return margins - self.targets[rows] if self.targets.size else margins
 
+    @property
+    def kernels(self) -> NDArray[np.float64]:
+        """The task kernel of every view, shape (G, T, T)."""
+        T = self.K.shape[-1]
+        return self.K.reshape(-1, T, T)
+
     def curvature(self) -> NDArray[np.float64]:
         """Return H, shape (n,); rows without any feature get a tiny positive value."""
-        norms = self.rows.squared_norms() + self.bias_scale**2
-        return np.maximum(np.diagonal(self.K)[self.tasks] * norms, 1e-12)
+        H = np.zeros(self.y.size)
+        for view, K in zip(views_of(self.rows), self.kernels, strict=True):
+            H += np.diagonal(K)[self.tasks] * (view.rows.squared_norms() + self.bias_scale**2)
+        return np.maximum(H, 1e-12)
 
     def objectives(
         self, alpha: NDArray[np.float64], margins: NDArray[np.float64]

@@ -1,0 +1,115 @@
+"""Several feature maps side by side, each a view with a task kernel of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.blocks import RowBlock, View
+from seqmtl.features._base import BlockBuffers, FeatureDefinition
+
+
+class JointFeatures(FeatureDefinition):
+    """The features of several maps, one after the other.
+
+    Parameters
+    ----------
+    views : sequence of FeatureDefinition
+        Maps of the same examples, at least one: for instance weighted degrees around a site and
+        spectra up- and downstream.
+
+    Notes
+    -----
+    f_t(x) = sum_g <w_gt, phi_g(x)>: the views of Widmer, Kloft, Sreedharan, Raetsch (2015),
+    Problem 1, as blocks of columns.
+
+    Examples
+    --------
+    >>> from seqmtl import JointFeatures, Spectrum, WeightedDegree
+    >>> JointFeatures([WeightedDegree(2), Spectrum(2)]).transform(["ACGT"]).shape
+    (1, 96)
+    """
+
+    kind = "joint"
+
+    def __init__(self, views: Iterable[FeatureDefinition]) -> None:
+        self.views = views
+
+    def bind(self, data: Any) -> JointRows:
+        """Attach every map to the examples.
+
+        Raises
+        ------
+        ValueError
+            If there is no view, or one of them has no features.
+        """
+        views = list(self.views)
+        if not views:
+            raise ValueError("views must be feature maps, got none; give at least one")
+        bound = [view.bind(data) for view in views]
+        for view, rows in zip(views, bound, strict=True):
+            if not rows.n_features:
+                raise ValueError(f"every view must have features, got none from {view!r}")
+        return JointRows(bound)
+
+    def n_features(self, length: int) -> int:
+        """Return the number of features of examples of `length` bases or numbers."""
+        return sum(view.n_features(length) for view in self.views)
+
+    def to_dict(self, length: int) -> dict[str, Any]:
+        """Describe the maps as JSON values (model files)."""
+        return {"kind": self.kind, "views": [view.to_dict(length) for view in self.views]}
+
+    @classmethod
+    def from_dict(cls, description: dict[str, Any]) -> JointFeatures:
+        """Rebuild the maps from :meth:`to_dict`."""
+        from seqmtl.features.definitions import features_from_dict
+
+        return cls([features_from_dict(view) for view in description["views"]])
+
+
+class JointRows:
+    """Rows of several maps; see :class:`seqmtl.blocks.Rows`.
+
+    Attributes
+    ----------
+    views : tuple of View
+        The rows of every map and their place among the features.
+    """
+
+    def __init__(self, rows: list[Any]) -> None:
+        ends = np.cumsum([part.n_features for part in rows])
+        self.views = tuple(
+            View(part, slice(int(end) - part.n_features, int(end)))
+            for part, end in zip(rows, ends, strict=True)
+        )
+        self.n_rows, self.n_features = rows[0].n_rows, int(ends[-1])
+        self.row_size = sum(part.row_size for part in rows)
+        self.scoring_cost = sum(part.scoring_cost * part.row_size for part in rows) / self.row_size
+        self._buffers = BlockBuffers()
+
+    def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
+        """Generate the given rows, the parts of a row next to each other."""
+        from seqmtl.features._row_kernels import copy_part
+
+        blocks = [view.rows.block(rows, dtype) for view in self.views]
+        sizes = np.column_stack([np.diff(block.indptr) for block in blocks])
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        _, indices, values = self._buffers.get(rows.size, self.row_size, dtype)
+        for g, (view, block) in enumerate(zip(self.views, blocks, strict=True)):
+            copy_part(block, view.columns.start, g, len(blocks), (indptr, indices, values))
+        return RowBlock(indptr, indices, values)
+
+    def squared_norms(self) -> NDArray[np.float64]:
+        """Squared norm of every row over all views, shape (n_rows,)."""
+        return np.sum([view.rows.squared_norms() for view in self.views], axis=0)
+
+    def scores(
+        self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Inner product of row i with ``W[:, columns[i]]``, for i in rows (default: all)."""
+        parts = [view.rows.scores(W[view.columns], columns, rows) for view in self.views]
+        return np.sum(parts, axis=0)

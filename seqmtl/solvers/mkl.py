@@ -1,0 +1,189 @@
+"""p-norm multi-task multiple kernel learning: kernel weights learnt around coordinate descent.
+
+    primal   min over theta >= 0, ||theta||_p <= 1, W of
+                 1/2 sum_m ||W_m||^2_{Q_m} / theta_m + sum_i C_i loss(y_i f_{t_i}(x_i))
+    dual     max over alpha of
+                 sum_i -C_i loss*(-alpha_i / C_i) - 1/2 ||(q_1 .. q_M)||_{p*},   p* = p / (p - 1)
+
+=========  ==============================================================================
+theta_m    weight of kernel m, a task kernel K_m of one view g(m) of the features
+V_g        virtual weights of view g, shape (dim_g, T)
+q_m        sum_{s,t} K_m[s,t] <v_gs, v_gt>, g = g(m): one entry of V_g'V_g times K_m
+K_g        sum of theta_m K_m over the kernels m of view g; W_g = V_g K_g
+a_m        theta_m^2 q_m = ||W_m||^2_{Q_m}
+=========  ==============================================================================
+
+All kernels of a view share its V, so memory does not grow with M. A theta step takes the minimiser
+of the primal over theta in closed form (eq. 22) and sums the weights anew from alpha. The solver
+stops on the relative gap between the two objectives above, in which theta is dualised too.
+
+Source: Widmer, Kloft, Sreedharan, Raetsch (2015), Problem 1, Algorithm 2, eq. 22.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.blocks import views_of
+from seqmtl.solvers.dcd import CoordinateDescent, Progress
+from seqmtl.solvers.mkl_polish import KernelMatrices, polish_kernels
+from seqmtl.solvers.problem import Problem
+
+
+@dataclass(frozen=True)
+class KernelSet:
+    """The kernels to be weighed.
+
+    Attributes
+    ----------
+    matrices : ndarray of float64, shape (M, T, T)
+        Task kernels K_m.
+    views : ndarray of int, shape (M,)
+        The view of the features that each belongs to, ``0..G-1``.
+    norm : float
+        p of the ball that theta lies in, 1 to infinity.
+    """
+
+    matrices: NDArray[np.float64]
+    views: NDArray[np.int64]
+    norm: float
+
+    def start(self) -> NDArray[np.float64]:
+        """Return theta = M^(-1/p), shape (M,)."""
+        return np.full(len(self.views), len(self.views) ** (-1.0 / self.norm))
+
+    def couple(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return K_g of every view, shape (G, T, T)."""
+        K = np.zeros((int(self.views.max()) + 1, *self.matrices.shape[1:]))
+        np.add.at(K, self.views, theta[:, None, None] * self.matrices)
+        return K
+
+    def energies(self, grams: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return q_m, shape (M,), from V_g'V_g of every view, shape (G, T, T)."""
+        q = np.einsum("mst,mst->m", self.matrices, grams[self.views])
+        return np.maximum(q, 0.0)
+
+    def dual_norm(self, q: NDArray[np.float64]) -> float:
+        """Return ||q||_{p*}."""
+        largest = float(q.max())
+        if largest == 0.0 or self.norm == 1.0:
+            return largest
+        power = 1.0 if np.isinf(self.norm) else self.norm / (self.norm - 1.0)
+        return largest * float(((q / largest) ** power).sum() ** (1.0 / power))
+
+    def step(self, theta: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the minimiser of sum_m a_m / theta_m on the ball (2015, eq. 22)."""
+        if np.isinf(self.norm):
+            return np.ones_like(theta)
+        a = theta**2 * q
+        if not a.max() > 0.0:
+            return theta
+        a = a / a.max()
+        p = self.norm
+        return np.asarray(a ** (1.0 / (p + 1.0)) / (a ** (p / (p + 1.0))).sum() ** (1.0 / p))
+
+
+class MultipleKernelDescent(CoordinateDescent):
+    """Algorithm 2 of Widmer et al. (2015) as one more loop around the coordinate descent.
+
+    While all examples with alpha_i != 0 fit a kernel matrix, theta and alpha move together there,
+    at the price of reading it. Beyond that a theta step follows a look at the whole problem, at
+    most one per epoch and only where the primal objective has fallen since the last.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve; its K is replaced.
+    kernels : KernelSet
+        The kernels to be weighed.
+    options
+        See :class:`~seqmtl.solvers.dcd.CoordinateDescent`.
+    """
+
+    def __init__(self, problem: Problem, kernels: KernelSet, **options: Any) -> None:
+        super().__init__(replace(problem, K=kernels.couple(kernels.start())), **options)
+        self.kernels = kernels
+        if not self.state.theta.size:
+            self.state.theta = kernels.start()
+        self._set_theta(self.state.theta)
+        self._patience = max(self._patience, 1.0)
+        self._polish_rows = int(self._polish_rows / np.sqrt(len(views_of(problem.rows)) + 1))
+        self._fallen_to = np.inf  # primal objective at the last theta step
+        self._now: tuple[float, NDArray[np.float64]] = (np.inf, np.zeros(len(kernels.views)))
+        self._joint: KernelMatrices | None = None
+
+    def _set_theta(self, theta: NDArray[np.float64]) -> None:
+        self.state.theta = theta
+        self.problem = replace(self.problem, K=self.kernels.couple(theta))
+        self._H = self.problem.curvature()
+
+    def _assess(
+        self, margins: NDArray[np.float64], started: float
+    ) -> tuple[NDArray[np.float64], Progress]:
+        """Replace the dual objective by that of the problem with theta dualised."""
+        margins, now = super()._assess(margins, started)
+        q = self.kernels.energies(self._virtual_grams())
+        self._now = now.primal, q
+        half_q = 0.5 * float((self.state.alpha * margins).sum())
+        dual = now.dual + half_q - 0.5 * self.kernels.dual_norm(q)
+        gap = (now.primal - dual) / max(abs(now.primal), 1e-300)
+        return margins, replace(now, dual=dual, gap=gap)
+
+    def _virtual_grams(self) -> NDArray[np.float64]:
+        """Return V_g'V_g of every view with its constant feature, shape (G, T, T)."""
+        p, T = self.problem, self.bias.size
+        amount = self.state.alpha * p.y
+        support = np.flatnonzero(amount)
+        sums = np.bincount(self._tasks[support], amount[support], minlength=T)
+        constant = p.bias_scale**2 * np.outer(sums, sums)
+        return np.array(
+            [
+                view.rows.virtual_gram(support, amount, self._tasks, T) + constant
+                for view in views_of(p.rows)
+            ]
+        )
+
+    def _adapt(self) -> None:
+        """Take a theta step, unless theta moves together with alpha."""
+        primal, q = self._now
+        if self._covers_support() or not primal < self._fallen_to:
+            return
+        self._fallen_to = primal
+        self._set_theta(self.kernels.step(self.state.theta, q))
+        self._sum_weights()
+        self._is_fresh, self._polished = False, None
+
+    def _covers_support(self) -> bool:
+        """Whether the next move finds every alpha_i != 0 on its kernel matrix."""
+        rest = np.ones(self.state.alpha.size, dtype=np.bool_)
+        rest[self.state.active] = False
+        return self.state.active.size <= self._polish_rows and not self.state.alpha[rest].any()
+
+    def _choose_active(self, margins: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Add all examples with alpha_i != 0, where that leaves few enough to move theta too."""
+        active = super()._choose_active(margins)
+        wide = np.union1d(active, np.flatnonzero(self.state.alpha))
+        return wide if wide.size <= self._polish_rows else active
+
+    def _polish(self, margins: NDArray[np.float64], now: Progress) -> bool:
+        if not self._covers_support():
+            return super()._polish(margins, now)
+        p, state, active = self.problem, self.state, self.state.active
+        if self._joint is None or not np.isin(active, self._joint.rows).all():
+            self._joint = None  # free the matrices first
+            self._joint = KernelMatrices.of(p, active, self.W.dtype)
+            if self._joint is None:
+                return False
+        tol = self.tol * 0.2 * max(1.0, 0.01 * now.gap / self.tol) * abs(now.primal)
+        alpha, theta, entries = polish_kernels(
+            p, self.kernels, self._joint, state.alpha, state.theta, tol, state.rng
+        )
+        state.alpha[self._joint.rows] = alpha
+        state.work += entries / p.rows.row_size / p.y.size
+        self._set_theta(theta)
+        self._sum_weights()
+        return True

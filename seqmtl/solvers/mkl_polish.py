@@ -1,0 +1,150 @@
+"""Move dual variables and kernel weights together on the kernel matrices of a few examples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.blocks import views_of
+from seqmtl.solvers.problem import Problem, dual_terms, loss_values
+
+if TYPE_CHECKING:
+    from seqmtl.solvers.mkl import KernelSet
+
+_MAX_ROUNDS = 400
+_PASSES = 2  # over the examples between two theta steps, at least
+_VISITS = 4096  # of examples between two theta steps, at least
+_FLOOR = 1e-15  # of the losses: where rounding hides what is left of the gap
+
+
+class KernelMatrices:
+    """Inner products of some examples in every view, and the Hessian of their dual.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (m,)
+        The examples.
+    """
+
+    def __init__(self, problem: Problem, rows: NDArray[np.int64], grams: list[Any]) -> None:
+        self.rows = rows
+        self.tasks = problem.tasks[rows]
+        self.y = problem.y[rows]
+        self._grams = grams
+        self._hessian = np.empty_like(grams[0])
+
+    @classmethod
+    def of(cls, problem: Problem, rows: NDArray[np.int64], dtype: Any) -> KernelMatrices | None:
+        """Compare the examples; None where the features have no quick way to do so."""
+        from seqmtl.solvers._dcd_kernels import couple
+
+        ones, nowhere = np.ones(rows.size), np.zeros(rows.size, dtype=np.int16)
+        grams = []
+        for view in views_of(problem.rows):
+            G = view.rows.gram(rows, dtype)
+            if G is None:
+                return None
+            couple(G, ones, nowhere, np.ones((1, 1)), problem.bias_scale**2)
+            grams.append(G)
+        return cls(problem, rows, grams)
+
+    def hessian(self, K: NDArray[np.float64]) -> NDArray[Any]:
+        """Return y_i y_j sum_g K_g[t_i, t_j] k_g(x_i, x_j); valid until the next call."""
+        from seqmtl.solvers._dcd_kernels import couple_into
+
+        for g, G in enumerate(self._grams):
+            couple_into(G, self.y, self.tasks, K[g], g > 0, self._hessian)
+        return self._hessian
+
+    def virtual_scores(self, amount: NDArray[np.float64], T: int) -> NDArray[np.float64]:
+        """Return <phi_g(x_i), v_gt>, shape (G, m, T), for amount = alpha y."""
+        A = np.zeros((self.rows.size, T), dtype=self._hessian.dtype)
+        A[np.arange(self.rows.size), self.tasks] = amount
+        return np.array([G @ A for G in self._grams], dtype=np.float64)
+
+
+def polish_kernels(  # noqa: PLR0913
+    problem: Problem,
+    kernels: KernelSet,
+    matrices: KernelMatrices,
+    alpha: NDArray[np.float64],
+    theta: NDArray[np.float64],
+    tol: float,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Alternate passes over the dual variables with theta steps (2015, eq. 22).
+
+    Parameters
+    ----------
+    problem : Problem
+        The whole problem.
+    kernels : KernelSet
+        The kernels to be weighed.
+    matrices : KernelMatrices
+        Of m examples; alpha_i = 0 for all others.
+    alpha : ndarray of float64, shape (n,)
+        Where to start.
+    theta : ndarray of float64, shape (M,)
+        Where to start.
+    tol : float
+        Duality gap of the m examples to stop at, absolute; theta dualised.
+    rng : numpy.random.Generator
+        Source of the visiting order.
+
+    Returns
+    -------
+    alpha : ndarray of float64, shape (m,)
+        New dual variables of the m examples.
+    theta : ndarray of float64, shape (M,)
+        New kernel weights.
+    n_read : int
+        Entries of the matrices that were read.
+    """
+    from seqmtl.solvers._dcd_kernels import descend_gram
+
+    rows = matrices.rows
+    C, alpha, y, T = problem.C[rows], alpha[rows], matrices.y, problem.K.shape[-1]
+    targets = problem.targets[rows] if problem.targets.size else 0.0
+    number, epsilon, m, n_read = problem.loss_number, problem.epsilon, rows.size, 0
+    K = kernels.couple(theta)
+    U = matrices.virtual_scores(alpha * y, T)
+    for _ in range(_MAX_ROUNDS):
+        H = matrices.hessian(K)
+        residuals = _margins(U, K, matrices) - targets
+        order = rng.permuted(np.tile(np.arange(m), (max(_PASSES, _VISITS // m), 1)), axis=1)
+        n_changes = descend_gram(H, order.ravel(), alpha, residuals, C, number, epsilon, 1.0)
+        U = matrices.virtual_scores(alpha * y, T)
+        n_read += m * (n_changes // 10 + 3 * len(K) * m)
+        q = kernels.energies(_grams(U, alpha * y, matrices.tasks))
+        margins = _margins(U, K, matrices)
+        losses = C * loss_values(problem.loss, margins - targets, epsilon)
+        terms = dual_terms(problem.loss, alpha, C, epsilon) + alpha * targets
+        slack = 0.5 * (float(theta @ q) + kernels.dual_norm(q))
+        if float((losses - terms).sum()) + slack <= max(tol, _FLOOR * float(losses.sum())):
+            break
+        theta = kernels.step(theta, q)
+        K = kernels.couple(theta)
+    return alpha, theta, n_read
+
+
+def _margins(
+    U: NDArray[np.float64], K: NDArray[np.float64], matrices: KernelMatrices
+) -> NDArray[np.float64]:
+    """Return y_i sum_g sum_s K_g[t_i, s] U_g[i, s], shape (m,)."""
+    f = np.zeros(matrices.rows.size)
+    for scores, coupling in zip(U, K, strict=True):
+        f += np.einsum("is,is->i", scores, coupling[matrices.tasks])
+    return matrices.y * f
+
+
+def _grams(
+    U: NDArray[np.float64], amount: NDArray[np.float64], tasks: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return V_g'V_g with the constant feature, shape (G, T, T)."""
+    S = np.zeros((U.shape[0], U.shape[2], U.shape[2]))
+    for t in range(U.shape[2]):
+        own = tasks == t
+        S[:, t] = np.einsum("i,gis->gs", amount[own], U[:, own])
+    return S
