@@ -34,9 +34,9 @@ _HOME = {
 }
 
 __all__ = [
+    "JointFeatures",
     "MultiTaskModel",
     "MultiTaskSVC",
-    "JointFeatures",
     "Spectrum",
     "TaskKernel",
     "WeightedDegree",

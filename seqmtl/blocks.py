@@ -84,7 +84,7 @@ class Rows(Protocol):
         tasks: NDArray[Any],
         n_tasks: int,
     ) -> NDArray[np.float64]:
-        """Return V'V, shape (T, T), with v_t = sum of amount[i] phi(x_i) over i in rows of task t."""
+        """Return V'V, shape (T, T), v_t = sum of amount[i] phi(x_i) over the rows of task t."""
 
 
 class View(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import RowBlock, View
+from seqmtl.blocks import RowBlock, Rows, View
 from seqmtl.features._base import BlockBuffers, FeatureDefinition
 
 
@@ -17,7 +17,7 @@ class JointFeatures(FeatureDefinition):
 
     Parameters
     ----------
-    views : sequence of FeatureDefinition
+    views : sequence of feature maps
         Maps of the same examples, at least one: for instance weighted degrees around a site and
         spectra up- and downstream.
 
@@ -35,10 +35,10 @@ class JointFeatures(FeatureDefinition):
 
     kind = "joint"
 
-    def __init__(self, views: Iterable[FeatureDefinition]) -> None:
+    def __init__(self, views: Iterable[Any]) -> None:
         self.views = views
 
-    def bind(self, data: Any) -> JointRows:
+    def bind(self, data: Any) -> Rows:
         """Attach every map to the examples.
 
         Raises

@@ -12,7 +12,9 @@ from seqmtl.features._base import (
     BlockBuffers,
     FeatureDefinition,
     add_by_blocks,
+    gram_by_features,
     score_by_blocks,
+    virtual_gram,
 )
 from seqmtl.sequences import Windows
 

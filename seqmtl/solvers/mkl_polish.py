@@ -65,7 +65,7 @@ class KernelMatrices:
         return np.array([G @ A for G in self._grams], dtype=np.float64)
 
 
-def polish_kernels(  # noqa: PLR0913
+def polish_kernels(
     problem: Problem,
     kernels: KernelSet,
     matrices: KernelMatrices,
