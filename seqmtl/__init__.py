@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from seqmtl._version import __version__
 
 if TYPE_CHECKING:
-    from seqmtl.estimators import MultiTaskSVC
+    from seqmtl.estimators import MultiTaskOneClassSVM, MultiTaskSVC, MultiTaskSVR
     from seqmtl.features.joint import JointFeatures
     from seqmtl.features.spectrum import Spectrum
     from seqmtl.features.weighted_degree import WeightedDegree
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 _HOME = {
     "MultiTaskModel": "seqmtl.models.model",
+    "MultiTaskOneClassSVM": "seqmtl.estimators",
     "MultiTaskSVC": "seqmtl.estimators",
     "JointFeatures": "seqmtl.features.joint",
+    "MultiTaskSVR": "seqmtl.estimators",
     "Spectrum": "seqmtl.features.spectrum",
     "TaskKernel": "seqmtl.similarity",
     "WeightedDegree": "seqmtl.features.weighted_degree",
@@ -36,7 +38,9 @@ _HOME = {
 __all__ = [
     "JointFeatures",
     "MultiTaskModel",
+    "MultiTaskOneClassSVM",
     "MultiTaskSVC",
+    "MultiTaskSVR",
     "Spectrum",
     "TaskKernel",
     "WeightedDegree",

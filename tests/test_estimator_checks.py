@@ -2,9 +2,9 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from seqmtl import MultiTaskSVC
+from seqmtl import MultiTaskOneClassSVM, MultiTaskSVC, MultiTaskSVR
 
 
-@parametrize_with_checks([MultiTaskSVC()])
+@parametrize_with_checks([MultiTaskSVC(), MultiTaskSVR(), MultiTaskOneClassSVM()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -52,15 +52,16 @@ def run(args: argparse.Namespace) -> int:
     width = max(len(name) for name in model.tasks)
     for name in model.tasks:
         counts = training["tasks"][name]
-        lines.append(
-            f"  {name:<{width}}  {counts['n']:>9,} windows, {counts['n_positive']:,} positive"
-        )
+        positive = f", {counts['n_positive']:,} positive" if "n_positive" in counts else ""
+        lines.append(f"  {name:<{width}}  {counts['n']:>9,} windows{positive}")
     sys.stdout.write("\n".join(lines) + f"\n{model.kernel}\n")
     return 0
 
 
 def summarise(model: Any, path: str) -> dict[str, Any]:
     """Return what `info --json` prints."""
+    from seqmtl.models.calibration import CALIBRATION
+
     return {
         "schema_version": 1,
         "path": path,
@@ -77,8 +78,8 @@ def summarise(model: Any, path: str) -> dict[str, Any]:
         "n_features": int(model.W.shape[0]),
         "site": vars(model.site),
         "calibration": {
-            name: {"slope": float(a), "intercept": float(b)}
-            for name, (a, b) in zip(model.tasks, model.calibration, strict=True)
+            name: dict(zip(CALIBRATION[model.kind], row.tolist(), strict=True))
+            for name, row in zip(model.tasks, model.calibration, strict=True)
         },
         "training": model.training,
     }

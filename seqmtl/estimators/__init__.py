@@ -1,5 +1,7 @@
 """The models in scikit-learn's conventions."""
 
+from seqmtl.estimators.multitask_one_class import MultiTaskOneClassSVM
 from seqmtl.estimators.multitask_svc import MultiTaskSVC
+from seqmtl.estimators.multitask_svr import MultiTaskSVR
 
-__all__ = ["MultiTaskSVC"]
+__all__ = ["MultiTaskOneClassSVM", "MultiTaskSVC", "MultiTaskSVR"]

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from seqmtl.features.numeric import Numeric
-from seqmtl.models.fit import train_model
-from seqmtl.models.training import Settings
+from seqmtl.estimators._base import MultiTaskEstimator
 from seqmtl.sequences import Windows
-from seqmtl.sequences.windows import name_table
 from seqmtl.solvers.dcd import State
 
 
-class MultiTaskSVC(ClassifierMixin, BaseEstimator):
+class MultiTaskSVC(ClassifierMixin, MultiTaskEstimator):
     """Support vector machine for several related tasks, over strings or numbers.
 
     Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(y_i f_{t_i}(x_i)) with Q the
@@ -123,7 +117,6 @@ class MultiTaskSVC(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
         return tags
 
     def fit(
@@ -155,42 +148,20 @@ class MultiTaskSVC(ClassifierMixin, BaseEstimator):
         ValueError
             If a task lacks a class, lengths differ, or numbers are NaN or infinite.
         """
-        X, y = self._check_examples(X, y)
-        names, ids = self._check_tasks(X, tasks)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-            used = np.flatnonzero(weight)
-            X, y, ids, weight = X[used], y[used], ids[used], weight[used]
-        self.classes_ = np.unique(y)
+        if y is None and isinstance(X, Windows):
+            y = X.labels
+        X, y = self._check_X_y(X, y, numeric=False)
+        check_classification_targets(y)
+        examples = self._gather(X, y, tasks, sample_weight)
+        self.classes_ = np.unique(examples.y)
         self._check_classes()
-        signs = np.where(y == self.classes_[1], 1.0, -1.0)
-        settings = self._settings(X)
-        self.model_, solution = train_model(
-            X, signs, ids, names,
-            features=self._features(X), task_kernel=self.task_kernel, settings=settings,
-            sample_weight=weight, state=self._start(signs.size, settings.seed),
-        )  # fmt: skip
-        self.tasks_, self.task_kernel_ = self.model_.tasks, self.model_.kernel
-        self.intercept_ = self.model_.bias.copy()
-        self.dual_coef_, self._C = solution.alpha, float(self.C)
-        self.dual_gap_, self.n_iter_ = solution.gap, solution.n_epochs
-        self.history_ = self.model_.training["history"]
-        if not solution.converged:
-            warnings.warn(
-                f"stopped after {solution.n_epochs} epochs at a relative duality gap of "
-                f"{solution.gap:.1e} (tol={self.tol:g}); raise max_epochs or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        signs = np.where(examples.y == self.classes_[1], 1.0, -1.0)
+        settings = self._settings(
+            X, loss=self.loss, class_weight=self._class_weight(), fit_intercept=self.fit_intercept
+        )
+        self._fit(examples._replace(y=signs), settings)
+        self._C = float(self.C)
         return self
-
-    @property
-    def coef_(self) -> NDArray[Any]:
-        """Weights of the tasks, shape (n_tasks, n_features)."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("coef_ is known after fit")
-        return self.model_.W.T
 
     def decision_function(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Score examples.
@@ -212,10 +183,7 @@ class MultiTaskSVC(ClassifierMixin, BaseEstimator):
         UnknownTaskError
             If a task was not trained on (and `from_relatives` is False).
         """
-        check_is_fitted(self)
-        X = self._check_data(X)
-        tasks = self._known_task(X, tasks)
-        return self.model_.decision_function(X, tasks, from_relatives=self.from_relatives)
+        return self._scores(X, tasks)
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
         """Predict classes; parameters as in :meth:`decision_function`."""
@@ -229,12 +197,7 @@ class MultiTaskSVC(ClassifierMixin, BaseEstimator):
         frequencies of the training data. Parameters as in :meth:`decision_function`.
         """
         scores = self.decision_function(X, tasks)
-        names = self._known_task(X, tasks)
-        if names is None:
-            names = X.tasks if isinstance(X, Windows) else self.tasks_[0]
-        if isinstance(names, str):
-            names = [names] * scores.size
-        positive = self.model_.probability(scores, [str(name) for name in names])
+        positive = self.model_.probability(scores, self._task_names(X, tasks, scores.size))
         return np.column_stack([1.0 - positive, positive])
 
     def score(
@@ -242,26 +205,6 @@ class MultiTaskSVC(ClassifierMixin, BaseEstimator):
     ) -> float:
         """Return the accuracy; parameters as in :meth:`fit`."""
         return float(accuracy_score(y, self.predict(X, tasks), sample_weight=sample_weight))
-
-    def _check_examples(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        if not isinstance(X, Windows):
-            X, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False
-            )
-        else:
-            y = X.labels if y is None else np.asarray(y)
-            self.n_features_in_ = X.length
-            if y.shape != (len(X),):
-                raise ValueError(f"y must have one label per window ({len(X)}), got {y.shape}")
-        check_classification_targets(y)
-        return X, y
-
-    def _check_data(self, X: Any) -> Any:
-        if isinstance(X, Windows):
-            return X
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, reset=False, accept_large_sparse=False
-        )
 
     def _check_classes(self) -> None:
         if self.classes_.size == 2:
@@ -276,43 +219,12 @@ class MultiTaskSVC(ClassifierMixin, BaseEstimator):
             f"({self.classes_.size} classes)."
         )
 
-    def _check_tasks(self, X: Any, tasks: Any) -> tuple[tuple[str, ...], NDArray[np.int16]]:
-        """Return the sorted task names and the task number of every example."""
-        if tasks is None:
-            tasks = X.tasks if isinstance(X, Windows) else np.full(X.shape[0], "task")
-        found, ids = name_table(tasks)
-        if ids.size != X.shape[0]:
-            raise ValueError(
-                f"tasks must have one entry per example ({X.shape[0]}), got {ids.size}; in a "
-                "cross-validation route them as metadata, or use Windows, which carry them"
-            )
-        order = sorted(range(len(found)), key=found.__getitem__)
-        rank = np.argsort(order).astype(np.int16)
-        return tuple(found[i] for i in order), rank[ids]
-
-    def _known_task(self, X: Any, tasks: Any) -> Any:
-        """Windows without organisms of their own belong to the only task of the model."""
-        if tasks is None and isinstance(X, Windows) and len(self.model_.tasks) == 1:
-            return self.model_.tasks[0] if X.task_names == ("task",) else None
-        return tasks
-
-    def _features(self, X: Any) -> Any:
-        if self.features is None and not isinstance(X, Windows):
-            return Numeric()
-        return self.features
-
-    def _settings(self, X: Any) -> Settings:
+    def _class_weight(self) -> Any:
+        """Return the class weights with the classes called +1 and -1."""
         weight = self.class_weight
-        if isinstance(weight, dict):
-            weight = {1: weight.get(self.classes_[1], 1.0), -1: weight.get(self.classes_[0], 1.0)}
-        dtype = self.dtype or ("float32" if isinstance(X, Windows) else "float64")
-        seed = self.random_state
-        if not isinstance(seed, (int, np.integer)):
-            seed = check_random_state(seed).randint(2**31 - 1)
-        return Settings(
-            C=self.C, loss=self.loss, class_weight=weight, fit_intercept=self.fit_intercept,
-            tol=self.tol, max_epochs=self.max_epochs, dtype=dtype, seed=int(seed),
-        )  # fmt: skip
+        if not isinstance(weight, dict):
+            return weight
+        return {1: weight.get(self.classes_[1], 1.0), -1: weight.get(self.classes_[0], 1.0)}
 
     def _start(self, n: int, seed: int) -> State | None:
         """Scale the dual variables of the last fit to the new C."""

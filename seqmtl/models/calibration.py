@@ -1,4 +1,4 @@
-"""Scores to probabilities, task by task."""
+"""What scores mean, task by task: probabilities of a class, thresholds of novelty."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: The kinds of models, and what the calibration of each holds for a task.
+CALIBRATION: dict[str, tuple[str, ...]] = {
+    "classification": ("slope", "intercept"),
+    "regression": (),
+    "novelty": ("offset",),
+}
 _SPAN_SAMPLE = 1000  # support vectors whose distance to the span of the others is computed
 
 

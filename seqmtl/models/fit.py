@@ -12,7 +12,7 @@ from seqmtl.blocks import Rows
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.weighted_degree import WeightedDegree
-from seqmtl.models.calibration import calibrate_tasks, find_copies, span_share
+from seqmtl.models.calibration import CALIBRATION, calibrate_tasks, find_copies, span_share
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site, find_site
 from seqmtl.models.training import (
@@ -56,7 +56,7 @@ def train_model(  # noqa: PLR0913
     data : Windows, or ndarray or csr_matrix of shape (n, d)
         Examples.
     y : ndarray, shape (n,)
-        Labels, -1 or +1.
+        Labels, -1 or +1; targets in regression; ones in novelty detection.
     task_ids : ndarray of int, shape (n,)
         Task of every example.
     names : tuple of str
@@ -75,12 +75,13 @@ def train_model(  # noqa: PLR0913
     Raises
     ------
     ValueError
-        If a task lacks a class.
+        If a task lacks a class, or a setting is out of range.
     """
     settings = settings or Settings()
     settings.check()
     features = WeightedDegree() if features is None else features
-    check_classes(y, task_ids, names)
+    if settings.kind == "classification":
+        check_classes(y, task_ids, names)
     kernel = resolve_kernel(task_kernel, names)
     K = kernel.matrix[: len(names), : len(names)]
     y = np.asarray(y, dtype=np.float64)
@@ -89,7 +90,10 @@ def train_model(  # noqa: PLR0913
         rows, y, task_ids, K, settings,
         sample_weight=sample_weight, state=state, on_epoch=on_epoch,
     )  # fmt: skip
-    calibration = _calibrate(rows, y, task_ids, K, settings, solution, sample_weight)
+    if settings.kind == "classification":
+        calibration = _calibrate(rows, y, task_ids, K, settings, solution, sample_weight)
+    else:  # of novelty the margin, f(x) = 1
+        calibration = np.ones((len(names), len(CALIBRATION[settings.kind])))
     length = data.shape[1]
     model = MultiTaskModel(
         features_from_dict(features.to_dict(length)),
@@ -101,6 +105,7 @@ def train_model(  # noqa: PLR0913
         calibration,
         find_site(data) if isinstance(data, Windows) else Site(0, 0, ""),
         _summary(y, task_ids, names, settings, solution),
+        kind=settings.kind,
     )
     return model, solution
 
@@ -150,7 +155,9 @@ def _summary(
     counts = {}
     for t, name in enumerate(names):
         labels = y[task_ids == t]
-        counts[name] = {"n": int(labels.size), "n_positive": int((labels > 0).sum())}
+        counts[name] = {"n": int(labels.size)}
+        if settings.kind == "classification":
+            counts[name]["n_positive"] = int((labels > 0).sum())
     return {
         "settings": settings.to_dict(),
         "tasks": counts,
@@ -160,7 +167,7 @@ def _summary(
         "converged": bool(solution.converged),
         "n_epochs": solution.n_epochs,
         "work": solution.work,
-        "n_support": int((solution.alpha > 0).sum()),
+        "n_support": int((solution.alpha != 0).sum()),
         "history": [
             {"epoch": h.epoch, "work": h.work, "gap": h.gap, "n_active": h.n_active}
             for h in solution.history

@@ -16,14 +16,14 @@ from seqmtl.exceptions import ModelFileError, UnknownTaskError
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.io.model_file import read_arrays, write_arrays
-from seqmtl.models.calibration import probabilities
+from seqmtl.models.calibration import CALIBRATION, probabilities
 from seqmtl.models.site import Site
 from seqmtl.sequences import Windows
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.task_kernel import match_names
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1: classification; 2: also other kinds
 _SPARSE_BELOW = 0.5
 
 
@@ -45,14 +45,17 @@ class MultiTaskModel:
         Weights.
     bias : ndarray of float64, shape (T,)
         Intercepts.
-    calibration : ndarray of float64, shape (T, 2)
-        Slope and intercept of the sigmoid of every task.
+    calibration : ndarray of float64, shape (T, k)
+        What the scores of every task mean. Classification: slope and intercept of the sigmoid;
+        novelty: offset, the score from which on an example is none; regression: k = 0.
     site : Site
         Where the signal sits.
     training : dict
         Settings, counts, objectives and history, as JSON values.
     shift : int
         Bases by which the window lies after the centre of the sequences it is cut from.
+    kind : {"classification", "regression", "novelty"}
+        What was learned.
     """
 
     features: Any
@@ -65,6 +68,7 @@ class MultiTaskModel:
     site: Site
     training: dict[str, Any]
     shift: int = 0
+    kind: str = "classification"
 
     def decision_function(
         self, data: Any, tasks: Any = None, *, from_relatives: bool = False
@@ -117,12 +121,38 @@ class MultiTaskModel:
         """Turn scores into probabilities by the sigmoid of each task, shape (n,).
 
         A task without training data borrows the sigmoids of its relatives.
+
+        Raises
+        ------
+        ValueError
+            If the model is not one of classification.
         """
         names, ids = name_table(tasks)
         return probabilities(scores, self.sigmoids(names)[ids])
 
     def sigmoids(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Slope and intercept of the sigmoid of some tasks, shape (len(names), 2)."""
+        return self._calibration_of(names, "classification", "probabilities")
+
+    def offsets(self, tasks: Sequence[str]) -> NDArray[np.float64]:
+        """Score below which an example of each task is a novelty, shape (n,).
+
+        A task without training data borrows the offsets of its relatives.
+
+        Raises
+        ------
+        ValueError
+            If the model is not one of novelty detection.
+        """
+        names, ids = name_table(tasks)
+        return self._calibration_of(names, "novelty", "offsets")[ids, 0]
+
+    def _calibration_of(self, names: Sequence[str], kind: str, what: str) -> NDArray[np.float64]:
+        """Return rows of the calibration, those of relatives in the shares of their weights."""
+        if self.kind != kind:
+            raise ValueError(
+                f"{what} must be asked of a model of {kind}, got one of {self.kind}; use its scores"
+            )
         share = np.abs(self._mixing(names, True))
         sums = share.sum(axis=0)
         share = np.where(sums > 0, share / np.where(sums > 0, sums, 1.0), 1.0 / len(self.tasks))
@@ -212,7 +242,7 @@ class MultiTaskModel:
         arrays["K"] = np.array(self.kernel.matrix)
         description = {
             "format": "seqmtl model",
-            "format_version": FORMAT_VERSION,
+            "format_version": 1 if self.kind == "classification" else FORMAT_VERSION,
             "seqmtl_version": __version__,
             "features": self.features.to_dict(self.length),
             "n_features": int(self.W.shape[0]),
@@ -221,6 +251,7 @@ class MultiTaskModel:
             "kernel": {"names": list(self.kernel.names), "source": self.kernel.source},
             "site": vars(self.site),
             "shift": self.shift,
+            "kind": self.kind,
             "training": self.training,
         }
         write_arrays(path, description, arrays)
@@ -266,7 +297,10 @@ class MultiTaskModel:
             W = _spread(arrays["rows"], W, n_features)
         if W.shape[0] != n_features or arrays["bias"].shape != (T,):
             raise ValueError("weights do not match the tasks")
-        if arrays["calibration"].shape != (T, 2):
+        kind = description.get("kind", "classification")
+        if kind not in CALIBRATION:
+            raise ValueError(f"kind must be one of {', '.join(CALIBRATION)}, got {kind!r}")
+        if arrays["calibration"].shape != (T, len(CALIBRATION[kind])):
             raise ValueError("calibration does not match the tasks")
         kernel = TaskKernel(
             description["kernel"]["names"], arrays["K"], description["kernel"]["source"]
@@ -284,6 +318,7 @@ class MultiTaskModel:
             Site(**description["site"]),
             description["training"],
             int(description["shift"]),
+            kind,
         )
 
 

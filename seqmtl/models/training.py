@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import numbers
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
+from seqmtl.models.calibration import CALIBRATION
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import CoordinateDescent, Progress, Solution, State
-from seqmtl.solvers.problem import LOSSES, Problem
+from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
 
 #: What tasks share when nothing is said about them: K = (11' + 3 I) / 4.
 DEFAULT_SHARE = 0.25
@@ -29,8 +30,9 @@ class Settings:
     ----------
     C : float
         Cost of an example.
-    loss : {"hinge", "squared_hinge", "logistic"}
-        Loss.
+    loss : str
+        {"hinge", "squared_hinge", "logistic"}; in regression {"epsilon_insensitive",
+        "squared_epsilon_insensitive"}.
     class_weight : dict, "balanced" or None
         Factor on C for the labels +1 and -1; "balanced": n / (2 n_class).
     fit_intercept : bool
@@ -43,6 +45,10 @@ class Settings:
         Of the weights.
     seed : int
         Of the visiting order.
+    kind : {"classification", "regression", "novelty"}
+        What to learn.
+    epsilon : float
+        Distance from the target that costs nothing; regression only.
     """
 
     C: float = 1.0
@@ -53,6 +59,8 @@ class Settings:
     max_epochs: int = 1000
     dtype: str = "float32"
     seed: int = 0
+    kind: str = "classification"
+    epsilon: float = 0.0
 
     def check(self) -> None:
         """Raise ValueError for a setting out of range."""
@@ -60,21 +68,33 @@ class Settings:
             value = getattr(self, name)
             if not (isinstance(value, numbers.Real) and 0 < float(value) < np.inf):
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
-        if self.loss not in LOSSES:
-            near = difflib.get_close_matches(str(self.loss), LOSSES, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}{hint}")
+        if not (isinstance(self.epsilon, numbers.Real) and 0 <= float(self.epsilon) < np.inf):
+            raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon!r}")
+        _check_choice("kind", self.kind, CALIBRATION)
+        losses = REGRESSION_LOSSES if self.kind == "regression" else LOSSES
+        _check_choice("loss", self.loss, losses)
         if not (isinstance(self.max_epochs, numbers.Integral) and self.max_epochs >= 1):
             raise ValueError(f"max_epochs must be a positive integer, got {self.max_epochs!r}")
         if self.dtype not in ("float32", "float64"):
             raise ValueError(f"dtype must be 'float32' or 'float64', got {self.dtype!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON values."""
+        """Return the settings as JSON values; what only regression has is left out elsewhere."""
         settings = asdict(self)
+        if self.kind != "regression":
+            del settings["epsilon"]
+        if self.kind == "classification":
+            del settings["kind"]
         if isinstance(self.class_weight, Mapping):
             settings["class_weight"] = {str(k): float(v) for k, v in self.class_weight.items()}
         return settings
+
+
+def _check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    if value not in tuple(choices):
+        near = difflib.get_close_matches(str(value), choices, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}{hint}")
 
 
 def solve(
@@ -95,7 +115,7 @@ def solve(
     rows : Rows
         Examples bound to their features, n of them.
     y : ndarray of float64, shape (n,)
-        Labels -1 or +1.
+        Labels -1 or +1; targets in regression.
     task_ids : ndarray of int, shape (n,)
         Rows of K.
     K : ndarray, shape (T, T)
@@ -131,6 +151,8 @@ def solve(
         rows, y, np.ascontiguousarray(task_ids, dtype=np.int16), np.ascontiguousarray(K), C,
         settings.loss, 1.0 if settings.fit_intercept else 0.0,
     )  # fmt: skip
+    if settings.kind == "regression":
+        problem = replace(problem, y=np.ones(y.size), targets=y, epsilon=float(settings.epsilon))
     solver = CoordinateDescent(
         problem,
         tol=settings.tol,

@@ -23,8 +23,7 @@ In regression the loss is max(0, |f - z| - epsilon) or its square, and the dual 
 beta_i z_i - epsilon |beta_i|. Novelty detection is the hinge with every y_i = 1 and no intercept.
 
 Source: Widmer, Kloft, Goernitz, Raetsch (2012), eq. 8, 10 and 12, with the scalar 1/2 of eq. 8;
-Hsieh et al. (2008); Yu, Huang, Lin (2011) for the logistic loss; Ho, Lin (2012), eq. 5 to 8, for
-regression.
+Hsieh et al. (2008); Yu, Huang, Lin (2011) for the logistic loss; Ho, Lin (2012) for regression.
 """
 
 from __future__ import annotations

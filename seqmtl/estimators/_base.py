@@ -1,0 +1,192 @@
+"""What the estimators share: checks of examples and tasks, settings, training, scoring."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
+
+from seqmtl.features.numeric import Numeric
+from seqmtl.models.fit import train_model
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.training import Settings
+from seqmtl.sequences import Windows
+from seqmtl.sequences.windows import name_table
+from seqmtl.solvers.dcd import Solution, State
+
+
+class Examples(NamedTuple):
+    """Training examples that have passed the checks.
+
+    Attributes
+    ----------
+    X : Windows, ndarray or csr_matrix of shape (n, d)
+        Examples.
+    y : ndarray, shape (n,)
+        Classes or targets.
+    ids : ndarray of int16, shape (n,)
+        Task of every example, an index into `names`.
+    names : tuple of str
+        Task names, sorted.
+    weight : ndarray of float64, shape (n,), or None
+        Positive factors on C.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    ids: NDArray[np.int16]
+    names: tuple[str, ...]
+    weight: NDArray[np.float64] | None
+
+
+class MultiTaskEstimator(BaseEstimator):
+    """Base of the estimators: their `fit` gathers examples, says the settings and calls `_fit`.
+
+    A subclass that trains in another way overrides `_train`.
+    """
+
+    features: Any
+    task_kernel: Any
+    C: float
+    tol: float
+    max_epochs: int
+    dtype: str | None
+    random_state: Any
+    from_relatives: bool
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def coef_(self) -> NDArray[Any]:
+        """Weights of the tasks, shape (n_tasks, n_features)."""
+        if not hasattr(self, "model_"):
+            raise AttributeError("coef_ is known after fit")
+        return self.model_.W.T
+
+    def _check_X_y(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, NDArray[Any]]:  # noqa: N802
+        """Return checked examples and what to learn of them, as float64 where `numeric`."""
+        if not isinstance(X, Windows):
+            X, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False,
+                y_numeric=numeric,
+            )  # fmt: skip
+            return X, y.astype(np.float64, copy=False) if numeric else y
+        if y is None:
+            raise ValueError("y must be given: windows carry labels, but no targets")
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y") if numeric else y
+        y = np.asarray(y)
+        if y.shape != (len(X),):
+            raise ValueError(f"y must have one label per window ({len(X)}), got {y.shape}")
+        return self._check_X(X, reset=True), y
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:  # noqa: N802
+        if not isinstance(X, Windows):
+            return validate_data(
+                self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False,
+                reset=reset,
+            )  # fmt: skip
+        if reset:
+            self.n_features_in_ = X.length
+        return X
+
+    def _gather(self, X: Any, y: NDArray[Any], tasks: Any, sample_weight: Any) -> Examples:
+        """Return checked examples with their tasks numbered, without those of weight 0."""
+        names, ids = _number_tasks(X, tasks)
+        if sample_weight is None:
+            return Examples(X, y, ids, names, None)
+        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        used = np.flatnonzero(weight)
+        return Examples(X[used], y[used], ids[used], names, weight[used])
+
+    def _settings(self, X: Any, **options: Any) -> Settings:
+        """Return the settings that all estimators have, and the given ones."""
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        dtype = self.dtype or ("float32" if isinstance(X, Windows) else "float64")
+        return Settings(
+            C=self.C, tol=self.tol, max_epochs=self.max_epochs, dtype=dtype, seed=int(seed),
+            **options,
+        )  # fmt: skip
+
+    def _fit(self, examples: Examples, settings: Settings) -> None:
+        """Train, and set what all fitted estimators have."""
+        self.model_, solution = self._train(examples, settings)
+        self.tasks_, self.task_kernel_ = self.model_.tasks, self.model_.kernel
+        self.intercept_ = self.model_.bias.copy()
+        self.dual_coef_ = solution.alpha
+        self.dual_gap_, self.n_iter_ = solution.gap, solution.n_epochs
+        self.history_ = self.model_.training["history"]
+        if not solution.converged:
+            warnings.warn(
+                f"stopped after {solution.n_epochs} epochs at a relative duality gap of "
+                f"{solution.gap:.1e} (tol={self.tol:g}); raise max_epochs or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
+        X, y, ids, names, weight = examples
+        return train_model(
+            X, y, ids, names,
+            features=self._features(X), task_kernel=self.task_kernel, settings=settings,
+            sample_weight=weight, state=self._start(y.size, settings.seed),
+        )  # fmt: skip
+
+    def _features(self, X: Any) -> Any:
+        if self.features is None and not isinstance(X, Windows):
+            return Numeric()
+        return self.features
+
+    def _start(self, n: int, seed: int) -> State | None:
+        """Return where to start; from zero unless an estimator knows better."""
+        return None
+
+    def _scores(self, X: Any, tasks: Any) -> NDArray[np.float64]:
+        """Return f(x) of every example."""
+        check_is_fitted(self)
+        X = self._check_X(X, reset=False)
+        tasks = self._known_task(X, tasks)
+        return self.model_.decision_function(X, tasks, from_relatives=self.from_relatives)
+
+    def _known_task(self, X: Any, tasks: Any) -> Any:
+        """Windows without organisms of their own belong to the only task of the model."""
+        if tasks is None and isinstance(X, Windows) and len(self.model_.tasks) == 1:
+            return self.model_.tasks[0] if X.task_names == ("task",) else None
+        return tasks
+
+    def _task_names(self, X: Any, tasks: Any, n: int) -> list[str]:
+        """Return the task of each of n examples that have been scored."""
+        names = self._known_task(X, tasks)
+        if names is None:
+            names = X.tasks if isinstance(X, Windows) else self.tasks_[0]
+        return [names] * n if isinstance(names, str) else [str(name) for name in names]
+
+
+def _number_tasks(X: Any, tasks: Any) -> tuple[tuple[str, ...], NDArray[np.int16]]:
+    """Return the sorted task names and the task number of every example."""
+    if tasks is None:
+        tasks = X.tasks if isinstance(X, Windows) else np.full(X.shape[0], "task")
+    found, ids = name_table(tasks)
+    if ids.size != X.shape[0]:
+        raise ValueError(
+            f"tasks must have one entry per example ({X.shape[0]}), got {ids.size}; in a "
+            "cross-validation route them as metadata, or use Windows, which carry them"
+        )
+    order = sorted(range(len(found)), key=found.__getitem__)
+    rank = np.argsort(order).astype(np.int16)
+    return tuple(found[i] for i in order), rank[ids]

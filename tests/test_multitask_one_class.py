@@ -1,0 +1,180 @@
+"""The novelty detector against a quadratic program, and inside scikit-learn."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import OneClassSVM
+
+from seqmtl import MultiTaskModel, MultiTaskOneClassSVM, TaskKernel, WeightedDegree
+from seqmtl.cli.main import main
+from seqmtl.exceptions import UnknownTaskError
+from seqmtl.sequences import Windows
+from tests.oracles import svm
+
+NAMES = np.array(["worm", "fly", "plant"])
+TREE = "((worm:0.2,fly:0.3):0.4,(plant:0.5,yeast:0.6):0.1);"
+
+
+def _numbers(n=150, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(0, 3, n)
+    centers = 3.0 + rng.random((3, d))
+    return centers[ids] + rng.standard_normal((n, d)), NAMES[ids]
+
+
+def _strings(n=240, length=20, seed=0, motif=True):
+    """Windows with a motif (the one class) or without (novelties); tasks are carried."""
+    rng = np.random.default_rng(seed)
+    letters = rng.integers(0, 4, (n, length)).astype(np.uint8)
+    tasks = rng.integers(0, 3, n)
+    if motif:
+        letters[:, 5:15] = np.where(rng.random((n, 10)) < 0.9, np.arange(10) % 4, letters[:, 5:15])
+    return Windows(
+        letters.ravel(), np.arange(n) * length, length, task_ids=tasks, task_names=tuple(NAMES)
+    )
+
+
+def _detector(**options):
+    return MultiTaskOneClassSVM(features=WeightedDegree(degree=3), **options)
+
+
+@pytest.mark.parametrize("C", [0.001, 0.02, 5.0])
+def test_scores_equal_a_quadratic_program(C):
+    X, tasks = _numbers()
+    detector = MultiTaskOneClassSVM(task_kernel="easy", C=C, tol=1e-10).fit(X, tasks=tasks)
+    ids = np.array([detector.tasks_.index(name) for name in tasks])
+    H = svm.multitask_kernel(X, ids, detector.task_kernel_.matrix, 0.0)
+    result = minimize(
+        lambda a: (0.5 * a @ H @ a - a.sum(), H @ a - 1.0), np.zeros(150), jac=True,
+        method="L-BFGS-B", bounds=[(0.0, C)] * 150,
+        options={"ftol": 1e-16, "gtol": 1e-12, "maxiter": 10**5, "maxfun": 10**6},
+    )  # fmt: skip
+    assert detector.model_.training["dual"] == pytest.approx(-result.fun, rel=1e-8)
+    assert_allclose(detector.score_samples(X, tasks), H @ result.x, atol=2e-3)
+    assert_array_equal(detector.intercept_, np.zeros(3))
+    assert ((detector.dual_coef_ >= 0) & (detector.dual_coef_ <= C)).all()
+
+
+def test_one_task_is_scikit_learns_detector_up_to_scale():
+    X, _ = _numbers()
+    nu = 0.2
+    reference = OneClassSVM(kernel="linear", nu=nu, tol=1e-10).fit(X)
+    # its alphas sum to nu n and its margin is rho; ours is 1
+    detector = MultiTaskOneClassSVM(C=1.0 / reference.offset_[0], tol=1e-10).fit(X)
+    assert_allclose(
+        detector.score_samples(X), reference.score_samples(X) / reference.offset_[0], rtol=1e-4
+    )
+
+
+def test_a_tiny_cost_scores_by_mean_similarity():
+    X, tasks = _numbers()
+    detector = MultiTaskOneClassSVM(C=1e-6, task_kernel="union").fit(X, tasks=tasks)
+    assert_allclose(detector.dual_coef_, 1e-6)
+    assert_allclose(detector.score_samples(X, tasks), 1e-6 * X @ X.sum(axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("contamination", [0.05, 0.1, 0.5])
+def test_the_threshold_is_a_quantile_of_each_task(contamination):
+    X, tasks = _numbers(n=600)
+    detector = MultiTaskOneClassSVM(C=0.001, contamination=contamination).fit(X, tasks=tasks)
+    scores, found = detector.score_samples(X, tasks), detector.predict(X, tasks)
+    for t, name in enumerate(detector.tasks_):
+        of_task = tasks == name
+        assert np.mean(found[of_task] == -1) == pytest.approx(contamination, abs=0.01)
+        offset = np.quantile(scores[of_task], contamination)
+        assert detector.offset_[t] == pytest.approx(offset, rel=1e-12)
+        assert_allclose(
+            detector.decision_function(X[of_task], name), scores[of_task] - offset, atol=1e-12
+        )
+    assert_array_equal(found, np.where(detector.decision_function(X, tasks) >= 0, 1, -1))
+    assert_array_equal(detector.fit_predict(X, tasks=tasks), found)
+
+
+@pytest.mark.parametrize("C", [0.001, 1.0])
+def test_novel_strings_are_found(C):
+    known, fresh, novel = _strings(), _strings(seed=1), _strings(seed=2, motif=False)
+    detector = _detector(C=C).fit(known)
+    assert detector.tasks_ == ("fly", "plant", "worm")
+    scores = [detector.decision_function(windows) for windows in (fresh, novel)]
+    assert roc_auc_score(np.repeat([1, 0], 240), np.concatenate(scores)) > 0.99
+    assert (detector.predict(novel) == -1).mean() > 0.95
+    assert (detector.predict(known) == -1).mean() == pytest.approx(0.1, abs=0.02)
+
+
+def test_windows_equal_their_explicit_features():
+    windows = _strings()
+    detector = _detector(dtype="float64", tol=1e-8).fit(windows)
+    X = WeightedDegree(degree=3).transform(windows)
+    explicit = MultiTaskOneClassSVM(tol=1e-8).fit(X, tasks=windows.tasks)
+    assert detector.n_features_in_ == windows.length
+    assert_allclose(
+        detector.decision_function(windows),
+        explicit.decision_function(X, windows.tasks),
+        atol=1e-3,
+    )
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_matrix])
+def test_shapes(make):
+    X, tasks = _numbers()
+    detector = MultiTaskOneClassSVM().fit(make(X), tasks=tasks)
+    assert detector.coef_.shape == (3, 4)
+    assert detector.offset_.shape == (3,)
+    assert set(detector.predict(make(X), tasks)) == {-1, 1}
+    assert detector.dual_gap_ <= detector.tol
+
+
+def test_from_relatives_borrows_weights_and_thresholds():
+    X, tasks = _numbers()
+    kernel = TaskKernel.from_newick(TREE)
+    detector = MultiTaskOneClassSVM(task_kernel=kernel, from_relatives=True).fit(X, tasks=tasks)
+    order = [kernel.names.index(name) for name in detector.tasks_]
+    K = kernel.matrix
+    mix = np.linalg.solve(K[np.ix_(order, order)], K[order, kernel.names.index("yeast")])
+    scores = X @ detector.coef_.T @ mix
+    assert_allclose(detector.score_samples(X, "yeast"), scores, rtol=1e-9)
+    offset = np.abs(mix) @ detector.offset_ / np.abs(mix).sum()
+    assert_allclose(detector.decision_function(X, "yeast"), scores - offset, atol=1e-9)
+    strict = clone(detector).set_params(from_relatives=False).fit(X, tasks=tasks)
+    with pytest.raises(UnknownTaskError, match="'yeast' was not trained on"):
+        strict.predict(X, tasks="yeast")
+
+
+def test_it_works_in_a_pipeline_and_survives_pickling():
+    X, _ = _numbers()
+    pipe = make_pipeline(MinMaxScaler(), MultiTaskOneClassSVM()).fit(X)
+    assert (pipe.predict(X) == -1).sum() == 15
+    again = pickle.loads(pickle.dumps(pipe))
+    assert_array_equal(again.decision_function(X), pipe.decision_function(X))
+    with pytest.raises(AttributeError, match="offset_ is known after fit"):
+        _ = clone(pipe[-1]).offset_
+
+
+def test_the_model_file_keeps_the_thresholds(tmp_path, capsys):
+    windows, path = _strings(), tmp_path / "model"
+    detector = _detector().fit(windows)
+    detector.model_.save(path)
+    model = MultiTaskModel.load(path)
+    assert model.kind == "novelty"
+    assert_array_equal(model.offsets(detector.tasks_), detector.offset_)
+    assert_array_equal(
+        model.decision_function(windows) - model.offsets(windows.tasks),
+        detector.decision_function(windows),
+    )
+    assert main(["info", "--json", str(path)]) == 0
+    assert '"offset"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("contamination", [0, 0.51, -0.1, np.nan, "auto"])
+def test_a_bad_contamination_is_refused(contamination):
+    X, _ = _numbers()
+    with pytest.raises(ValueError, match=r"contamination must be a number in \(0, 0\.5\], got"):
+        MultiTaskOneClassSVM(contamination=contamination).fit(X)
