@@ -21,7 +21,7 @@ from seqmtl.models.site import Site
 from seqmtl.sequences import Windows
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.task_kernel import match_names
+from seqmtl.similarity.names import match_names
 
 FORMAT_VERSION = 1
 _SPARSE_BELOW = 0.5

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.exceptions import InputFormatError, UnknownTaskError
-from seqmtl.similarity import trees
+from seqmtl.exceptions import InputFormatError
+from seqmtl.similarity.names import match_names
+from seqmtl.similarity.trees import read_tree
 
 _PSD_TOLERANCE = 1e-8
 
@@ -147,22 +146,21 @@ class TaskKernel:
         """
         if not 0.0 <= base <= 1.0:
             raise ValueError(f"base must be between 0 and 1, got {base}")
-        leaves, paths = trees.read_leaf_paths(tree)
-        if names is not None:
-            wanted = tuple(names)
-            order = match_names(wanted, leaves, f"the tree {trees.describe(tree)}")
-            leaves, paths = list(wanted), [paths[i] for i in order]
-        shared = trees.shared_lengths(paths)
+        whole = read_tree(tree)
+        leaves = whole.leaf_names if names is None else tuple(map(str, names))
+        pruned = whole.prune(leaves)
+        order = match_names(leaves, pruned.leaf_names, f"the tree {whole.source}")
+        shared = pruned.shared()[np.ix_(order, order)]
         height = np.sqrt(np.diagonal(shared))
         if not (height > 0).all():
             name = leaves[int(np.argmin(height))]
             raise InputFormatError(
                 f"the leaf {name!r} has no distance from the root; give its branches a length",
-                path=trees.describe(tree),
+                path=whole.source,
             )
         K = base + (1.0 - base) * shared / np.outer(height, height)
         np.fill_diagonal(K, 1.0)
-        return cls(leaves, K, f"tree({trees.describe(tree)})")
+        return cls(leaves, K, f"tree({whole.source})")
 
     @classmethod
     def from_tsv(cls, path: str | os.PathLike[str]) -> TaskKernel:
@@ -235,37 +233,6 @@ class TaskKernel:
             for name, row in zip(self.names, self.matrix, strict=True):
                 lines.append(f"  {name:<{width}}  " + " ".join(f"{value:6.3f}" for value in row))
         return "\n".join(lines)
-
-
-def match_names(wanted: Sequence[str], known: Sequence[str], where: str) -> list[int]:
-    """Find every wanted name among the known ones, exactly or up to case, blanks, underscores.
-
-    Raises
-    ------
-    UnknownTaskError
-        If a name is missing or ambiguous.
-    """
-    exact = {name: i for i, name in enumerate(known)}
-    loose: dict[str, list[int]] = {}
-    for i, name in enumerate(known):
-        loose.setdefault(_simplify(name), []).append(i)
-    order = []
-    for name in wanted:
-        found = [exact[name]] if name in exact else loose.get(_simplify(name), [])
-        if len(found) != 1:
-            near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-            hint = f"did you mean {', '.join(map(repr, near))}?" if near else ""
-            hint = hint or f"it has {', '.join(map(repr, known[:5]))}" + (
-                ", ..." if len(known) > 5 else ""
-            )
-            problem = "is ambiguous in" if found else "is not in"
-            raise UnknownTaskError(f"task {name!r} {problem} {where}; {hint}")
-        order.append(found[0])
-    return order
-
-
-def _simplify(name: str) -> str:
-    return re.sub(r"[\s_]+", " ", name).strip().casefold()
 
 
 def _check_square(names: Sequence[str], matrix: NDArray[np.float64], what: str) -> None:

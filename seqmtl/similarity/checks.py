@@ -1,0 +1,85 @@
+"""What names and matrices must fulfil, whichever object they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def check_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return task names that are different, not empty, and fit into a table.
+
+    Raises
+    ------
+    ValueError
+        Names the one that is wrong.
+    """
+    names = tuple(str(name) for name in names)
+    if not names:
+        raise ValueError("task names must be at least one, got none")
+    seen: set[str] = set()
+    for name in names:
+        if not name.strip():
+            raise ValueError("task names must not be empty")
+        if any(character in name for character in "\t\n\r"):
+            raise ValueError(f"task names must not have tabs or line breaks, got {name!r}")
+        if name in seen:
+            raise ValueError(f"task names must differ, got {name!r} twice")
+        seen.add(name)
+    return names
+
+
+def check_square(names: Sequence[str], matrix: NDArray[np.float64], what: str) -> None:
+    """Refuse a matrix that is not square, finite and symmetric.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Tasks, T of them.
+    matrix : ndarray, shape (T, T)
+        Numbers to check.
+    what : str
+        What they are called in messages.
+
+    Raises
+    ------
+    ValueError
+        Names the tasks at fault.
+    """
+    if matrix.shape != (len(names), len(names)):
+        raise ValueError(
+            f"{what} must be square with one row per task ({len(names)}), got shape {matrix.shape}"
+        )
+    if not np.isfinite(matrix).all():
+        s, t = np.argwhere(~np.isfinite(matrix))[0]
+        raise ValueError(
+            f"{what} must be finite, got {matrix[s, t]} for ({names[s]}, {names[t]}); "
+            "fill the gap or leave the task out"
+        )
+    if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9 * np.abs(matrix).max()):
+        s, t = np.unravel_index(np.argmax(np.abs(matrix - matrix.T)), matrix.shape)
+        raise ValueError(
+            f"{what} must be symmetric, got {matrix[s, t]:g} for ({names[int(s)]}, "
+            f"{names[int(t)]}) and {matrix[t, s]:g} the other way round; give one value per pair"
+        )
+
+
+def check_not_negative(matrix: NDArray[np.float64], what: str) -> None:
+    """Refuse a negative entry.
+
+    Raises
+    ------
+    ValueError
+        States the smallest.
+    """
+    if (matrix < 0).any():
+        raise ValueError(f"{what} must not be negative, got {matrix.min():g}; use numbers from 0")
+
+
+def symmetrized(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the symmetric part of a matrix, read-only; of each one in a stack (..., T, T)."""
+    symmetric = 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
+    symmetric.setflags(write=False)
+    return np.asarray(symmetric)
