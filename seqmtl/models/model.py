@@ -209,7 +209,8 @@ class MultiTaskModel:
             arrays["W"] = self.W
         arrays["bias"] = self.bias
         arrays["calibration"] = self.calibration
-        arrays["K"] = np.array(self.kernel.matrix)
+        several = self.kernel.n_kernels > 1
+        arrays["K"] = np.array(self.kernel.matrices if several else self.kernel.matrix)
         description = {
             "format": "seqmtl model",
             "format_version": FORMAT_VERSION,
@@ -218,7 +219,11 @@ class MultiTaskModel:
             "n_features": int(self.W.shape[0]),
             "length": self.length,
             "tasks": list(self.tasks),
-            "kernel": {"names": list(self.kernel.names), "source": self.kernel.source},
+            "kernel": {
+                "names": list(self.kernel.names),
+                "source": self.kernel.source,
+                "labels": list(self.kernel.labels),
+            },
             "site": vars(self.site),
             "shift": self.shift,
             "training": self.training,
@@ -269,7 +274,11 @@ class MultiTaskModel:
         if arrays["calibration"].shape != (T, 2):
             raise ValueError("calibration does not match the tasks")
         kernel = TaskKernel(
-            description["kernel"]["names"], arrays["K"], description["kernel"]["source"]
+            description["kernel"]["names"],
+            arrays["K"],
+            description["kernel"]["source"],
+            labels=description["kernel"].get("labels"),
+            not_psd="refuse",
         )
         if kernel.names[:T] != tasks:
             raise ValueError("the task kernel does not match the tasks")

@@ -213,7 +213,12 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
     rest = [i for i in range(len(task_kernel)) if i not in set(order)]
     every = [*order, *rest]
     spelling = [*names, *(task_kernel.names[i] for i in rest)]
-    return TaskKernel(spelling, task_kernel.matrix[np.ix_(every, every)], task_kernel.source)
+    return TaskKernel(
+        spelling,
+        task_kernel.matrices[:, every][:, :, every],
+        task_kernel.source,
+        labels=task_kernel.labels,
+    )
 
 
 def check_classes(y: NDArray[Any], task_ids: NDArray[Any], names: tuple[str, ...]) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from seqmtl._memory import require_memory
 
 
 def check_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -83,3 +87,41 @@ def symmetrized(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     symmetric = 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
     symmetric.setflags(write=False)
     return np.asarray(symmetric)
+
+
+def as_adjacency(adjacency: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    """Return the weights of a graph's edges as a dense array, checked, shape (T, T).
+
+    Parameters
+    ----------
+    adjacency : array_like or SciPy sparse, shape (T, T)
+        Weights from 0, symmetric; the diagonal has no effect.
+    names : sequence of str
+        Tasks, T of them.
+
+    Raises
+    ------
+    ValueError
+        If the shape or the numbers are wrong.
+    """
+    T = len(names)
+    require_memory(32.0 * T * T, f"a kernel of {T} tasks", "take fewer tasks")
+    dense = adjacency.toarray() if hasattr(adjacency, "toarray") else adjacency
+    A = np.array(dense, dtype=np.float64)
+    check_square(names, A, "adjacency")
+    check_not_negative(A, "adjacency")
+    return 0.5 * (A + A.T)
+
+
+def positive(value: float, name: str, *, or_zero: bool = False) -> float:
+    """Return a finite number above 0, or from 0.
+
+    Raises
+    ------
+    ValueError
+        Names the parameter.
+    """
+    if not (math.isfinite(value) and (value > 0 or (or_zero and value == 0))):
+        rule = "a number from 0" if or_zero else "a positive number"
+        raise ValueError(f"{name} must be {rule}, got {value}")
+    return float(value)

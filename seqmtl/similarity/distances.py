@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from seqmtl.similarity import checks
 from seqmtl.similarity.names import match_names
-from seqmtl.similarity.trees import TreeSource, read_tree
+from seqmtl.similarity.trees import TreeSource, prune_to
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +68,9 @@ class Distances:
         UnknownTaskError
             If a name is not a leaf; lists the near matches.
         """
-        tree = read_tree(tree)
-        wanted = tree.leaf_names if names is None else tuple(map(str, names))
-        pruned = tree if names is None else tree.prune(wanted)
-        found = cls(pruned.leaf_names, pruned.distances(), f"tree({tree.source})")
-        return found.restrict(wanted)
+        tree, wanted, order = prune_to(tree, names)
+        D = tree.distances()[np.ix_(order, order)]
+        return cls(wanted, D, f"tree({tree.source})")
 
     def restrict(self, names: Iterable[str]) -> Distances:
         """Return the distances of some organisms, in the given order and spelling.

@@ -334,6 +334,34 @@ def read_tree(tree: TreeSource) -> Tree:
     return Tree(np.array(parents), np.array(lengths), tuple(labels), where)
 
 
+def prune_to(
+    tree: TreeSource, names: Iterable[str] | None
+) -> tuple[Tree, tuple[str, ...], NDArray[np.int64]]:
+    """Read a tree and cut it to some leaves, by default all.
+
+    Returns
+    -------
+    tree : Tree
+        Without nodes of one child.
+    names : tuple of str
+        Leaves, in the order asked for.
+    order : ndarray of int64, shape (n_leaves,)
+        Position of every one of these names among the leaves of the tree.
+
+    Raises
+    ------
+    InputFormatError
+        If the tree cannot be read.
+    UnknownTaskError
+        If a name is not a leaf; lists the near matches.
+    """
+    tree = read_tree(tree)
+    wanted = tree.leaf_names if names is None else tuple(str(name) for name in names)
+    tree = tree.prune(wanted)
+    place = {name: i for i, name in enumerate(tree.leaf_names)}
+    return tree, wanted, np.array([place[name] for name in wanted], dtype=np.int64)
+
+
 def describe(tree: TreeSource) -> str:
     """Name a tree for messages: its file, or "text" where it was given as text."""
     if isinstance(tree, Tree):
