@@ -1,9 +1,9 @@
 """Text of Newick and Nexus files to nodes, through Bio.Phylo.
 
 Bio.Phylo reads leniently: from the unquoted name ``Homo sapiens`` it keeps ``sapiens``, from the
-length ``nan`` it makes a name. So the text is checked first and handed over with its quoted names
-taken out. Its Nexus reader (Bio.Nexus) turns absent lengths into 0 and recurses; only the tree
-statement is taken from a Nexus file, and read as Newick.
+length ``nan`` it makes a name. So the text is checked first and handed over with numbered marks in
+the place of names. Its Nexus reader (Bio.Nexus) turns absent lengths into 0 and recurses; so only
+the tree statement is taken from a Nexus file, and read as Newick.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from seqmtl.exceptions import InputFormatError
 _QUOTED_OR_COMMENT = re.compile(r"('(?:[^']|'')*')|\[[^\]]*\]")
 _LENGTH = re.compile(r"[+-]?\d*\.?\d+([eE][+-]?\d+)?")
 _SUPPORT = re.compile(r"[\d.]+(e-?\d+)?(/[\d.]+)*", re.IGNORECASE)
-# stands for the quoted name with the number that follows; no text file has it
+# with a number, stands for a name; no text file has it
 _MARK = "\0"
 
 
@@ -54,15 +54,18 @@ def parse_tree(text: str, where: str) -> Nodes:
     names: dict[str, str] = {}
     if text.lstrip()[:6].upper() == "#NEXUS":
         text, names = _nexus_tree(text, where)
-    text, quoted = _take_out_quoted(text, where)
+    text, labels = _take_out_quoted(text, where)
     _check_newick(text, where)
-    tree = _bio_phylo(re.sub(r"\s+", "", text), where)
+    n_quoted = len(labels)
+    text = re.sub(r"\s+", "", text)
+    text = re.sub(rf"(?<=[(,)])[^(),:;{_MARK}]+", lambda found: _take_out(found[0], labels), text)
     nodes = Nodes([], [], [])
-    stack: list[tuple[Any, int]] = [(tree.root, -1)]
+    stack: list[tuple[Any, int]] = [(_bio_phylo(text, where).root, -1)]
     while stack:
         clade, parent = stack.pop()
-        label = _restore(clade.name or "", quoted)
-        if clade.clades and not (clade.name or "").startswith(_MARK) and _SUPPORT.fullmatch(label):
+        number = int(clade.name[1:]) if clade.name else -1
+        label = labels[number] if clade.name else ""
+        if clade.clades and number >= n_quoted and _SUPPORT.fullmatch(label):
             label = ""
         length = math.nan if clade.branch_length is None or parent < 0 else clade.branch_length
         stack.extend((child, len(nodes.parents)) for child in reversed(clade.clades))
@@ -89,8 +92,7 @@ def _take_out_quoted(text: str, where: str) -> tuple[str, list[str]]:
     def replace(found: re.Match[str]) -> str:
         if not found[1]:
             return ""
-        quoted.append(" ".join(found[1][1:-1].replace("''", "'").split()))
-        return f"{_MARK}{len(quoted) - 1}"
+        return _take_out(" ".join(found[1][1:-1].replace("''", "'").split()), quoted)
 
     if _MARK in text:
         raise InputFormatError("is not a Newick tree: it has zero bytes", path=where)
@@ -104,8 +106,10 @@ def _take_out_quoted(text: str, where: str) -> tuple[str, list[str]]:
     return bare, quoted
 
 
-def _restore(name: str, quoted: list[str]) -> str:
-    return quoted[int(name[1:])] if name.startswith(_MARK) else name
+def _take_out(label: str, labels: list[str]) -> str:
+    """Append a label to the list, and return the mark that stands for it."""
+    labels.append(label)
+    return f"{_MARK}{len(labels) - 1}"
 
 
 def _check_newick(text: str, where: str) -> None:
@@ -186,6 +190,6 @@ def _translation(text: str, where: str) -> dict[str, str]:
                 "put names with blanks between single quotes",
                 path=where,
             )
-        key, name = (_restore(word, quoted) for word in words)
+        key, name = (quoted[int(w[1:])] if w.startswith(_MARK) else w for w in words)
         names[key] = name
     return names
