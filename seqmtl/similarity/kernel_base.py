@@ -201,7 +201,7 @@ def _check_matrices(
     if not_psd not in {"project", "refuse"}:
         raise ValueError(f"not_psd must be project or refuse, got {not_psd!r}")
     for m, label in enumerate(labels):
-        what = "similarity" if len(labels) == 1 else f"similarity {label!r}"
+        what = "similarity" if labels == _SINGLE else f"similarity {label!r}"
         checks.check_square(names, stack[m], what)
         diagonal = np.diagonal(stack[m])
         if (diagonal < 0).any() or not stack[m].any():
@@ -222,5 +222,5 @@ def _check_matrices(
             f"{what} is not positive semi-definite: took the nearest matrix that is, with the "
             f"eigenvalue {smallest:.3g} clipped to 0",
             UserWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
