@@ -189,6 +189,15 @@ class TestModels:
             tasks = [task] * len(windows)
             assert_array_equal(again.probability(scores, tasks), model.probability(scores, tasks))
 
+    def test_several_kernels_round_trip(self, tmp_path):
+        kernel = TaskKernel.hierarchical("((worm,fly)insects,yeast)all;")
+        model = MultiTaskSVC(features=Spectrum(k=2), task_kernel=kernel).fit(_windows()).model_
+        model.save(tmp_path / "model")
+        again = MultiTaskModel.load(tmp_path / "model").kernel
+        assert again == model.kernel
+        assert again.labels == ("all", "insects")
+        assert again == kernel.restrict(again.names)
+
     def test_numeric_models_round_trip(self, tmp_path):
         rng = np.random.default_rng(1)
         X = rng.standard_normal((60, 4))

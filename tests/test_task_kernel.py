@@ -1,13 +1,19 @@
 """Task kernels against their definitions, and the refusal of what is none."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import TaskKernel
-from seqmtl.exceptions import InputFormatError, UnknownTaskError
+from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
+from seqmtl.similarity import Distances
 
 TREE = "((ape:1,man:1)primates:2,(fly:2.5,bee:2)insects:0.5)root;"
 
@@ -97,13 +103,64 @@ def test_table_round_trip(tmp_path):
         (np.eye(3), "must be square with one row per task"),
         ([[1, 0.5], [0.4, 1]], r"must be symmetric, got 0.5 for \(a, b\) and 0.4"),
         ([[1, 2], [2, 1]], "positive semi-definite, got the eigenvalue -1"),
-        ([[1, np.nan], [np.nan, 1]], "must be finite"),
-        ([[0, 0], [0, 1]], "positive diagonal"),
+        ([[1, np.nan], [np.nan, 1]], r"must be finite, got nan for \(a, b\)"),
+        ([[0, 0], [0, 1]], "positive diagonal, got 0 for 'a'"),
+        ([[1, 2], [2, -1]], "positive diagonal, got -1 for 'b'"),
+        (np.zeros((2, 2)), "positive diagonal, got 0 for 'a'"),
+        ([np.eye(2), np.zeros((2, 2))], "similarity 'K2' must have a positive diagonal"),
+        ([np.diag([1, 0]), np.diag([2, 0])], "similarity must have a positive diagonal, got 0 fo"),
+        ([np.eye(2), [[1, 2], [2, 1]]], "similarity 'K2' must be positive semi-definite"),
+        ([np.eye(2), [[1, 2], [1, 1]]], "similarity 'K2' must be symmetric"),
+        (np.zeros((0, 2, 2)), "at least one matrix, got none"),
+        (np.ones(2), r"must be square with one row per task \(2\), got shape \(2,\)"),
     ],
 )
 def test_what_is_no_kernel_is_refused(matrix, message):
     with pytest.raises(ValueError, match=message):
-        TaskKernel(["a", "b"], matrix)
+        TaskKernel(["a", "b"], matrix, not_psd="refuse")
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "message"),
+    [
+        (["a", "a"], {}, "must differ, got 'a' twice"),
+        (["a", " "], {}, "must not be empty"),
+        (["a", "b\tc"], {}, r"must not have tabs or line breaks, got 'b\\tc'"),
+        ([], {}, "must be at least one, got none"),
+        (["a", "b"], {"labels": ["x", "y"]}, r"one per matrix \(1\) and differ, got x, y"),
+        (["a", "b"], {"labels": ["x\n"]}, "without tabs and line breaks, got"),
+        (["a", "b"], {"not_psd": "clip"}, "not_psd must be project or refuse, got 'clip'"),
+    ],
+)
+def test_bad_names_and_labels_are_refused(names, options, message):
+    with pytest.raises(ValueError, match=message):
+        TaskKernel(names, np.eye(2), **options)
+
+
+def test_the_nearest_kernel_takes_the_place_of_none():
+    K = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.9], [0.1, 0.9, 1.0]])
+    lowest = np.linalg.eigvalsh(K)[0]
+    assert lowest < 0
+    text = rf"similarity 'b' is not positive .* eigenvalue {lowest:.3g} clipped to 0"
+    with pytest.warns(UserWarning, match=text):
+        found = TaskKernel("xyz", [np.eye(3), K], labels=["a", "b"])
+    assert_array_equal(found.matrices[0], np.eye(3))
+    projected = found.matrices[1]
+    assert np.linalg.eigvalsh(projected)[0] > -1e-12
+    # the distance to the nearest one is the norm of what is negative; no other kernel is closer
+    assert np.linalg.norm(projected - K) == pytest.approx(-lowest)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        B = rng.standard_normal((3, 3)) * 0.05
+        other = np.linalg.eigh(projected + B + B.T)
+        other = (other[1] * np.maximum(other[0], 0)) @ other[1].T
+        assert np.linalg.norm(other - K) >= -lowest - 1e-12
+    TaskKernel("xyz", projected)  # without a warning
+
+
+def test_rounding_is_no_reason_to_warn():
+    K = np.ones((3, 3)) - 1e-10 * np.eye(3)
+    assert_allclose(TaskKernel("abc", 1e6 * K).matrix, 1e6 * K)
 
 
 @pytest.mark.parametrize(
@@ -114,13 +171,25 @@ def test_what_is_no_kernel_is_refused(matrix, message):
         ("\ta\tb\nb\t1\t0\na\t0\t1\n", "row must start with 'a'"),
         ("\ta\tb\na\t1\tx\nb\t0\t1\n", "K.tsv:2: not a number"),
         ("\ta\tb\na\t1\t3\nb\t3\t1\n", "positive semi-definite"),
+        ("\ta\na\t1\n# kernel\tx\n\ta\na\t1\n", "K.tsv:1: the first line must be '# kernel'"),
+        ("# kernel\tx\n\ta\na\t1\n# kernel\ty\n\tb\nb\t1\n", "that of 'y' differs from that of"),
+        ("# kernel\tx\n\ta\na\t1\n# kernel\ty\n", "not a table"),
+        ("# kernel\tx\n\ta\na\t1\n# kernel\tx\n\ta\na\t1\n", r"matrix \(2\) and differ"),
+        ("\ta\tb\na\t1\tnan\nb\tnan\t1\n", "must be finite"),
     ],
 )
 def test_bad_tables_name_the_place(tmp_path, text, message):
     path = tmp_path / "K.tsv"
     path.write_text(text)
     with pytest.raises(InputFormatError, match=message):
-        TaskKernel.from_tsv(path)
+        TaskKernel.from_tsv(path, not_psd="refuse")
+
+
+def test_a_table_that_is_no_kernel_is_projected(tmp_path):
+    path = tmp_path / "K.tsv"
+    path.write_text("\ta\tb\na\t1\t3\nb\t3\t1\n")
+    with pytest.warns(UserWarning, match="eigenvalue -2 clipped to 0"):
+        assert_allclose(TaskKernel.from_tsv(path).matrix, [[2, 2], [2, 2]])
 
 
 @pytest.mark.parametrize(
@@ -158,3 +227,401 @@ def test_real_trees_are_read(shared_data):
         ["homo_sapiens", "mus_musculus", "Danio rerio"],
     ).matrix
     assert K[0, 1] > K[0, 2] > 0.25
+
+
+def _laplacian(A):
+    """Graph Laplacian, entry by entry."""
+    T = len(A)
+    L = np.zeros((T, T))
+    for s in range(T):
+        for t in range(T):
+            if s != t:
+                L[s, s] += A[s][t]
+                L[s, t] -= A[s][t]
+    return L
+
+
+@st.composite
+def _adjacencies(draw):
+    T = draw(st.integers(1, 7))
+    weight = st.one_of(st.just(0.0), st.floats(0.01, 10))
+    upper = draw(arrays(np.float64, (T, T), elements=weight))
+    return np.triu(upper) + np.triu(upper, 1).T
+
+
+def _names(T):
+    return [f"t{i}" for i in range(T)]
+
+
+@settings(max_examples=50, deadline=None)
+@given(_adjacencies())
+def test_graphs(A):
+    T = len(A)
+    Q = np.eye(T) + _laplacian(A)
+    for given_as in (A, A.tolist(), scipy.sparse.csr_matrix(A), scipy.sparse.coo_array(A)):
+        K = TaskKernel.graph(given_as, _names(T))
+        assert_allclose(K.matrix, np.linalg.pinv(Q), atol=1e-10)
+    several = TaskKernel.multigraph([A, scipy.sparse.csr_array(np.eye(T))], _names(T))
+    assert several.labels == ("graph 1", "graph 2")
+    assert_allclose(several.matrices, [K.matrix, np.eye(T)], atol=1e-12)
+
+
+@settings(max_examples=50, deadline=None)
+@given(_adjacencies(), st.floats(2**-8, 10), st.randoms())
+def test_graphical_has_a_unit_diagonal(A, a, random):
+    T = len(A)
+    for own in (a, [a * random.uniform(0.5, 2) for _ in range(T)]):
+        K0 = np.linalg.pinv(_laplacian(A) + np.diag(np.full(T, own)), hermitian=True)
+        expected = [[K0[s, t] / np.sqrt(K0[s, s] * K0[t, t]) for t in range(T)] for s in range(T)]
+        K = TaskKernel.graphical(scipy.sparse.csr_array(A), own, _names(T)).matrix
+        assert_allclose(K, expected, atol=1e-8)
+        assert_array_equal(np.diagonal(K), 1)
+
+
+def test_graphical_between_union_and_independence():
+    A = np.zeros((5, 5))
+    A[0, 1] = A[1, 0] = A[1, 2] = A[2, 1] = A[3, 4] = A[4, 3] = 1
+    union = np.kron(np.eye(2), np.ones((3, 3)))[:5, :5]
+    assert_allclose(TaskKernel.graphical(A, 1e-7, "abcde").matrix, union, atol=1e-6)
+    assert_allclose(TaskKernel.graphical(A, 1e7, "abcde").matrix, np.eye(5), atol=1e-6)
+    assert TaskKernel.graphical(A, 0.5, "abcde").source == "graphical(a=0.5)"
+    assert TaskKernel.graphical(A, np.ones(5), "abcde").source == "graphical(a=per task)"
+
+
+def test_components_share_nothing_and_a_task_alone_keeps_to_itself():
+    A = scipy.sparse.csr_array(([2.0, 2.0], ([0, 2], [2, 0])), shape=(4, 4))
+    for K in (TaskKernel.graph(A, "abcd").matrix, TaskKernel.graphical(A, 0.1, "abcd").matrix):
+        assert K[0, 2] > 0.3
+        assert_array_equal(K[1], [0, 1, 0, 0])
+        assert_array_equal(K[3], [0, 0, 0, 1])
+
+
+def _cluster_q(R, lam, r):
+    """Q = lam I + G of Widmer et al. 2015, eq. 13-15, entry by entry."""
+    C, T = np.shape(R)
+    Q = np.zeros((T, T))
+    for s in range(T):
+        for t in range(T):
+            Q[s, t] = lam * (s == t)
+            for c in range(C):
+                total = sum(R[c][u] for u in range(T))
+                if total:
+                    Q[s, t] += R[c][s] * (s == t) - R[c][s] * R[c][t] / (r + total)
+    return Q
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 6)),
+           elements=st.one_of(st.just(0.0), st.floats(0.1, 5))),
+    st.floats(0.01, 5), st.one_of(st.just(0.0), st.floats(0.1, 5)),
+)  # fmt: skip
+def test_clustering(R, lam, r):
+    T = R.shape[1]
+    K = TaskKernel.clustering(R, _names(T), lam=lam, r=r).matrix
+    assert_allclose(K, np.linalg.pinv(_cluster_q(R, lam, r)), rtol=1e-6, atol=1e-8)
+
+
+def test_clustering_penalises_the_distance_from_the_centres():
+    # eq. 13 with the centres at their optimum, found numerically
+    from scipy.optimize import minimize
+
+    R, lam, r = np.array([[1.0, 0.5, 0, 0], [0, 2, 1, 0.3]]), 0.7, 1.3
+    w = np.array([1.0, -2.0, 0.5, 3.0])
+
+    def penalty(centres):
+        norms = lam * (w**2).sum() + r * (centres**2).sum()
+        return norms + sum(R[c, t] * (w[t] - centres[c]) ** 2 for c in range(2) for t in range(4))
+
+    K = TaskKernel.clustering(R, "abcd", lam=lam, r=r).matrix
+    assert w @ np.linalg.inv(K) @ w == pytest.approx(minimize(penalty, [0, 0]).fun)
+
+
+def test_groups_by_name():
+    groups = {"animals": ["human", "worm", "dog"], "plants": ["cress"], "eukaryotes":
+              ["Human", "cress", "WORM", "yeast"]}  # fmt: skip
+    names = ["cress", "worm", "human"]
+    R = [[0, 1, 1], [1, 0, 0], [1, 1, 1]]
+    K = TaskKernel.clustering(groups, names, lam=0.5, r=2.0)
+    assert K.names == tuple(names)
+    assert K == TaskKernel.clustering(R, names, lam=0.5, r=2.0)
+    assert K.source == "clustering(3 groups)"
+    every = TaskKernel.clustering({"a": ["x", "y"], "b": ["y", "z"]})
+    assert every.names == ("x", "y", "z")
+    easy = TaskKernel.clustering({"all": names}, lam=0, r=1)
+    assert_allclose(easy.matrix, np.ones((3, 3)) + np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("groups", "options", "message"),
+    [
+        ({"a": ["x", "y"]}, {"names": ["x", "why"]}, "'why' is not in any of the groups; did"),
+        ({"a": ["x_1"]}, {"names": ["x 1", "X-1"]}, "'x_1' of the group 'a' is ambiguous"),
+        ({"a": "xy"}, {"names": ["x"]}, "must have lists of members, got 'xy' for 'a'"),
+        ({"a": ["x"]}, {"lam": -1}, "lam must be a number from 0, got -1"),
+        ({"a": ["x"]}, {"r": np.nan}, "r must be a number from 0, got nan"),
+        ({"a": ["x", "y"]}, {"lam": 0, "r": 0}, "lam must be positive where r is 0"),
+        ([[1, 0]], {"names": "xy", "lam": 0}, "or a task is in no group, got lam = 0 and r = 1"),
+        ([[1, 0]], {}, "names must be given with an array"),
+        ([[1, 0]], {"names": "xyz"}, r"one column per task \(3\), got shape \(1, 2\)"),
+        ([[1, -1]], {"names": "xy"}, "groups must not be negative, got -1"),
+    ],
+)
+def test_bad_groups(groups, options, message):
+    with pytest.raises(ValueError, match=message):
+        TaskKernel.clustering(groups, **options)
+
+
+HIERARCHY = "(((a,b)ab,c)abc,(d,(e,f))def,g)all;"
+
+
+@pytest.mark.parametrize(("rho", "rho0"), [(1.0, 1.0), (0.3, 2.5)])
+def test_hierarchical_is_the_pseudo_inverse_of_the_paper(rho, rho0):
+    K = TaskKernel.hierarchical(HIERARCHY, rho=rho, rho0=rho0)
+    assert K.names == tuple("abcdefg")
+    assert K.labels == ("all", "abc", "ab", "def", "(e..f)")
+    assert K.source == "hierarchical(text)"
+    for matrix, leaves in zip(K.matrices, ["abcdefg", "abc", "ab", "def", "ef"], strict=True):
+        r = [rho if name in leaves else 0.0 for name in K.names]
+        G = _cluster_q([r], 0.0, rho0)
+        assert_allclose(matrix, np.linalg.pinv(G, hermitian=True), atol=1e-12)
+    assert_allclose(K.matrix, np.mean(list(K.matrices), axis=0))
+    assert K.n_kernels == 5
+
+
+def test_hierarchical_of_some_leaves():
+    K = TaskKernel.hierarchical(HIERARCHY, ["F", "a", "d", "b"])
+    assert K.names == ("F", "a", "d", "b")
+    assert K.labels == ("all", "ab", "def")
+    assert_array_equal(K.matrices[1], [[0, 0, 0, 0], [0, 2, 0, 1], [0, 0, 0, 0], [0, 1, 0, 2]])
+    assert_array_equal(K.matrices[2], [[2, 0, 1, 0], [0, 0, 0, 0], [1, 0, 2, 0], [0, 0, 0, 0]])
+    one_child = TaskKernel.hierarchical("(((a,b)x)y);")
+    assert one_child.labels == ("x",)
+
+
+def test_hierarchical_refuses(monkeypatch):
+    with pytest.raises(ValueError, match="at least two leaves of the tree, got 1; a single task"):
+        TaskKernel.hierarchical(HIERARCHY, ["a"])
+    with pytest.raises(ValueError, match="rho must be a positive number, got 0"):
+        TaskKernel.hierarchical(HIERARCHY, rho=0)
+    with pytest.raises(ValueError, match="rho0 must be a positive number, got inf"):
+        TaskKernel.hierarchical(HIERARCHY, rho0=np.inf)
+    with pytest.raises(UnknownTaskError, match="'z' is not in the tree text"):
+        TaskKernel.hierarchical(HIERARCHY, ["a", "z"])
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1000)
+    with pytest.raises(MemoryLimitError, match="5 kernels of 7 tasks"):
+        TaskKernel.hierarchical(HIERARCHY)
+    with pytest.raises(MemoryLimitError, match="a kernel of 9 tasks"):
+        TaskKernel.graph(np.eye(9), _names(9))
+
+
+D3 = np.array([[0, 1, 4], [1, 0, 2], [4, 2, 0.0]])
+
+
+def test_smooth():
+    K = TaskKernel.smooth(D3, [0.5, 2], names="abc")
+    assert K.labels == ("sigma=0.5", "sigma=2")
+    for K_m, sigma in zip(K.matrices, [0.5, 2], strict=True):
+        for s in range(3):
+            for t in range(3):
+                assert K_m[s, t] == pytest.approx(np.exp(-D3[s, t] / sigma))
+    distances = Distances("abc", D3, "a table")
+    assert TaskKernel.smooth(distances).labels == ("sigma=0.5", "sigma=2", "sigma=8")
+    some = TaskKernel.smooth(distances, names="ca")
+    assert (some.names, some.source) == (("c", "a"), "smooth(a table)")
+    assert some.labels == ("sigma=1", "sigma=4", "sigma=16")
+    assert_allclose(some.matrices[:, 0, 1], np.exp([-4, -1, -0.25]))
+
+
+def test_smooth_of_what_is_no_tree_is_projected():
+    # all others are close to the first and far from each other: no kernel at large scales
+    D = 2.0 * (1 - np.eye(5))
+    D[0, 1:] = D[1:, 0] = 0.1
+    with pytest.warns(UserWarning, match="'sigma=100' is not positive semi-definite"):
+        K = TaskKernel.smooth(D, [100.0], names="abcde")
+    assert np.linalg.eigvalsh(K.matrix)[0] > -1e-12
+    with pytest.raises(ValueError, match="'sigma=100' must be positive semi-definite"):
+        TaskKernel.smooth(D, [100.0], names="abcde", not_psd="refuse")
+
+
+@pytest.mark.parametrize(
+    ("distances", "options", "message"),
+    [
+        (D3, {}, "names must be given with an array"),
+        (D3, {"names": "abc", "scales": [1, 0]}, "scales must be a positive number, got 0"),
+        (D3, {"names": "abc", "scales": [1, 1]}, "labels must be one per matrix"),
+        (D3, {"names": "abc", "scales": []}, "at least one matrix"),
+        (np.zeros((2, 2)), {"names": "ab"}, "scales must be given where the median distance is 0"),
+        (np.zeros((1, 1)), {"names": "a"}, "scales must be given where the median distance is 0"),
+        (Distances("abc", D3), {"names": ["a", "x"]}, "'x' is not in the distances from distances"),
+    ],
+)
+def test_smooth_refuses(distances, options, message):
+    with pytest.raises(ValueError, match=message):
+        TaskKernel.smooth(distances, **options)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "message"),
+    [
+        ([[0, 1], [2, 0]], r"adjacency must be symmetric, got 1 for \(a, b\) and 2"),
+        ([[0, -1], [-1, 0]], "adjacency must not be negative, got -1"),
+        ([[0, np.inf], [np.inf, 0]], "adjacency must be finite, got inf"),
+        (np.eye(3), r"adjacency must be square with one row per task \(2\)"),
+        (scipy.sparse.eye_array(3), "adjacency must be square with one row per task"),
+    ],
+)
+def test_what_is_no_graph_is_refused(adjacency, message):
+    for make in (TaskKernel.graph, lambda A, names: TaskKernel.graphical(A, 1.0, names),
+                 lambda A, names: TaskKernel.multigraph([np.eye(2), A], names)):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            make(adjacency, ["a", "b"])
+
+
+def test_parameters_of_graphs():
+    A = np.ones((2, 2))
+    with pytest.raises(ValueError, match="a must be a positive number, got 0"):
+        TaskKernel.graphical(A, [1, 0], "xy")
+    with pytest.raises(ValueError, match=r"one number per task \(2\), got shape \(3,\)"):
+        TaskKernel.graphical(A, [1, 1, 1], "xy")
+    with pytest.raises(ValueError, match="share must be between 0 and 1, got 2"):
+        TaskKernel.easy("xy", 2)
+    with pytest.raises(ValueError, match="base must be between 0 and 1, got -1"):
+        TaskKernel.from_newick(TREE, base=-1)
+    with pytest.raises(ValueError, match="at least one matrix"):
+        TaskKernel.multigraph([], "xy")
+
+
+@settings(max_examples=40, deadline=None)
+@given(_newick(), st.randoms())
+def test_kernels_of_any_tree(tree, random):
+    """PSD without a warning, and the order of the names is no more than an order."""
+    distances = Distances.from_tree(tree)
+    names = list(distances.names)
+    shuffled = random.sample(names, len(names))
+    order = [names.index(name) for name in shuffled]
+    median = np.median(distances.matrix[np.triu_indices(len(names), 1)])
+    scales = [0.01 * median, median, 100 * median]
+    for make in (
+        TaskKernel.from_newick,
+        TaskKernel.hierarchical,
+        lambda tree, names=None: TaskKernel.smooth(
+            Distances.from_tree(tree, names), scales, not_psd="refuse"
+        ),
+    ):
+        K, permuted = make(tree), make(tree, shuffled)
+        assert permuted.names == tuple(shuffled)
+        assert permuted.labels == K.labels or make is TaskKernel.hierarchical
+        assert_allclose(permuted.matrices, K.matrices[:, order][:, :, order], atol=1e-12)
+        assert K.restrict(shuffled) == TaskKernel(
+            shuffled, K.matrices[:, order][:, :, order], labels=K.labels
+        )
+        for matrix in K.matrices:
+            assert np.linalg.eigvalsh(matrix)[0] > -1e-10 * np.abs(matrix).max()
+
+
+class TestSeveral:
+    K = TaskKernel.hierarchical(HIERARCHY)
+
+    def test_combine(self):
+        theta = [1, 0, 0.5, 2, 0.25]
+        both = self.K.combine(theta)
+        assert_allclose(
+            both.matrix, sum(t * K for t, K in zip(theta, self.K.matrices, strict=True))
+        )
+        assert (both.n_kernels, both.names) == (1, self.K.names)
+        assert both.source == "hierarchical(text), weighted"
+
+    @pytest.mark.parametrize(
+        ("theta", "message"),
+        [
+            ([1, 2], r"one finite number per matrix \(5\), got \[1.0, 2.0\]"),
+            ([1, 1, 1, 1, np.nan], "one finite number per matrix"),
+            ([1, 1, 1, 1, -1], "theta must not be negative, got -1"),
+            ([0, 1, 1, 1, 1], "positive diagonal, got 0 for 'g'"),
+        ],
+    )
+    def test_combine_refuses(self, theta, message):
+        with pytest.raises(ValueError, match=message):
+            self.K.combine(theta)
+
+    def test_traces(self):
+        K = self.K.trace_normalized()
+        assert_allclose([np.trace(K_m) for K_m in K.matrices], 7)
+        assert_allclose(K.matrices[2], self.K.matrices[2] * 7 / 4)
+        assert (K.labels, K.source) == (self.K.labels, self.K.source)
+
+    def test_restrict_leaves_out_what_is_zero(self):
+        K = self.K.restrict("Ac")
+        assert (K.names, K.labels) == (("A", "c"), ("all", "abc", "ab"))
+        assert_array_equal(K.matrices[2], [[2, 0], [0, 0]])
+
+    def test_table_round_trip(self, tmp_path):
+        path = tmp_path / "K.tsv"
+        scaled = TaskKernel(self.K.names, self.K.matrices / 3, labels=self.K.labels)
+        for K in (scaled, self.K, TaskKernel("ab", np.eye(2), labels=["one node"])):
+            path.write_text(K.to_tsv())
+            assert TaskKernel.from_tsv(path) == K
+        assert TaskKernel("a", [[1]]).to_tsv() == "\ta\na\t1.0\n"
+        assert TaskKernel("a", [[1]], labels=["x"]).to_tsv() == "# kernel\tx\n\ta\na\t1.0\n"
+
+    def test_it_reads_well(self):
+        text = repr(self.K)
+        assert text.startswith("TaskKernel of 7 tasks, mean of 5 kernels, from hierarchical(text)")
+        assert "  a   1.200  0.600" in text
+        assert text.endswith("kernels: all, abc, ab, def, (e..f)")
+        assert repr(TaskKernel.union("ab")) == (
+            "TaskKernel of 2 tasks from union\n  a   1.000  1.000\n  b   1.000  1.000"
+        )
+        assert repr(TaskKernel.union(_names(40))) == "TaskKernel of 40 tasks from union"
+
+    def test_copies_are_equal_and_others_are_not(self):
+        for again in (pickle.loads(pickle.dumps(self.K)), copy.deepcopy(self.K)):
+            assert again == self.K
+            assert again.source == self.K.source
+        assert self.K != self.K.trace_normalized()
+        assert self.K != TaskKernel(self.K.names, self.K.matrices)
+        assert self.K != "K"
+        for array in (self.K.matrix, self.K.matrices):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 2
+
+
+class TestDistances:
+    def test_of_a_tree(self):
+        D = Distances.from_tree(TREE, ["Fly", "ape"])
+        assert (D.names, len(D), D.source) == (("Fly", "ape"), 2, "tree(text)")
+        assert D.matrix.tolist() == [[0, 6], [6, 0]]
+        assert D.restrict(["APE"]).names == ("APE",)
+        with pytest.raises(UnknownTaskError, match="'wasp' is not in the tree text"):
+            Distances.from_tree(TREE, ["wasp"])
+        with pytest.raises(UnknownTaskError, match=r"'x' is not in the distances from tree\(text"):
+            D.restrict(["x"])
+
+    @pytest.mark.parametrize(
+        ("matrix", "message"),
+        [
+            (np.eye(2), "distances must be 0 on the diagonal, got 1 for 'a'; similarities are no"),
+            ([[0, -1], [-1, 0]], "distances must not be negative, got -1"),
+            ([[0, 1], [2, 0]], "distances must be symmetric"),
+            ([[0, np.nan], [np.nan, 0]], "distances must be finite"),
+            (np.zeros((3, 3)), "distances must be square"),
+        ],
+    )
+    def test_what_is_none(self, matrix, message):
+        with pytest.raises(ValueError, match=message):
+            Distances(["a", "b"], matrix)
+
+    def test_they_are_immutable(self):
+        D = Distances("abc", D3)
+        with pytest.raises(ValueError, match="read-only"):
+            D.matrix[0, 1] = 1
+
+
+def test_kernels_of_a_real_tree(shared_data):
+    path = shared_data / "phylo/trees/ensembl_vertebrates.branch_len.nw"
+    names = ["h_sapiens", "Mus musculus", "danio rerio"]
+    K = TaskKernel.hierarchical(path, [*names, "D. melanogaster"])
+    assert K.n_kernels == 3
+    K = TaskKernel.smooth(Distances.from_tree(path, names))
+    assert K.matrices[0, 0, 1] > K.matrices[0, 0, 2]

@@ -21,7 +21,7 @@ from seqmtl.models.site import Site
 from seqmtl.sequences import Windows
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.task_kernel import match_names
+from seqmtl.similarity.names import match_names
 
 FORMAT_VERSION = 2  # 1: classification; 2: also other kinds
 _SPARSE_BELOW = 0.5
@@ -239,7 +239,8 @@ class MultiTaskModel:
             arrays["W"] = self.W
         arrays["bias"] = self.bias
         arrays["calibration"] = self.calibration
-        arrays["K"] = np.array(self.kernel.matrix)
+        several = self.kernel.n_kernels > 1
+        arrays["K"] = np.array(self.kernel.matrices if several else self.kernel.matrix)
         description = {
             "format": "seqmtl model",
             "format_version": 1 if self.kind == "classification" else FORMAT_VERSION,
@@ -248,7 +249,11 @@ class MultiTaskModel:
             "n_features": int(self.W.shape[0]),
             "length": self.length,
             "tasks": list(self.tasks),
-            "kernel": {"names": list(self.kernel.names), "source": self.kernel.source},
+            "kernel": {
+                "names": list(self.kernel.names),
+                "source": self.kernel.source,
+                "labels": list(self.kernel.labels),
+            },
             "site": vars(self.site),
             "shift": self.shift,
             "kind": self.kind,
@@ -303,7 +308,11 @@ class MultiTaskModel:
         if arrays["calibration"].shape != (T, len(CALIBRATION[kind])):
             raise ValueError("calibration does not match the tasks")
         kernel = TaskKernel(
-            description["kernel"]["names"], arrays["K"], description["kernel"]["source"]
+            description["kernel"]["names"],
+            arrays["K"],
+            description["kernel"]["source"],
+            labels=description["kernel"].get("labels"),
+            not_psd="refuse",
         )
         if kernel.names[:T] != tasks:
             raise ValueError("the task kernel does not match the tasks")

@@ -229,13 +229,18 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
         return named[task_kernel](names)
     if not isinstance(task_kernel, TaskKernel):
         return TaskKernel(names, task_kernel)
-    from seqmtl.similarity.task_kernel import match_names
+    from seqmtl.similarity.names import match_names
 
     order = match_names(names, task_kernel.names, f"the task kernel from {task_kernel.source}")
     rest = [i for i in range(len(task_kernel)) if i not in set(order)]
     every = [*order, *rest]
     spelling = [*names, *(task_kernel.names[i] for i in rest)]
-    return TaskKernel(spelling, task_kernel.matrix[np.ix_(every, every)], task_kernel.source)
+    return TaskKernel(
+        spelling,
+        task_kernel.matrices[:, every][:, :, every],
+        task_kernel.source,
+        labels=task_kernel.labels,
+    )
 
 
 def check_classes(y: NDArray[Any], task_ids: NDArray[Any], names: tuple[str, ...]) -> None:

@@ -1,5 +1,7 @@
 """Relations between tasks to matrices: who may borrow from whom, and how much."""
 
+from seqmtl.similarity.distances import Distances
 from seqmtl.similarity.task_kernel import TaskKernel
+from seqmtl.similarity.trees import Tree, read_tree
 
-__all__ = ["TaskKernel"]
+__all__ = ["Distances", "TaskKernel", "Tree", "read_tree"]

@@ -1,73 +1,65 @@
-"""Task kernels: named, checked, positive semi-definite T x T matrices."""
+"""Task kernels: named, checked, positive semi-definite T x T matrices, one or several."""
 
 from __future__ import annotations
 
-import difflib
-import os
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from seqmtl.exceptions import InputFormatError, UnknownTaskError
-from seqmtl.similarity import trees
+from seqmtl.exceptions import InputFormatError
+from seqmtl.similarity import checks, formulas
+from seqmtl.similarity import groups as grouping
+from seqmtl.similarity.distances import Distances
+from seqmtl.similarity.kernel_base import NamedKernels
+from seqmtl.similarity.trees import TreeSource, prune_to
 
-_PSD_TOLERANCE = 1e-8
 
-
-class TaskKernel:
-    """Similarity K of named tasks; immutable.
+class TaskKernel(NamedKernels):
+    """Similarity K of named tasks, or several K_m of the same tasks; immutable.
 
     Parameters
     ----------
     names : sequence of str
         Task names, T of them, all different.
-    matrix : array_like, shape (T, T)
-        K, symmetric positive semi-definite with a positive diagonal.
+    matrix : array_like, shape (T, T) or (M, T, T)
+        K, or K_1..K_M; symmetric positive semi-definite, with a positive diagonal in their mean.
     source : str, optional
         Where K came from, for people.
+    labels : sequence of str, optional
+        Node, scale or graph that each K_m came from, M different ones. Default: K1, K2, ...
+    not_psd : {"project", "refuse"}
+        What to do with a matrix that is not positive semi-definite: take the nearest one that is,
+        with a warning, or raise.
+
+    Attributes
+    ----------
+    names, source, labels
+        As given, tuples.
+    matrices : ndarray of float64, shape (M, T, T)
+        K_1..K_M, read-only.
+    matrix : ndarray of float64, shape (T, T)
+        Their mean, read-only: the one K to work with where no weights are learned.
 
     Raises
     ------
     ValueError
         If the shape, the names, the symmetry or the definiteness are wrong.
 
+    Warns
+    -----
+    UserWarning
+        If a matrix was projected; states the eigenvalue that was clipped.
+
     Notes
     -----
     The weights of task t are w_t = sum_s K[t, s] v_s: with K = I tasks are independent, with
-    K = 11' they share everything (Widmer et al. 2012, eq. 14).
+    K = 11' they share everything (Widmer et al. 2012, eq. 14). With several K_m their sum with
+    weights theta_m takes the place of K (Widmer et al. 2015, eq. 5).
     """
 
-    names: tuple[str, ...]
-    matrix: NDArray[np.float64]
-    source: str
-
-    __slots__ = ("matrix", "names", "source")
-
-    def __init__(self, names: Sequence[str], matrix: ArrayLike, source: str = "matrix") -> None:
-        names = tuple(str(name) for name in names)
-        K = np.array(matrix, dtype=np.float64)
-        _check(names, K)
-        K = 0.5 * (K + K.T)
-        K.setflags(write=False)
-        object.__setattr__(self, "names", names)
-        object.__setattr__(self, "matrix", K)
-        object.__setattr__(self, "source", source)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"TaskKernel is immutable; cannot set {name}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return TaskKernel, (self.names, np.array(self.matrix), self.source)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TaskKernel):
-            return NotImplemented
-        return self.names == other.names and np.array_equal(self.matrix, other.matrix)
-
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ()
 
     @classmethod
     def independent(cls, names: Iterable[str]) -> TaskKernel:
@@ -100,26 +92,217 @@ class TaskKernel:
         return cls(names, share * np.ones((T, T)) + (1.0 - share) * np.eye(T), f"easy({share:g})")
 
     @classmethod
-    def graph(cls, adjacency: ArrayLike, names: Iterable[str]) -> TaskKernel:
+    def graph(cls, adjacency: Any, names: Iterable[str]) -> TaskKernel:
         """K = (I + L)^-1 with L = D - A the Laplacian of a graph (Widmer et al. 2012, eq. 8, 11).
 
         Parameters
         ----------
-        adjacency : array_like, shape (T, T)
-            A, symmetric, not negative; the diagonal has no effect.
+        adjacency : array_like or SciPy sparse, shape (T, T)
+            A, symmetric, not negative; the diagonal has no effect. The graph may have several
+            components, and tasks without edges, whose K is 1 on the diagonal and 0 elsewhere.
         names : iterable of str
             Task names.
         """
-        A = np.array(adjacency, dtype=np.float64)
         names = tuple(names)
-        _check_square(names, A, "adjacency")
-        if (A < 0).any():
-            raise ValueError(f"adjacency must not be negative, got {A.min():g}")
-        return cls(names, np.linalg.inv(np.eye(len(names)) + np.diag(A.sum(axis=1)) - A), "graph")
+        return cls(names, formulas.graph(checks.as_adjacency(adjacency, names)), "graph")
+
+    @classmethod
+    def graphical(cls, adjacency: Any, a: ArrayLike, names: Iterable[str]) -> TaskKernel:
+        """K = D^-1/2 (L + diag(a))^-1 D^-1/2 with a unit diagonal (Sheldon 2008, eq. 5).
+
+        Parameters
+        ----------
+        adjacency : array_like or SciPy sparse, shape (T, T)
+            A, symmetric, not negative; the diagonal has no effect.
+        a : float or array_like, shape (T,)
+            How much every task keeps to itself, > 0: towards 0 the tasks of a component become
+            one, towards infinity they become independent.
+        names : iterable of str
+            Task names.
+
+        Raises
+        ------
+        ValueError
+            If A is no adjacency matrix, or an `a` is not positive.
+        """
+        names = tuple(names)
+        A = checks.as_adjacency(adjacency, names)
+        values = np.asarray(a, dtype=np.float64)
+        if values.shape not in {(), (len(names),)}:
+            raise ValueError(
+                f"a must be a number or one number per task ({len(names)}), "
+                f"got shape {values.shape}"
+            )
+        for value in values.flat:
+            checks.positive(value, "a")
+        shown = f"{float(values):g}" if not values.ndim else "per task"
+        K = formulas.graphical(A, np.broadcast_to(values, len(names)))
+        return cls(names, K, f"graphical(a={shown})")
+
+    @classmethod
+    def clustering(
+        cls,
+        groups: Mapping[str, Iterable[str]] | ArrayLike,
+        names: Iterable[str] | None = None,
+        lam: float = 1.0,
+        r: float = 1.0,
+    ) -> TaskKernel:
+        """K = (lam I + G)^-1: tasks are pulled towards the centres of their groups.
+
+        G[s, t] = sum_c (r_cs [s = t] - r_cs r_ct / (r + sum_u r_cu)) (Widmer et al. 2015,
+        eq. 13-15). One group of all tasks with lam = 0 and r = 1 is K = 11' + I.
+
+        Parameters
+        ----------
+        groups : mapping of str to iterable of str, or array_like, shape (C, T)
+            Members of every group (r_cs = 1); or the weights r_cs >= 0 themselves. A task can be
+            in several groups. Members that are not among `names` are left out.
+        names : iterable of str, optional
+            Task names. Default: all members, in the order in which they appear.
+        lam : float, default=1.0
+            Weight of the norm of every task; 0 where every task is in a group and r > 0.
+        r : float, default=1.0
+            Weight of the norm of the centre of every group.
+
+        Raises
+        ------
+        UnknownTaskError
+            If a task is in no group; lists the near matches.
+        ValueError
+            If a weight is negative, or lam = 0 leaves K undefined.
+        """
+        lam, r = (checks.positive(v, n, or_zero=True) for v, n in ((lam, "lam"), (r, "r")))
+        if isinstance(groups, Mapping):
+            names = checks.check_names(grouping.all_members(groups) if names is None else names)
+            R = grouping.membership(groups, names)
+        else:
+            names = _given(names)
+            R = np.array(groups, dtype=np.float64)
+            if R.ndim != 2 or R.shape[1] != len(names) or not np.isfinite(R).all():
+                raise ValueError(
+                    f"groups must have finite numbers and one column per task ({len(names)}), "
+                    f"got shape {R.shape}"
+                )
+            checks.check_not_negative(R, "groups")
+        return cls(names, formulas.clustering(R, lam, r), f"clustering({len(R)} groups)")
+
+    @classmethod
+    def hierarchical(
+        cls,
+        tree: TreeSource,
+        names: Iterable[str] | None = None,
+        rho: float = 1.0,
+        rho0: float = 1.0,
+    ) -> TaskKernel:
+        """One K_m per inner node of a tree: I/rho + 11'/rho0 on its leaves, zero elsewhere.
+
+        Every clade is a group that can be given its own weight (Widmer et al. 2015, 2.6.2).
+        Lengths have no effect. Nodes with one child are no groups of their own.
+
+        Parameters
+        ----------
+        tree : Tree, str or path-like
+            See :func:`seqmtl.similarity.trees.read_tree`.
+        names : iterable of str, optional
+            Leaves wanted, at least two, in this order. Default: all leaves.
+        rho : float, default=1.0
+            Weight of the distance of a task from the centre of the group.
+        rho0 : float, default=1.0
+            Weight of the centre.
+
+        Raises
+        ------
+        InputFormatError
+            If the tree cannot be read.
+        UnknownTaskError
+            If a name is not a leaf; lists the near matches.
+        """
+        rho, rho0 = checks.positive(rho, "rho"), checks.positive(rho0, "rho0")
+        tree, wanted, order = prune_to(tree, names)
+        if len(wanted) < 2:
+            raise ValueError(
+                f"names must be at least two leaves of the tree, got {len(wanted)}; "
+                "a single task has no relatives: use independent"
+            )
+        inner = np.setdiff1d(np.arange(len(tree)), tree.leaves)
+        return cls(
+            wanted,
+            formulas.hierarchical(tree.membership()[np.ix_(inner, order)], rho, rho0),
+            f"hierarchical({tree.source})",
+            labels=[tree.node_name(i) for i in inner],
+        )
+
+    @classmethod
+    def smooth(
+        cls,
+        distances: Distances | ArrayLike,
+        scales: Iterable[float] | None = None,
+        names: Iterable[str] | None = None,
+        *,
+        not_psd: str = "project",
+    ) -> TaskKernel:
+        """K_m = exp(-Dist / sigma_m) for several scales sigma_m (Widmer et al. 2015, 2.6.3).
+
+        Parameters
+        ----------
+        distances : Distances or array_like, shape (T, T)
+            Dist, as it comes from a tree, an alignment or a table.
+        scales : iterable of float, optional
+            sigma_m > 0, in the unit of the distances. Default: a quarter, once and four times the
+            median distance of two tasks.
+        names : iterable of str, optional
+            Task names: which ones of `distances` to take, or, needed for an array, their names.
+        not_psd : {"project", "refuse"}
+            See :class:`TaskKernel`. Distances in a tree always give kernels.
+
+        Raises
+        ------
+        ValueError
+            If a scale is not positive, or there is no median to choose the scales by.
+        """
+        if not isinstance(distances, Distances):
+            distances = Distances(_given(names), np.asarray(distances))
+        elif names is not None:
+            distances = distances.restrict(names)
+        D = distances.matrix
+        if scales is None:
+            pairs = D[np.triu_indices(len(D), 1)]
+            median = float(np.median(pairs)) if pairs.size else 0.0
+            if median == 0.0:
+                raise ValueError("scales must be given where the median distance is 0")
+            scales = (0.25 * median, median, 4.0 * median)
+        sigma = np.array([checks.positive(value, "scales") for value in scales])
+        return cls(
+            distances.names,
+            formulas.smooth(D, sigma),
+            f"smooth({distances.source})",
+            labels=[f"sigma={value:.6g}" for value in sigma],
+            not_psd=not_psd,
+        )
+
+    @classmethod
+    def multigraph(
+        cls, adjacencies: Iterable[Any], names: Iterable[str], labels: Iterable[str] | None = None
+    ) -> TaskKernel:
+        """K_m = (I + L_m)^-1 for several graphs of the same tasks (Widmer et al. 2015, 2.6.1).
+
+        Parameters
+        ----------
+        adjacencies : iterable of array_like or SciPy sparse, shape (T, T)
+            A_1..A_M, see :meth:`graph`.
+        names : iterable of str
+            Task names.
+        labels : iterable of str, optional
+            Names of the graphs. Default: graph 1, graph 2, ...
+        """
+        names = tuple(names)
+        K = [formulas.graph(checks.as_adjacency(A, names)) for A in adjacencies]
+        labels = [f"graph {m + 1}" for m in range(len(K))] if labels is None else labels
+        return cls(names, np.array(K).reshape(-1, len(names), len(names)), "graphs", labels=labels)
 
     @classmethod
     def from_newick(
-        cls, tree: str | os.PathLike[str], names: Iterable[str] | None = None, base: float = 0.25
+        cls, tree: TreeSource, names: Iterable[str] | None = None, base: float = 0.25
     ) -> TaskKernel:
         """Similarity of the leaves of a tree by the path they share from the root.
 
@@ -130,10 +313,10 @@ class TaskKernel:
 
         Parameters
         ----------
-        tree : str or path-like
-            Newick file (plain or gzip), or Newick text. Branches without length count 1.
+        tree : Tree, str or path-like
+            See :func:`seqmtl.similarity.trees.read_tree`. Branches without length count 1.
         names : iterable of str, optional
-            Leaves wanted, in this order; matched without regard to case, blanks and underscores.
+            Leaves wanted, in this order; see :func:`seqmtl.similarity.names.match_names`.
             Default: all leaves.
         base : float, default=0.25
             Similarity of organisms whose paths part at the root, 0..1.
@@ -147,157 +330,18 @@ class TaskKernel:
         """
         if not 0.0 <= base <= 1.0:
             raise ValueError(f"base must be between 0 and 1, got {base}")
-        leaves, paths = trees.read_leaf_paths(tree)
-        if names is not None:
-            wanted = tuple(names)
-            order = match_names(wanted, leaves, f"the tree {trees.describe(tree)}")
-            leaves, paths = list(wanted), [paths[i] for i in order]
-        shared = trees.shared_lengths(paths)
-        height = np.sqrt(np.diagonal(shared))
-        if not (height > 0).all():
-            name = leaves[int(np.argmin(height))]
+        tree, wanted, order = prune_to(tree, names)
+        shared = tree.shared()[np.ix_(order, order)]
+        if not (np.diagonal(shared) > 0).all():
+            name = wanted[int(np.argmin(np.diagonal(shared)))]
             raise InputFormatError(
                 f"the leaf {name!r} has no distance from the root; give its branches a length",
-                path=trees.describe(tree),
+                path=tree.source,
             )
-        K = base + (1.0 - base) * shared / np.outer(height, height)
-        np.fill_diagonal(K, 1.0)
-        return cls(leaves, K, f"tree({trees.describe(tree)})")
-
-    @classmethod
-    def from_tsv(cls, path: str | os.PathLike[str]) -> TaskKernel:
-        """Read a square table whose first row and first column are the task names.
-
-        Raises
-        ------
-        InputFormatError
-            If the table is not square, not numeric, or not a kernel; names file and line.
-        """
-        path = os.fspath(path)
-        try:
-            with open(path, encoding="utf-8-sig") as stream:
-                lines = [(i, line.rstrip("\r\n")) for i, line in enumerate(stream, 1)]
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputFormatError(f"cannot be read as text: {error}", path=path) from error
-        table = [(i, line.split("\t")) for i, line in lines if line.strip()]
-        if len(table) < 2:
-            raise InputFormatError("is not a table of similarities with named rows", path=path)
-        names = [name.strip() for name in table[0][1][1:]]
-        rows = []
-        for (i, fields), name in zip(table[1:], names, strict=False):
-            if fields[0].strip() != name or len(fields) != len(names) + 1:
-                raise InputFormatError(
-                    f"row must start with {name!r} and have {len(names)} numbers, got "
-                    f"{fields[0]!r} and {len(fields) - 1}; rows and columns have one order",
-                    path=path,
-                    line=i,
-                )
-            try:
-                rows.append([float(value) for value in fields[1:]])
-            except ValueError as error:
-                raise InputFormatError(f"not a number: {error}", path=path, line=i) from error
-        if len(table) - 1 != len(names):
-            raise InputFormatError(
-                f"similarity must be square, got {len(table) - 1} rows and {len(names)} columns",
-                path=path,
-            )
-        try:
-            return cls(names, rows, f"table({os.path.basename(path)})")
-        except ValueError as error:
-            raise InputFormatError(str(error), path=path) from error
-
-    def to_tsv(self) -> str:
-        """Return the table that :meth:`from_tsv` reads."""
-        lines = ["\t".join(["", *self.names])]
-        for name, row in zip(self.names, self.matrix, strict=True):
-            lines.append("\t".join([name, *(repr(float(value)) for value in row)]))
-        return "\n".join(lines) + "\n"
-
-    def restrict(self, names: Iterable[str]) -> TaskKernel:
-        """Return K for some tasks, in the given order and under the given spelling.
-
-        Raises
-        ------
-        UnknownTaskError
-            If a name is not a task of this kernel; lists the near matches.
-        """
-        wanted = tuple(names)
-        order = match_names(wanted, self.names, f"the task kernel from {self.source}")
-        return TaskKernel(wanted, self.matrix[np.ix_(order, order)], self.source)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __repr__(self) -> str:
-        width = max((len(name) for name in self.names), default=0)
-        lines = [f"TaskKernel of {len(self)} tasks from {self.source}"]
-        if len(self) <= 12:
-            for name, row in zip(self.names, self.matrix, strict=True):
-                lines.append(f"  {name:<{width}}  " + " ".join(f"{value:6.3f}" for value in row))
-        return "\n".join(lines)
+        return cls(wanted, formulas.shared_path(shared, base), f"tree({tree.source})")
 
 
-def match_names(wanted: Sequence[str], known: Sequence[str], where: str) -> list[int]:
-    """Find every wanted name among the known ones, exactly or up to case, blanks, underscores.
-
-    Raises
-    ------
-    UnknownTaskError
-        If a name is missing or ambiguous.
-    """
-    exact = {name: i for i, name in enumerate(known)}
-    loose: dict[str, list[int]] = {}
-    for i, name in enumerate(known):
-        loose.setdefault(_simplify(name), []).append(i)
-    order = []
-    for name in wanted:
-        found = [exact[name]] if name in exact else loose.get(_simplify(name), [])
-        if len(found) != 1:
-            near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-            hint = f"did you mean {', '.join(map(repr, near))}?" if near else ""
-            hint = hint or f"it has {', '.join(map(repr, known[:5]))}" + (
-                ", ..." if len(known) > 5 else ""
-            )
-            problem = "is ambiguous in" if found else "is not in"
-            raise UnknownTaskError(f"task {name!r} {problem} {where}; {hint}")
-        order.append(found[0])
-    return order
-
-
-def _simplify(name: str) -> str:
-    return re.sub(r"[\s_]+", " ", name).strip().casefold()
-
-
-def _check_square(names: Sequence[str], matrix: NDArray[np.float64], what: str) -> None:
-    if len(set(names)) != len(names):
-        doubled = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"task names must differ, got {doubled!r} twice")
-    if any(not name.strip() for name in names):
-        raise ValueError("task names must not be empty")
-    if matrix.shape != (len(names), len(names)):
-        raise ValueError(
-            f"{what} must be square with one row per task ({len(names)}), got shape {matrix.shape}"
-        )
-    if not np.isfinite(matrix).all():
-        raise ValueError(f"{what} must be finite, got NaN or infinity")
-    if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9):
-        s, t = np.unravel_index(np.argmax(np.abs(matrix - matrix.T)), matrix.shape)
-        raise ValueError(
-            f"{what} must be symmetric, got {matrix[s, t]:g} for ({names[int(s)]}, "
-            f"{names[int(t)]}) and {matrix[t, s]:g} the other way round"
-        )
-
-
-def _check(names: Sequence[str], K: NDArray[np.float64]) -> None:
-    _check_square(names, K, "similarity")
-    if not len(names):
-        raise ValueError("similarity must have at least one task")
-    if not (np.diagonal(K) > 0).all():
-        name = names[int(np.argmin(np.diagonal(K)))]
-        raise ValueError(f"similarity must have a positive diagonal, got {K.min():g} for {name!r}")
-    smallest = float(np.linalg.eigvalsh(0.5 * (K + K.T))[0])
-    if smallest < -_PSD_TOLERANCE * float(np.diagonal(K).max()):
-        raise ValueError(
-            f"similarity must be positive semi-definite, got the eigenvalue {smallest:.3g}; "
-            "it is no kernel: use exp(-distance), or add to the diagonal"
-        )
+def _given(names: Iterable[str] | None) -> tuple[str, ...]:
+    if names is None:
+        raise ValueError("names must be given with an array, got None")
+    return checks.check_names(names)

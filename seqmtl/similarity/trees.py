@@ -1,109 +1,394 @@
-"""Newick trees (Bio.Phylo) to the paths from the root to every leaf."""
+"""Rooted trees of organisms: read, cut to the organisms at hand, and measured."""
 
 from __future__ import annotations
 
-import gzip
-import io
-import math
+import difflib
+import functools
+import logging
 import os
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from seqmtl._memory import require_memory
 from seqmtl.exceptions import InputFormatError
+from seqmtl.similarity import _newick, _nodes, catalogue
+from seqmtl.similarity._text import read_text
+from seqmtl.similarity.names import match_names
 
-#: The branches from the root to a leaf: (number of the branch, distance of its lower end).
-Path = list[tuple[int, float]]
-
-
-def describe(tree: str | os.PathLike[str]) -> str:
-    """Name a tree for messages: its file, or "text" where it was given as Newick."""
-    return "text" if _is_text(tree) else os.path.basename(os.fspath(tree))
+logger = logging.getLogger(__name__)
 
 
-def read_leaf_paths(tree: str | os.PathLike[str]) -> tuple[list[str], list[Path]]:
-    """Read a tree and return its leaves with the branches above each.
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """A rooted tree with named leaves; immutable.
 
     Parameters
     ----------
-    tree : str or path-like
-        Newick file (plain or gzip) or Newick text.
+    parents : array_like of int, shape (n_nodes,)
+        Parent of every node. The root is node 0 and has -1; a parent comes before its children.
+    lengths : array_like of float, shape (n_nodes,)
+        Length of the branch above every node, NaN where absent. That of the root is what all
+        paths share; an absent one is 0 there, and 1 anywhere else.
+    labels : sequence of str
+        Name of every node, "" for none. Leaves have distinct names that no inner node has.
+    source : str, optional
+        Where the tree came from, for messages.
+
+    Raises
+    ------
+    InputFormatError
+        If the nodes are no tree, names are missing or doubled, or a length is negative.
+    """
+
+    parents: NDArray[np.int64]
+    lengths: NDArray[np.float64]
+    labels: tuple[str, ...]
+    source: str = "tree"
+
+    def __post_init__(self) -> None:
+        parents = np.array(self.parents, dtype=np.int64)
+        lengths = np.array(self.lengths, dtype=np.float64)
+        labels = tuple(str(label) for label in self.labels)
+        for array in (parents, lengths):
+            array.setflags(write=False)
+        object.__setattr__(self, "parents", parents)
+        object.__setattr__(self, "lengths", lengths)
+        object.__setattr__(self, "labels", labels)
+        n = len(labels)
+        if not n or parents.shape != (n,) or lengths.shape != (n,):
+            raise self._error(
+                "must have one parent, length and label per node, got "
+                f"{parents.shape}, {lengths.shape} and {n}"
+            )
+        if parents[0] != -1 or (parents[1:] < 0).any() or (parents >= np.arange(n)).any():
+            raise self._error("must have its root first and every parent before its children")
+        self._check_lengths()
+        _nodes.check_labels(labels, parents, self.leaves, self.source)
+
+    @classmethod
+    def from_parents(
+        cls,
+        parents: Sequence[int],
+        labels: Sequence[str],
+        lengths: ArrayLike | None = None,
+        source: str = "table of parents",
+    ) -> Tree:
+        """Make a tree of nodes in any order.
+
+        Parameters
+        ----------
+        parents : sequence of int
+            Number of the parent of every node; -1, or the node itself, for the root.
+        labels : sequence of str
+            Name of every node, "" for none.
+        lengths : array_like of float, optional
+            Length of the branch above every node, NaN where absent. Default: all absent.
+        source : str, optional
+            Where the table came from, for messages.
+
+        Raises
+        ------
+        InputFormatError
+            If there is not exactly one root, a parent does not exist, or there is a cycle.
+        """
+        n = len(parents)
+        order = _nodes.order_from_root(parents, labels, source)
+        number = np.empty(n, dtype=np.int64)
+        number[order] = np.arange(n)
+        all_lengths = np.full(n, np.nan) if lengths is None else np.asarray(lengths, np.float64)
+        above = number[np.asarray(parents)[order]]
+        above[0] = -1
+        return cls(above, all_lengths[order], tuple(labels[i] for i in order), source)
+
+    @functools.cached_property
+    def leaves(self) -> NDArray[np.int64]:
+        """Numbers of the leaves, rising, shape (n_leaves,)."""
+        is_leaf = np.ones(len(self.labels), dtype=bool)
+        is_leaf[self.parents[1:]] = False
+        return np.flatnonzero(is_leaf)
+
+    @property
+    def leaf_names(self) -> tuple[str, ...]:
+        """Names of the leaves, in the order of `leaves`."""
+        return tuple(self.labels[i] for i in self.leaves)
+
+    def membership(self) -> NDArray[np.bool_]:
+        """Tell which leaves each node holds, itself for a leaf, shape (n_nodes, n_leaves)."""
+        first, size, column = self._spans
+        require_memory(
+            len(self.labels) * len(self.leaves), f"the clades of {self!r}", "prune the tree first"
+        )
+        below = np.zeros((len(self.labels), len(self.leaves)), dtype=bool)
+        for i in range(len(self.labels)):
+            below[i, column[first[i] : first[i] + size[i]]] = True
+        return below
+
+    def prune(self, names: Iterable[str]) -> Tree:
+        """Cut the tree to some of its leaves; distances between them stay as they are.
+
+        Nodes left with one child are merged with it and their lengths added; what is above the
+        last common ancestor becomes the length of the root.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Leaves to keep, found by :func:`seqmtl.similarity.names.match_names`; they get this
+            spelling. The order stays that of the tree.
+
+        Raises
+        ------
+        UnknownTaskError
+            If a name is not a leaf, or not clearly one.
+        """
+        wanted = [str(name) for name in names]
+        kept = np.zeros(len(self.labels), dtype=np.int64)
+        new_name = {}
+        for name, leaf in zip(
+            wanted, match_names(wanted, self.leaf_names, f"the tree {self.source}"), strict=True
+        ):
+            new_name[int(self.leaves[leaf])] = name
+            kept[self.leaves[leaf]] = 1
+        if not wanted:
+            raise ValueError("names must be at least one leaf of the tree, got none")
+        n_children = np.zeros_like(kept)  # kept ones
+        for i in range(len(kept) - 1, 0, -1):
+            if kept[i]:
+                kept[self.parents[i]] += 1
+                n_children[self.parents[i]] += 1
+        return self._merged(np.flatnonzero(kept), n_children == 1, new_name)
+
+    def shared(self) -> NDArray[np.float64]:
+        """Return the path from the root that every two leaves share, shape (n_leaves, n_leaves).
+
+        The diagonal holds the distances of the leaves from the root. An absent length counts 1.
+        """
+        T = len(self.leaves)
+        require_memory(24.0 * T * T, f"distances between {T} leaves", "prune the tree first")
+        first, size, column = self._spans
+        depth = self._depths()
+        shared = np.zeros((T, T))
+        for i in range(1, len(depth)):  # against all leaves of the siblings before it
+            begin, end = first[i], first[i] + size[i]
+            shared[first[self.parents[i]] : begin, begin:end] = depth[self.parents[i]]
+        shared += shared.T
+        np.fill_diagonal(shared, depth[self.leaves][column])
+        place = np.argsort(column)
+        return shared[np.ix_(place, place)]
+
+    def distances(self) -> NDArray[np.float64]:
+        """Return the length of the path between every two leaves, shape (n_leaves, n_leaves).
+
+        An absent length counts 1.
+        """
+        shared = self.shared()
+        height = np.diagonal(shared).copy()
+        shared *= -2.0
+        shared += height[:, None] + height
+        return shared
+
+    def node_name(self, i: int) -> str:
+        """Return a readable name for a node, which no other node has.
+
+        Its label, or the first and last of its leaves: "(ape..fly)".
+        """
+        return self._node_names[i]
+
+    def to_newick(self) -> str:
+        """Return the tree as one line of Newick; a length of the root becomes an outer node."""
+        parts: list[list[str]] = [[] for _ in self.labels]
+        text = ""
+        for i in range(len(self.labels) - 1, -1, -1):
+            below = f"({','.join(reversed(parts[i]))})" if parts[i] else ""
+            length = self.lengths[i]
+            text = below + _newick.quote(self.labels[i])
+            text += "" if np.isnan(length) else f":{float(length)!r}"
+            if i:
+                parts[self.parents[i]].append(text)
+        has_stem = len(self.labels) == 1 or not np.isnan(self.lengths[0])
+        return f"({text});" if has_stem else f"{text};"
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        T = len(self.leaves)
+        return f"Tree of {T} leaves and {len(self) - T} inner nodes from {self.source}"
+
+    def _error(self, message: str) -> InputFormatError:
+        return InputFormatError(message, path=self.source)
+
+    def _check_lengths(self) -> None:
+        bad = np.flatnonzero((self.lengths < 0) | np.isinf(self.lengths))
+        if bad.size:
+            raise self._error(
+                f"branch lengths must be numbers from 0, got {self.lengths[bad[0]]:g} above "
+                f"{self.labels[bad[0]] or 'an inner node'!r}; mend the tree"
+            )
+
+    def _depths(self) -> NDArray[np.float64]:
+        """Return the distance of every node from the upper end of the root's branch."""
+        depth = self._filled()
+        for i in range(1, len(depth)):
+            depth[i] += depth[self.parents[i]]
+        return depth
+
+    def _filled(self) -> NDArray[np.float64]:
+        """Return the lengths with absent ones as they count."""
+        filled = np.where(np.isnan(self.lengths), 1.0, self.lengths)
+        filled[0] = np.nan_to_num(self.lengths[0])
+        return filled
+
+    @functools.cached_property
+    def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Arrange the leaves so that those of every node are one run.
+
+        Returns the first position and the size of every node's run, and which leaf (of `leaves`)
+        is at every position.
+        """
+        n = len(self.labels)
+        size = np.zeros(n, dtype=np.int64)
+        size[self.leaves] = 1
+        for i in range(n - 1, 0, -1):
+            size[self.parents[i]] += size[i]
+        first = np.zeros(n, dtype=np.int64)
+        free = np.zeros(n, dtype=np.int64)
+        for i in range(1, n):
+            parent = self.parents[i]
+            first[i] = free[i] = free[parent]
+            free[parent] += size[i]
+        return first, size, np.argsort(first[self.leaves])
+
+    @functools.cached_property
+    def _node_names(self) -> tuple[str, ...]:
+        first, size, column = self._spans
+        leaf_names = self.leaf_names
+        taken: set[str] = set()
+        names = []
+        for i, label in enumerate(self.labels):
+            ends = f"({leaf_names[column[first[i]]]}..{leaf_names[column[first[i] + size[i] - 1]]})"
+            options = [label, f"{label} {ends}"] if label else [ends]
+            name = next((o for o in options if o not in taken), f"{options[-1]} #{i}")
+            taken.add(name)
+            names.append(name)
+        return tuple(names)
+
+    def _merged(
+        self, kept: NDArray[np.int64], has_one_child: NDArray[np.bool_], new_name: dict[int, str]
+    ) -> Tree:
+        """Copy the kept nodes, joining each that has one child with it."""
+        filled = self._filled()
+        parents: list[int] = []
+        lengths: list[float] = []
+        labels: list[str] = []
+        number = {-1: -1}  # of the copy that children of a node hang on
+        waiting: dict[int, tuple[float, str]] = {}  # length and label that wait for the one child
+        for i in kept.tolist():
+            parent = int(self.parents[i])
+            length, label = float(self.lengths[i]), self.labels[i]
+            if parent in waiting:
+                length, label = waiting[parent][0] + float(filled[i]), label or waiting[parent][1]
+            if has_one_child[i]:
+                waiting[i] = (float(filled[i]) if np.isnan(length) else length, label)
+                number[i] = number[parent]
+                continue
+            number[i] = len(parents)
+            parents.append(number[parent])
+            lengths.append(length)
+            labels.append(new_name.get(i, label))
+        return Tree(np.array(parents), np.array(lengths), tuple(labels), self.source)
+
+
+TreeSource: TypeAlias = "Tree | str | os.PathLike[str]"
+
+
+def read_tree(tree: TreeSource) -> Tree:
+    """Read a tree with named leaves.
+
+    Parameters
+    ----------
+    tree : str, path-like or Tree
+        Newick or Nexus file (plain or gzip), Newick or Nexus text, or the name of a shipped tree.
+        A Tree is returned as it is.
+
+    Returns
+    -------
+    Tree
+        Nodes in the order of the file. The branch above the root is left out.
 
     Raises
     ------
     InputFormatError
         If there is no tree, more than one, or names or lengths are unusable.
     """
+    if isinstance(tree, Tree):
+        return tree
     where = describe(tree)
-    root = _parse(_load(tree), where).root
-    leaves: list[str] = []
-    paths: list[Path] = []
-    n_branches = 0
-    stack: list[tuple[Any, Path]] = [(root, [])]
-    while stack:
-        clade, path = stack.pop()
-        if clade is not root:
-            length = 1.0 if clade.branch_length is None else float(clade.branch_length)
-            if not (math.isfinite(length) and length >= 0):
-                raise InputFormatError(
-                    f"branch lengths must be numbers from 0, got {length:g} above "
-                    f"{clade.name or 'an inner node'!r}; mend the tree",
-                    path=where,
-                )
-            path = [*path, (n_branches, (path[-1][1] if path else 0.0) + length)]
-            n_branches += 1
-        if clade.clades:
-            stack.extend((child, path) for child in reversed(clade.clades))
-            continue
-        name = (clade.name or "").strip()
-        if not name or name in leaves:
-            problem = f"has the leaf {name!r} twice" if name else "has a leaf without a name"
-            raise InputFormatError(f"the tree {problem}; leaves need distinct names", path=where)
-        leaves.append(name)
-        paths.append(path)
-    return leaves, paths
+    parents, lengths, labels = _newick.parse_tree(_load(tree), where)
+    n_absent = int(np.isnan(lengths[1:]).sum())
+    if 0 < n_absent < len(lengths) - 1:
+        logger.warning("%s: branches without a length, which count 1: %d", where, n_absent)
+    return Tree(np.array(parents), np.array(lengths), tuple(labels), where)
 
 
-def shared_lengths(paths: list[Path]) -> NDArray[np.float64]:
-    """Return the length of the path that every two leaves share from the root, shape (T, T)."""
-    T = len(paths)
-    shared = np.zeros((T, T))
-    for s in range(T):
-        depth_of_branch = dict(paths[s])
-        for t in range(s + 1):
-            for branch, _ in reversed(paths[t]):
-                if branch in depth_of_branch:
-                    shared[s, t] = shared[t, s] = depth_of_branch[branch]
-                    break
-    return shared
+def prune_to(
+    tree: TreeSource, names: Iterable[str] | None
+) -> tuple[Tree, tuple[str, ...], NDArray[np.int64]]:
+    """Read a tree and cut it to some leaves, by default all.
+
+    Returns
+    -------
+    tree : Tree
+        Without nodes of one child.
+    names : tuple of str
+        Leaves, in the order asked for.
+    order : ndarray of int64, shape (n_leaves,)
+        Position of every one of these names among the leaves of the tree.
+
+    Raises
+    ------
+    InputFormatError
+        If the tree cannot be read.
+    UnknownTaskError
+        If a name is not a leaf; lists the near matches.
+    """
+    tree = read_tree(tree)
+    wanted = tree.leaf_names if names is None else tuple(str(name) for name in names)
+    tree = tree.prune(wanted)
+    place = {name: i for i, name in enumerate(tree.leaf_names)}
+    return tree, wanted, np.array([place[name] for name in wanted], dtype=np.int64)
+
+
+def describe(tree: TreeSource) -> str:
+    """Name a tree for messages: its file, or "text" where it was given as text."""
+    if isinstance(tree, Tree):
+        return tree.source
+    return "text" if _is_text(tree) else os.path.basename(os.fspath(tree))
 
 
 def _is_text(tree: str | os.PathLike[str]) -> bool:
-    return isinstance(tree, str) and ("(" in tree or ";" in tree)
+    if not isinstance(tree, str) or os.path.exists(tree):
+        return False
+    return any(sign in tree for sign in "(;\n")
 
 
 def _load(tree: str | os.PathLike[str]) -> str:
     if _is_text(tree):
         return str(tree)
-    path = os.fspath(tree)
+    shipped = None
+    if isinstance(tree, str) and not os.path.exists(tree):
+        shipped = catalogue.find(tree)
+    if shipped is not None:
+        return shipped
     try:
-        with open(path, "rb") as stream:
-            raw = stream.read()
-        return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputFormatError(f"cannot be read as a Newick tree: {error}", path=path) from error
-
-
-def _parse(text: str, where: str) -> Any:
-    from Bio.Phylo.NewickIO import NewickError, Parser
-
-    try:
-        found = list(Parser(io.StringIO(text)).parse())
-    except (NewickError, ValueError, RecursionError) as error:
-        raise InputFormatError(
-            f"is not a Newick tree: {error or 'too deep'}", path=where
-        ) from error
-    if len(found) != 1 or "(" not in text:
-        raise InputFormatError(f"must hold one Newick tree, got {len(found)}", path=where)
-    return found[0]
+        return read_text(tree, "a tree")
+    except InputFormatError as error:
+        known = catalogue.names()
+        if os.path.exists(tree) or not known:
+            raise
+        near = difflib.get_close_matches(os.fspath(tree), known, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}" if near else f"shipped are {', '.join(known)}"
+        raise InputFormatError(f"{error.message}; {hint}", path=error.path) from error

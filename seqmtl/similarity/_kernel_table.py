@@ -1,0 +1,94 @@
+"""Task kernels as text: one table, or several under headings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import InputFormatError
+
+_HEADING = "# kernel"
+_Line = tuple[int, list[str]]
+
+
+def write_tables(
+    names: Sequence[str], matrices: NDArray[np.float64], labels: Sequence[str] | None
+) -> str:
+    """Return one table per matrix, under a heading each where there are labels."""
+    lines = []
+    for m, K in enumerate(matrices):
+        if labels is not None:
+            lines.append(f"{_HEADING}\t{labels[m]}")
+        lines.append("\t".join(["", *names]))
+        for name, row in zip(names, K.tolist(), strict=True):
+            lines.append("\t".join([name, *map(repr, row)]))
+    return "\n".join(lines) + "\n"
+
+
+def read_tables(
+    text: str, path: str
+) -> tuple[list[str], NDArray[np.float64], tuple[str, ...] | None]:
+    """Read what :func:`write_tables` writes.
+
+    Returns
+    -------
+    names, matrices, labels
+        T names, ndarray of shape (M, T, T), and M labels or None where the table has no heading.
+
+    Raises
+    ------
+    InputFormatError
+        If a table is not square or not numeric, or tables differ in their names.
+    """
+    labels: list[str] = []
+    blocks: list[list[_Line]] = [[]]
+    for number, line in enumerate(text.split("\n"), 1):
+        fields = line.rstrip("\r").split("\t")
+        if fields[0] == _HEADING and len(fields) == 2:
+            labels.append(fields[1].strip())
+            blocks.append([])
+        elif line.strip():
+            blocks[-1].append((number, fields))
+    if labels and blocks[0]:
+        raise InputFormatError(
+            f"the first line must be '{_HEADING}' and a label where there are several tables",
+            path=path,
+            line=blocks[0][0][0],
+        )
+    tables = [_read_table(block, path) for block in (blocks[1:] if labels else blocks)]
+    names = tables[0][0]
+    for label, (others, _) in zip(labels, tables, strict=False):
+        if others != names:
+            raise InputFormatError(
+                f"all tables must have the same tasks in one order, that of {label!r} differs from "
+                f"that of {labels[0]!r}",
+                path=path,
+            )
+    return names, np.array([rows for _, rows in tables]), tuple(labels) or None
+
+
+def _read_table(table: Sequence[_Line], path: str) -> tuple[list[str], list[list[float]]]:
+    if len(table) < 2:
+        raise InputFormatError("is not a table of similarities with named rows", path=path)
+    names = [name.strip() for name in table[0][1][1:]]
+    if len(table) - 1 != len(names):
+        raise InputFormatError(
+            f"similarity must be square, got {len(table) - 1} rows and {len(names)} columns",
+            path=path,
+        )
+    rows = []
+    for (i, fields), name in zip(table[1:], names, strict=True):
+        if fields[0].strip() != name or len(fields) != len(names) + 1:
+            raise InputFormatError(
+                f"row must start with {name!r} and have {len(names)} numbers, got "
+                f"{fields[0]!r} and {len(fields) - 1}; rows and columns have one order",
+                path=path,
+                line=i,
+            )
+        try:
+            rows.append([float(value) for value in fields[1:]])
+        except ValueError as error:
+            raise InputFormatError(f"not a number: {error}", path=path, line=i) from error
+    return names, rows

@@ -1,0 +1,195 @@
+"""Text of Newick and Nexus files to nodes, through Bio.Phylo.
+
+Bio.Phylo reads leniently: from the unquoted name ``Homo sapiens`` it keeps ``sapiens``, from the
+length ``nan`` it makes a name. So the text is checked first and handed over with numbered marks in
+the place of names. Its Nexus reader (Bio.Nexus) turns absent lengths into 0 and recurses; so only
+the tree statement is taken from a Nexus file, and read as Newick.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from typing import Any, NamedTuple
+
+from seqmtl.exceptions import InputFormatError
+
+_QUOTED_OR_COMMENT = re.compile(r"('(?:[^']|'')*')|\[[^\]]*\]")
+_LENGTH = re.compile(r"[+-]?\d*\.?\d+([eE][+-]?\d+)?")
+_SUPPORT = re.compile(r"[\d.]+(e-?\d+)?(/[\d.]+)*", re.IGNORECASE)
+# with a number, stands for a name; no text file has it
+_MARK = "\0"
+
+
+class Nodes(NamedTuple):
+    """Nodes of a tree, a parent before its children, leaves in the order of the file."""
+
+    parents: list[int]
+    lengths: list[float]
+    labels: list[str]
+
+
+def parse_tree(text: str, where: str) -> Nodes:
+    """Read the one tree of a Newick or Nexus text.
+
+    Parameters
+    ----------
+    text : str
+        Content of a file.
+    where : str
+        Its name, for messages.
+
+    Returns
+    -------
+    Nodes
+        Absent lengths are NaN, and so is that of the branch above the root, which is part of no
+        path; numbers on inner nodes are support values and no labels.
+
+    Raises
+    ------
+    InputFormatError
+        If there is no tree, more than one, or it is not well-formed.
+    """
+    names: dict[str, str] = {}
+    if text.lstrip()[:6].upper() == "#NEXUS":
+        text, names = _nexus_tree(text, where)
+    text, labels = _take_out_quoted(text, where)
+    _check_newick(text, where)
+    n_quoted = len(labels)
+    text = re.sub(r"\s+", "", text)
+    text = re.sub(rf"(?<=[(,)])[^(),:;{_MARK}]+", lambda found: _take_out(found[0], labels), text)
+    nodes = Nodes([], [], [])
+    stack: list[tuple[Any, int]] = [(_bio_phylo(text, where).root, -1)]
+    while stack:
+        clade, parent = stack.pop()
+        number = int(clade.name[1:]) if clade.name else -1
+        label = labels[number] if clade.name else ""
+        if clade.clades and number >= n_quoted and _SUPPORT.fullmatch(label):
+            label = ""
+        length = math.nan if clade.branch_length is None or parent < 0 else clade.branch_length
+        stack.extend((child, len(nodes.parents)) for child in reversed(clade.clades))
+        nodes.parents.append(parent)
+        nodes.lengths.append(float(length))
+        nodes.labels.append(names.get(label, label).strip())
+    n_leaves = len(nodes.parents) - len(set(nodes.parents) - {-1})
+    if n_leaves != text.count(",") + 1:
+        raise InputFormatError("is not a Newick tree; check its brackets and commas", path=where)
+    return nodes
+
+
+def quote(label: str) -> str:
+    """Return a label as it is written in Newick."""
+    if re.fullmatch(r"[^\s()\[\]':;,]*", label) and not _SUPPORT.fullmatch(label):
+        return label
+    return "'" + label.replace("'", "''") + "'"
+
+
+def _take_out_quoted(text: str, where: str) -> tuple[str, list[str]]:
+    """Replace quoted names by marks and drop comments."""
+    quoted: list[str] = []
+
+    def replace(found: re.Match[str]) -> str:
+        if not found[1]:
+            return ""
+        return _take_out(" ".join(found[1][1:-1].replace("''", "'").split()), quoted)
+
+    if _MARK in text:
+        raise InputFormatError("is not a Newick tree: it has zero bytes", path=where)
+    bare = _QUOTED_OR_COMMENT.sub(replace, text)
+    stray = re.search(r"['\[\]]", bare)
+    if stray:
+        raise InputFormatError(
+            f"is not a Newick tree: {stray[0]} without its partner; check quotes and comments",
+            path=where,
+        )
+    return bare, quoted
+
+
+def _take_out(label: str, labels: list[str]) -> str:
+    """Append a label to the list, and return the mark that stands for it."""
+    labels.append(label)
+    return f"{_MARK}{len(labels) - 1}"
+
+
+def _check_newick(text: str, where: str) -> None:
+    """Refuse what Bio.Phylo would read as something else without a word."""
+    trees = [part for part in text.split(";") if part.strip()]
+    if len(trees) != 1 or "(" not in text:
+        n_trees = len([part for part in trees if "(" in part])
+        raise InputFormatError(
+            f"must hold one Newick tree, got {n_trees}; give a file with one tree", path=where
+        )
+    if text.count("(") != text.count(")"):
+        raise InputFormatError(
+            f"is not a Newick tree: {text.count('(')} opening and {text.count(')')} closing "
+            "brackets; check that the file is whole",
+            path=where,
+        )
+    for found in re.finditer(r":([^(),:;]*)(:?)", text):
+        if not _LENGTH.fullmatch(found[1].strip()) or found[2]:
+            raise InputFormatError(
+                f"branch lengths must be numbers, got {found[1].strip() + found[2]!r}; "
+                "correct it or leave out its colon",
+                path=where,
+            )
+    stray = re.search(r"[^\s(),:;]+\s+[^\s(),:;]+|[^\s(,]\s*\(", text)
+    if stray:
+        raise InputFormatError(
+            f"is not a Newick tree: {stray[0]!r}; names with blanks or brackets must be between "
+            "single quotes",
+            path=where,
+        )
+
+
+def _bio_phylo(text: str, where: str) -> Any:
+    from Bio.Phylo.NewickIO import NewickError, Parser
+
+    try:
+        (tree,) = Parser(io.StringIO(text)).parse()
+    except (AttributeError, NewickError, ValueError) as error:
+        raise InputFormatError(f"is not a Newick tree: {error}", path=where) from error
+    return tree
+
+
+def _nexus_tree(text: str, where: str) -> tuple[str, dict[str, str]]:
+    """Return the Newick text of the one tree of a Nexus file, and its table of names."""
+    newick: list[str] = []
+    names: dict[str, str] = {}
+    block = ""
+    for command in re.findall(r"(?:'[^']*'|\[[^\]]*\]|[^;'\[])+", text.lstrip()[6:]):
+        bare = re.sub(r"^(\s*\[[^\]]*\])*\s*", "", command)
+        word, *others = re.split(r"\s+", bare, maxsplit=1)
+        rest = "".join(others)
+        match word.lower():
+            case "begin":
+                block = rest.strip().lower()
+            case "end" | "endblock":
+                block = ""
+            case "translate" if block == "trees":
+                names.update(_translation(rest, where))
+            case "tree" | "utree" if block == "trees":
+                newick.append(re.sub(r"^(?:'[^']*'|\[[^\]]*\]|[^='\[])*=", "", rest))
+    if len(newick) != 1:
+        raise InputFormatError(
+            f"must hold one tree in its trees block, got {len(newick)}; give a file with one tree",
+            path=where,
+        )
+    return newick[0], names
+
+
+def _translation(text: str, where: str) -> dict[str, str]:
+    """Read the pairs of a translate command."""
+    text, quoted = _take_out_quoted(text, where)
+    names = {}
+    for pair in text.split(","):
+        words = pair.split()
+        if len(words) != 2:
+            raise InputFormatError(
+                f"translate must give pairs of key and name, got {pair.strip()!r}; "
+                "put names with blanks between single quotes",
+                path=where,
+            )
+        key, name = (quoted[int(w[1:])] if w.startswith(_MARK) else w for w in words)
+        names[key] = name
+    return names

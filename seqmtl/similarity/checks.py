@@ -1,0 +1,127 @@
+"""What names and matrices must fulfil, whichever object they belong to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._memory import require_memory
+
+
+def check_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return task names that are different, not empty, and fit into a table.
+
+    Raises
+    ------
+    ValueError
+        Names the one that is wrong.
+    """
+    names = tuple(str(name) for name in names)
+    if not names:
+        raise ValueError("task names must be at least one, got none")
+    seen: set[str] = set()
+    for name in names:
+        if not name.strip():
+            raise ValueError("task names must not be empty")
+        if any(character in name for character in "\t\n\r"):
+            raise ValueError(f"task names must not have tabs or line breaks, got {name!r}")
+        if name in seen:
+            raise ValueError(f"task names must differ, got {name!r} twice")
+        seen.add(name)
+    return names
+
+
+def check_square(names: Sequence[str], matrix: NDArray[np.float64], what: str) -> None:
+    """Refuse a matrix that is not square, finite and symmetric.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Tasks, T of them.
+    matrix : ndarray, shape (T, T)
+        Numbers to check.
+    what : str
+        What they are called in messages.
+
+    Raises
+    ------
+    ValueError
+        Names the tasks at fault.
+    """
+    if matrix.shape != (len(names), len(names)):
+        raise ValueError(
+            f"{what} must be square with one row per task ({len(names)}), got shape {matrix.shape}"
+        )
+    if not np.isfinite(matrix).all():
+        s, t = np.argwhere(~np.isfinite(matrix))[0]
+        raise ValueError(
+            f"{what} must be finite, got {matrix[s, t]} for ({names[s]}, {names[t]}); "
+            "fill the gap or leave the task out"
+        )
+    if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9 * np.abs(matrix).max()):
+        s, t = np.unravel_index(np.argmax(np.abs(matrix - matrix.T)), matrix.shape)
+        raise ValueError(
+            f"{what} must be symmetric, got {matrix[s, t]:g} for ({names[int(s)]}, "
+            f"{names[int(t)]}) and {matrix[t, s]:g} the other way round; give one value per pair"
+        )
+
+
+def check_not_negative(matrix: NDArray[np.float64], what: str) -> None:
+    """Refuse a negative entry.
+
+    Raises
+    ------
+    ValueError
+        States the smallest.
+    """
+    if (matrix < 0).any():
+        raise ValueError(f"{what} must not be negative, got {matrix.min():g}; use numbers from 0")
+
+
+def symmetrized(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the symmetric part of a matrix, read-only; of each one in a stack (..., T, T)."""
+    symmetric = 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
+    symmetric.setflags(write=False)
+    return np.asarray(symmetric)
+
+
+def as_adjacency(adjacency: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    """Return the weights of a graph's edges as a dense array, checked, shape (T, T).
+
+    Parameters
+    ----------
+    adjacency : array_like or SciPy sparse, shape (T, T)
+        Weights from 0, symmetric; the diagonal has no effect.
+    names : sequence of str
+        Tasks, T of them.
+
+    Raises
+    ------
+    ValueError
+        If the shape or the numbers are wrong.
+    """
+    T = len(names)
+    require_memory(32.0 * T * T, f"a kernel of {T} tasks", "take fewer tasks")
+    dense = adjacency.toarray() if hasattr(adjacency, "toarray") else adjacency
+    A = np.array(dense, dtype=np.float64)
+    check_square(names, A, "adjacency")
+    check_not_negative(A, "adjacency")
+    return 0.5 * (A + A.T)
+
+
+def positive(value: float, name: str, *, or_zero: bool = False) -> float:
+    """Return a finite number above 0, or from 0.
+
+    Raises
+    ------
+    ValueError
+        Names the parameter.
+    """
+    if not (math.isfinite(value) and (value > 0 or (or_zero and value == 0))):
+        rule = "a number from 0" if or_zero else "a positive number"
+        raise ValueError(f"{name} must be {rule}, got {value}")
+    return float(value)

@@ -1,0 +1,53 @@
+"""Groups of tasks by name to a matrix of memberships."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import UnknownTaskError
+from seqmtl.similarity.names import NameIndex
+
+
+def all_members(groups: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Return the members of all groups, each once, in the order in which they appear."""
+    return tuple(dict.fromkeys(str(name) for members in groups.values() for name in members))
+
+
+def membership(groups: Mapping[str, Iterable[str]], names: Sequence[str]) -> NDArray[np.float64]:
+    """Return 1 where a task is in a group, shape (C, T).
+
+    Parameters
+    ----------
+    groups : mapping of str to iterable of str
+        Members of every group; who is not among the tasks is left out.
+    names : sequence of str
+        Tasks, T of them, matched as :func:`seqmtl.similarity.names.match_names` does.
+
+    Raises
+    ------
+    UnknownTaskError
+        If a task is in no group, or a member could be several tasks.
+    ValueError
+        If a group is given as one text.
+    """
+    index = NameIndex(names)
+    R = np.zeros((len(groups), len(names)))
+    for c, (label, members) in enumerate(groups.items()):
+        if isinstance(members, str):
+            raise ValueError(f"groups must have lists of members, got {members!r} for {label!r}")
+        for member in map(str, members):
+            found = index.find(member)
+            if len(found) > 1:
+                options = ", ".join(repr(names[i]) for i in found)
+                raise UnknownTaskError(
+                    f"task {member!r} of the group {label!r} is ambiguous: it could be {options}"
+                )
+            R[c, found] = 1.0
+    if not R.any(axis=0).all():
+        name = names[int(np.argmin(R.any(axis=0)))]
+        hint = NameIndex(all_members(groups)).hint(name)
+        raise UnknownTaskError(f"task {name!r} is not in any of the groups; {hint}")
+    return R

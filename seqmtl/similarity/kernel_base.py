@@ -1,0 +1,226 @@
+"""What a task kernel holds and checks, however it was made."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.similarity import _kernel_table, checks, formulas
+from seqmtl.similarity._text import read_text
+from seqmtl.similarity.names import match_names
+
+_PSD_TOLERANCE = 1e-8
+_SINGLE = ("K",)
+_SHOWN = 12
+
+
+class NamedKernels:
+    """Matrices K_1..K_M of named tasks; see :class:`seqmtl.similarity.TaskKernel`."""
+
+    names: tuple[str, ...]
+    matrix: NDArray[np.float64]
+    matrices: NDArray[np.float64]
+    labels: tuple[str, ...]
+    source: str
+
+    __slots__ = ("labels", "matrices", "matrix", "names", "source")
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        matrix: ArrayLike,
+        source: str = "matrix",
+        *,
+        labels: Iterable[str] | None = None,
+        not_psd: str = "project",
+    ) -> None:
+        names = checks.check_names(names)
+        stack = np.array(matrix, dtype=np.float64)
+        stack = stack[None] if stack.ndim != 3 else stack
+        labels = _check_labels(labels, len(stack))
+        _check_matrices(names, stack, labels, not_psd)
+        matrices = checks.symmetrized(stack)
+        mean = matrices[0] if len(stack) == 1 else matrices.mean(axis=0)
+        mean.setflags(write=False)
+        if not (np.diagonal(mean) > 0).all():
+            t = int(np.argmin(np.diagonal(mean)))
+            raise ValueError(
+                f"similarity must have a positive diagonal, got {mean[t, t]:g} for {names[t]!r}"
+            )
+        values = (labels, matrices, mean, names, str(source))
+        for name, value in zip(NamedKernels.__slots__, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable; cannot set {name}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = self.names, np.array(self.matrices), self.source, self.labels
+        return _restored, (type(self), *state)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NamedKernels):
+            return NotImplemented
+        mine, its = (self.names, self.labels), (other.names, other.labels)
+        return mine == its and np.array_equal(self.matrices, other.matrices)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def n_kernels(self) -> int:
+        """Number M of matrices."""
+        return len(self.matrices)
+
+    @classmethod
+    def from_tsv(cls, path: str | os.PathLike[str], *, not_psd: str = "project") -> Self:
+        """Read a square table whose first row and first column are the task names.
+
+        Several matrices are several tables, each after a line of ``# kernel``, a tab and a label.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File, plain or gzip.
+        not_psd : {"project", "refuse"}
+            See :class:`seqmtl.similarity.TaskKernel`.
+
+        Raises
+        ------
+        InputFormatError
+            If a table is not square, not numeric, or not a kernel; names file and line.
+        """
+        path = os.fspath(path)
+        names, matrices, labels = _kernel_table.read_tables(read_text(path, "text"), path)
+        source = f"table({os.path.basename(path)})"
+        try:
+            return cls(names, matrices, source, labels=labels, not_psd=not_psd)
+        except ValueError as error:
+            raise InputFormatError(str(error), path=path) from error
+
+    def to_tsv(self) -> str:
+        """Return the table that :meth:`from_tsv` reads."""
+        labels = None if self.labels == _SINGLE else self.labels
+        return _kernel_table.write_tables(self.names, self.matrices, labels)
+
+    def restrict(self, names: Iterable[str]) -> Self:
+        """Return K for some tasks, in the given order and under the given spelling.
+
+        A K_m that is zero on all of them is left out.
+
+        Raises
+        ------
+        UnknownTaskError
+            If a name is not a task of this kernel; lists the near matches.
+        """
+        wanted = tuple(map(str, names))
+        order = match_names(wanted, self.names, f"the task kernel from {self.source}")
+        cut = self.matrices[:, order][:, :, order]
+        left = [m for m in range(len(cut)) if cut[m].any()]
+        labels = [self.labels[m] for m in left]
+        return type(self)(wanted, cut[left], self.source, labels=labels)
+
+    def combine(self, theta: ArrayLike) -> Self:
+        """Return the one kernel sum_m theta_m K_m.
+
+        Parameters
+        ----------
+        theta : array_like, shape (M,)
+            Weights from 0.
+
+        Raises
+        ------
+        ValueError
+            If there is not one weight per matrix, or a weight is negative or not finite.
+        """
+        weights = np.asarray(theta, dtype=np.float64)
+        if weights.shape != (self.n_kernels,) or not np.isfinite(weights).all():
+            raise ValueError(
+                f"theta must have one finite number per matrix ({self.n_kernels}), "
+                f"got {weights.tolist()}"
+            )
+        checks.check_not_negative(weights, "theta")
+        K = np.einsum("m,mst->st", weights, self.matrices)
+        return type(self)(self.names, K, f"{self.source}, weighted")
+
+    def trace_normalized(self) -> Self:
+        """Return the kernels with every K_m scaled to trace T, a mean diagonal of 1."""
+        scale = np.trace(self.matrices, axis1=1, axis2=2) / len(self)
+        K = self.matrices / scale[:, None, None]
+        return type(self)(self.names, K, self.source, labels=self.labels)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        several = f", mean of {self.n_kernels} kernels," if self.n_kernels > 1 else ""
+        lines = [f"TaskKernel of {len(self)} tasks{several} from {self.source}"]
+        if len(self) <= _SHOWN:
+            width = max(len(name) for name in self.names)
+            for name, row in zip(self.names, self.matrix, strict=True):
+                lines.append(f"  {name:<{width}}  " + " ".join(f"{value:6.3f}" for value in row))
+        if self.n_kernels > 1:
+            more = ", ..." if self.n_kernels > _SHOWN else ""
+            lines.append(f"  kernels: {', '.join(self.labels[:_SHOWN])}{more}")
+        return "\n".join(lines)
+
+
+def _restored(
+    kind: type[NamedKernels],
+    names: Sequence[str],
+    matrices: NDArray[np.float64],
+    source: str,
+    labels: Sequence[str],
+) -> NamedKernels:
+    return kind(names, matrices, source, labels=labels)
+
+
+def _check_labels(labels: Iterable[str] | None, M: int) -> tuple[str, ...]:
+    if M == 0:
+        raise ValueError("similarity must have at least one matrix, got none")
+    if labels is None:
+        return _SINGLE if M == 1 else tuple(f"K{m + 1}" for m in range(M))
+    labels = tuple(str(label) for label in labels)
+    if len(labels) != M or len(set(labels)) != M:
+        raise ValueError(f"labels must be one per matrix ({M}) and differ, got {', '.join(labels)}")
+    for label in labels:
+        if not label.strip() or any(character in label for character in "\t\n\r"):
+            raise ValueError(f"labels must be text without tabs and line breaks, got {label!r}")
+    return labels
+
+
+def _check_matrices(
+    names: tuple[str, ...], stack: NDArray[np.float64], labels: tuple[str, ...], not_psd: str
+) -> None:
+    """Check every matrix, and put the nearest kernel in the place of one that is none."""
+    if not_psd not in {"project", "refuse"}:
+        raise ValueError(f"not_psd must be project or refuse, got {not_psd!r}")
+    for m, label in enumerate(labels):
+        what = "similarity" if labels == _SINGLE else f"similarity {label!r}"
+        checks.check_square(names, stack[m], what)
+        diagonal = np.diagonal(stack[m])
+        if (diagonal < 0).any() or not stack[m].any():
+            t = int(np.argmin(diagonal))
+            raise ValueError(
+                f"{what} must have a positive diagonal, got {diagonal[t]:g} for {names[t]!r}"
+            )
+        if formulas.is_psd(stack[m], _PSD_TOLERANCE):
+            continue
+        projected, smallest = formulas.nearest_psd(0.5 * (stack[m] + stack[m].T))
+        if not_psd == "refuse":
+            raise ValueError(
+                f"{what} must be positive semi-definite, got the eigenvalue {smallest:.3g}; "
+                "it is no kernel: use exp(-distance), or add to the diagonal"
+            )
+        stack[m] = projected
+        warnings.warn(
+            f"{what} is not positive semi-definite: took the nearest matrix that is, with the "
+            f"eigenvalue {smallest:.3g} clipped to 0",
+            UserWarning,
+            stacklevel=3,
+        )

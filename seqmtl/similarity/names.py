@@ -1,0 +1,163 @@
+"""Names of organisms and tasks, matched as people write them."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from seqmtl.exceptions import UnknownTaskError
+from seqmtl.similarity import catalogue
+
+_SHOWN = 5
+
+
+def match_names(wanted: Iterable[str], known: Sequence[str], where: str) -> list[int]:
+    """Find every wanted name among the known ones.
+
+    The first rule that finds something decides: the same name; the same up to case, blanks,
+    underscores, dots and hyphens; the genus abbreviated to its letter on one of the two sides
+    (``c_elegans`` and ``Caenorhabditis elegans``); the same organism by NCBI taxid, scientific or
+    common name in the shipped table of organisms (``9606``, ``human``, ``h_sapiens``).
+
+    Parameters
+    ----------
+    wanted : iterable of str
+        Names to look for.
+    known : sequence of str
+        Names to choose from, all different.
+    where : str
+        What has the known names, for messages: "the tree metazoa".
+
+    Returns
+    -------
+    list of int
+        Position of every wanted name in `known`.
+
+    Raises
+    ------
+    UnknownTaskError
+        If a name is missing or ambiguous (lists the near matches), or two wanted names are the
+        same known one.
+    """
+    index = NameIndex(known)
+    names = [str(name) for name in wanted]
+    order: list[int] = []
+    owner: dict[int, str] = {}
+    for name in names:
+        found = index.find(name)
+        if len(found) > 1:
+            options = ", ".join(repr(str(known[i])) for i in found[:_SHOWN])
+            raise UnknownTaskError(
+                f"task {name!r} is ambiguous in {where}: it could be {options}; write it in full"
+            )
+        if not found:
+            others = sum(not index.find(other) for other in names) - 1
+            more = f" (and {others} more)" if others else ""
+            raise UnknownTaskError(f"task {name!r}{more} is not in {where}; {index.hint(name)}")
+        if found[0] in owner:
+            raise UnknownTaskError(
+                f"task {name!r} is asked for twice: it and {owner[found[0]]!r} are both "
+                f"{str(known[found[0]])!r} in {where}; leave one of them out"
+            )
+        owner[found[0]] = name
+        order.append(found[0])
+    return order
+
+
+class NameIndex:
+    """Known names, ready to be looked up by the rules of :func:`match_names`.
+
+    Parameters
+    ----------
+    known : sequence of str
+        Names to choose from.
+    """
+
+    def __init__(self, known: Sequence[str]) -> None:
+        self.known = [str(name) for name in known]
+        self._exact = _positions(enumerate(self.known))
+
+    def find(self, name: str) -> list[int]:
+        """Return the positions that the first rule with any gives; more than one is ambiguous."""
+        if name in self._exact:
+            return self._exact[name]
+        key = simplify(name)
+        short = _abbreviate(key)
+        loose, abbreviated, organisms = self._tables
+        found = loose.get(key, [])
+        if not found and short:
+            # an initial stands for every genus with it, a genus only for its own initial
+            found = abbreviated.get(short, []) if key == short else loose.get(short, [])
+        if not found:
+            found = sorted({i for taxid in _taxids(key) for i in organisms.get(taxid, [])})
+        return found
+
+    def hint(self, name: str) -> str:
+        """Say which known names are near, or the first few."""
+        simple = {simplify(known): known for known in reversed(self.known)}
+        near = difflib.get_close_matches(simplify(name), simple, n=3, cutoff=0.5)
+        if near:
+            return f"did you mean {' or '.join(repr(simple[key]) for key in near)}?"
+        shown = ", ".join(map(repr, self.known[:_SHOWN]))
+        return f"it has {shown}" + (", ..." if len(self.known) > _SHOWN else "")
+
+    @functools.cached_property
+    def _tables(self) -> tuple[dict[str, list[int]], dict[str, list[int]], dict[str, list[int]]]:
+        """Positions by simplified name, by abbreviated name, and by taxid."""
+        keys = [simplify(name) for name in self.known]
+        loose = _positions(enumerate(keys))
+        abbreviated = _positions(
+            (i, short) for i, k in enumerate(keys) if (short := _abbreviate(k))
+        )
+        organisms = _positions((i, taxid) for i, key in enumerate(keys) for taxid in _taxids(key))
+        return loose, abbreviated, organisms
+
+
+def simplify(name: str) -> str:
+    """Return a name without regard to case, blanks, underscores, dots and hyphens.
+
+    Examples
+    --------
+    >>> simplify("Homo_sapiens"), simplify("C. elegans")
+    ('homo sapiens', 'c elegans')
+    """
+    return re.sub(r"[\s_.-]+", " ", name).strip().casefold()
+
+
+def _abbreviate(key: str) -> str:
+    """Return a simplified binomial with its genus cut to a letter, "" for other names."""
+    found = re.fullmatch(r"([^\W\d_])[^\W\d_]*( [^\W\d_]{2,}(?: .*)?)", key)
+    return found[1] + found[2] if found else ""
+
+
+def _taxids(key: str) -> set[str]:
+    """Return the taxids of a simplified name: of this very name, else of this abbreviation."""
+    by_name, by_initial = _organisms()
+    return by_name.get(key) or by_initial.get(key) or set()
+
+
+@functools.cache
+def _organisms() -> tuple[Mapping[str, set[str]], Mapping[str, set[str]]]:
+    """Read the shipped table (taxid, name, synonyms) to taxids by name and by abbreviation."""
+    by_name: dict[str, set[str]] = {}
+    by_initial: dict[str, set[str]] = {}
+    for line in (catalogue.table("organisms.tsv") or "").splitlines()[1:]:
+        taxid, name, synonyms, *_ = [*line.split("\t"), "", ""]
+        if not taxid.strip() or line.startswith("#"):
+            continue
+        for text in (taxid, name, *synonyms.split("|")):
+            by_name.setdefault(simplify(text), set()).add(taxid)
+        by_initial.setdefault(_abbreviate(simplify(name)), set()).add(taxid)
+    by_name.pop("", None)
+    by_initial.pop("", None)
+    return by_name, by_initial
+
+
+def _positions(pairs: Iterable[tuple[int, str]]) -> dict[str, list[int]]:
+    """Collect the positions of every key."""
+    found: dict[str, list[int]] = {}
+    for i, key in pairs:
+        found.setdefault(key, []).append(i)
+    return found
