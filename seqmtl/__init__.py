@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from seqmtl.simulate import simulate
 
 _HOME = {
+    "JointFeatures": "seqmtl.features.joint",
     "MultiTaskModel": "seqmtl.models.model",
     "MultiTaskOneClassSVM": "seqmtl.estimators",
     "MultiTaskSVC": "seqmtl.estimators",
-    "JointFeatures": "seqmtl.features.joint",
     "MultiTaskSVR": "seqmtl.estimators",
     "Spectrum": "seqmtl.features.spectrum",
     "TaskKernel": "seqmtl.similarity",
