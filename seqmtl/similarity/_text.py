@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import zlib
+from typing import Any
 
 from seqmtl.exceptions import InputFormatError
 
@@ -31,3 +33,63 @@ def read_text(path: str | os.PathLike[str], what: str) -> str:
         return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError, ValueError, zlib.error) as error:
         raise InputFormatError(f"cannot be read as {what}: {error}", path=path) from error
+
+
+def read_rows(path: str | os.PathLike[str], what: str) -> list[tuple[int, list[str]]]:
+    """Return the lines of a tab-separated file as (line number, fields).
+
+    Blank lines and lines that start with ``#`` are left out; fields lose blanks around them.
+
+    Raises
+    ------
+    InputFormatError
+        If the file cannot be read, or is not text.
+    """
+    lines = enumerate(read_text(path, what).splitlines(), 1)
+    return [
+        (number, [field.strip() for field in line.split("\t")])
+        for number, line in lines
+        if line.strip() and not line.startswith("#")
+    ]
+
+
+def drop_header(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+    """Leave out a first row of two names and a word, if its names are in no later row."""
+    first = rows[0][1] if rows else []
+    if len(first) != 3 or not all(first) or _is_amount(first[2]):
+        return rows
+    later = {name for _, fields in rows[1:] for name in fields[:2]}
+    return rows if later & set(first) else rows[1:]
+
+
+def _is_amount(text: str) -> bool:
+    """Tell whether a field is meant as a number, however wrong."""
+    return text.lower() in {"nan", "inf", "-inf"} or any(letter.isdigit() for letter in text)
+
+
+def parse_amount(text: str, what: str, **place: Any) -> float:
+    """Return a finite number from 0.
+
+    Parameters
+    ----------
+    text : str
+        Field.
+    what : str
+        What it is, for the message.
+    **place
+        Path and line or record, for :class:`InputFormatError`.
+
+    Raises
+    ------
+    InputFormatError
+        If it is none.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise InputFormatError(
+            f"{what} must be a finite number from 0, got {text!r}; correct it or drop it", **place
+        )
+    return value

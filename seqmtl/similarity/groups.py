@@ -17,12 +17,12 @@ def all_members(groups: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
 
 
 def membership(groups: Mapping[str, Iterable[str]], names: Sequence[str]) -> NDArray[np.float64]:
-    """Return 1 where a task is in a group, shape (C, T).
+    """Return r_cs, 1 or a weight where task s is in group c and 0 elsewhere, shape (C, T).
 
     Parameters
     ----------
     groups : mapping of str to iterable of str
-        Members of every group; who is not among the tasks is left out.
+        Members of every group, or their weights by name; who is not among the tasks is left out.
     names : sequence of str
         Tasks, T of them, matched as :func:`seqmtl.similarity.names.match_names` does.
 
@@ -38,14 +38,15 @@ def membership(groups: Mapping[str, Iterable[str]], names: Sequence[str]) -> NDA
     for c, (label, members) in enumerate(groups.items()):
         if isinstance(members, str):
             raise ValueError(f"groups must have lists of members, got {members!r} for {label!r}")
-        for member in map(str, members):
+        weights = members if isinstance(members, Mapping) else dict.fromkeys(members, 1.0)
+        for member, weight in zip(map(str, weights), weights.values(), strict=True):
             found = index.find(member)
             if len(found) > 1:
                 options = ", ".join(repr(names[i]) for i in found)
                 raise UnknownTaskError(
                     f"task {member!r} of the group {label!r} is ambiguous: it could be {options}"
                 )
-            R[c, found] = 1.0
+            R[c, found] = weight
     if not R.any(axis=0).all():
         name = names[int(np.argmin(R.any(axis=0)))]
         hint = NameIndex(all_members(groups)).hint(name)

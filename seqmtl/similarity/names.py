@@ -84,14 +84,14 @@ class NameIndex:
         if name in self._exact:
             return self._exact[name]
         key = simplify(name)
-        short = _abbreviate(key)
+        short = abbreviate(key)
         loose, abbreviated, organisms = self._tables
         found = loose.get(key, [])
         if not found and short:
             # an initial stands for every genus with it, a genus only for its own initial
             found = abbreviated.get(short, []) if key == short else loose.get(short, [])
         if not found:
-            found = sorted({i for taxid in _taxids(key) for i in organisms.get(taxid, [])})
+            found = sorted({i for taxid in taxids(key) for i in organisms.get(taxid, [])})
         return found
 
     def hint(self, name: str) -> str:
@@ -108,10 +108,8 @@ class NameIndex:
         """Positions by simplified name, by abbreviated name, and by taxid."""
         keys = [simplify(name) for name in self.known]
         loose = _positions(enumerate(keys))
-        abbreviated = _positions(
-            (i, short) for i, k in enumerate(keys) if (short := _abbreviate(k))
-        )
-        organisms = _positions((i, taxid) for i, key in enumerate(keys) for taxid in _taxids(key))
+        abbreviated = _positions((i, short) for i, k in enumerate(keys) if (short := abbreviate(k)))
+        organisms = _positions((i, taxid) for i, key in enumerate(keys) for taxid in taxids(key))
         return loose, abbreviated, organisms
 
 
@@ -126,13 +124,13 @@ def simplify(name: str) -> str:
     return re.sub(r"[\s_.-]+", " ", name).strip().casefold()
 
 
-def _abbreviate(key: str) -> str:
+def abbreviate(key: str) -> str:
     """Return a simplified binomial with its genus cut to a letter, "" for other names."""
     found = re.fullmatch(r"([^\W\d_])[^\W\d_]*( [^\W\d_]{2,}(?: .*)?)", key)
     return found[1] + found[2] if found else ""
 
 
-def _taxids(key: str) -> set[str]:
+def taxids(key: str) -> set[str]:
     """Return the taxids of a simplified name: of this very name, else of this abbreviation."""
     by_name, by_initial = _organisms()
     return by_name.get(key) or by_initial.get(key) or set()
@@ -149,7 +147,7 @@ def _organisms() -> tuple[Mapping[str, set[str]], Mapping[str, set[str]]]:
             continue
         for text in (taxid, name, *synonyms.split("|")):
             by_name.setdefault(simplify(text), set()).add(taxid)
-        by_initial.setdefault(_abbreviate(simplify(name)), set()).add(taxid)
+        by_initial.setdefault(abbreviate(simplify(name)), set()).add(taxid)
     by_name.pop("", None)
     by_initial.pop("", None)
     return by_name, by_initial

@@ -155,8 +155,9 @@ class TaskKernel(NamedKernels):
         Parameters
         ----------
         groups : mapping of str to iterable of str, or array_like, shape (C, T)
-            Members of every group (r_cs = 1); or the weights r_cs >= 0 themselves. A task can be
-            in several groups. Members that are not among `names` are left out.
+            Members of every group (r_cs = 1), or their weights r_cs >= 0 by name; or the matrix
+            of the weights. A task can be in several groups. Members that are not among `names`
+            are left out.
         names : iterable of str, optional
             Task names. Default: all members, in the order in which they appear.
         lam : float, default=1.0
@@ -178,12 +179,12 @@ class TaskKernel(NamedKernels):
         else:
             names = _given(names)
             R = np.array(groups, dtype=np.float64)
-            if R.ndim != 2 or R.shape[1] != len(names) or not np.isfinite(R).all():
-                raise ValueError(
-                    f"groups must have finite numbers and one column per task ({len(names)}), "
-                    f"got shape {R.shape}"
-                )
-            checks.check_not_negative(R, "groups")
+        if R.ndim != 2 or R.shape[1] != len(names) or not np.isfinite(R).all():
+            raise ValueError(
+                f"groups must have finite numbers and one column per task ({len(names)}), "
+                f"got shape {R.shape}"
+            )
+        checks.check_not_negative(R, "groups")
         return cls(names, formulas.clustering(R, lam, r), f"clustering({len(R)} groups)")
 
     @classmethod

@@ -1,0 +1,324 @@
+"""The NCBI taxonomy dump to a tree of the organisms at hand.
+
+The dump has millions of nodes and names, so both files are streamed: of the nodes two numbers each
+are kept, of the names only those that are asked for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import os
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import InputFormatError, UnknownTaskError
+from seqmtl.similarity.names import abbreviate, simplify, taxids
+from seqmtl.similarity.trees import Tree
+
+_SEPARATOR = "\t|\t"
+_SHOWN = 5
+
+
+def read_ncbi_taxonomy(directory: str | os.PathLike[str], organisms: Iterable[str | int]) -> Tree:
+    """Read the tree of some organisms from an NCBI taxonomy dump (``taxdump``).
+
+    Parameters
+    ----------
+    directory : str or path-like
+        Folder with ``nodes.dmp`` and ``names.dmp``, and maybe ``merged.dmp``, unpacked.
+    organisms : iterable of str or int
+        Taxids, or names without regard to case, blanks, underscores, dots and hyphens. What finds
+        something first decides: scientific names; the shipped table of organisms (``human``,
+        ``h_sapiens``); synonyms and common names of the dump; its scientific names with the genus
+        abbreviated. Taxids that were merged into others are followed.
+
+    Returns
+    -------
+    Tree
+        Leaves under the names as given (the scientific name for an int), inner nodes under
+        scientific names, without lengths. Nodes with one child are left out. An organism that is
+        an ancestor of another one becomes a leaf below itself.
+
+    Raises
+    ------
+    InputFormatError
+        If a file is missing or malformed, or parents are absent or go round in a circle.
+    UnknownTaskError
+        If an organism is unknown (lists near matches), ambiguous (lists the taxids) or given twice.
+    """
+    folder = Path(directory)
+    wanted = [str(o) if isinstance(o, str) else int(o) for o in organisms]
+    if not wanted:
+        raise ValueError("organisms must be at least one name or taxid, got none")
+    parents = _Parents.read(folder / "nodes.dmp")
+    found = _resolve(wanted, parents, folder)
+    lineages = [parents.lineage(taxid) for taxid in found]
+    above = _clades(lineages)
+    unnamed = {taxid for taxid in {*above, *found} if not isinstance(found.get(taxid), str)}
+    unnamed |= {taxid for taxid in found if taxid in above.values()}
+    scientific = _scientific_names(folder / "names.dmp", unnamed)
+    return _tree(found, above, scientific, folder.resolve().name)
+
+
+@dataclass
+class _Parents:
+    """Parent of every taxid, by search in a sorted array."""
+
+    path: Path
+    ids: NDArray[np.int64]
+    parents: NDArray[np.int64]
+
+    @classmethod
+    def read(cls, path: Path) -> _Parents:
+        ids, parents = array("q"), array("q")
+        for line, text in _lines(path):
+            fields = text.split(_SEPARATOR, 2)
+            try:
+                ids.append(int(fields[0]))
+                parents.append(int(fields[1]))
+            except (ValueError, IndexError, OverflowError) as error:
+                raise _malformed(path, line, "taxid | parent | rank") from error
+        if not ids:
+            raise InputFormatError("must have at least one node, got none", path=str(path))
+        order = np.argsort(ids, kind="stable")
+        nodes = cls(path, np.asarray(ids)[order], np.asarray(parents)[order])
+        doubled = np.flatnonzero(nodes.ids[1:] == nodes.ids[:-1])
+        if doubled.size:
+            raise InputFormatError(
+                f"taxids must differ, got {nodes.ids[doubled[0]]} twice; take a fresh dump",
+                path=str(path),
+                line=int(order[doubled[0] + 1]) + 1,
+            )
+        return nodes
+
+    def __contains__(self, taxid: int) -> bool:
+        return self._parent(taxid) is not None
+
+    def lineage(self, taxid: int) -> list[int]:
+        """Return the taxids from the root to this one.
+
+        Raises
+        ------
+        InputFormatError
+            If a parent is missing, or the way goes round in a circle.
+        """
+        path = [taxid]
+        seen = {taxid}
+        while (parent := self._parent(path[-1])) != path[-1]:
+            if parent is None:
+                raise InputFormatError(
+                    f"every parent must be a node, got the missing parent {path[-1]} of "
+                    f"{path[-2]}; take a fresh dump",
+                    path=str(self.path),
+                )
+            if parent in seen:
+                raise InputFormatError(
+                    f"parents must lead to the root, got a cycle through taxid {parent}; take a "
+                    "fresh dump",
+                    path=str(self.path),
+                )
+            path.append(parent)
+            seen.add(parent)
+        return path[::-1]
+
+    def _parent(self, taxid: int) -> int | None:
+        i = int(np.searchsorted(self.ids, taxid))
+        return int(self.parents[i]) if i < len(self.ids) and self.ids[i] == taxid else None
+
+
+@dataclass
+class _Hits:
+    """Taxids that the dump has for one wanted name."""
+
+    scientific: set[int] = field(default_factory=set)
+    other: set[int] = field(default_factory=set)
+    abbreviated: set[int] = field(default_factory=set)
+
+
+def _resolve(wanted: Sequence[str | int], parents: _Parents, folder: Path) -> dict[int, str | int]:
+    """Find the taxid of every organism, and return the organisms by taxid."""
+    names = [name for name in wanted if isinstance(name, str) and not name.strip().isdecimal()]
+    hits = _search(folder / "names.dmp", names) if names else {}
+    merged = _Merged(folder / "merged.dmp")
+    found: dict[int, str | int] = {}
+    for organism in wanted:
+        if isinstance(organism, str) and organism in hits:
+            taxid = _choose(organism, hits[organism], parents, folder)
+        else:
+            taxid = merged.follow(int(organism), parents)
+        if taxid in found:
+            raise UnknownTaskError(
+                f"task {str(organism)!r} is asked for twice: it and {str(found[taxid])!r} are both "
+                f"taxid {taxid}; leave one of them out"
+            )
+        found[taxid] = organism
+    return found
+
+
+def _search(path: Path, wanted: Sequence[str]) -> dict[str, _Hits]:
+    """Go through all names once and keep the taxids of those that are wanted."""
+    hits = {name: _Hits() for name in wanted}
+    by_key: dict[str, list[_Hits]] = {}
+    for name in wanted:
+        by_key.setdefault(simplify(name), []).append(hits[name])
+    initials = {key for key in by_key if key == abbreviate(key)}
+    for taxid, name, is_scientific in _names(path):
+        key = simplify(name)
+        for hit in by_key.get(key, ()):
+            (hit.scientific if is_scientific else hit.other).add(int(taxid))
+        if initials and is_scientific and (short := abbreviate(key)) in initials:
+            for hit in by_key[short]:
+                hit.abbreviated.add(int(taxid))
+    return hits
+
+
+def _choose(name: str, hits: _Hits, parents: _Parents, folder: Path) -> int:
+    """Take the one taxid that the first rule with any gives."""
+    shipped = {int(taxid) for taxid in taxids(simplify(name)) if int(taxid) in parents}
+    found = sorted(hits.scientific or shipped or hits.other or hits.abbreviated)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnknownTaskError(
+            f"task {name!r} is ambiguous in the taxonomy {folder.name}: it could be taxid "
+            f"{', '.join(map(str, found[:_SHOWN]))}; give the taxid"
+        )
+    near = _near(name, folder / "names.dmp")
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "give its taxid"
+    raise UnknownTaskError(f"task {name!r} is not in the taxonomy {folder.name}; {hint}")
+
+
+def _near(name: str, path: Path) -> list[str]:
+    """Return names of the dump that are spelt much the same, with the same first letter."""
+    key = simplify(name)
+    candidates = {
+        other
+        for _, other, _ in _names(path)
+        if abs(len(other) - len(key)) <= 2 and other[:1].casefold() == key[:1]
+    }
+    return difflib.get_close_matches(name, sorted(candidates), n=3, cutoff=0.7)
+
+
+class _Merged:
+    """Taxids that went into others; the file is read when one is missing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._into: dict[int, int] | None = None
+
+    def follow(self, taxid: int, parents: _Parents) -> int:
+        """Return the taxid itself or the one that has taken its place.
+
+        Raises
+        ------
+        UnknownTaskError
+            If neither is in the dump.
+        """
+        if taxid in parents:
+            return taxid
+        if self._into is None:
+            self._into = dict(self._read()) if self.path.exists() else {}
+        into = self._into.get(taxid)
+        if into is None or into not in parents:
+            raise UnknownTaskError(
+                f"task '{taxid}' is not in the taxonomy {self.path.parent.name}; look up its "
+                "taxid at NCBI, or take a newer dump"
+            )
+        return into
+
+    def _read(self) -> Iterator[tuple[int, int]]:
+        for line, text in _lines(self.path):
+            try:
+                old, new = text.rstrip("\t|\r\n").split(_SEPARATOR)
+                yield int(old), int(new)
+            except ValueError as error:
+                raise _malformed(self.path, line, "old taxid | new taxid") from error
+
+
+def _clades(lineages: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Return every organism and every taxid where lineages part, with the nearest one above.
+
+    The first has -1 above it.
+    """
+    children: dict[int, set[int]] = {}
+    for path in lineages:
+        for parent, child in itertools.pairwise(path):
+            children.setdefault(parent, set()).add(child)
+    organisms = {path[-1] for path in lineages}
+    above: dict[int, int] = {}
+    for path in lineages:
+        last = -1
+        for taxid in path:
+            if taxid in organisms or len(children[taxid]) > 1:
+                above.setdefault(taxid, last)
+                last = taxid
+    return above
+
+
+def _scientific_names(path: Path, wanted: Collection[int]) -> dict[int, str]:
+    """Read the scientific names of some taxids."""
+    keys = set(map(str, wanted))
+    names = _names(path) if keys else ()
+    return {int(taxid): name for taxid, name, scientific in names if scientific and taxid in keys}
+
+
+def _tree(
+    found: dict[int, str | int], above: dict[int, int], scientific: dict[int, str], source: str
+) -> Tree:
+    """Make the tree; an organism that is above others gets a leaf below itself."""
+    number = {taxid: i for i, taxid in enumerate(above)}
+    number[-1] = -1
+    inner = set(above.values())
+    parents = [number[parent] for parent in above.values()]
+    labels = ["" if taxid in inner else _label(taxid, found, scientific) for taxid in above]
+    for taxid in found.keys() & inner:
+        parents.append(number[taxid])
+        labels.append(_label(taxid, found, scientific))
+    taken = set(labels)
+    for taxid, i in number.items():
+        if taxid in inner and taxid >= 0:
+            name = scientific.get(taxid, f"taxid {taxid}")
+            labels[i] = f"{name} ({taxid})" if name in taken else name
+            taken.add(labels[i])
+    return Tree.from_parents(parents, labels, source=source)
+
+
+def _label(taxid: int, found: dict[int, str | int], scientific: dict[int, str]) -> str:
+    """Return an organism as given, its scientific name for an int."""
+    organism = found[taxid]
+    return organism if isinstance(organism, str) else scientific.get(taxid, str(taxid))
+
+
+def _names(path: Path) -> Iterator[tuple[str, str, bool]]:
+    """Yield taxid, name, and whether it is the scientific one."""
+    for line, text in _lines(path):
+        fields = text.split(_SEPARATOR)
+        if len(fields) != 4 or not fields[0].isdecimal():
+            raise _malformed(path, line, "taxid | name | unique name | class")
+        yield fields[0], fields[1], fields[3].startswith("scientific name")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a dump with their numbers, which start at 1."""
+    try:
+        with open(path, encoding="utf-8-sig") as stream:
+            yield from enumerate(stream, 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputFormatError(
+            f"cannot be read as a file of the NCBI taxonomy: {error}; unpack taxdump.tar.gz there",
+            path=str(path),
+        ) from error
+
+
+def _malformed(path: Path, line: int, form: str) -> InputFormatError:
+    return InputFormatError(
+        f"a line must be {form} with tab, bar, tab between them; take a fresh dump",
+        path=str(path),
+        line=line,
+    )
