@@ -113,3 +113,26 @@ class JointRows:
         """Inner product of row i with ``W[:, columns[i]]``, for i in rows (default: all)."""
         parts = [view.rows.scores(W[view.columns], columns, rows) for view in self.views]
         return np.sum(parts, axis=0)
+
+    def accumulate(
+        self,
+        rows: NDArray[np.int64],
+        amount: NDArray[np.float64],
+        tasks: NDArray[Any],
+        K: NDArray[np.float64],
+        W: NDArray[Any],
+    ) -> None:
+        """Add ``amount[i] K[tasks[i], :]`` times row i to W, for i in rows."""
+        for view in self.views:
+            view.rows.accumulate(rows, amount, tasks, K, W[view.columns])
+
+    def virtual_gram(
+        self,
+        rows: NDArray[np.int64],
+        amount: NDArray[np.float64],
+        tasks: NDArray[Any],
+        n_tasks: int,
+    ) -> NDArray[np.float64]:
+        """Return V'V; see :class:`seqmtl.blocks.Rows`."""
+        parts = [v.rows.virtual_gram(rows, amount, tasks, n_tasks) for v in self.views]
+        return np.sum(parts, axis=0)
