@@ -108,20 +108,36 @@ def train_model(  # noqa: PLR0913
         calibration = _calibrate(rows, y, task_ids, K, settings, solution, sample_weight)
     else:  # of novelty the margin, f(x) = 1
         calibration = np.ones((len(names), len(CALIBRATION[settings.kind])))
+    model = build_model(
+        data, features, names, kernel, (solution.W, solution.bias), calibration, summary,
+        settings.kind,
+    )  # fmt: skip
+    return model, solution
+
+
+def build_model(
+    data: Any,
+    features: Any,
+    names: tuple[str, ...],
+    kernel: TaskKernel,
+    weights: tuple[NDArray[Any], NDArray[np.float64]],
+    calibration: NDArray[np.float64],
+    summary: dict[str, Any],
+    kind: str,
+) -> MultiTaskModel:
+    """Put a model together from weights, W and intercepts, that were learnt on some data."""
     length = data.shape[1]
-    model = MultiTaskModel(
+    return MultiTaskModel(
         features_from_dict(features.to_dict(length)),
         length,
         names,
         kernel,
-        solution.W,
-        solution.bias,
+        *weights,
         calibration,
         find_site(data) if isinstance(data, Windows) else Site(0, 0, ""),
         summary,
-        kind=settings.kind,
+        kind=kind,
     )
-    return model, solution
 
 
 def _calibrate(
