@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.evaluation.figures import figure_style, new_figure, plain_text
+from seqmtl.evaluation.figures import PALETTE, figure_style, new_figure, plain_text
 from seqmtl.report.tree_layout import lay_out
 from seqmtl.similarity import Distances, TaskKernel, Tree
 from seqmtl.similarity.linkage import linkage_tree
@@ -28,6 +28,7 @@ _BAR, _BAR_LABELS = 0.13, 0.55
 _HEADING, _LINE, _SMALL_LINE = 0.32, 0.18, 0.13
 _PANEL, _PITCH = 1.5, 1.74
 _SMALL = 7.5
+_BOLD = 1.15  # times the width of the regular letters
 _LONGEST = 1000
 _INK, _GREY, _FAINT = "#333333", "#777777", "#aaaaaa"
 
@@ -82,9 +83,11 @@ class _Sheet:
 
     def draw(self) -> Figure:
         """Draw all of it."""
-        title = f"Similarity of {len(self.names)} tasks: {self.kernel.source}"
-        title_lines = _wrap(title, self.width - 2 * _MARGIN, 10.5)
-        tree_lines = _wrap(f"Tree: {self.tree.source}", self.width - 2 * _MARGIN, _SMALL)
+        T = len(self.names)
+        title = f"Similarity of {T} task{'s' * (T > 1)}: {self.kernel.source}"
+        title_lines = _wrap(title, (self.width - 2 * _MARGIN) / _BOLD, 10.5)
+        tree_title = f"Tree: {self.tree.source}" if self.tree_width else ""
+        tree_lines = _wrap(tree_title, self.width - 2 * _MARGIN, _SMALL)
         tree_top = _MARGIN + len(title_lines) * _LINE + 0.08
         top = tree_top + len(tree_lines) * _SMALL_LINE + _HEADING
         below = self.name_width * (0.72 if self.slanted else 1.0) + 0.15
@@ -121,7 +124,7 @@ class _Sheet:
             (x / deepest, _width(text, self.label_font) + 0.1) for x, _, text in self.layout.labels
         ]
         needed = [size / (1 - x / 1.3) for x, size in labels]
-        width = min(max([2.6, *needed]), 7.0)
+        width = max(min(max([2.6, *needed]), 7.0), *(1.1 * size for _, size in labels), 0.0)
         end = max([1.03, *(x / max(1 - size / width, 0.1) for x, size in labels)])
         return width, end * deepest
 
@@ -129,25 +132,23 @@ class _Sheet:
         if not self.tree_width:
             return
         axes = self._axes(_MARGIN, top, self.tree_width, self.side)
-        for x0, x1, y in self.layout.branches:
-            axes.plot([x0, x1], [y, y], color=_INK, linewidth=1.2)
-        for x, y0, y1 in self.layout.joints:
-            axes.plot([x, x], [y0, y1], color=_INK, linewidth=1.2, solid_capstyle="projecting")
-        for y, x in enumerate(self.layout.tips):
-            axes.plot([x, self.tree_end], [y, y], color=_FAINT, linewidth=0.7, linestyle=":")
+        rows = range(len(self.names))
+        axes.hlines(rows, self.layout.tips, self.tree_end, _FAINT, linewidth=0.7, linestyle=":")
+        left, right, y = zip(*self.layout.branches, strict=True)
+        axes.hlines(y, left, right, _INK, linewidth=1.2)
+        x, upper, lower = zip(*self.layout.joints, strict=True)
+        axes.vlines(x, upper, lower, _INK, linewidth=1.2, capstyle="projecting")
         shift = 0.05 / self.tree_width * self.tree_end
-        for x, y, text in self.layout.labels:
-            axes.text(
-                x + shift, y, plain_text(text, _LONGEST), fontsize=self.label_font, va="center",
-                color="#0072B2",
-            )  # fmt: skip
+        look: Any = {"fontsize": self.label_font, "va": "center", "color": PALETTE[0]}
+        for at, row, text in self.layout.labels:
+            axes.text(at + shift, row, plain_text(text, _LONGEST), **look)
         axes.set(xlim=(0, self.tree_end), ylim=(len(self.names) - 0.5, -0.5), yticks=[])
         axes.spines[["left", "top", "right"]].set_visible(False)
-        if not self.layout.has_lengths:
+        deepest = max(self.layout.tips)
+        if not (self.layout.has_lengths and deepest):
             axes.spines["bottom"].set_visible(False)
             axes.set_xticks([])
             return
-        deepest = max(self.layout.tips)
         axes.locator_params(axis="x", nbins=4)
         axes.set_xticks([x for x in axes.get_xticks() if 0 <= x <= deepest])
         axes.spines["bottom"].set_bounds(0, deepest)

@@ -121,12 +121,18 @@ class Sources:
         Raises
         ------
         UnknownTaskError
-            If an organism is in no graph.
+            If an organism is in no graph, or two are the same in one of them.
         """
         known = self._graph_names
         names = known if organisms is None else tuple(organisms)
-        match_names(names, known, "the graphs")
-        return names, [_spread(graph, names) for graph in self._graphs]
+        found = [_find(graph, names) for graph in self._graphs]
+        lost = [name for t, name in enumerate(names) if not any(t in tasks for tasks in found)]
+        match_names(lost, known, "the graphs")
+        A = np.zeros((len(found), len(names), len(names)))
+        for m, (tasks, graph) in enumerate(zip(found, self._graphs, strict=True)):
+            here = list(tasks.values())
+            A[m][np.ix_(list(tasks), list(tasks))] = graph[1][np.ix_(here, here)]
+        return names, list(A)
 
     def read_groups(self) -> dict[str, dict[str, float]]:
         """Return the members of every group with their weights."""
@@ -182,11 +188,9 @@ class Sources:
         return read_groups(self.groups)
 
 
-def _spread(graph: Graph, names: Sequence[str]) -> NDArray[np.float64]:
-    """Return the adjacency of these tasks, zero for those that the graph does not have."""
+def _find(graph: Graph, names: Sequence[str]) -> dict[int, int]:
+    """Return the nodes of the graph that these tasks are, by the number of the task."""
     index = NameIndex(graph[0])
-    there = [t for t, name in enumerate(names) if index.find(name)]
-    order = match_names([names[t] for t in there], graph[0], "a graph")
-    A = np.zeros((len(names), len(names)))
-    A[np.ix_(there, there)] = graph[1][np.ix_(order, order)]
-    return A
+    tasks = [t for t, name in enumerate(names) if index.find(name)]
+    nodes = match_names([names[t] for t in tasks], graph[0], "a graph")
+    return dict(zip(tasks, nodes, strict=True))
