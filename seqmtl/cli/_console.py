@@ -8,7 +8,10 @@ import logging
 import math
 import sys
 import time
+import warnings
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -39,6 +42,19 @@ def setup_logging(args: argparse.Namespace) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING if args.quiet else logging.INFO)
     root.propagate = False
+
+
+@contextmanager
+def warnings_as_messages() -> Iterator[None]:
+    """Send warnings that are meant for the user to the log, each once."""
+
+    def show(message: Warning | str, *_: Any) -> None:
+        logging.getLogger("seqmtl").warning("%s", message)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 class TrainingProgress:
