@@ -86,17 +86,32 @@ def kernel_from_args(
     SeqmtlError
         If a source is at fault or lacks an organism.
     """
-    from seqmtl.similarity.build import build, choose_kind
+    from seqmtl.similarity.build import build
+
+    kind = check_usage(args, organisms)
+    if kind is None:
+        return None
+    return build(kind, sources_from_args(args), organisms=organisms, scales=args.scales)
+
+
+def check_usage(args: argparse.Namespace, organisms: Sequence[str] | None = ("?",)) -> str | None:
+    """Return the kind that the arguments ask for, if any, before anything is read.
+
+    Raises
+    ------
+    SystemExit
+        If kind and sources do not fit together, as for any wrong usage.
+    """
+    from seqmtl.similarity.build import choose_kind
 
     sources = sources_from_args(args)
     kind = args.similarity if args.similarity in KINDS else None
     if kind is None and args.scales is None and not sources.given:
         return None
     try:
-        kind = choose_kind(kind, sources, organisms, args.scales)
+        return choose_kind(kind, sources, organisms, args.scales)
     except ValueError as error:
         refuse(args, str(error))
-    return build(kind, sources, organisms=organisms, scales=args.scales)
 
 
 def sources_from_args(args: argparse.Namespace) -> Sources:

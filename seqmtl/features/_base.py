@@ -89,7 +89,9 @@ class FeatureDefinition:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        defaults = inspect.signature(type(self)).parameters
+        changed = {k: v for k, v in self.get_params().items() if v != defaults[k].default}
+        arguments = ", ".join(f"{name}={value!r}" for name, value in changed.items())
         return f"{type(self).__name__}({arguments})"
 
 
