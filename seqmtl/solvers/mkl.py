@@ -120,6 +120,7 @@ class MultipleKernelDescent(CoordinateDescent):
         self.state.theta = theta
         self.problem = replace(self.problem, K=self.kernels.couple(theta))
         self._H = self.problem.curvature()
+        self._polished = None  # made with the old kernels
 
     def _assess(
         self, margins: NDArray[np.float64], started: float
@@ -155,7 +156,7 @@ class MultipleKernelDescent(CoordinateDescent):
         self._fallen_to = primal
         self._set_theta(self.kernels.step(self.state.theta, q))
         self._sum_weights()
-        self._is_fresh, self._polished = False, None
+        self._is_fresh = False
 
     def _covers_support(self) -> bool:
         """Whether the next move finds every alpha_i != 0 on its kernel matrix."""
