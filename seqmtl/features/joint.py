@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import RowBlock, Rows, View
+from seqmtl.blocks import RowBlock, Rows, View, views_of
 from seqmtl.features._base import BlockBuffers, FeatureDefinition
 
 
@@ -81,6 +81,7 @@ class JointRows:
     """
 
     def __init__(self, rows: list[Any]) -> None:
+        rows = [view.rows for part in rows for view in views_of(part)]
         ends = np.cumsum([part.n_features for part in rows])
         self.views = tuple(
             View(part, slice(int(end) - part.n_features, int(end)))
