@@ -44,7 +44,7 @@ class JointFeatures(FeatureDefinition):
         Raises
         ------
         ValueError
-            If there is no view, or one of them has no features.
+            If there is no view, one of them has no features, or all have 2**31 or more.
         """
         views = list(self.views)
         if not views:
@@ -53,7 +53,13 @@ class JointFeatures(FeatureDefinition):
         for view, rows in zip(views, bound, strict=True):
             if not rows.n_features:
                 raise ValueError(f"every view must have features, got none from {view!r}")
-        return JointRows(bound)
+        joint = JointRows(bound)
+        if joint.n_features >= 2**31:
+            raise ValueError(
+                f"views must have fewer than 2**31 features in all, got {joint.n_features:,}; "
+                "lower the degree, or hash to fewer bits"
+            )
+        return joint
 
     def n_features(self, length: int) -> int:
         """Return the number of features of examples of `length` bases or numbers."""
