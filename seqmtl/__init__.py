@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 from seqmtl._version import __version__
 
 if TYPE_CHECKING:
-    from seqmtl.estimators import MultiTaskOneClassSVM, MultiTaskSVC, MultiTaskSVR
+    from seqmtl.estimators import (
+        MultiTaskMKLClassifier,
+        MultiTaskOneClassSVM,
+        MultiTaskSVC,
+        MultiTaskSVR,
+    )
     from seqmtl.features.joint import JointFeatures
     from seqmtl.features.spectrum import Spectrum
     from seqmtl.features.weighted_degree import WeightedDegree
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "JointFeatures": "seqmtl.features.joint",
+    "MultiTaskMKLClassifier": "seqmtl.estimators",
     "MultiTaskModel": "seqmtl.models.model",
     "MultiTaskOneClassSVM": "seqmtl.estimators",
     "MultiTaskSVC": "seqmtl.estimators",
@@ -37,6 +43,7 @@ _HOME = {
 
 __all__ = [
     "JointFeatures",
+    "MultiTaskMKLClassifier",
     "MultiTaskModel",
     "MultiTaskOneClassSVM",
     "MultiTaskSVC",

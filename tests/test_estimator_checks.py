@@ -2,9 +2,11 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from seqmtl import MultiTaskOneClassSVM, MultiTaskSVC, MultiTaskSVR
+from seqmtl import MultiTaskMKLClassifier, MultiTaskOneClassSVM, MultiTaskSVC, MultiTaskSVR
 
 
-@parametrize_with_checks([MultiTaskSVC(), MultiTaskSVR(), MultiTaskOneClassSVM()])
+@parametrize_with_checks(
+    [MultiTaskSVC(), MultiTaskMKLClassifier(), MultiTaskSVR(), MultiTaskOneClassSVM()]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -14,7 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from seqmtl import MultiTaskModel, MultiTaskSVC, Spectrum, TaskKernel, WeightedDegree
+from seqmtl import (
+    MultiTaskMKLClassifier,
+    MultiTaskModel,
+    MultiTaskSVC,
+    Spectrum,
+    TaskKernel,
+    WeightedDegree,
+)
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.io.model_file import read_arrays, write_arrays
 from seqmtl.sequences import Windows
@@ -191,12 +198,17 @@ class TestModels:
 
     def test_several_kernels_round_trip(self, tmp_path):
         kernel = TaskKernel.hierarchical("((worm,fly)insects,yeast)all;")
-        model = MultiTaskSVC(features=Spectrum(k=2), task_kernel=kernel).fit(_windows()).model_
+        views, windows = [Spectrum(k=2), WeightedDegree(degree=2)], _windows()
+        model = MultiTaskMKLClassifier(views, kernel).fit(windows).model_
         model.save(tmp_path / "model")
-        again = MultiTaskModel.load(tmp_path / "model").kernel
-        assert again == model.kernel
-        assert again.labels == ("all", "insects")
-        assert again == kernel.restrict(again.names)
+        again = MultiTaskModel.load(tmp_path / "model")
+        assert again.kernel == model.kernel
+        assert again.kernel.n_kernels == 2
+        assert again.kernel.labels == tuple(str(view) for view in views)
+        for task in ("fly", "yeast"):
+            scores = model.decision_function(windows, task, from_relatives=True)
+            found = again.decision_function(windows, task, from_relatives=True)
+            assert_array_equal(found, scores)
 
     def test_numeric_models_round_trip(self, tmp_path):
         rng = np.random.default_rng(1)

@@ -340,35 +340,15 @@ class WeightedDegreeRows:
         With exact indices V is never formed: few windows are compared pair by pair, many are
         gathered position by position.
         """
+        from seqmtl.features.weighted_degree_energies import folded_virtual_gram
+
         if self.hash_bits:
             return virtual_gram(self, rows, amount, tasks, n_tasks)
         if rows.size <= _PAIRS or self.degree > 11:
             A = np.zeros((rows.size, n_tasks))
             A[np.arange(rows.size), tasks[rows]] = amount[rows]
             return np.asarray(A.T @ gram_matrix(self, rows) @ A)
-        return self._virtual_gram_folded(rows, amount * self.scale, tasks, n_tasks)
-
-    def _virtual_gram_folded(
-        self,
-        rows: NDArray[np.int64],
-        amount: NDArray[np.float64],
-        tasks: NDArray[Any],
-        n_tasks: int,
-    ) -> NDArray[np.float64]:
-        from seqmtl.features._wd_kernels import add_energies, scatter_codes
-
-        w, S = self.windows, np.zeros((n_tasks, n_tasks))
-        levels, width = level_offsets(self.degree)
-        tables = np.zeros((n_tasks, 1, width))
-        of_task = [rows[tasks[rows] == t] for t in range(n_tasks)]
-        for l in range(w.length):
-            for chosen, table in zip(of_task, tables, strict=True):
-                scatter_codes(
-                    w.codes, w.starts, w.is_reverse, w.length, chosen, amount, l, l + 1, levels,
-                    table,
-                )  # fmt: skip
-            add_energies(tables, self.root_beta**2, levels, min(self.degree, w.length - l), S)
-        return S
+        return folded_virtual_gram(self, rows, amount * self.scale, tasks, n_tasks)
 
     def _accumulate_folded(
         self,

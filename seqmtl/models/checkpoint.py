@@ -49,7 +49,11 @@ class Checkpoint:
             "seconds": state.seconds,
             "history": [vars(progress) for progress in state.history],
         }
-        arrays = {"alpha": state.alpha, "active": state.active.astype(np.int64)}
+        arrays = {
+            "alpha": state.alpha,
+            "active": state.active.astype(np.int64),
+            "theta": state.theta,
+        }
         write_arrays(self.path, description, arrays)
         self.is_written = True
 
@@ -91,7 +95,8 @@ class Checkpoint:
         rng.bit_generator.state = description["random"]
         epoch, work, seconds = (description[key] for key in ("epoch", "work", "seconds"))
         history = [Progress(**entry) for entry in description["history"]]
-        return State(alpha, active, rng, int(epoch), float(work), float(seconds), history)
+        theta = np.array(arrays.get("theta", np.zeros(0)))
+        return State(alpha, active, rng, int(epoch), float(work), float(seconds), history, theta)
 
     def remove(self) -> None:
         """Remove the file."""
@@ -103,7 +108,8 @@ def _fingerprint(windows: Windows, features: Any, task_kernel: Any, settings: Se
     """Digest what defines the problem; the tolerance and the epoch limit may change."""
     options = settings.to_dict()
     del options["tol"], options["max_epochs"]
-    kernel = task_kernel.to_tsv() if isinstance(task_kernel, TaskKernel) else str(task_kernel)
+    kernels = task_kernel if isinstance(task_kernel, (list, tuple)) else [task_kernel]
+    kernel = "".join(k.to_tsv() if isinstance(k, TaskKernel) else str(k) for k in kernels)
     text = json.dumps(
         [features.to_dict(windows.length), options, kernel, windows.task_names, windows.length],
         sort_keys=True,

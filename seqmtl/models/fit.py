@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import Rows
+from seqmtl.blocks import Rows, views_of
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.models.calibration import CALIBRATION, calibrate_tasks, find_copies, span_share
+from seqmtl.models.kernels import kernel_set, learnt_kernel, resolve_kernels, used_kernels
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site, find_site
 from seqmtl.models.training import (
     Settings,
     check_classes,
     class_factors,
-    resolve_kernel,
     solve,
 )
 from seqmtl.sequences import Windows
+from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
 
 
@@ -64,7 +65,8 @@ def train_model(  # noqa: PLR0913
     features : FeatureDefinition, optional
         Default: :class:`WeightedDegree` of degree 8.
     task_kernel : optional
-        See :func:`seqmtl.models.training.resolve_kernel`.
+        See :func:`seqmtl.models.kernels.resolve_kernels`; None is (11' + 3 I) / 4 where no
+        weights are learnt.
     settings : Settings, optional
         How to train.
     sample_weight : ndarray, shape (n,), optional
@@ -82,32 +84,60 @@ def train_model(  # noqa: PLR0913
     features = WeightedDegree() if features is None else features
     if settings.kind == "classification":
         check_classes(y, task_ids, names)
-    kernel = resolve_kernel(task_kernel, names)
-    K = kernel.matrix[: len(names), : len(names)]
-    y = np.asarray(y, dtype=np.float64)
+    if task_kernel is None and settings.norm is None:
+        task_kernel = [None]
+    kernel = resolve_kernels(task_kernel, names)
+    T, y = len(names), np.asarray(y, dtype=np.float64)
     rows = features.bind(data)
+    views = [str(view) for view in getattr(features, "views", [features])]
+    K: Any = np.tile(kernel.matrix[:T, :T], (len(views), 1, 1))
+    if settings.norm is not None:
+        K = kernel_set(kernel, T, len(views), settings.norm)
     solution = solve(
         rows, y, task_ids, K, settings,
         sample_weight=sample_weight, state=state, on_epoch=on_epoch,
     )  # fmt: skip
+    summary = _summary(y, task_ids, names, settings, solution)
+    if settings.norm is None:
+        kernel = TaskKernel(kernel.names, kernel.matrix, kernel.source)
+    else:
+        K = K.couple(solution.theta)
+        summary["mkl"] = _describe_weights(kernel, T, views, solution.theta)
+        kernel = learnt_kernel(kernel, T, solution.theta, views)
     if settings.kind == "classification":
         calibration = _calibrate(rows, y, task_ids, K, settings, solution, sample_weight)
     else:  # of novelty the margin, f(x) = 1
         calibration = np.ones((len(names), len(CALIBRATION[settings.kind])))
+    model = build_model(
+        data, features, names, kernel, (solution.W, solution.bias), calibration, summary,
+        settings.kind,
+    )  # fmt: skip
+    return model, solution
+
+
+def build_model(
+    data: Any,
+    features: Any,
+    names: tuple[str, ...],
+    kernel: TaskKernel,
+    weights: tuple[NDArray[Any], NDArray[np.float64]],
+    calibration: NDArray[np.float64],
+    summary: dict[str, Any],
+    kind: str,
+) -> MultiTaskModel:
+    """Put a model together from weights, W and intercepts, that were learnt on some data."""
     length = data.shape[1]
-    model = MultiTaskModel(
+    return MultiTaskModel(
         features_from_dict(features.to_dict(length)),
         length,
         names,
         kernel,
-        solution.W,
-        solution.bias,
+        *weights,
         calibration,
         find_site(data) if isinstance(data, Windows) else Site(0, 0, ""),
-        _summary(y, task_ids, names, settings, solution),
-        kind=settings.kind,
+        summary,
+        kind=kind,
     )
-    return model, solution
 
 
 def _calibrate(
@@ -125,6 +155,7 @@ def _calibrate(
     Chapelle 2000); copies of an example share its alpha evenly.
     """
     scores, norms = y * solution.margins, rows.squared_norms()
+    views = views_of(rows)
     bias_square = float(settings.fit_intercept)
     ones = np.ones_like(y) if weight is None else weight
     copy_of = find_copies(scores, norms, y)
@@ -136,13 +167,33 @@ def _calibrate(
     one_of_each = np.unique(copy_of, return_index=True)[1]
 
     def kernel_matrix(chosen: NDArray[np.int64]) -> NDArray[Any]:
-        ids = task_ids[chosen]
-        return K[np.ix_(ids, ids)] * (gram_matrix(rows, chosen) + bias_square)
+        s, t = np.ix_(task_ids[chosen], task_ids[chosen])
+        parts = zip(K, views, strict=True)
+        return sum(K_g[s, t] * (gram_matrix(v.rows, chosen) + bias_square) for K_g, v in parts)
 
     share = span_share(kernel_matrix, one_of_each[(alpha > 0) & (alpha < upper)])
-    own = np.diagonal(K)[task_ids] * (norms + bias_square)
+    own = np.zeros_like(y)
+    for K_g, view in zip(K, views, strict=True):
+        own += np.diagonal(K_g)[task_ids] * (view.rows.squared_norms() + bias_square)
     left_out = scores - y * share * own * (alpha / n_copies)[copy_of]
-    return calibrate_tasks(left_out, y, task_ids, K.shape[0], weight)
+    return calibrate_tasks(left_out, y, task_ids, K.shape[-1], weight)
+
+
+def _describe_weights(
+    kernel: TaskKernel, n_tasks: int, views: list[str], theta: NDArray[np.float64]
+) -> list[dict[str, Any]]:
+    """Return view, label, members and weight of every kernel that was weighed, as JSON values."""
+    used = used_kernels(kernel, n_tasks)
+    return [
+        {
+            "view": view,
+            "label": kernel.labels[m],
+            "tasks": [kernel.names[t] for t in range(n_tasks) if kernel.matrices[m, t, t] > 0],
+            "weight": float(weight),
+        }
+        for view, weights in zip(views, theta.reshape(len(views), -1), strict=True)
+        for m, weight in zip(used, weights, strict=True)
+    ]
 
 
 def _summary(

@@ -40,7 +40,8 @@ class MultiTaskModel:
     tasks : tuple of str
         Tasks that were trained on, T of them.
     kernel : TaskKernel
-        Task kernel; the trained tasks first, then relatives without data.
+        Task kernel, or one per view of the features; the trained tasks first, then relatives
+        without data.
     W : ndarray, shape (n_features, T)
         Weights.
     bias : ndarray of float64, shape (T,)
@@ -115,7 +116,22 @@ class MultiTaskModel:
         A = self._mixing(names, from_relatives)
         if np.array_equal(A, np.eye(len(self.tasks))):
             return self.W, self.bias
-        return _mix(self.W, A), self.bias @ A
+        W = np.empty((self.W.shape[0], len(names)), dtype=self.W.dtype)
+        for columns, K in self._views():
+            _mix(self.W[columns], self._mixing(names, from_relatives, K), W[columns])
+        return W, self.bias @ A
+
+    def _views(self) -> list[tuple[slice, NDArray[np.float64]]]:
+        """Return rows of W and task kernel of every view of the features."""
+        views = getattr(self.features, "views", [self.features])
+        ends = np.cumsum([view.n_features(self.length) for view in views])
+        kernels = self.kernel.matrices
+        if len(kernels) == 1:
+            kernels = np.broadcast_to(kernels, (len(ends), *kernels.shape[1:]))
+        return [
+            (slice(int(end) - size, int(end)), K)
+            for end, size, K in zip(ends, np.diff(ends, prepend=0), kernels, strict=True)
+        ]
 
     def probability(self, scores: NDArray[np.float64], tasks: Sequence[str]) -> NDArray[np.float64]:
         """Turn scores into probabilities by the sigmoid of each task, shape (n,).
@@ -184,9 +200,15 @@ class MultiTaskModel:
             first += size
         return parts
 
-    def _mixing(self, names: Sequence[str], from_relatives: bool) -> NDArray[np.float64]:
-        """Return A with W_names = W A, shape (T, len(names))."""
+    def _mixing(
+        self, names: Sequence[str], from_relatives: bool, K: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return A with W_names = W A, shape (T, len(names)), where K is the task kernel.
+
+        Default: the mean over the views, which holds for the intercepts.
+        """
         T = len(self.tasks)
+        K = self.kernel.matrix if K is None else K
         A = np.zeros((T, len(names)))
         for column, name in enumerate(names):
             try:
@@ -201,7 +223,6 @@ class MultiTaskModel:
                         f"{', '.join(self.tasks)}){hint if known else ''}"
                     ) from error
             i = match_names([name], self.kernel.names, "the model's task kernel")[0]
-            K = self.kernel.matrix
             A[:, column] = np.linalg.pinv(K[:T, :T], hermitian=True) @ K[:T, i]
         return A
 
@@ -353,9 +374,7 @@ def _is_known(name: str, kernel: TaskKernel) -> bool:
     return True
 
 
-def _mix(W: NDArray[Any], A: NDArray[np.float64]) -> NDArray[Any]:
-    """Return W A in the dtype of W, a slab at a time."""
-    out = np.empty((W.shape[0], A.shape[1]), dtype=W.dtype)
+def _mix(W: NDArray[Any], A: NDArray[np.float64], out: NDArray[Any]) -> None:
+    """Set out to W A, a slab at a time."""
     for first in range(0, W.shape[0], 1 << 20):
         out[first : first + (1 << 20)] = W[first : first + (1 << 20)] @ A
-    return out

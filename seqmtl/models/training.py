@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
 from seqmtl.models.calibration import CALIBRATION
-from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import CoordinateDescent, Progress, Solution, State
+from seqmtl.solvers.mkl import KernelSet, MultipleKernelDescent
 from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
-
-#: What tasks share when nothing is said about them: K = (11' + 3 I) / 4.
-DEFAULT_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,9 @@ class Settings:
         What to learn.
     epsilon : float
         Distance from the target that costs nothing; regression only.
+    norm : float, optional
+        p >= 1 of the ball that the weights of several task kernels are learnt in, infinity for
+        weights of 1. Default: they are not learnt, K is the mean of the kernels.
     """
 
     C: float = 1.0
@@ -61,6 +61,7 @@ class Settings:
     seed: int = 0
     kind: str = "classification"
     epsilon: float = 0.0
+    norm: float | None = None
 
     def check(self) -> None:
         """Raise ValueError for a setting out of range."""
@@ -70,6 +71,13 @@ class Settings:
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
         if not (isinstance(self.epsilon, numbers.Real) and 0 <= float(self.epsilon) < np.inf):
             raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon!r}")
+        if self.norm is not None and not (
+            isinstance(self.norm, numbers.Real) and float(self.norm) >= 1
+        ):
+            raise ValueError(
+                f"norm must be a number from 1 to infinity, got {self.norm!r}; below 1 the "
+                "problem is not convex"
+            )
         _check_choice("kind", self.kind, CALIBRATION)
         losses = REGRESSION_LOSSES if self.kind == "regression" else LOSSES
         _check_choice("loss", self.loss, losses)
@@ -85,6 +93,8 @@ class Settings:
             del settings["epsilon"]
         if self.kind == "classification":
             del settings["kind"]
+        if self.norm is None:
+            del settings["norm"]
         if isinstance(self.class_weight, Mapping):
             settings["class_weight"] = {str(k): float(v) for k, v in self.class_weight.items()}
         return settings
@@ -101,7 +111,7 @@ def solve(
     rows: Rows,
     y: NDArray[np.float64],
     task_ids: NDArray[Any],
-    K: NDArray[np.float64],
+    K: NDArray[np.float64] | KernelSet,
     settings: Settings,
     *,
     sample_weight: NDArray[np.float64] | None = None,
@@ -118,8 +128,8 @@ def solve(
         Labels -1 or +1; targets in regression.
     task_ids : ndarray of int, shape (n,)
         Rows of K.
-    K : ndarray, shape (T, T)
-        Task kernel.
+    K : ndarray, shape (T, T) or (G, T, T), or KernelSet
+        Task kernel, one for every view of the rows; or the kernels to be weighed.
     settings : Settings
         How.
     sample_weight : ndarray, shape (n,), optional
@@ -138,30 +148,33 @@ def solve(
     """
     settings.check()
     dtype = np.dtype(settings.dtype)
-    n_bytes = rows.n_features * K.shape[0] * dtype.itemsize
+    start = K.couple(K.start()) if isinstance(K, KernelSet) else K
+    T = start.shape[-1]
+    n_bytes = rows.n_features * T * dtype.itemsize
     require_memory(
         n_bytes,
-        f"weights of {rows.n_features:,} features for {K.shape[0]} tasks",
+        f"weights of {rows.n_features:,} features for {T} tasks",
         "lower the degree or the window, or hash to fewer bits",
     )
     C = settings.C * class_factors(y, settings.class_weight)
     if sample_weight is not None:
         C = C * sample_weight
     problem = Problem(
-        rows, y, np.ascontiguousarray(task_ids, dtype=np.int16), np.ascontiguousarray(K), C,
-        settings.loss, 1.0 if settings.fit_intercept else 0.0,
+        rows, y, np.ascontiguousarray(task_ids, dtype=np.int16), start, C, settings.loss,
+        1.0 if settings.fit_intercept else 0.0,
     )  # fmt: skip
     if settings.kind == "regression":
         problem = replace(problem, y=np.ones(y.size), targets=y, epsilon=float(settings.epsilon))
-    solver = CoordinateDescent(
-        problem,
-        tol=settings.tol,
-        max_epochs=settings.max_epochs,
-        dtype=dtype,
-        seed=settings.seed,
-        state=state,
-    )
-    return solver.solve(on_epoch)
+    options: dict[str, Any] = {
+        "tol": settings.tol,
+        "max_epochs": settings.max_epochs,
+        "dtype": dtype,
+        "seed": settings.seed,
+        "state": state,
+    }
+    if isinstance(K, KernelSet):
+        return MultipleKernelDescent(problem, K, **options).solve(on_epoch)
+    return CoordinateDescent(problem, **options).solve(on_epoch)
 
 
 def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float64]:
@@ -188,58 +201,6 @@ def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float
     raise ValueError(
         f"class_weight must be None, 'balanced' or a mapping of labels to factors, "
         f"got {class_weight!r}"
-    )
-
-
-def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
-    """Turn what a user gave as task kernel into a :class:`TaskKernel` that knows `names`.
-
-    Parameters
-    ----------
-    task_kernel : TaskKernel, str, array or None
-        A kernel; one of "independent", "union", "easy"; a matrix in the order of `names`; None
-        for K = (11' + 3 I) / 4.
-    names : tuple of str
-        Tasks in the data.
-
-    Returns
-    -------
-    TaskKernel
-        The tasks of the data first, in their order and spelling; then the other tasks that a
-        given kernel knows.
-
-    Raises
-    ------
-    ValueError, UnknownTaskError
-        If it is none of these, has the wrong size, or lacks a task.
-    """
-    if task_kernel is None:
-        return TaskKernel.easy(names, DEFAULT_SHARE)
-    if isinstance(task_kernel, str):
-        named = {
-            "independent": TaskKernel.independent,
-            "union": TaskKernel.union,
-            "easy": TaskKernel.easy,
-        }
-        if task_kernel not in named:
-            raise ValueError(
-                f"task_kernel must be one of {', '.join(named)} or a TaskKernel, "
-                f"got {task_kernel!r}"
-            )
-        return named[task_kernel](names)
-    if not isinstance(task_kernel, TaskKernel):
-        return TaskKernel(names, task_kernel)
-    from seqmtl.similarity.names import match_names
-
-    order = match_names(names, task_kernel.names, f"the task kernel from {task_kernel.source}")
-    rest = [i for i in range(len(task_kernel)) if i not in set(order)]
-    every = [*order, *rest]
-    spelling = [*names, *(task_kernel.names[i] for i in rest)]
-    return TaskKernel(
-        spelling,
-        task_kernel.matrices[:, every][:, :, every],
-        task_kernel.source,
-        labels=task_kernel.labels,
     )
 
 

@@ -1,0 +1,134 @@
+"""What the classifiers share: two classes as signs, probabilities, accuracy."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+
+from seqmtl.estimators._base import MultiTaskEstimator
+from seqmtl.sequences import Windows
+
+
+class MultiTaskClassifier(ClassifierMixin, MultiTaskEstimator):
+    """Base of the classifiers."""
+
+    loss: str
+    class_weight: Any
+    fit_intercept: bool
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        tasks: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : Windows, array_like or sparse matrix of shape (n, d)
+            Examples.
+        y : array_like, shape (n,)
+            Two classes. Windows may carry them instead.
+        tasks : sequence of str, shape (n,), optional
+            Task of every example. Default: what Windows carry, else one task.
+        sample_weight : array_like, shape (n,), optional
+            Factors on C; rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a task lacks a class, lengths differ, or numbers are NaN or infinite.
+        """
+        if y is None and isinstance(X, Windows):
+            y = X.labels
+        X, y = self._check_X_y(X, y, numeric=False)
+        check_classification_targets(y)
+        examples = self._gather(X, y, tasks, sample_weight)
+        self.classes_ = np.unique(examples.y)
+        self._check_classes()
+        signs = np.where(examples.y == self.classes_[1], 1.0, -1.0)
+        settings = self._settings(
+            X, loss=self.loss, class_weight=self._class_weight(), fit_intercept=self.fit_intercept
+        )
+        self._fit(examples._replace(y=signs), settings)
+        return self
+
+    def decision_function(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
+        """Score examples.
+
+        Parameters
+        ----------
+        X : Windows, array_like or sparse matrix of shape (n, d)
+            Examples.
+        tasks : str or sequence of str, optional
+            Task of every example, or one for all. Default: what Windows carry, or the only task.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            Positive for ``classes_[1]``.
+
+        Raises
+        ------
+        UnknownTaskError
+            If a task was not trained on (and `from_relatives` is False).
+        """
+        return self._scores(X, tasks)
+
+    def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
+        """Predict classes; parameters as in :meth:`decision_function`."""
+        scores = self.decision_function(X, tasks)
+        return self.classes_[(scores > 0).astype(int)]
+
+    def predict_proba(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
+        """Predict class probabilities, shape (n, 2), by a sigmoid per task.
+
+        The sigmoids are fitted in training on approximate leave-one-out scores, at the class
+        frequencies of the training data. Parameters as in :meth:`decision_function`.
+        """
+        scores = self.decision_function(X, tasks)
+        positive = self.model_.probability(scores, self._task_names(X, tasks, scores.size))
+        return np.column_stack([1.0 - positive, positive])
+
+    def score(
+        self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the accuracy; parameters as in :meth:`fit`."""
+        return float(accuracy_score(y, self.predict(X, tasks), sample_weight=sample_weight))
+
+    def _check_classes(self) -> None:
+        if self.classes_.size == 2:
+            return
+        if self.classes_.size < 2:
+            raise ValueError(
+                "y must have two classes to be told apart, but the data contains only one class: "
+                f"{self.classes_[0]!r}"
+            )
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is multiclass "
+            f"({self.classes_.size} classes)."
+        )
+
+    def _class_weight(self) -> Any:
+        """Return the class weights with the classes called +1 and -1."""
+        weight = self.class_weight
+        if not isinstance(weight, dict):
+            return weight
+        return {1: weight.get(self.classes_[1], 1.0), -1: weight.get(self.classes_[0], 1.0)}

@@ -1,0 +1,152 @@
+"""From what a user gave as task kernels to the matrices of a training run, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.similarity import TaskKernel
+from seqmtl.similarity.names import match_names
+from seqmtl.solvers.mkl import KernelSet
+
+#: What tasks share when nothing is said about them: K = (11' + 3 I) / 4.
+DEFAULT_SHARE = 0.25
+
+_BY_NAME = {
+    "independent": TaskKernel.independent,
+    "union": TaskKernel.union,
+    "easy": TaskKernel.easy,
+}
+
+
+def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
+    """Turn what a user gave as task kernel into a :class:`TaskKernel` that knows `names`.
+
+    Parameters
+    ----------
+    task_kernel : TaskKernel, str, array or None
+        A kernel; one of "independent", "union", "easy"; a matrix in the order of `names`; None
+        for K = (11' + 3 I) / 4.
+    names : tuple of str
+        Tasks in the data.
+
+    Returns
+    -------
+    TaskKernel
+        The tasks of the data first, in their order and spelling; then the other tasks that a
+        given kernel knows.
+
+    Raises
+    ------
+    ValueError, UnknownTaskError
+        If it is none of these, has the wrong size, or lacks a task.
+    """
+    if task_kernel is None:
+        return TaskKernel.easy(names, DEFAULT_SHARE)
+    if isinstance(task_kernel, str):
+        if task_kernel not in _BY_NAME:
+            raise ValueError(
+                f"task_kernel must be one of {', '.join(_BY_NAME)} or a TaskKernel, "
+                f"got {task_kernel!r}"
+            )
+        return _BY_NAME[task_kernel](names)
+    if not isinstance(task_kernel, TaskKernel):
+        return TaskKernel(names, task_kernel)
+    order = match_names(names, task_kernel.names, f"the task kernel from {task_kernel.source}")
+    rest = [i for i in range(len(task_kernel)) if i not in set(order)]
+    every = [*order, *rest]
+    spelling = [*names, *(task_kernel.names[i] for i in rest)]
+    return TaskKernel(
+        spelling,
+        task_kernel.matrices[:, every][:, :, every],
+        task_kernel.source,
+        labels=task_kernel.labels,
+    )
+
+
+def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
+    """Turn one or several task kernels into one with all their matrices.
+
+    Parameters
+    ----------
+    task_kernels : sequence, or anything that :func:`resolve_kernel` takes
+        Task kernels, each with one or more matrices. Tasks without data are kept where all of
+        them know the same ones. None: 11' and I, and for a single task just 1.
+    names : tuple of str
+        Tasks in the data.
+
+    Raises
+    ------
+    ValueError, UnknownTaskError
+        If there is none, or one of them is not to be used; see :func:`resolve_kernel`.
+    """
+    if task_kernels is None:
+        task_kernels = ["union", "independent"] if len(names) > 1 else ["union"]
+    if not isinstance(task_kernels, (list, tuple)):
+        return resolve_kernel(task_kernels, names)
+    if not task_kernels:
+        raise ValueError("task_kernels must hold at least one task kernel, got none")
+    found = [resolve_kernel(kernel, names) for kernel in task_kernels]
+    if len(found) == 1:
+        return found[0]
+    if len({kernel.names for kernel in found}) > 1:
+        found = [kernel.restrict(names) for kernel in found]
+    labels = [
+        label if kernel.n_kernels > 1 else kernel.source
+        for kernel in found
+        for label in kernel.labels
+    ]
+    return TaskKernel(
+        found[0].names,
+        np.concatenate([kernel.matrices for kernel in found]),
+        " + ".join(kernel.source for kernel in found),
+        labels=_distinct(labels),
+    )
+
+
+def kernel_set(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float) -> KernelSet:
+    """Return every view times each task kernel that is not zero on the tasks with data.
+
+    The kernels of a view come next to each other, in the order of `kernel`.
+    """
+    K = kernel.matrices[used_kernels(kernel, n_tasks), :n_tasks, :n_tasks]
+    views = np.repeat(np.arange(n_views), len(K))
+    return KernelSet(np.tile(K, (n_views, 1, 1)), views, float(norm))
+
+
+def used_kernels(kernel: TaskKernel, n_tasks: int) -> NDArray[np.int64]:
+    """Return the numbers of the kernels that are not zero on the first tasks."""
+    return np.flatnonzero(kernel.matrices[:, :n_tasks, :n_tasks].any(axis=(1, 2)))
+
+
+def learnt_kernel(
+    kernel: TaskKernel, n_tasks: int, theta: NDArray[np.float64], views: list[str]
+) -> TaskKernel:
+    """Return K_g = sum_m theta_gm K_m of every view, for all tasks that `kernel` knows.
+
+    Parameters
+    ----------
+    kernel : TaskKernel
+        K_1..K_M.
+    n_tasks : int
+        Tasks with data.
+    theta : ndarray, shape (G * M',)
+        Weights in the order of :func:`kernel_set`.
+    views : list of str
+        Names of the views, G of them.
+    """
+    theta = theta.reshape(len(views), -1)
+    K = np.tensordot(theta, kernel.matrices[used_kernels(kernel, n_tasks)], 1)
+    return TaskKernel(kernel.names, K, f"learnt from {kernel.source}", labels=views)
+
+
+def _distinct(labels: list[str]) -> list[str]:
+    """Return the labels, numbered where one occurs more than once."""
+    seen: dict[str, int] = {}
+    out = []
+    for label in labels:
+        seen[label] = seen.get(label, 0) + 1
+        out.append(label if labels.count(label) == 1 else f"{label} ({seen[label]})")
+    return out
