@@ -6,11 +6,12 @@ import argparse
 import json
 import logging
 import math
+import statistics
 import sys
 import time
 import warnings
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -107,3 +108,33 @@ class TrainingProgress:
             return ""
         left = (g1 - math.log(self._tol)) / ((g0 - g1) / (t1 - t0))
         return f", about {max(left, 0):.0f} s left"
+
+
+class JobProgress:
+    """Tell of each finished job, and of the time left by what jobs of its kind have taken.
+
+    Parameters
+    ----------
+    kinds : sequence of str
+        Kind of every job to be done.
+    n_workers : int
+        Jobs that run at the same time.
+    """
+
+    def __init__(self, kinds: Sequence[str], n_workers: int) -> None:
+        self._left, self._n_workers = Counter(kinds), n_workers
+        self._n_jobs = len(kinds)
+        self._taken: dict[str, list[float]] = {}
+
+    def __call__(self, name: str, kind: str, seconds: float) -> None:
+        """Show one finished job."""
+        self._left[kind] -= 1
+        self._taken.setdefault(kind, []).append(seconds)
+        every = [value for values in self._taken.values() for value in values]
+        left = sum(
+            n * statistics.fmean(self._taken.get(kind, every)) for kind, n in self._left.items()
+        )
+        logging.getLogger("seqmtl").info(
+            "%s, %s: %.1f s; %d of %d done, about %.0f s left",
+            name, kind, seconds, len(every), self._n_jobs, left / self._n_workers,
+        )  # fmt: skip

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from seqmtl._version import __version__
-from seqmtl.cli import demo, evaluate, info, predict, scan, similarity, simulate, train
+from seqmtl.cli import compare, demo, evaluate, info, predict, scan, similarity, simulate, train
 from seqmtl.cli._console import setup_logging, warnings_as_messages
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
 
@@ -23,7 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 logger = logging.getLogger("seqmtl")
 
-_COMMANDS = (simulate, similarity, train, predict, evaluate, scan, info, demo)
+_COMMANDS = (simulate, similarity, train, predict, evaluate, compare, scan, info, demo)
 
 _DESCRIPTION = """\
 Train predictors of genomic signals (splice sites, transcription starts) jointly for many
@@ -36,6 +36,7 @@ examples:
   seqmtl similarity --tree metazoa --organisms human,mouse,fruit_fly --plot similarity.png
   seqmtl train windows.tsv.gz --tree tree.nwk --window 141 -o splice.seqmtl
   seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json
+  seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --json comparison.json
   seqmtl scan splice.seqmtl genome.fa --organism c_elegans --consensus AG -o sites.bed
 
 exit codes: 0 success, 1 bad data, 2 wrong usage, 3 stopped before the tolerance, 130 interrupted"""

@@ -1,0 +1,259 @@
+"""``seqmtl compare``: methods on the same splits, with their costs chosen on validation windows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from seqmtl.cli import _options
+from seqmtl.exceptions import SeqmtlError
+
+if TYPE_CHECKING:
+    from seqmtl.compare import Comparison, Result
+    from seqmtl.similarity import TaskKernel
+
+logger = logging.getLogger("seqmtl")
+
+NOT_CONVERGED = 3
+
+_EXAMPLES = """\
+  seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --per-organism 1000 \\
+                 --json comparison.json --table comparison.md --plot comparison.png
+  seqmtl compare windows.tsv.gz --methods individual,union --json comparison.json
+
+A run that was stopped goes on where it was when the same command is run again; finished splits
+and methods are also taken from comparison.json when more of them are asked for."""
+
+
+def add_parser(subparsers: _options.Subparsers) -> None:
+    """Add the command."""
+    parser = _options.new_command(
+        subparsers, "compare", run,
+        "compare individual, union, multi-task and multi-kernel models on the same splits",
+        _EXAMPLES,
+    )  # fmt: skip
+    _options.add_window_input(parser, "labelled windows")
+    parser.set_defaults(decoys=10.0)
+    parser.add_argument("--json", required=True, metavar="FILE", help="results to write, as JSON")
+    parser.add_argument("--table", metavar="FILE", help="means and spreads: .tsv or .md")
+    parser.add_argument("--plot", metavar="FILE", help="bars by organism: .png, .svg or .pdf")
+    _add_method_options(parser)
+    _add_split_options(parser)
+    parser.add_argument(
+        "--jobs", type=_options.positive_int, metavar="N",
+        help="processes; results do not depend on it (default: the cores)",
+    )  # fmt: skip
+
+
+def _add_method_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("methods")
+    group.add_argument(
+        "--methods", type=_methods, default="individual,union,mtl,mkl", metavar="LIST",
+        help="some of individual, union, mtl (similarity from the tree), mkl (similarity learnt; "
+        "default: all)",
+    )  # fmt: skip
+    group.add_argument("--tree", metavar="NEWICK", help="tree for mtl and mkl: a file or a name")
+    group.add_argument(
+        "--mkl", choices=("hierarchical", "smooth", "multigraph"), default="hierarchical",
+        help="kernels that mkl weighs: one per clade, one per scale of distance, or one graph per "
+        "clade (default: hierarchical)",
+    )  # fmt: skip
+    group.add_argument("--norm", type=float, default=2.0, metavar="P", help="of mkl (default: 2)")
+    group.add_argument(
+        "-C", type=_costs, default="0.1,1,10", metavar="LIST",
+        help="costs to choose from, per organism (default: 0.1,1,10)",
+    )  # fmt: skip
+    group.add_argument(
+        "--degree", type=int, default=8, metavar="D", help="longest substring, 1..20 (default: 8)"
+    )
+    group.add_argument(
+        "--tol", type=_options.positive_float, default=1e-3,
+        help="relative duality gap to stop at (default: 1e-3)",
+    )  # fmt: skip
+
+
+def _add_split_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("splits")
+    group.add_argument(
+        "--splits", type=_options.positive_int, default=10, metavar="N",
+        help="draws of training and validation windows (default: 10)",
+    )  # fmt: skip
+    group.add_argument(
+        "--per-organism", type=int, metavar="N",
+        help="training windows of every organism (default: all that validation leaves)",
+    )  # fmt: skip
+    group.add_argument(
+        "--validation", type=int, default=1000, metavar="N",
+        help="validation windows of every organism at most (default: 1000)",
+    )  # fmt: skip
+    group.add_argument(
+        "--window", type=_options.positive_int, metavar="BP",
+        help="central bases of each sequence (default: the whole; 141 around sites)",
+    )  # fmt: skip
+    group.add_argument(
+        "--shift", type=int, default=0, metavar="BP",
+        help="move the window this far to the 3' side of the centre (default: 0)",
+    )  # fmt: skip
+    group.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
+
+
+def _methods(text: str) -> list[str]:
+    """Read a list of methods."""
+    from seqmtl.models.selection import METHODS
+
+    names = list(dict.fromkeys(text.split(",")))
+    for name in names:
+        if name not in METHODS:
+            raise argparse.ArgumentTypeError(f"must be some of {', '.join(METHODS)}, got {name!r}")
+    return names
+
+
+def _costs(text: str) -> tuple[float, ...]:
+    """Read a list of costs, rising."""
+    return tuple(sorted({_options.positive_float(part) for part in text.split(",")}))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    _check_outputs(args)
+    comparison = _comparison(args)
+    from seqmtl.compare import PartialFile, run_comparison
+    from seqmtl.compare.protocol import count_split
+    from seqmtl.compare.tables import make_document, read_results, to_markdown
+    from seqmtl.io.atomic import atomic_write
+
+    digest = comparison.fingerprint()
+    sizes = count_split(comparison.windows, comparison.draw(0))
+    partial = PartialFile(f"{args.json}.partial", digest)
+    jobs = [(split, method) for split in range(args.splits) for method in args.methods]
+    known = [*read_results(args.json, digest), *partial.load()]
+    n_workers = args.jobs or _n_cores()
+    show = _progress(args, jobs, known, n_workers)
+    results = run_comparison(
+        comparison, jobs, partial, n_workers=n_workers, known=known, on_result=show
+    )
+    document = make_document(results, _settings(args), sizes, digest)
+    with atomic_write(args.json) as stream:
+        json.dump(document, stream, indent=1)
+        stream.write("\n")
+    partial.remove()
+    _write_tables(args, document)
+    sys.stdout.write(to_markdown(document))
+    unfinished = [f"{r.method} on split {r.split}" for r in results if not r.converged]
+    if unfinished:
+        logger.warning("stopped before the tolerance %g: %s", args.tol, ", ".join(unfinished))
+        return NOT_CONVERGED
+    return 0
+
+
+def _n_cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    """Refuse what could not be written after hours of work."""
+    from importlib.util import find_spec
+
+    from seqmtl.evaluation.figures import figure_format
+    from seqmtl.io.atomic import check_writable
+
+    for path in (args.json, f"{args.json}.partial", args.table, args.plot):
+        if path:
+            check_writable(path)
+    if args.table and not args.table.endswith((".tsv", ".md")):
+        raise ValueError(f"table must end in .tsv or .md, got {args.table!r}; the suffix sets it")
+    if args.plot:
+        figure_format(args.plot)
+        if find_spec("matplotlib") is None:
+            raise SeqmtlError("figures need matplotlib; pip install 'seqmtl[plots]'")
+
+
+def _comparison(args: argparse.Namespace) -> Comparison:
+    """Read the windows and check all there is to check before training."""
+    from seqmtl.cli._input import read_input
+    from seqmtl.compare import Comparison, Protocol
+    from seqmtl.compare.protocol import check_windows
+    from seqmtl.features.weighted_degree import WeightedDegree
+    from seqmtl.models.training import Settings
+
+    if args.tree is None and {"mtl", "mkl"} & set(args.methods):
+        raise SeqmtlError("mtl and mkl need the organisms' relations; give --tree, or leave both "
+                          "out of --methods")  # fmt: skip
+    protocol = Protocol(args.per_organism, args.validation, args.seed)
+    Settings(tol=args.tol, norm=args.norm).check()
+    windows = read_input(
+        args, split=None, window=args.window, require_labels=True, shift=args.shift
+    )
+    kernel, kernels = _similarity(args.tree, args.mkl, windows.task_names)
+    check_windows(windows, protocol)
+    features = WeightedDegree(degree=args.degree)
+    features.n_features(windows.length)
+    settings = Settings(tol=args.tol, seed=args.seed)
+    return Comparison(
+        windows, protocol, features, settings, args.C, kernel, kernels, float(args.norm)
+    )
+
+
+def _similarity(
+    tree: str | None, kind: str, names: tuple[str, ...]
+) -> tuple[TaskKernel | None, TaskKernel | None]:
+    """Return the one kernel of mtl and the several of mkl."""
+    if tree is None or len(names) < 2:
+        return None, None
+    from seqmtl.similarity import Distances, TaskKernel, read_tree
+
+    fixed, whole = TaskKernel.from_newick(tree, names), read_tree(tree)
+    if kind == "smooth":
+        return fixed, TaskKernel.smooth(Distances.from_tree(whole, names))
+    clades = TaskKernel.hierarchical(whole, names)
+    if kind == "hierarchical":
+        return fixed, clades
+    linked = [(K > 0).astype(float) for K in clades.matrices]
+    return fixed, TaskKernel.multigraph(linked, names, clades.labels)
+
+
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the command and its options, without what results do not depend on."""
+    left_out = {"run", "quiet", "log_json", "debug", "jobs", "json", "table", "plot"}
+    return {name: value for name, value in vars(args).items() if name not in left_out}
+
+
+def _progress(
+    args: argparse.Namespace, jobs: list[tuple[int, str]], known: list[Result], n_workers: int
+) -> Callable[[Result, float], None]:
+    """Say what there is to do, and return what is to be called with every result."""
+    from seqmtl.cli._console import JobProgress
+
+    done = {(result.split, result.method) for result in known}
+    todo = [job for job in jobs if job not in done]
+    n_workers = min(n_workers, max(len(todo), 1))
+    if len(todo) < len(jobs):
+        logger.info("%d of %d runs were finished before", len(jobs) - len(todo), len(jobs))
+    logger.info(
+        "%d runs to do (%d splits, %s) in %d processes",
+        len(todo), args.splits, ", ".join(args.methods), n_workers,
+    )  # fmt: skip
+    progress = JobProgress([method for _, method in todo], n_workers)
+    return lambda result, seconds: progress(f"split {result.split}", result.method, seconds)
+
+
+def _write_tables(args: argparse.Namespace, document: dict[str, Any]) -> None:
+    """Write table and figure, each whole or not at all."""
+    from seqmtl.compare.figure import draw_comparison
+    from seqmtl.compare.tables import to_markdown, to_tsv
+    from seqmtl.evaluation.figures import save_figure
+    from seqmtl.io.atomic import atomic_write
+
+    if args.table:
+        with atomic_write(args.table) as stream:
+            stream.write((to_tsv if args.table.endswith(".tsv") else to_markdown)(document))
+    if args.plot:
+        save_figure(draw_comparison(document), args.plot)

@@ -1,0 +1,65 @@
+"""Bars of every organism and method, with their spread over the splits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.compare.tables import METRICS, Document, summarize
+from seqmtl.evaluation.figures import PALETTE, figure_style, new_figure, plain_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_CHANCE = {"auroc": 0.5, "auprc": 0.0}
+
+
+def draw_comparison(document: Document) -> Figure:
+    """Draw a panel per metric: a group of bars per organism, and one for their mean.
+
+    The groups lie below each other, so that any number of organisms stays readable. Bars are
+    means over the splits, lines reach one standard deviation to either side. AUROC begins at
+    chance, 0.5, unless something is worse.
+    """
+    methods = list(document["methods"])
+    names = list(summarize(document, "auroc"))
+    with figure_style():
+        height = 1.2 + len(names) * max(0.10 + 0.11 * len(methods), 0.24)
+        figure = new_figure(9.5, height)
+        panels = figure.subplots(1, len(METRICS), sharey=True)
+        for axes, metric in zip(panels, METRICS, strict=True):
+            places = _draw_panel(axes, document, metric)
+        panels[0].set_yticks(places, [plain_text(name, 30) for name in names])
+        panels[0].get_yticklabels()[-1].set_fontweight("bold")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(
+            handles, labels, loc="outside upper center", ncols=len(methods), frameon=False
+        )
+    return figure
+
+
+def _draw_panel(axes: Axes, document: Document, metric: str) -> NDArray[np.float64]:
+    """Draw the bars of one metric, the first organism on top; return the heights of the groups."""
+    table, methods = summarize(document, metric), list(document["methods"])
+    thickness = 0.8 / len(methods)
+    lowest = _CHANCE[metric]
+    places = np.arange(len(table), dtype=np.float64)
+    places[-1] += 0.3  # the mean stands apart
+    for m, method in enumerate(methods):
+        means = np.array([cells[method].mean for cells in table.values()])
+        spreads = np.array([cells[method].sd or 0.0 for cells in table.values()])
+        y = places + (m - (len(methods) - 1) / 2) * thickness
+        axes.barh(y, means, 0.92 * thickness, label=plain_text(method), color=PALETTE[m % 7])
+        shown = spreads > 0
+        low, high = (means - spreads)[shown], (means + spreads)[shown]
+        axes.hlines(y[shown], low, high, color="#222222", linewidth=1.1)
+        lowest = min(lowest, float((means - spreads).min()))
+    axes.axhline(places[-1] - 0.65, color="#999999", linewidth=0.8)
+    axes.set(ylim=(places[-1] + 0.55, -0.55), xlim=(max(np.floor(10 * lowest) / 10, 0.0), 1.0))
+    axes.set(xlabel=METRICS[metric], title=METRICS[metric])
+    axes.grid(axis="x", color="#e5e5e5")
+    axes.tick_params(axis="y", length=0)
+    return places

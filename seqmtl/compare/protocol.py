@@ -1,0 +1,220 @@
+"""Which windows train, validate and test in every split of a comparison."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences import Windows
+
+PARTS = ("train", "validation", "test")
+_LARGEST_TEST = 5000
+_FEWEST_TRAIN, _FEWEST_VALIDATION = 4, 2  # two and one of either class
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How windows are drawn.
+
+    Attributes
+    ----------
+    per_organism : int or None
+        Training windows of every organism; None takes all that validation leaves.
+    validation : int
+        Validation windows of every organism at most; never more than half of what training
+        leaves.
+    seed : int
+        Of the draws, which depend on it, the split and the organism alone.
+
+    Raises
+    ------
+    ValueError
+        If a number is too small to hold both classes.
+    """
+
+    per_organism: int | None = None
+    validation: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.per_organism is not None and self.per_organism < _FEWEST_TRAIN:
+            raise ValueError(
+                f"per_organism must be at least {_FEWEST_TRAIN}, two of either class, "
+                f"got {self.per_organism}; choose more"
+            )
+        if self.validation < _FEWEST_VALIDATION:
+            raise ValueError(
+                f"validation must be at least {_FEWEST_VALIDATION}, one of either class, "
+                f"got {self.validation}; choose more"
+            )
+        if self.seed < 0:
+            raise ValueError(f"seed must be at least 0, got {self.seed}; give another")
+
+
+class Split(NamedTuple):
+    """Rows of one split, rising and disjoint; ndarray of int64 each."""
+
+    train: NDArray[np.int64]
+    validation: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+
+def draw_split(windows: Windows, split: int, protocol: Protocol) -> Split:
+    """Draw the windows of one split.
+
+    Where the windows have splits, their "test" rows are the test set of every split and the
+    others are drawn from the "train" rows; else a fifth of every organism, 5,000 at most, is
+    drawn for the test. All draws are stratified: they hold each class in its share, rounded, and
+    at least two of either in training, one in validation and one in the test. Smaller training
+    sets are parts of larger ones.
+
+    Parameters
+    ----------
+    windows : Windows
+        Labelled windows of several organisms (tasks).
+    split : int
+        Number of the split, from 0.
+    protocol : Protocol
+        How to draw.
+
+    Raises
+    ------
+    ValueError
+        If an organism has too few windows; names all those with their counts.
+    """
+    check_windows(windows, protocol)
+    parts: list[list[NDArray[np.int64]]] = [[], [], []]
+    for task, name in enumerate(windows.task_names):
+        rng = np.random.default_rng([protocol.seed, split, zlib.crc32(name.encode())])
+        for part, rows in zip(parts, _draw_organism(windows, task, protocol, rng), strict=True):
+            part.append(rows)
+    return Split(*(np.sort(np.concatenate(part)) for part in parts))
+
+
+def count_split(windows: Windows, split: Split) -> dict[str, dict[str, dict[str, int]]]:
+    """Count windows and positives by organism and part: counts[name][part]["n"]."""
+    counts: dict[str, dict[str, dict[str, int]]] = {}
+    for task, name in enumerate(windows.task_names):
+        counts[name] = {}
+        for part, rows in zip(PARTS, split, strict=True):
+            labels = windows.labels[rows][windows.task_ids[rows] == task]
+            counts[name][part] = {"n": int(labels.size), "n_positive": int((labels > 0).sum())}
+    return counts
+
+
+def check_windows(windows: Windows, protocol: Protocol) -> None:
+    """Refuse windows that the protocol cannot be followed with.
+
+    Raises
+    ------
+    ValueError
+        If there is one organism only, a split is missing, or organisms have too few windows of
+        a class or for `per_organism`; names them with their counts.
+    """
+    if len(windows.task_names) < 2:
+        raise ValueError(
+            f"there must be two organisms or more to compare methods, got "
+            f"{', '.join(windows.task_names) or 'none'}; add the windows of its relatives"
+        )
+    if windows.splits is not None and not {"train", "test"} <= set(windows.split_names):
+        raise ValueError(
+            f"the column split must have the values train and test, got "
+            f"{', '.join(sorted(windows.split_names))}; rename them, or leave the column out to "
+            "have a test set drawn"
+        )
+    n_train = 3 if windows.splits is not None else 4
+    needs = [("train", n_train)] if windows.splits is None else [("train", n_train), ("test", 1)]
+    for part, least in needs:
+        short = [
+            f"{name} has {n_positive} positive and {n - n_positive} negative"
+            for name, n, n_positive in _counts(windows, part)
+            if min(n_positive, n - n_positive) < least
+        ]
+        if short:
+            where = "" if windows.splits is None else f" in the split {part!r}"
+            raise ValueError(
+                f"every organism must have at least {least} windows of either class{where}, but "
+                f"{', '.join(short)}; add windows, or leave the organism out"
+            )
+    if protocol.per_organism is not None:
+        _check_enough(windows, protocol.per_organism)
+
+
+def _check_enough(windows: Windows, per_organism: int) -> None:
+    """Refuse organisms with fewer windows than training and the smallest validation need."""
+    short, most = [], per_organism
+    for name, n, n_positive in _counts(windows, "train"):
+        free = n - (_n_test(n) if windows.splits is None else 0) - 2 * _FEWEST_VALIDATION
+        most = min(most, free)
+        if free < per_organism:
+            short.append(f"{name} has {n} ({n_positive} positive)")
+    if short:
+        test = " and the test" if windows.splits is None else ""
+        remedy = f"choose at most {most}, " if most >= _FEWEST_TRAIN else ""
+        raise ValueError(
+            f"per_organism must leave windows for the validation{test}, got {per_organism}, but "
+            f"{', '.join(short)}; {remedy}add windows, or leave the organism out"
+        )
+
+
+def _counts(windows: Windows, part: str) -> list[tuple[str, int, int]]:
+    """Return name, windows and positives of every organism in one part of the data."""
+    counts = []
+    for task, name in enumerate(windows.task_names):
+        positive = windows.labels[_rows(windows, task, part)] > 0
+        counts.append((name, int(positive.size), int(positive.sum())))
+    return counts
+
+
+def _rows(windows: Windows, task: int, part: str) -> NDArray[np.int64]:
+    """Return the rows of an organism in one split, or all where there are no splits."""
+    chosen = windows.task_ids == task
+    if windows.splits is not None:
+        chosen &= windows.splits == windows.split_names.index(part)
+    return np.flatnonzero(chosen)
+
+
+def _n_test(n: int) -> int:
+    return min(max(n // 5, 2), _LARGEST_TEST)
+
+
+def _draw_organism(
+    windows: Windows, task: int, protocol: Protocol, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Draw the rows of one organism for training, validation and test."""
+    rows = _rows(windows, task, "train")
+    if windows.splits is None:
+        order = _stratified_order(windows.labels, rows, 3, rng)
+        rows, test = np.split(order, [-_n_test(order.size)])
+        rows = np.sort(rows)
+    else:
+        test = _rows(windows, task, "test")
+    order = _stratified_order(windows.labels, rows, 2, rng)
+    n_train, n = protocol.per_organism, order.size
+    half = min(n // 2, n - _FEWEST_TRAIN) if n_train is None else (n - n_train) // 2
+    n_validation = min(protocol.validation, half)
+    n_train = n - n_validation if n_train is None else n_train
+    # training from the front and validation from the back: neither moves with the other's size
+    return order[:n_train], order[n - n_validation :], test
+
+
+def _stratified_order(
+    labels: NDArray[Any], rows: NDArray[np.int64], n_first: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Shuffle rows so that any front and any back part hold each class in its share, rounded.
+
+    The first `n_first` of either class come before, and the last of either class after, all others.
+    """
+    shuffled, places = [], []
+    for positive in (True, False):
+        members = rng.permutation(rows[(labels[rows] > 0) == positive])
+        place = (np.arange(members.size) + 0.5) / members.size
+        place[:n_first], place[-1] = -1.0, 2.0
+        shuffled.append(members)
+        places.append(place)
+    order = np.argsort(np.concatenate(places), kind="stable")
+    return np.asarray(np.concatenate(shuffled)[order])

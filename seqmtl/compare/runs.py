@@ -1,0 +1,225 @@
+"""Train and test every method on every split, over processes, and go on where a run stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seqmtl._version import __version__
+from seqmtl.compare.partial import PartialFile, Result
+from seqmtl.compare.protocol import Protocol, draw_split
+from seqmtl.evaluation import evaluate
+from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
+from seqmtl.features.weighted_degree import WeightedDegree
+from seqmtl.models.selection import fit_method
+from seqmtl.models.training import Settings
+from seqmtl.sequences import Windows
+from seqmtl.similarity import TaskKernel
+
+Job = tuple[int, str]
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that a result depends on, beside its split and its method.
+
+    Attributes
+    ----------
+    windows : Windows
+        Labelled windows of all organisms.
+    protocol : Protocol
+        How splits are drawn.
+    features : WeightedDegree
+        The feature map.
+    settings : Settings
+        How to train; C is chosen.
+    C : tuple of float
+        Costs to choose from.
+    kernel, kernels : TaskKernel or None
+        K of "mtl", and the K_m of "mkl".
+    norm : float
+        p of "mkl".
+    """
+
+    windows: Windows
+    protocol: Protocol
+    features: WeightedDegree
+    settings: Settings
+    C: tuple[float, ...] = (0.1, 1.0, 10.0)
+    kernel: TaskKernel | None = None
+    kernels: TaskKernel | None = None
+    norm: float = 2.0
+
+    def run(self, split: int, method: str) -> Result:
+        """Train a method on a split and test it."""
+        windows = self.windows
+        train, validation, test = (windows[rows] for rows in self.draw(split))
+        model, chosen = fit_method(
+            method, train, validation, kernel=self.kernel, kernels=self.kernels, C=self.C,
+            norm=self.norm, features=self.features, settings=self.settings,
+        )  # fmt: skip
+        scores = model.decision_function(test)
+        found = evaluate(test.labels, scores, test.tasks, n_bootstrap=0)["tasks"]
+        tasks = {
+            name: {metric: found[name][metric] for metric in ("auroc", "auprc")}
+            for name in windows.task_names
+        }
+        return Result(split, method, tasks, chosen, bool(model.training["converged"]))
+
+    def draw(self, split: int) -> Any:
+        """Return the rows of a split; see :func:`seqmtl.compare.protocol.draw_split`."""
+        return draw_split(self.windows, split, self.protocol)
+
+    def fingerprint(self) -> str:
+        """Digest data, settings and version: equal digests mean equal results."""
+        windows = self.windows
+        kernels = [
+            None if kernel is None else (kernel.names, kernel.matrices.tolist())
+            for kernel in (self.kernel, self.kernels)
+        ]
+        described = [
+            __version__, vars(self.protocol), self.features.to_dict(windows.length),
+            self.settings.to_dict(), self.C, self.norm, kernels,
+            windows.task_names, windows.split_names, windows.length,
+        ]  # fmt: skip
+        digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
+        columns = [windows.codes, windows.starts, windows.is_reverse, windows.labels]
+        columns += [windows.task_ids] + ([] if windows.splits is None else [windows.splits])
+        for column in columns:
+            digest.update(np.ascontiguousarray(column).view(np.uint8).data)
+        return digest.hexdigest()
+
+
+def run_comparison(
+    comparison: Comparison,
+    jobs: Iterable[Job],
+    partial: PartialFile,
+    *,
+    n_workers: int = 1,
+    known: Sequence[Result] = (),
+    on_result: Callable[[Result, float], None] | None = None,
+) -> list[Result]:
+    """Run what is not known yet.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What to run.
+    jobs : iterable of (split, method)
+        What is wanted.
+    partial : PartialFile
+        Where finished runs are kept; those that it has are not run again.
+    n_workers : int
+        Processes. Results do not depend on it.
+    known : sequence of Result
+        Other finished runs of this comparison.
+    on_result : callable, optional
+        Called with every new result and the seconds it took.
+
+    Returns
+    -------
+    list of Result
+        In the order of `jobs`.
+
+    Raises
+    ------
+    TrainingInterrupted
+        On Ctrl-C; finished runs are in the file.
+    SeqmtlError
+        If the file belongs to something else, or a process was killed.
+    """
+    jobs = list(jobs)
+    results = {(result.split, result.method): result for result in (*known, *partial.load())}
+    todo = [job for job in jobs if job not in results]
+    if not todo:
+        return [results[job] for job in jobs]
+    try:
+        with _worker_pool(comparison, min(n_workers, len(todo))) as pool:
+            with _one_thread_each():
+                futures = [pool.submit(_run, *job) for job in todo]
+            for future in as_completed(futures):
+                result, seconds = future.result()
+                partial.append(result)
+                results[result.split, result.method] = result
+                if on_result is not None:
+                    on_result(result, seconds)
+    except BrokenProcessPool as error:
+        raise SeqmtlError(
+            "a worker process was killed, perhaps for want of memory; run the same command with "
+            "fewer jobs at a time to go on"
+        ) from error
+    except KeyboardInterrupt as error:
+        raise TrainingInterrupted(
+            f"interrupted; finished runs are in {partial.path}: run the same command again to go "
+            "on",
+            partial.path,
+        ) from error
+    return [results[job] for job in jobs]
+
+
+@contextmanager
+def _worker_pool(comparison: Comparison, n_workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Start processes that know the comparison; after an error none of them works on."""
+    others = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(n_workers, context, _start, (comparison,))
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
+    pool.shutdown()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let processes started here compute on one thread: the processes share out the cores."""
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+_comparison: Comparison
+
+
+def _start(comparison: Comparison) -> None:
+    """Set up a worker: it leaves Ctrl-C to its parent, and ends when the parent does."""
+    global _comparison
+    _comparison = comparison
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _run(split: int, method: str) -> tuple[Result, float]:
+    started = time.perf_counter()
+    return _comparison.run(split, method), time.perf_counter() - started

@@ -1,0 +1,166 @@
+"""The results of a comparison as one JSON document, and as tables of means and spreads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seqmtl._version import __version__
+from seqmtl.compare.partial import Result
+
+SCHEMA_VERSION = 1
+METRICS = {"auroc": "AUROC", "auprc": "AUPRC"}
+MEAN = "mean"
+
+Document = Mapping[str, Any]
+
+
+class Cell(NamedTuple):
+    """Mean and standard deviation (n - 1) over the splits; None for a single split."""
+
+    mean: float
+    sd: float | None
+
+    def __str__(self) -> str:
+        spread = "" if self.sd is None else f" ± {self.sd:.4f}"
+        return f"{self.mean:.4f}{spread}"
+
+
+def make_document(
+    results: Sequence[Result], settings: Mapping[str, Any], sizes: Mapping[str, Any], digest: str
+) -> dict[str, Any]:
+    """Return the JSON document of a comparison.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Every method on every split.
+    settings : mapping
+        Command and options, as JSON values.
+    sizes : mapping
+        Windows and positives by organism and part, which are those of every split.
+    digest : str
+        Fingerprint of data and settings.
+
+    Returns
+    -------
+    dict
+        ``{"schema_version", "version", "settings", "fingerprint", "splits": [number, ...],
+        "sizes": {organism: {part: {"n", "n_positive"}}}, "methods": {method: {"tasks":
+        {organism: {"auroc": [one per split], "auprc": [...]}}, "chosen": [one per split],
+        "converged": [one per split]}}}``.
+    """
+    splits = sorted({result.split for result in results})
+    methods: dict[str, Any] = {}
+    for method in dict.fromkeys(result.method for result in results):
+        own = sorted((r for r in results if r.method == method), key=lambda r: r.split)
+        methods[method] = {
+            "tasks": {
+                name: {metric: [r.tasks[name][metric] for r in own] for metric in METRICS}
+                for name in own[0].tasks
+            },
+            "chosen": [dict(r.chosen) for r in own],
+            "converged": [r.converged for r in own],
+        }
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "version": __version__,
+        "settings": dict(settings),
+        "fingerprint": digest,
+        "splits": splits,
+        "sizes": dict(sizes),
+        "methods": methods,
+    }
+
+
+def read_results(path: str, digest: str) -> list[Result]:
+    """Return the results in a finished document, none if it is of anything else or absent."""
+    with suppress(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        with open(path, encoding="utf-8") as stream:
+            document = json.load(stream)
+        if document["fingerprint"] == digest:
+            return [
+                Result(
+                    split,
+                    method,
+                    {
+                        name: {metric: values[metric][i] for metric in METRICS}
+                        for name, values in entry["tasks"].items()
+                    },
+                    entry["chosen"][i],
+                    entry["converged"][i],
+                )
+                for method, entry in document["methods"].items()
+                for i, split in enumerate(document["splits"])
+            ]
+    return []
+
+
+def summarize(document: Document, metric: str) -> dict[str, dict[str, Cell]]:
+    """Return mean and spread by organism and method, and for the mean over the organisms.
+
+    The spread of the last is that of the mean over the organisms, from split to split.
+    """
+    methods = document["methods"]
+    names = list(next(iter(methods.values()))["tasks"])
+    table: dict[str, dict[str, Cell]] = {name: {} for name in [*names, MEAN]}
+    for method, entry in methods.items():
+        values = np.array([entry["tasks"][name][metric] for name in names], dtype=np.float64)
+        for name, row in zip(names, values, strict=True):
+            table[name][method] = _cell(row)
+        table[MEAN][method] = _cell(values.mean(axis=0))
+    return table
+
+
+def _cell(values: Any) -> Cell:
+    return Cell(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None)
+
+
+def to_markdown(document: Document) -> str:
+    """Return a table per metric, organisms by methods, the best of a row in bold."""
+    methods = list(document["methods"])
+    parts = []
+    for metric, title in METRICS.items():
+        rows = [[title, *methods]]
+        for name, cells in summarize(document, metric).items():
+            best = max(f"{cell.mean:.4f}" for cell in cells.values())
+            shown = [
+                f"**{cell}**" if f"{cell.mean:.4f}" == best and len(methods) > 1 else str(cell)
+                for cell in cells.values()
+            ]
+            rows.append([name.replace("|", r"\|"), *shown])
+        parts.append(_aligned(rows))
+    n_splits = len(document["splits"])
+    spread = f"Mean ± standard deviation over {n_splits} splits" if n_splits > 1 else "One split"
+    return "\n".join([*parts, f"{spread}; the best of a row is bold.\n"])
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "| "
+        + " | ".join(field.ljust(width) for field, width in zip(row, widths, strict=True))
+        + " |"
+        for row in rows
+    ]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(lines) + "\n"
+
+
+def to_tsv(document: Document) -> str:
+    """Return one row per organism and method; the spread of a single split is NA."""
+    lines = ["organism\tmethod\tsplits\t" + "\t".join(f"{m}_mean\t{m}_sd" for m in METRICS)]
+    tables = [summarize(document, metric) for metric in METRICS]
+    n_splits = len(document["splits"])
+    for name in tables[0]:
+        for method in document["methods"]:
+            fields = [name, method, str(n_splits)]
+            for table in tables:
+                mean, sd = table[name][method]
+                fields += [f"{mean:.6f}", "NA" if sd is None else f"{sd:.6f}"]
+            lines.append("\t".join(fields))
+    return "\n".join(lines) + "\n"
