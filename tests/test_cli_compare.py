@@ -9,8 +9,12 @@ import time
 import numpy as np
 import pytest
 
-from seqmtl.cli.compare import _similarity
+from seqmtl import WeightedDegree
+from seqmtl.cli.compare import _n_processes, _similarity
 from seqmtl.cli.main import main
+from seqmtl.compare import Comparison, Protocol, Result
+from seqmtl.models.training import Settings
+from seqmtl.sequences import Windows
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 OPTIONS = ["--tree", TREE, "-C", "1", "--degree", "3", "--per-organism", "30", "--validation", "20"]
@@ -127,10 +131,29 @@ def test_errors_come_before_training(data, tmp_path, capsys, more, message):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_figure_needs_matplotlib(data, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(_arguments(data, tmp_path, "--plot", str(tmp_path / "x.png"))) == 1
+    assert "figures need matplotlib; pip install 'seqmtl[plots]'" in capsys.readouterr().err
+
+
 def test_a_tree_is_needed_for_what_shares(data, tmp_path, capsys):
     code = main(["compare", str(data), "--methods", "union,mtl", "--json", str(tmp_path / "o")])
     assert code == 1
     assert "mtl and mkl need the organisms' relations; give --tree" in capsys.readouterr().err
+
+
+def test_a_stop_before_the_tolerance_is_told(data, tmp_path, capsys, monkeypatch):
+    import seqmtl.compare
+
+    def stopped(comparison, jobs, partial, **options):
+        tasks = {"ape": {"auroc": 0.9, "auprc": 0.8}}
+        return [Result(split, method, tasks, {}, split == 0) for split, method in jobs]
+
+    monkeypatch.setattr(seqmtl.compare, "run_comparison", stopped)
+    arguments = _arguments(data, tmp_path, "--splits", "2", "--methods", "union", "-q")
+    assert main(arguments) == 3
+    assert "stopped before the tolerance 0.001: union on split 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -161,3 +184,16 @@ def test_kernels_of_every_kind():
     distances = np.array([[0, 2, 2], [2, 0, 0.4], [2, 0.4, 0]])
     np.testing.assert_allclose(smooth.matrices[1], np.exp(-distances / 2))
     assert _similarity(None, "smooth", names) == (None, None)
+
+
+def test_no_more_processes_than_fit_into_memory(monkeypatch):
+    windows = Windows(
+        np.zeros(1000, dtype=np.uint8), np.arange(10), 20, task_ids=np.arange(10) % 2,
+        task_names=("ape", "fly"),
+    )  # fmt: skip
+    comparison = Comparison(windows, Protocol(), WeightedDegree(degree=2), Settings())
+    need = 4 * 4 * 2 * 20 * (4 + 16) + 1000
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    for memory, expected in ((3.5 * need, 3), (100 * need, 8), (0.5 * need, 1)):
+        monkeypatch.setattr("seqmtl._memory.available_memory", lambda found=memory: int(found))
+        assert _n_processes(comparison) == expected
