@@ -9,8 +9,10 @@ import math
 import statistics
 import sys
 import time
+import warnings
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -41,6 +43,19 @@ def setup_logging(args: argparse.Namespace) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING if args.quiet else logging.INFO)
     root.propagate = False
+
+
+@contextmanager
+def warnings_as_messages() -> Iterator[None]:
+    """Send warnings that are meant for the user to the log, each once."""
+
+    def show(message: Warning | str, *_: Any) -> None:
+        logging.getLogger("seqmtl").warning("%s", message)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 class TrainingProgress:

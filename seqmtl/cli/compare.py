@@ -74,6 +74,11 @@ def _add_method_options(parser: argparse.ArgumentParser) -> None:
         "--degree", type=int, default=8, metavar="D", help="longest substring, 1..20 (default: 8)"
     )
     group.add_argument(
+        "--spectrum", type=int, default=4, metavar="K",
+        help="count the K-mers up- and downstream of the site too, in all methods; 0: do not "
+        "(default: 4)",
+    )  # fmt: skip
+    group.add_argument(
         "--tol", type=_options.positive_float, default=1e-3,
         help="relative duality gap to stop at (default: 1e-3)",
     )  # fmt: skip
@@ -189,6 +194,7 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     from seqmtl.compare import Comparison, Protocol
     from seqmtl.compare.protocol import check_windows
     from seqmtl.features.weighted_degree import WeightedDegree
+    from seqmtl.models.site import views_around_site
     from seqmtl.models.training import Settings
 
     if args.tree is None and {"mtl", "mkl"} & set(args.methods):
@@ -201,7 +207,9 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     )
     kernel, kernels = _similarity(args.tree, args.mkl, windows.task_names)
     check_windows(windows, protocol)
-    features = WeightedDegree(degree=args.degree)
+    features: Any = WeightedDegree(degree=args.degree)
+    if args.spectrum:
+        features = views_around_site(features, windows, args.spectrum)
     features.n_features(windows.length)
     settings = Settings(tol=args.tol, seed=args.seed)
     return Comparison(

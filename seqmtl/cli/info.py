@@ -54,8 +54,26 @@ def run(args: argparse.Namespace) -> int:
         counts = training["tasks"][name]
         positive = f", {counts['n_positive']:,} positive" if "n_positive" in counts else ""
         lines.append(f"  {name:<{width}}  {counts['n']:>9,} windows{positive}")
-    sys.stdout.write("\n".join(lines) + f"\n{model.kernel}\n")
+    lines.append(str(model.kernel))
+    sys.stdout.write("\n".join([*lines, *_weights(training), ""]))
     return 0
+
+
+def _weights(training: dict[str, Any]) -> list[str]:
+    """Draw the learnt weights of the kernels, view by view, as their groups are nested."""
+    from seqmtl.similarity.text import draw_tree_text
+
+    learnt = training.get("mkl", [])
+    lines = []
+    for view in dict.fromkeys(kernel["view"] for kernel in learnt):
+        own = [kernel for kernel in learnt if kernel["view"] == view]
+        text = draw_tree_text(
+            [kernel["label"] for kernel in own],
+            [kernel["tasks"] for kernel in own],
+            [kernel["weight"] for kernel in own],
+        )
+        lines += [f"learnt weights of {view}", *(f"  {line}" for line in text.splitlines())]
+    return lines
 
 
 def summarise(model: Any, path: str) -> dict[str, Any]:

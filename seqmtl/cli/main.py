@@ -13,8 +13,8 @@ import sys
 from collections.abc import Sequence
 
 from seqmtl._version import __version__
-from seqmtl.cli import compare, demo, evaluate, info, predict, scan, simulate, train
-from seqmtl.cli._console import setup_logging
+from seqmtl.cli import compare, demo, evaluate, info, predict, scan, similarity, simulate, train
+from seqmtl.cli._console import setup_logging, warnings_as_messages
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
 
 # The kernels are the work here; idle BLAS threads would only burn processor time. Must be set
@@ -23,7 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 logger = logging.getLogger("seqmtl")
 
-_COMMANDS = (simulate, train, predict, evaluate, compare, scan, info, demo)
+_COMMANDS = (simulate, similarity, train, predict, evaluate, compare, scan, info, demo)
 
 _DESCRIPTION = """\
 Train predictors of genomic signals (splice sites, transcription starts) jointly for many
@@ -33,6 +33,7 @@ weighted-degree string features shares what should be shared."""
 _EXAMPLES = """\
 examples:
   seqmtl demo -o demo                      simulate, train, evaluate, scan, write demo/report.html
+  seqmtl similarity --tree metazoa --organisms human,mouse,fruit_fly --plot similarity.png
   seqmtl train windows.tsv.gz --tree tree.nwk --window 141 -o splice.seqmtl
   seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json
   seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --json comparison.json
@@ -72,7 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     setup_logging(args)
     try:
-        return int(args.run(args) or 0)
+        with warnings_as_messages():
+            return int(args.run(args) or 0)
     except BrokenPipeError:
         return 0
     except TrainingInterrupted as error:

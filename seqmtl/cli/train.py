@@ -7,7 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from seqmtl.cli import _options
+from seqmtl.cli import _options, _similarity
 from seqmtl.exceptions import TrainingInterrupted
 
 if TYPE_CHECKING:
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seqmtl")
 
 NOT_CONVERGED = 3
+_MKL_KINDS = ("hierarchical", "smooth", "multigraph")
+_PLAIN = ("independent", "union", "easy")
 
 _EXAMPLES = """\
   seqmtl train windows.tsv.gz --tree tree.nwk --window 141 -o splice.seqmtl
+  seqmtl train windows.tsv.gz --tree metazoa --mkl hierarchical --spectrum 4 -o mkl.seqmtl
   seqmtl train windows.tsv.gz --similarity independent -C 2 -o own.seqmtl
   seqmtl train --genome worm=worm.fa --sites worm=worm.bed \\
                --genome fly=fly.fa --sites fly=fly.bed -o splice.seqmtl
@@ -51,12 +54,22 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "--decoys", type=_options.positive_float, default=10.0, metavar="RATIO",
         help="decoys drawn per site where the sites have none (default: 10)",
     )  # fmt: skip
-    tasks = parser.add_argument_group("similarity of the organisms").add_mutually_exclusive_group()
-    tasks.add_argument("--tree", metavar="NEWICK", help="similarity from a tree")
+    _similarity.add_source_options(parser)
+    tasks = parser.add_argument_group("similarity of the organisms")
     tasks.add_argument(
         "--similarity", metavar="KIND|TSV",
-        help="independent, union, easy, or a square table of similarities "
-        "(default: a quarter in common, K = (11' + 3I)/4)",
+        help="independent, union, easy, or with a source another kind (see seqmtl similarity "
+        "--help), or a table of similarities (default: tree where there is one, else a quarter in "
+        "common, K = (11' + 3I)/4)",
+    )  # fmt: skip
+    tasks.add_argument(
+        "--mkl", choices=_MKL_KINDS, metavar="KIND",
+        help="learn how much to trust each of several similarities: hierarchical (one per inner "
+        "node of the tree), smooth (one per scale) or multigraph (one per graph)",
+    )  # fmt: skip
+    tasks.add_argument(
+        "--norm", type=_norm, default=2.0, metavar="P",
+        help="of the weights that --mkl learns: 1 (few) to inf (all alike) (default: 2)",
     )  # fmt: skip
     _add_model_options(parser)
     run_ = parser.add_argument_group("run")
@@ -73,6 +86,10 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--hash-bits", type=int, metavar="B",
         help="hash the features into 2^B (default: exact while one task fits in 1 GiB, else 22)",
+    )  # fmt: skip
+    model.add_argument(
+        "--spectrum", type=_options.positive_int, metavar="K",
+        help="also count the K-mers up- and downstream of the site, as two more views",
     )  # fmt: skip
     model.add_argument("-C", type=_options.positive_float, default=1.0, help="cost (default: 1)")
     model.add_argument(
@@ -102,6 +119,7 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.output)
     if args.json:
         check_writable(args.json)
+    _similarity.check_usage(_asked(args))
     started = time.perf_counter()
     windows = read_input(
         args, split=args.split, window=args.window, require_labels=True, shift=args.shift
@@ -139,14 +157,18 @@ def train_with_checkpoint(
     from seqmtl.features.weighted_degree import WeightedDegree
     from seqmtl.models.checkpoint import Checkpoint
     from seqmtl.models.fit import train_windows
+    from seqmtl.models.site import views_around_site
     from seqmtl.models.training import Settings
 
     settings = Settings(
         C=args.C, loss=args.loss, class_weight="balanced" if args.balanced else None, tol=args.tol,
         max_epochs=args.max_epochs, dtype=args.dtype, seed=args.seed,
+        norm=args.norm if args.mkl else None,
     )  # fmt: skip
-    features = WeightedDegree(degree=args.degree, hash_bits=args.hash_bits)
-    kernel = task_kernel(args.tree, args.similarity)
+    features: Any = WeightedDegree(degree=args.degree, hash_bits=args.hash_bits)
+    if args.spectrum:
+        features = views_around_site(features, windows, args.spectrum)
+    kernel = task_kernel(args, tuple(dict.fromkeys(windows.tasks)))
     checkpoint = Checkpoint(f"{args.output}.checkpoint", windows, features, kernel, settings)
     state = checkpoint.load() if args.resume else None
     show = _progress(args)
@@ -173,15 +195,29 @@ def train_with_checkpoint(
     return model, checkpoint
 
 
-def task_kernel(tree: str | None, similarity: str | None) -> Any:
-    """Return the task kernel that --tree or --similarity ask for."""
-    from seqmtl.similarity import TaskKernel
+def task_kernel(args: argparse.Namespace, organisms: tuple[str, ...]) -> Any:
+    """Return the task kernel, or the kernels to be weighed, that the arguments ask for.
 
-    if tree is not None:
-        return TaskKernel.from_newick(tree)
-    if similarity in (None, "independent", "union", "easy"):
-        return similarity
-    return TaskKernel.from_tsv(str(similarity))
+    A single kernel keeps the organisms without data, which can be scored from their relatives.
+    """
+    keeps_all = args.mkl is None and args.similarity not in _PLAIN
+    return _similarity.kernel_from_args(_asked(args), None if keeps_all else organisms)
+
+
+def _asked(args: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments with --mkl as the kind of similarity."""
+    if args.mkl is None:
+        return args
+    if args.similarity is not None:
+        _similarity.refuse(args, "--mkl and --similarity both say the kind; give one of them")
+    return argparse.Namespace(**{**vars(args), "similarity": args.mkl})
+
+
+def _norm(text: str) -> float:
+    value = float(text)
+    if not value >= 1:
+        raise argparse.ArgumentTypeError(f"must be from 1 to inf, got {text}")
+    return value
 
 
 def _progress(args: argparse.Namespace) -> Any:

@@ -23,7 +23,6 @@ from seqmtl.compare.partial import PartialFile, Result
 from seqmtl.compare.protocol import Protocol, draw_split
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
-from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.models.selection import fit_method
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
@@ -43,7 +42,7 @@ class Comparison:
         Labelled windows of all organisms.
     protocol : Protocol
         How splits are drawn.
-    features : WeightedDegree
+    features : FeatureDefinition
         The feature map.
     settings : Settings
         How to train; C is chosen.
@@ -57,7 +56,7 @@ class Comparison:
 
     windows: Windows
     protocol: Protocol
-    features: WeightedDegree
+    features: Any
     settings: Settings
     C: tuple[float, ...] = (0.1, 1.0, 10.0)
     kernel: TaskKernel | None = None

@@ -89,7 +89,9 @@ class FeatureDefinition:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        defaults = inspect.signature(type(self)).parameters
+        changed = {k: v for k, v in self.get_params().items() if v != defaults[k].default}
+        arguments = ", ".join(f"{name}={value!r}" for name, value in changed.items())
         return f"{type(self).__name__}({arguments})"
 
 
@@ -182,6 +184,6 @@ def gram_matrix(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[Any]:
     from scipy.sparse import csr_matrix
 
     indptr, indices, values = rows.block(chosen, np.float64)
-    size = indptr[-1]
+    size, indptr = indptr[-1], indptr[:: len(views_of(rows))]
     X = csr_matrix((values[:size], indices[:size], indptr), (chosen.size, rows.n_features))
     return (X @ X.T).toarray()

@@ -6,13 +6,15 @@ Four methods, each a family of candidates that are trained on the same windows:
 individual    K = I, every C
 union         K = 11', every C
 mtl           one given K, every C
-mkl           p-norm MT-MKL over given K_m, every C and every *trust*; individual and union
+mkl           MT-MKL over given K_m: every C, every *trust*, norms 1 and p; individual; union
 ============  ==========================================================================
 
-A trust of lambda shrinks what the kernels share: K_m becomes lambda K_m + (1 - lambda) diag(K_m).
-For the hierarchical K_m = I / rho + 11' / rho0 this is a choice of rho / rho0. The learnt theta
-alone cannot make it: theta follows the regulariser, which is cheapest where all is shared, and so
-leans to the root whatever the tasks lose by it (Widmer et al. 2015, eq. 22).
+For mkl every K_m is brought to a unit diagonal, with 1 for tasks that it leaves out, and a trust
+of lambda shrinks what it shares: lambda R_m + (1 - lambda) I. For the hierarchical K_m = I / rho +
+11' / rho0 that is a choice of rho / rho0. The learnt theta alone cannot make it: theta follows the
+regulariser, which is cheapest where all is shared, and so leans to the root whatever the tasks
+lose by it (Widmer et al. 2015, eq. 22). With a unit diagonal it decides only what it is good at:
+which clades deserve more than others. At norm 1 it mostly picks one K_m, the root.
 
 The first three keep, for every task, the candidate that ranks its validation windows best. For mkl
 the weights of a task are a mean over the candidates, each by how well it does on the task's
@@ -45,7 +47,7 @@ from seqmtl.solvers.mkl import KernelSet
 
 METHODS = ("individual", "union", "mtl", "mkl")
 #: Of what the kernels say two tasks share, how much MT-MKL may believe.
-TRUSTS = (0.2, 0.5, 1.0)
+TRUSTS = (0.5, 1.0)
 _TEMPERATURE = 0.5  # of a standard error: the candidates' precisions go up and down together
 
 
@@ -183,7 +185,12 @@ def list_candidates(
             (TaskKernel.union(names), None, {"kernel": "union"}),
         ]
         families += [
-            (_trusted(needed.restrict(names), trust), norm, {"kernel": "mkl", "trust": trust})
+            (
+                _trusted(needed.restrict(names), trust, p),
+                p,
+                {"kernel": "mkl", "trust": trust, "norm": p},
+            )
+            for p in sorted({1.0, norm})
             for trust in TRUSTS
         ]
     return [
@@ -193,13 +200,20 @@ def list_candidates(
     ]
 
 
-def _trusted(kernels: TaskKernel, trust: float) -> TaskKernel:
-    """Return lambda K_m + (1 - lambda) diag(K_m), each at mean diagonal 1."""
-    K = kernels.trace_normalized().matrices
-    own = np.einsum("mtt->mt", K)[:, :, None] * np.eye(K.shape[1])
-    return TaskKernel(
-        kernels.names, trust * K + (1.0 - trust) * own, kernels.source, labels=kernels.labels
-    )
+def _trusted(kernels: TaskKernel, trust: float, norm: float) -> TaskKernel:
+    """Return lambda R_m + (1 - lambda) I with R_m the unit-diagonal form of K_m.
+
+    A task that K_m leaves out keeps to itself in R_m. The scale gives the first sum of all, at
+    theta_m = M^(-1/p), a unit diagonal too, so that C means what it means for a fixed kernel.
+    """
+    own = np.sqrt(np.einsum("mtt->mt", kernels.matrices))
+    own[own == 0.0] = 1.0
+    R = kernels.matrices / own[:, :, None] / own[:, None, :]
+    each = np.arange(R.shape[1])
+    R[:, each, each] = 1.0
+    scale = len(R) ** (1.0 / norm - 1.0)
+    K = scale * (trust * R + (1.0 - trust) * np.eye(R.shape[1]))
+    return TaskKernel(kernels.names, K, kernels.source, labels=kernels.labels)
 
 
 def _train_all(

@@ -1,0 +1,88 @@
+"""``seqmtl similarity``: a task kernel as a table and as a picture."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+from seqmtl.cli import _options, _similarity
+
+if TYPE_CHECKING:
+    from seqmtl.similarity import TaskKernel
+
+logger = logging.getLogger("seqmtl")
+
+_MOST_DRAWN = 200
+_SOURCES = "--tree, --taxonomy, --alignment, --distances, --graph, --groups, --table"
+
+_EXAMPLES = f"""\
+  seqmtl similarity --tree metazoa --organisms human,mouse,c_elegans,fruit_fly
+  seqmtl similarity --tree tree.nwk --kind hierarchical -o K.tsv --plot K.png
+  seqmtl similarity --alignment rrna.fasta --scales 0.05,0.2 -o K.tsv
+  seqmtl similarity --graph a.graphml --graph b.tsv --kind multigraph -o K.tsv
+  seqmtl train windows.tsv.gz --similarity K.tsv -o splice.seqmtl
+
+{_similarity.KINDS_HELP}"""
+
+
+def add_parser(subparsers: _options.Subparsers) -> None:
+    """Add the command."""
+    parser = _options.new_command(
+        subparsers, "similarity", run, "print and draw the similarity of organisms", _EXAMPLES
+    )
+    _similarity.add_source_options(parser)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--kind", dest="similarity", choices=_similarity.KINDS, metavar="KIND",
+        help="what to make of it, see below (default: what suits the source)",
+    )  # fmt: skip
+    what.add_argument(
+        "--table", dest="similarity", metavar="TSV", help="a finished kernel, as -o writes it"
+    )
+    parser.add_argument(
+        "--organisms", type=_similarity.names_list, metavar="A,B,...",
+        help="organisms, in this order and spelling (default: all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--output", metavar="TSV", help="table to write (default: print a summary)"
+    )
+    parser.add_argument("--plot", metavar="FILE", help="picture: .png, .svg or .pdf")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    from seqmtl.io.atomic import atomic_write, check_writable
+
+    for path in filter(None, (args.output, args.plot)):
+        check_writable(path)
+    kernel = _similarity.kernel_from_args(args, args.organisms)
+    if kernel is None:
+        _similarity.refuse(args, f"give one of {_SOURCES}, or --kind independent with --organisms")
+    if args.plot:
+        _draw(kernel, args)
+    if not args.output:
+        sys.stdout.write(f"{kernel}\n")
+        return 0
+    with atomic_write(args.output) as stream:
+        stream.write(kernel.to_tsv())
+    several = f"{kernel.n_kernels} kernels" if kernel.n_kernels > 1 else "a kernel"
+    logger.info("%s: %s of %d organisms from %s", args.output, several, len(kernel), kernel.source)
+    return 0
+
+
+def _draw(kernel: TaskKernel, args: argparse.Namespace) -> None:
+    """Draw the kernel beside the tree that it came from."""
+    from seqmtl.evaluation.figures import save_figure
+    from seqmtl.report.similarity_figure import draw_kernel
+
+    if len(kernel) > _MOST_DRAWN and args.organisms is None:
+        _similarity.refuse(
+            args,
+            f"--plot must have at most {_MOST_DRAWN} organisms, got {len(kernel)}; choose some "
+            "with --organisms",
+        )
+    sources = _similarity.sources_from_args(args)
+    tree = sources.read_tree(kernel.names) if sources.has_tree else None
+    save_figure(draw_kernel(kernel, tree), args.plot)

@@ -1,0 +1,199 @@
+"""Task kernels by the name of their kind, made of whatever source can give it.
+
+=============  ===================================================================================
+kind           K
+=============  ===================================================================================
+tree           shared path from the root
+hierarchical   one K_m per inner node of a tree
+smooth         one K_m = exp(-Dist / sigma_m) per scale
+multigraph     one K_m per graph; of a tree one per inner node, which joins all its leaves
+graph          one graph; of a tree that which joins every leaf to all below its parent
+graphical      the same graphs with a unit diagonal, a = 1
+clustering     groups; of a tree the leaves below every inner node
+independent    no sharing, needs no source
+union          one model for all, needs no source
+easy           half in common, needs no source
+table          a finished kernel
+=============  ===================================================================================
+
+Where a kind needs a tree, an alignment or a table of distances becomes one by average linkage.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._memory import require_memory
+from seqmtl.exceptions import InputFormatError
+from seqmtl.similarity.sources import Sources
+from seqmtl.similarity.task_kernel import TaskKernel
+from seqmtl.similarity.trees import Tree, prune_to
+
+_TREES = ("tree", "taxonomy", "alignment", "distances")
+_PLAIN = {
+    "independent": TaskKernel.independent,
+    "union": TaskKernel.union,
+    "easy": TaskKernel.easy,
+}
+_FROM = {
+    "tree": _TREES,
+    "hierarchical": _TREES,
+    "smooth": _TREES,
+    "multigraph": ("graph", *_TREES),
+    "graph": ("graph", *_TREES),
+    "graphical": ("graph", *_TREES),
+    "clustering": ("groups", *_TREES),
+    **dict.fromkeys(_PLAIN, (*_TREES, "graph", "groups")),
+    "table": ("table",),
+}
+_DEFAULT = {
+    "tree": "tree",
+    "taxonomy": "tree",
+    "alignment": "smooth",
+    "distances": "smooth",
+    "graph": "graph",
+    "groups": "clustering",
+    "table": "table",
+}
+
+#: Kinds that `build` makes; "table" is what a table is read as.
+KINDS = tuple(kind for kind in _FROM if kind != "table")
+
+
+def choose_kind(
+    kind: str | None,
+    sources: Sources,
+    organisms: Iterable[str] | None = None,
+    scales: Iterable[float] | None = None,
+) -> str:
+    """Return the kind of kernel that the arguments of :func:`build` ask for, if they can give it.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown, or its source is missing, doubled or another one.
+    """
+    given = sources.given
+    if kind is None and given:
+        several = given[0] == "graph" and len(sources.graph) > 1
+        kind = "multigraph" if several else _DEFAULT[given[0]]
+    if kind not in _FROM:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    is_plain = kind in _PLAIN
+    if len(given) > 1 or not {*given} <= {*_FROM[kind]} or not (given or is_plain):
+        usable = [source for source in given if source in _FROM[kind]]
+        raise ValueError(
+            f"{kind} must have {'at most ' * is_plain}one source of {', '.join(_FROM[kind])}, "
+            f"got {' and '.join(given) or 'none'}; give {(*usable, _FROM[kind][0])[0]}"
+            f"{' alone' * (len(given) > 1)}"
+        )
+    if organisms is None and given in ((), ("taxonomy",)):
+        what = "with a taxonomy" if given else "without a source"
+        raise ValueError(f"organisms must be given {what}, got none; name them")
+    if kind in ("graph", "graphical") and len(sources.graph) > 1:
+        raise ValueError(
+            f"{kind} must have one graph, got {len(sources.graph)}; multigraph takes several"
+        )
+    if scales is not None and kind != "smooth":
+        raise ValueError(f"scales must be given with smooth only, got {kind}; leave them out")
+    return kind
+
+
+def build(
+    kind: str | None,
+    sources: Sources,
+    *,
+    organisms: Iterable[str] | None = None,
+    scales: Iterable[float] | None = None,
+) -> TaskKernel:
+    """Return the task kernel of a kind from a source.
+
+    Parameters
+    ----------
+    kind : str or None
+        One of `KINDS`, see the table above. None takes what suits the source: tree for a tree or
+        a taxonomy, smooth for an alignment or distances, graph for one and multigraph for several
+        graphs, clustering for groups.
+    sources : Sources
+        Exactly one source; none or one for kinds that need none.
+    organisms : iterable of str, optional
+        Tasks in this order and spelling. Default: all of the source.
+    scales : iterable of float, optional
+        Of the kind smooth, see :meth:`seqmtl.similarity.TaskKernel.smooth`.
+
+    Raises
+    ------
+    InputFormatError
+        If a source cannot be read.
+    UnknownTaskError
+        If the source lacks an organism; lists the near matches.
+    ValueError
+        If kind, source and scales do not fit together.
+    """
+    wanted = None if organisms is None else tuple(organisms)
+    kind = choose_kind(kind, sources, wanted, scales)
+    if kind == "table":
+        assert sources.table is not None
+        kernel = TaskKernel.from_tsv(sources.table)
+        return kernel if wanted is None else kernel.restrict(wanted)
+    if kind in _PLAIN:
+        return _PLAIN[kind](sources.names(wanted))
+    if kind == "smooth":
+        return TaskKernel.smooth(sources.read_distances(wanted), scales)
+    if sources.graph:
+        return _from_graphs(kind, sources, wanted)
+    if sources.groups is not None:
+        return TaskKernel.clustering(sources.read_groups(), wanted)
+    return _from_tree(kind, sources.read_tree(wanted), wanted)
+
+
+def _from_graphs(kind: str, sources: Sources, organisms: Iterable[str] | None) -> TaskKernel:
+    names, adjacencies = sources.read_graphs(organisms)
+    if kind == "graph":
+        return TaskKernel.graph(adjacencies[0], names)
+    if kind == "graphical":
+        return TaskKernel.graphical(adjacencies[0], 1.0, names)
+    labels = [os.path.basename(path) for path in sources.graph]
+    return TaskKernel.multigraph(
+        adjacencies, names, labels if len({*labels}) == len(labels) else None
+    )
+
+
+def _from_tree(kind: str, tree: Tree, organisms: Iterable[str] | None) -> TaskKernel:
+    if kind == "tree":
+        return TaskKernel.from_newick(tree, organisms)
+    if kind == "hierarchical":
+        return TaskKernel.hierarchical(tree, organisms)
+    tree, names, order = prune_to(tree, organisms)
+    if len(names) < 2:
+        raise InputFormatError(
+            f"{kind} must have at least two organisms, got {len(names)}", path=tree.source
+        )
+    below = tree.membership()[:, order]
+    if kind in ("graph", "graphical"):
+        joined = below[tree.parents[tree.leaves[order]]]
+        A = (joined | joined.T).astype(np.float64)
+        graph = (
+            TaskKernel.graph(A, names) if kind == "graph" else TaskKernel.graphical(A, 1.0, names)
+        )
+        return graph
+    clades = np.setdiff1d(np.arange(len(tree)), tree.leaves)
+    labels = [tree.node_name(i) for i in clades]
+    if kind == "clustering":
+        members = {
+            label: [name for name, is_below in zip(names, below[i], strict=True) if is_below]
+            for label, i in zip(labels, clades, strict=True)
+        }
+        return TaskKernel.clustering(members, names)
+    M, T = len(clades), len(names)
+    require_memory(16.0 * M * T * T, f"{M} graphs of {T} tasks", "take fewer tasks")
+    return TaskKernel.multigraph([_complete(below[i]) for i in clades], names, labels)
+
+
+def _complete(members: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Join all members to one another."""
+    return np.outer(members, members).astype(np.float64)

@@ -1,0 +1,313 @@
+"""Task kernels by kind and source, against their definitions and hand-made inputs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.cluster.hierarchy import average, cophenet
+from scipy.spatial.distance import squareform
+
+from seqmtl import TaskKernel
+from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
+from seqmtl.similarity import Distances, _newick, read_tree
+from seqmtl.similarity.build import KINDS, build, choose_kind
+from seqmtl.similarity.linkage import linkage_tree
+from seqmtl.similarity.sources import Sources
+
+TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2,ant:2)insects:1)root;"
+NAMES = ("ape", "man", "fly", "bee", "ant")
+ROWS = {"ape": "AAAAAAAAAA", "man": "AAAAAAAAAC", "fly": "CCCCCCAAAA", "bee": "CCCCCCAATT"}
+
+
+@pytest.fixture
+def alignment(write):
+    return write("".join(f">{name}\n{row}\n" for name, row in ROWS.items()), "rrna.fasta")
+
+
+@pytest.fixture
+def distances(write):
+    D = [
+        [sum(a != b for a, b in zip(s, t, strict=True)) for t in ROWS.values()]
+        for s in ROWS.values()
+    ]
+    lines = ["\t".join(["", *ROWS])]
+    lines += [
+        "\t".join([name, *(str(d / 10) for d in row)]) for name, row in zip(ROWS, D, strict=True)
+    ]
+    return write("\n".join(lines), "distances.tsv")
+
+
+def _inverse(A):
+    return np.linalg.inv(np.eye(len(A)) + np.diag(A.sum(axis=0)) - A)
+
+
+class TestLinkage:
+    def test_by_hand(self):
+        D = [[0, 2, 8, 8], [2, 0, 6, 6], [8, 6, 0, 4], [8, 6, 4, 0]]
+        tree = linkage_tree(Distances(("a", "b", "c", "d"), np.array(D), "rrna"))
+        assert tree.to_newick() == "((a:1.0,b:1.0):2.5,(c:2.0,d:2.0):1.5);"
+        assert tree.source == "rrna by average linkage"
+
+    def test_ties_are_one_node(self):
+        tree = linkage_tree(Distances(tuple("abcd"), 2.0 * (1 - np.eye(4))))
+        assert tree.to_newick() == "(a:1.0,b:1.0,c:1.0,d:1.0);"
+        same = linkage_tree(Distances(tuple("abc"), np.array([[0, 0, 4], [0, 0, 4], [4, 4, 0]])))
+        assert same.to_newick() == "(c:2.0,(a:0.0,b:0.0):2.0);"
+
+    def test_one_and_two(self):
+        assert linkage_tree(Distances(("a",), np.zeros((1, 1)))).leaf_names == ("a",)
+        two = linkage_tree(Distances(("a", "b"), np.array([[0, 3], [3, 0]])))
+        assert two.to_newick() == "(a:1.5,b:1.5);"
+
+    @given(st.integers(2, 12), st.integers(0, 2**32 - 1), st.booleans())
+    @settings(max_examples=40, deadline=None)
+    def test_paths_are_the_cophenetic_distances(self, T, seed, tied):
+        rng = np.random.default_rng(seed)
+        values = rng.integers(0, 4, T * (T - 1) // 2) if tied else rng.random(T * (T - 1) // 2)
+        D = squareform(values.astype(float))
+        tree = linkage_tree(Distances(tuple(f"t{i}" for i in range(T)), D))
+        order = [tree.leaf_names.index(f"t{i}") for i in range(T)]
+        expected = squareform(cophenet(average(squareform(D, checks=False))))
+        assert_allclose(tree.distances()[np.ix_(order, order)], expected, atol=1e-12)
+
+
+class TestTrees:
+    @pytest.mark.parametrize("organisms", [None, ("bee", "Ape", "man")])
+    def test_kinds_with_methods_of_their_own(self, organisms):
+        source = Sources(tree=TREE)
+        assert build("tree", source, organisms=organisms) == TaskKernel.from_newick(TREE, organisms)
+        assert build("hierarchical", source, organisms=organisms) == TaskKernel.hierarchical(
+            TREE, organisms
+        )
+        by_distance = Distances.from_tree(TREE, organisms)
+        found = build("smooth", source, organisms=organisms, scales=[1, 2])
+        assert found == TaskKernel.smooth(by_distance, [1, 2])
+
+    def test_graph_joins_a_leaf_to_all_below_its_parent(self):
+        tree = "((ape,man)primates,fly)root;"
+        # fly is below the root, so it is joined to both
+        A = np.ones((3, 3)) - np.eye(3)
+        kernel = build("graph", Sources(tree=tree))
+        assert_allclose(kernel.matrix, _inverse(A))
+        A = np.zeros((5, 5))
+        A[:2, :2] = A[2:, 2:] = 1
+        np.fill_diagonal(A, 0)
+        assert_allclose(build("graph", Sources(tree=TREE)).matrix, _inverse(A))
+        order = [4, 0, 2]
+        found = build("graph", Sources(tree=TREE), organisms=[NAMES[i] for i in order])
+        joined = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]])  # ape is below the root when cut
+        assert_allclose(found.matrix, _inverse(joined))
+
+    def test_graphical_is_the_graph_with_a_unit_diagonal(self):
+        K = build("graph", Sources(tree=TREE)).matrix
+        scale = np.sqrt(np.diagonal(K))
+        assert_allclose(build("graphical", Sources(tree=TREE)).matrix, K / np.outer(scale, scale))
+
+    def test_multigraph_has_a_complete_graph_per_clade(self):
+        kernel = build("multigraph", Sources(tree=TREE), organisms=["fly", "man", "ape", "bee"])
+        assert kernel.names == ("fly", "man", "ape", "bee")
+        assert kernel.labels == ("root", "primates", "insects")
+        clades = [[1, 1, 1, 1], [0, 1, 1, 0], [1, 0, 0, 1]]
+        for K, z in zip(kernel.matrices, np.array(clades, dtype=float), strict=True):
+            A = np.outer(z, z)
+            np.fill_diagonal(A, 0)
+            assert_allclose(K, _inverse(A))
+
+    def test_clustering_takes_the_clades_as_groups(self):
+        groups = {"root": NAMES, "primates": NAMES[:2], "insects": NAMES[2:]}
+        expected = TaskKernel.clustering(groups, NAMES)
+        assert build("clustering", Sources(tree=TREE)) == expected
+
+    @pytest.mark.parametrize("kind", ["graph", "graphical", "multigraph", "clustering"])
+    def test_a_single_organism_has_no_relatives(self, kind):
+        with pytest.raises(
+            InputFormatError, match=f"{kind} must have at least two organisms, got 1"
+        ):
+            build(kind, Sources(tree=TREE), organisms=["ape"])
+
+    def test_shipped_tree_by_other_names(self):
+        kernel = build(None, Sources(tree="metazoa"), organisms=["human", "c_elegans"])
+        assert kernel.names == ("human", "c_elegans")
+        with pytest.raises(UnknownTaskError, match="'hunam' is not in the tree metazoa"):
+            build(None, Sources(tree="metazoa"), organisms=["hunam"])
+
+    def test_taxonomy(self, write, tmp_path):
+        write("1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tx\t|\n3\t|\t2\t|\tx\t|\n4\t|\t2\t|\tx\t|\n"
+              "5\t|\t1\t|\tx\t|\n", "nodes.dmp")  # fmt: skip
+        names = enumerate(["root", "two", "c", "d", "e"], 1)
+        form = "{}\t|\tname {}\t|\t\t|\tscientific name\t|\n"
+        write("".join(form.format(*pair) for pair in names), "names.dmp")
+        wanted = ["name e", "name c", "name d"]
+        found = build("hierarchical", Sources(taxonomy=tmp_path), organisms=wanted)
+        assert found.names == tuple(wanted)
+        assert found.labels == ("name root", "name two")
+        assert found.matrices[1].tolist() == [[0, 0, 0], [0, 2, 1], [0, 1, 2]]
+        assert build("union", Sources(taxonomy=tmp_path), organisms=wanted).names == tuple(wanted)
+
+    def test_memory_is_asked_for_before(self, monkeypatch):
+        monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100)
+        with pytest.raises(MemoryLimitError, match="take fewer tasks"):
+            build("multigraph", Sources(tree=TREE))
+
+
+class TestDistances:
+    def test_alignment_equals_its_table(self, alignment, distances):
+        by_letters, by_table = Sources(alignment=alignment), Sources(distances=distances)
+        for kind in ("smooth", "hierarchical", "tree", "multigraph", "graph", "clustering"):
+            a, b = build(kind, by_letters), build(kind, by_table)
+            assert (a.names, a.labels) == (b.names, b.labels)
+            assert_allclose(a.matrices, b.matrices)
+        assert build(None, by_letters) == build("smooth", by_letters)
+        assert build("smooth", by_letters).n_kernels == 3
+
+    def test_hierarchical_by_average_linkage(self, alignment):
+        kernel = build(
+            "hierarchical", Sources(alignment=alignment), organisms=["bee", "man", "fly", "ape"]
+        )
+        assert kernel.names == ("bee", "man", "fly", "ape")
+        groups = sorted(tuple(np.flatnonzero(np.diagonal(K))) for K in kernel.matrices)
+        assert groups == [(0, 1, 2, 3), (0, 2), (1, 3)]
+        assert kernel.source == "hierarchical(rrna.fasta by average linkage)"
+
+    def test_unknown_organism(self, alignment):
+        with pytest.raises(UnknownTaskError, match="'wolf' is not in the distances from rrna"):
+            build("smooth", Sources(alignment=alignment), organisms=["wolf"])
+
+    def test_real_rrna(self, shared_data):
+        path = shared_data / "phylo" / "ssu" / "ssu_18s.mafft.fasta"
+        names = ["human", "mouse", "c_elegans", "c_briggsae"]
+        kernel = build("hierarchical", Sources(alignment=path), organisms=names)
+        groups = {tuple(np.flatnonzero(np.diagonal(K))) for K in kernel.matrices}
+        assert groups == {(0, 1, 2, 3), (0, 1), (2, 3)}
+
+
+class TestGraphs:
+    def test_one_graph(self, write):
+        path = write("ape\tman\t2\nfly\n", "a.tsv")
+        kernel = build(None, Sources(graph=[path]), organisms=["fly", "man", "ape"])
+        A = np.array([[0, 0, 0], [0, 0, 2], [0, 2, 0.0]])
+        assert kernel == TaskKernel.graph(A, ["fly", "man", "ape"])
+        assert build("graphical", Sources(graph=[path]), organisms=["fly", "man", "ape"]) == (
+            TaskKernel.graphical(A, 1.0, ["fly", "man", "ape"])
+        )
+
+    def test_tasks_that_a_graph_lacks_are_alone_in_it(self, write):
+        paths = [write("ape\tman\nfly\n", "a.tsv"), write("fly\tbee\t3\n", "b.tsv")]
+        kernel = build(None, Sources(graph=paths))
+        assert kernel.names == ("ape", "man", "fly", "bee")
+        assert kernel.labels == ("a.tsv", "b.tsv")
+        A = np.zeros((2, 4, 4))
+        A[0, 0, 1] = A[0, 1, 0] = 1
+        A[1, 2, 3] = A[1, 3, 2] = 3
+        assert_allclose(kernel.matrices, [_inverse(A[0]), _inverse(A[1])])
+
+    def test_each_graph_has_its_own_spelling(self, write):
+        paths = [
+            write("Homo_sapiens\tMus_musculus\n", "a.tsv"),
+            write("h_sapiens\tmouse\nmouse\tfly\n", "b.tsv"),
+        ]
+        kernel = build("multigraph", Sources(graph=paths), organisms=["human", "Mus musculus"])
+        assert_allclose(kernel.matrices[0], kernel.matrices[1])
+        assert kernel.matrices[0][0, 1] > 0
+
+    def test_two_spellings_in_two_graphs_are_no_two_tasks(self, write):
+        paths = [write("ape\tfruit_fly\n", "a.tsv"), write("ape\tFruit fly\n", "b.tsv")]
+        with pytest.raises(UnknownTaskError, match="'Fruit fly' is asked for twice"):
+            build(None, Sources(graph=paths))
+
+    def test_files_of_one_name_are_numbered(self, write, tmp_path):
+        (tmp_path / "sub").mkdir()
+        paths = [write("a\tb\n", "g.tsv"), write("a\tb\n", "sub/g.tsv")]
+        assert build(None, Sources(graph=paths)).labels == ("graph 1", "graph 2")
+
+    def test_a_task_of_no_graph(self, write):
+        with pytest.raises(
+            UnknownTaskError, match="'apple' is not in the graphs; did you mean 'ape'"
+        ):
+            build(None, Sources(graph=[write("ape\tman\n")]), organisms=["apple"])
+
+
+class TestOthers:
+    def test_groups(self, write):
+        path = write("ape\tprimates\nman\tprimates\t2\nfly\tinsects\n")
+        groups = {"primates": {"ape": 1.0, "man": 2.0}, "insects": {"fly": 1.0}}
+        assert build(None, Sources(groups=path)) == TaskKernel.clustering(groups)
+        cut = build("clustering", Sources(groups=path), organisms=["fly", "ape"])
+        assert cut == TaskKernel.clustering(groups, ["fly", "ape"])
+
+    def test_table(self, write):
+        kernel = TaskKernel.hierarchical(TREE)
+        path = write(kernel.to_tsv())
+        assert build(None, Sources(table=path)) == kernel
+        wanted = ["fly", "ape"]
+        assert build(None, Sources(table=path), organisms=wanted) == kernel.restrict(wanted)
+
+    @pytest.mark.parametrize("kind", ["independent", "union", "easy"])
+    def test_plain_kinds_take_names_from_anywhere(self, kind, write):
+        make = getattr(TaskKernel, kind)
+        assert build(kind, Sources(), organisms=["x", "y"]) == make(["x", "y"])
+        assert build(kind, Sources(tree=TREE)) == make(NAMES)
+        assert build(kind, Sources(tree=TREE), organisms=["bee", "man"]) == make(["bee", "man"])
+        assert build(kind, Sources(graph=[write("a\tb\n")])) == make(["a", "b"])
+        assert build(kind, Sources(groups=write("a\tb\n"))) == make(["a"])
+        with pytest.raises(UnknownTaskError, match="task 'c' is not in the source"):
+            build(kind, Sources(graph=[write("a\tb\n")]), organisms=["c"])
+
+
+class TestChoice:
+    def test_default_follows_the_source(self):
+        for source, kind in [("tree", "tree"), ("alignment", "smooth"), ("distances", "smooth"),
+                             ("groups", "clustering"), ("table", "table")]:  # fmt: skip
+            assert choose_kind(None, Sources(**{source: "file"})) == kind
+        assert choose_kind(None, Sources(taxonomy="folder"), ["a"]) == "tree"
+        assert choose_kind(None, Sources(graph=["a"])) == "graph"
+        assert choose_kind(None, Sources(graph=["a", "b"])) == "multigraph"
+
+    @pytest.mark.parametrize(
+        ("kind", "sources", "message"),
+        [
+            ("cousins", {"tree": "t"}, "kind must be one of tree, hierarchical, .*, got 'cousins'"),
+            (None, {}, "kind must be one of .*, got None"),
+            ("graph", {}, "graph must have one source of graph, tree, .* got none; give graph$"),
+            ("smooth", {"groups": "g"}, "got groups; give tree$"),
+            ("clustering", {"graph": ["g"]}, "of groups, tree, .* got graph; give groups"),
+            ("tree", {"tree": "t", "alignment": "a"}, "got tree and alignment; give tree alone"),
+            ("graph", {"graph": "g", "groups": "a"}, "got graph and groups; give graph alone"),
+            ("union", {"table": "t"}, "union must have at most one source of tree"),
+            ("tree", {"table": "t"}, "one source of tree.* got table; give tree"),
+            ("union", {}, "organisms must be given without a source, got none; name them"),
+            ("tree", {"taxonomy": "d"}, "organisms must be given with a taxonomy, got none"),
+            ("graph", {"graph": ["a", "b"]}, "graph must have one graph, got 2; multigraph takes"),
+        ],
+    )  # fmt: skip
+    def test_wrong_combinations(self, kind, sources, message):
+        with pytest.raises(ValueError, match=message):
+            choose_kind(kind, Sources(**sources))
+
+    def test_scales_are_for_smooth(self):
+        with pytest.raises(ValueError, match="scales must be given with smooth only, got tree"):
+            choose_kind("tree", Sources(tree="t"), scales=[1.0])
+        assert choose_kind("smooth", Sources(tree="t"), scales=[1.0]) == "smooth"
+
+    def test_sources_ask_for_organisms_themselves(self):
+        with pytest.raises(ValueError, match="organisms must be given with a taxonomy"):
+            Sources(taxonomy="folder").read_tree()
+        with pytest.raises(ValueError, match="organisms must be given where no source has them"):
+            Sources().names()
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_every_kind_comes_from_a_tree(self, kind):
+        kernel = build(kind, Sources(tree="six_eukaryotes"))
+        assert len(kernel) == 6
+        assert (np.linalg.eigvalsh(kernel.matrix) > -1e-9).all()
+
+    def test_a_tree_is_read_once(self, monkeypatch):
+        calls = []
+        parse = _newick.parse_tree
+        monkeypatch.setattr(_newick, "parse_tree", lambda *a: calls.append(1) or parse(*a))
+        sources = Sources(tree=TREE)
+        assert_array_equal(sources.read_tree().leaf_names, sources.read_tree(NAMES).leaf_names)
+        assert len(calls) == 1
+        tree = read_tree(TREE)
+        assert Sources(tree=tree).read_tree() is tree

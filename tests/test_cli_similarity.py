@@ -1,0 +1,188 @@
+"""The command ``seqmtl similarity``, and the options that other commands share with it."""
+
+import argparse
+import json
+
+import numpy as np
+import pytest
+
+from seqmtl import TaskKernel
+from seqmtl.cli import _similarity
+from seqmtl.cli.main import main
+from seqmtl.similarity import build
+
+TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
+
+
+@pytest.fixture
+def tree(write):
+    return str(write(TREE, "tree.nwk"))
+
+
+def _usage_error(capsys, *argv):
+    with pytest.raises(SystemExit) as stop:
+        main(["similarity", *argv])
+    assert stop.value.code == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def test_prints_a_summary(tree, capsys):
+    assert main(["similarity", "--tree", tree]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{TaskKernel.from_newick(tree)}\n"
+    assert err == ""
+
+
+def test_writes_a_table_that_training_reads(tree, tmp_path, capsys):
+    out = tmp_path / "K.tsv"
+    code = main(["similarity", "--tree", tree, "--organisms", "bee, Ape,man", "--kind",
+                 "hierarchical", "-o", str(out)])  # fmt: skip
+    assert code == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        f"seqmtl: note: {out}: 2 kernels of 3 organisms from hierarchical(tree.nwk)\n"
+    )
+    assert TaskKernel.from_tsv(out) == TaskKernel.hierarchical(tree, ["bee", "Ape", "man"])
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    again = tmp_path / "again.tsv"
+    assert main(["similarity", "--table", str(out), "-o", str(again), "-q"]) == 0
+    assert again.read_bytes() == out.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_draws(tree, tmp_path, capsys, suffix):
+    plot = tmp_path / f"K.{suffix}"
+    assert main(["similarity", "--tree", tree, "--kind", "smooth", "--plot", str(plot)]) == 0
+    assert plot.read_bytes()[:4] in {b"\x89PNG", b"<?xm", b"%PDF"}
+    assert capsys.readouterr().out.startswith("TaskKernel of 4 tasks, mean of 3 kernels")
+
+
+@pytest.mark.parametrize(
+    ("options", "source"),
+    [
+        (["--alignment", "rrna.fasta", "--scales", "0.1,2"], "smooth(rrna.fasta)"),
+        (["--alignment", "rrna.fasta", "--kind", "hierarchical"], "rrna.fasta by average linkage"),
+        (["--distances", "D.tsv", "--scales", "1"], "smooth(D.tsv)"),
+        (["--graph", "a.tsv"], "graph"),
+        (["--graph", "a.tsv", "--graph", "b.tsv"], "kernels: a.tsv, b.tsv"),
+        (["--groups", "groups.tsv"], "clustering(2 groups)"),
+        (["--kind", "easy", "--organisms", "x,y"], "easy(0.5)"),
+    ],
+)
+def test_sources(write, tmp_path, monkeypatch, capsys, options, source):
+    write(">a\nACGT\n>b\nACGA\n>c\nTCCA\n", "rrna.fasta")
+    write("a\tb\t1\na\tc\t2\nb\tc\t2\n", "D.tsv")
+    write("a\tb\n", "a.tsv")
+    write("b\tc\n", "b.tsv")
+    write("a\tx\nb\tx\nc\ty\n", "groups.tsv")
+    monkeypatch.chdir(tmp_path)
+    plot = tmp_path / "K.png"
+    assert main(["similarity", *options, "--plot", str(plot)]) == 0
+    assert source in capsys.readouterr().out
+    assert plot.stat().st_size > 1000
+
+
+def test_a_projected_matrix_is_told_once_as_a_message(write, tmp_path, capsys):
+    table = str(write("\ta\tb\tc\na\t1\t-1\t-1\nb\t-1\t1\t-1\nc\t-1\t-1\t1\n"))
+    argv = ["similarity", "--table", table, "--plot", str(tmp_path / "K.png")]
+    expected = (
+        "seqmtl: warning: similarity is not positive semi-definite: took the nearest matrix that "
+        "is, with the eigenvalue -1 clipped to 0\n"
+    )
+    for _ in range(2):  # once in every run
+        assert main([*argv, "-q"]) == 0
+        assert capsys.readouterr().err == expected
+    assert main([*argv, "--log-json"]) == 0
+    entry = json.loads(capsys.readouterr().err)
+    assert entry["level"] == "warning"
+    assert "clipped to 0" in entry["message"]
+
+
+def test_unknown_organisms_get_near_matches(capsys):
+    assert main(["similarity", "--tree", "metazoa", "--organisms", "human,Mus_muscullus"]) == 1
+    assert "did you mean 'Mus_musculus' or" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "give one of --tree, --taxonomy, .* or --kind independent with --organisms"),
+        (["--kind", "graph"], "graph must have one source of graph, tree.* got none; give graph"),
+        (["--kind", "smooth", "--graph", "g"], "got graph; give tree"),
+        (["--tree", "t", "--groups", "g"], "got tree and groups; give tree alone"),
+        (["--tree", "t", "--scales", "1"], "scales must be given with smooth only, got tree"),
+        (["--scales", "1"], "kind must be one of .* got None"),
+        (["--kind", "union"], "organisms must be given without a source"),
+        (["--taxonomy", "folder"], "organisms must be given with a taxonomy"),
+        (["--kind", "tree", "--table", "K"], "argument --table: not allowed with argument --kind"),
+        (["--kind", "cousins"], "argument --kind: invalid choice: 'cousins'"),
+        (["--tree", "t", "--organisms", "a,,b"], "must be names between commas, got 'a,,b'"),
+        (["--tree", "t", "--scales", "1,-2"], "must be above 0, got -2"),
+        (["--tree", "t", "--scales", "1,x"], "argument --scales: invalid"),
+    ],
+)
+def test_wrong_usage(capsys, options, message):
+    found = _usage_error(capsys, *options)
+    assert found.startswith("seqmtl similarity: error: ")
+    assert np.array([part in found for part in message.split(".*")]).all(), found
+
+
+def test_too_many_organisms_for_a_picture(write, tmp_path, capsys):
+    tree = str(write("(" + ",".join(f"t{i}:1" for i in range(201)) + ");"))
+    out, plot = tmp_path / "K.tsv", tmp_path / "K.png"
+    options = ["--tree", tree, "-o", str(out)]
+    found = _usage_error(capsys, *options, "--plot", str(plot))
+    assert "--plot must have at most 200 organisms, got 201; choose some" in found
+    assert not out.exists()
+    assert main(["similarity", *options, "-q"]) == 0
+    assert len(TaskKernel.from_tsv(out)) == 201
+    code = main(["similarity", "--tree", tree, "--organisms", "t3,t7", "--plot", str(plot), "-q"])
+    assert code == 0
+
+
+def test_outputs_are_checked_first(tree, tmp_path, capsys):
+    missing = str(tmp_path / "no" / "K.tsv")
+    assert main(["similarity", "--tree", tree, "-o", missing]) == 1
+    assert "no folder" in capsys.readouterr().err
+    assert main(["similarity", "--tree", tree, "--plot", str(tmp_path / "K.gif")]) == 1
+    assert "must end in .png, .svg or .pdf" in capsys.readouterr().err
+    assert not (tmp_path / "K.gif").exists()
+
+
+def test_kinds_are_those_that_can_be_built():
+    assert _similarity.KINDS == build.KINDS
+    assert all(f"\n  {kind} " in _similarity.KINDS_HELP for kind in build.KINDS[:7])
+
+
+class TestSharedOptions:
+    """As a command that trains would use them, with --similarity KIND|TSV."""
+
+    def _args(self, *argv):
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--similarity")
+        _similarity.add_source_options(parser)
+        return parser.parse_args(argv)
+
+    def test_nothing_asked_for(self):
+        assert _similarity.kernel_from_args(self._args(), ["a", "b"]) is None
+
+    def test_kind_with_a_tree(self, tree):
+        args = self._args("--similarity", "hierarchical", "--tree", tree)
+        found = _similarity.kernel_from_args(args, ["man", "bee", "ape"])
+        assert found == TaskKernel.hierarchical(tree, ["man", "bee", "ape"])
+        assert _similarity.kernel_from_args(self._args("--tree", tree)) == (
+            TaskKernel.from_newick(tree)
+        )
+
+    def test_kind_without_a_source(self):
+        args = self._args("--similarity", "union")
+        assert _similarity.kernel_from_args(args, ["a", "b"]) == TaskKernel.union(["a", "b"])
+
+    def test_table(self, write):
+        kernel = TaskKernel.from_newick(TREE)
+        args = self._args("--similarity", str(write(kernel.to_tsv())))
+        assert _similarity.kernel_from_args(args, ["fly", "man"]) == kernel.restrict(["fly", "man"])
+        args = self._args("--similarity", "K.tsv", "--tree", TREE)
+        with pytest.raises(SystemExit):
+            _similarity.kernel_from_args(args)
