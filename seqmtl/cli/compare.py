@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seqmtl")
 
 NOT_CONVERGED = 3
+_WEIGHTS_AT_ONCE = 4  # sets of weights that training and selection hold in one process
 
 _EXAMPLES = """\
   seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --per-organism 1000 \\
@@ -46,7 +47,8 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     _add_split_options(parser)
     parser.add_argument(
         "--jobs", type=_options.positive_int, metavar="N",
-        help="processes; results do not depend on it (default: the cores)",
+        help="processes; results do not depend on it (default: the cores, "
+        "fewer where memory is short)",
     )  # fmt: skip
 
 
@@ -137,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
     partial = PartialFile(f"{args.json}.partial", digest)
     jobs = [(split, method) for split in range(args.splits) for method in args.methods]
     known = [*read_results(args.json, digest), *partial.load()]
-    n_workers = args.jobs or _n_cores()
+    n_workers = args.jobs or _n_processes(comparison)
     show = _progress(args, jobs, known, n_workers)
     results = run_comparison(
         comparison, jobs, partial, n_workers=n_workers, known=known, on_result=show
@@ -156,11 +158,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _n_cores() -> int:
-    """Count the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _n_processes(comparison: Comparison) -> int:
+    """Count the cores that this process may use, fewer where memory is short."""
+    from seqmtl._memory import available_memory
+
+    has_affinity = hasattr(os, "sched_getaffinity")
+    n_cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    windows = comparison.windows
+    n_weights = comparison.features.n_features(windows.length) * len(windows.task_names)
+    n_bytes = _WEIGHTS_AT_ONCE * 4 * n_weights + windows.codes.nbytes
+    return max(1, min(n_cores, available_memory() // n_bytes))
 
 
 def _check_outputs(args: argparse.Namespace) -> None:

@@ -59,7 +59,7 @@ def _draw_panel(axes: Axes, document: Document, metric: str) -> NDArray[np.float
         lowest = min(lowest, float((means - spreads).min()))
     axes.axhline(places[-1] - 0.65, color="#999999", linewidth=0.8)
     axes.set(ylim=(places[-1] + 0.55, -0.55), xlim=(max(np.floor(10 * lowest) / 10, 0.0), 1.0))
-    axes.set(xlabel=METRICS[metric], title=METRICS[metric])
+    axes.set(title=METRICS[metric])
     axes.grid(axis="x", color="#e5e5e5")
     axes.tick_params(axis="y", length=0)
     return places

@@ -1,0 +1,199 @@
+"""The command compare, run as a user would, also killed and continued."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from seqmtl import WeightedDegree
+from seqmtl.cli.compare import _n_processes, _similarity
+from seqmtl.cli.main import main
+from seqmtl.compare import Comparison, Protocol, Result
+from seqmtl.models.training import Settings
+from seqmtl.sequences import Windows
+
+TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
+OPTIONS = ["--tree", TREE, "-C", "1", "--degree", "3", "--per-organism", "30", "--validation", "20"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    lines = ["organism\tlabel\tsequence\tsplit"]
+    for i in range(600):
+        site = rng.random() < 0.4
+        letters = rng.choice(list("ACGT"), 20)
+        if site:
+            letters[8:12] = np.where(rng.random(4) < 0.7, list("AGCC"), letters[8:12])
+        split = "test" if i % 4 == 0 else "train"
+        lines.append(
+            f"{('ape', 'man', 'fly')[i % 3]}\t{1 if site else -1}\t{''.join(letters)}\t{split}"
+        )
+    path = tmp_path_factory.mktemp("data") / "windows.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def _arguments(data, folder, *more):
+    return ["compare", str(data), *OPTIONS, "--json", str(folder / "out.json"), *more]
+
+
+@pytest.fixture(scope="module")
+def folder(data, tmp_path_factory):
+    """Return the folder of an uninterrupted run in one process."""
+    folder = tmp_path_factory.mktemp("whole")
+    table, plot = str(folder / "table.tsv"), str(folder / "bars.png")
+    code = main(_arguments(data, folder, "--splits", "3", "--jobs", "1", "-q", "--table", table,
+                           "--plot", plot))  # fmt: skip
+    assert code == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(folder):
+    return json.loads((folder / "out.json").read_text())
+
+
+def test_all_methods_table_and_figure(folder, whole):
+    assert list(whole["methods"]) == ["individual", "union", "mtl", "mkl"]
+    for method in whole["methods"].values():
+        assert list(method["tasks"]) == ["ape", "man", "fly"]
+        assert all(len(task["auroc"]) == 3 for task in method["tasks"].values())
+        assert all(set(chosen) == {"ape", "man", "fly"} for chosen in method["chosen"])
+    assert whole["settings"]["command"] == "compare"
+    assert whole["settings"]["per_organism"] == 30
+    assert whole["sizes"]["fly"]["train"]["n"] == 30
+    assert whole["sizes"]["fly"]["test"]["n"] == 50
+    assert (folder / "table.tsv").read_text().startswith("organism\tmethod")
+    assert (folder / "bars.png").read_bytes().startswith(b"\x89PNG")
+    assert not (folder / "out.json.partial").exists()
+
+
+def test_more_splits_and_methods_add_to_those_there_are(data, whole, tmp_path, capsys):
+    few = ["--splits", "1", "--methods", "individual,union", "--jobs", "1", "-q"]
+    assert main(_arguments(data, tmp_path, *few)) == 0
+    assert main(_arguments(data, tmp_path, "--splits", "3", "--jobs", "2")) == 0
+    output = capsys.readouterr()
+    assert "2 of 12 runs were finished before" in output.err
+    assert "10 of 10 done, about 0 s left" in output.err
+    assert output.out.startswith("| AUROC")
+    assert json.loads((tmp_path / "out.json").read_text()) == whole
+
+
+def test_a_killed_run_goes_on(data, whole, tmp_path, capsys):
+    arguments = _arguments(data, tmp_path, "--splits", "3", "--jobs", "2")
+    partial = tmp_path / "out.json.partial"
+    with subprocess.Popen(
+        [sys.executable, "-m", "seqmtl", *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not partial.exists() or not partial.read_bytes().count(b"\n") > 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.kill()
+        process.communicate(timeout=30)  # the pipes are open while a worker lives
+    assert not (tmp_path / "out.json").exists()
+    assert main(arguments) == 0
+    assert "of 12 runs were finished before" in capsys.readouterr().err
+    assert json.loads((tmp_path / "out.json").read_text()) == whole
+    assert not partial.exists()
+
+
+def test_runs_of_other_settings_are_not_mixed(data, tmp_path, capsys):
+    (tmp_path / "out.json.partial").write_text(
+        '{"format": "seqmtl comparison, unfinished", "fingerprint": "other"}\n'
+    )
+    assert main(_arguments(data, tmp_path)) == 1
+    assert "out.json.partial belongs to other data or settings" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--tree", "((ape,men),fly);"], "task 'man' is not in the tree .*'men'"),
+        (["--per-organism", "5000"], "per_organism must leave windows for the validation"),
+        (["--table", "x.csv"], r"table must end in \.tsv or \.md, got 'x\.csv'"),
+        (["--plot", "x.gif"], r"must end in \.png, \.svg or \.pdf"),
+        (["--plot", "/nowhere/x.png"], "no folder /nowhere"),
+        (["--json", "/nowhere/x.json"], "no folder /nowhere"),
+        (["--norm", "0.5"], "norm must be a number from 1"),
+        (["--degree", "99"], "degree must be"),
+    ],
+)
+def test_errors_come_before_training(data, tmp_path, capsys, more, message):
+    assert main(_arguments(data, tmp_path, *more)) == 1
+    error = capsys.readouterr().err
+    assert re.search(message, error.replace("\n", " ")), error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_figure_needs_matplotlib(data, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(_arguments(data, tmp_path, "--plot", str(tmp_path / "x.png"))) == 1
+    assert "figures need matplotlib; pip install 'seqmtl[plots]'" in capsys.readouterr().err
+
+
+def test_a_tree_is_needed_for_what_shares(data, tmp_path, capsys):
+    code = main(["compare", str(data), "--methods", "union,mtl", "--json", str(tmp_path / "o")])
+    assert code == 1
+    assert "mtl and mkl need the organisms' relations; give --tree" in capsys.readouterr().err
+
+
+def test_a_stop_before_the_tolerance_is_told(data, tmp_path, capsys, monkeypatch):
+    import seqmtl.compare
+
+    def stopped(comparison, jobs, partial, **options):
+        tasks = {"ape": {"auroc": 0.9, "auprc": 0.8}}
+        return [Result(split, method, tasks, {}, split == 0) for split, method in jobs]
+
+    monkeypatch.setattr(seqmtl.compare, "run_comparison", stopped)
+    arguments = _arguments(data, tmp_path, "--splits", "2", "--methods", "union", "-q")
+    assert main(arguments) == 3
+    assert "stopped before the tolerance 0.001: union on split 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--methods", "mlt", "must be some of individual, union, mtl, mkl, got 'mlt'"),
+        ("-C", "1,0", "must be above 0, got 0"),
+    ],
+)
+def test_wrong_lists_are_wrong_usage(data, tmp_path, capsys, option, value, message):
+    with pytest.raises(SystemExit, match="2"):
+        main(_arguments(data, tmp_path, option, value))
+    assert message in capsys.readouterr().err
+
+
+def test_kernels_of_every_kind():
+    names = ("fly", "ape", "man")
+    fixed, clades = _similarity(TREE, "hierarchical", names)
+    assert fixed.names == clades.names == names
+    assert fixed.matrix[1, 2] > fixed.matrix[0, 1]
+    _, graphs = _similarity(TREE, "multigraph", names)
+    assert graphs.labels == clades.labels
+    everything = next(K for K in graphs.matrices if K[0, 1] > 0)
+    np.testing.assert_allclose(everything, np.linalg.inv(4 * np.eye(3) - np.ones((3, 3))))
+    primates = next(K for K in graphs.matrices if K[0, 1] == 0)
+    np.testing.assert_allclose(primates[1:, 1:], np.linalg.inv([[2, -1], [-1, 2]]))
+    _, smooth = _similarity(TREE, "smooth", names)
+    distances = np.array([[0, 2, 2], [2, 0, 0.4], [2, 0.4, 0]])
+    np.testing.assert_allclose(smooth.matrices[1], np.exp(-distances / 2))
+    assert _similarity(None, "smooth", names) == (None, None)
+
+
+def test_no_more_processes_than_fit_into_memory(monkeypatch):
+    windows = Windows(
+        np.zeros(1000, dtype=np.uint8), np.arange(10), 20, task_ids=np.arange(10) % 2,
+        task_names=("ape", "fly"),
+    )  # fmt: skip
+    comparison = Comparison(windows, Protocol(), WeightedDegree(degree=2), Settings())
+    need = 4 * 4 * 2 * 20 * (4 + 16) + 1000
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    for memory, expected in ((3.5 * need, 3), (100 * need, 8), (0.5 * need, 1)):
+        monkeypatch.setattr("seqmtl._memory.available_memory", lambda found=memory: int(found))
+        assert _n_processes(comparison) == expected

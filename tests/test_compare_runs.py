@@ -1,0 +1,121 @@
+"""Runs over processes: the same results however they are shared out, stopped and continued."""
+
+import multiprocessing
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from seqmtl import TaskKernel, WeightedDegree
+from seqmtl.compare import Comparison, PartialFile, Protocol, run_comparison
+from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
+from seqmtl.models.selection import fit_method
+from seqmtl.models.training import Settings
+from seqmtl.sequences import Windows
+
+JOBS = [(split, method) for split in (0, 1) for method in ("individual", "mtl")]
+
+
+def _windows(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    letters = rng.integers(0, 4, (n, 16)).astype(np.uint8)
+    labels = np.where(rng.random(n) < 0.4, 1, -1)
+    hit = (labels > 0)[:, None] & (rng.random((n, 4)) < 0.6)
+    letters[:, 6:10] = np.where(hit, [0, 2, 1, 1], letters[:, 6:10])
+    return Windows(
+        letters.ravel(), np.arange(n) * 16, 16,
+        labels=labels, task_ids=np.arange(n) % 3, task_names=("worm", "fly", "bee"),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    windows = _windows()
+    return Comparison(
+        windows, Protocol(30, 20), WeightedDegree(degree=3), Settings(), (0.1, 1.0),
+        kernel=TaskKernel.easy(windows.task_names),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def expected(comparison):
+    return [comparison.run(*job) for job in JOBS]
+
+
+def test_a_run_is_training_and_testing_on_its_split(comparison, expected):
+    rows = comparison.draw(1)
+    train, validation, test = (comparison.windows[part] for part in rows)
+    model, chosen = fit_method(
+        "mtl", train, validation, kernel=comparison.kernel, C=(0.1, 1.0),
+        features=comparison.features,
+    )  # fmt: skip
+    scores = model.decision_function(test)
+    found = expected[JOBS.index((1, "mtl"))]
+    for t, name in enumerate(comparison.windows.task_names):
+        own = test.task_ids == t
+        y = test.labels[own] > 0
+        assert found.tasks[name]["auroc"] == pytest.approx(roc_auc_score(y, scores[own]))
+        assert found.tasks[name]["auprc"] == pytest.approx(average_precision_score(y, scores[own]))
+    assert found.chosen == chosen
+    assert found.converged
+
+
+def test_results_do_not_depend_on_processes_or_on_stopping(comparison, expected, tmp_path):
+    partial = PartialFile(str(tmp_path / "p"), comparison.fingerprint())
+
+    def stop(result, seconds):
+        assert seconds > 0
+        raise KeyboardInterrupt
+
+    with pytest.raises(TrainingInterrupted, match=r"finished runs are in .*p: run the same") as no:
+        run_comparison(comparison, JOBS, partial, n_workers=2, on_result=stop)
+    assert no.value.checkpoint == partial.path
+    assert len(partial.load()) == 1
+    before = dict(os.environ)
+    seen = []
+    found = run_comparison(
+        comparison, JOBS, partial, known=expected[:1], on_result=lambda *its: seen.append(its[0])
+    )
+    assert found == expected
+    assert len(seen) in (2, 3)
+    assert os.environ == before
+    assert run_comparison(comparison, JOBS[::-1], partial, known=expected[:1]) == found[::-1]
+
+
+def test_a_killed_worker_is_told(comparison, tmp_path):
+    partial = PartialFile(str(tmp_path / "p"), "digest")
+
+    def kill(result, seconds):
+        for process in multiprocessing.active_children():
+            process.kill()
+
+    with pytest.raises(SeqmtlError, match="worker process was killed, perhaps for want of memory"):
+        run_comparison(
+            comparison, [(i, "mtl") for i in range(60)], partial, n_workers=1, on_result=kill
+        )
+
+
+def test_an_error_of_a_run_is_raised(comparison, tmp_path):
+    partial = PartialFile(str(tmp_path / "p"), "digest")
+    with pytest.raises(ValueError, match="'mkl' needs a task kernel"):
+        run_comparison(comparison, [(0, "mkl")], partial)
+
+
+def test_the_fingerprint_tells_data_and_settings_apart(comparison):
+    names = comparison.windows.task_names
+    others = [
+        replace(comparison, windows=_windows(seed=1)),
+        replace(comparison, windows=_windows().with_tasks(np.array(["a", "b", "c"] * 100))),
+        replace(comparison, protocol=Protocol(31, 20)),
+        replace(comparison, features=WeightedDegree(degree=2)),
+        replace(comparison, settings=Settings(tol=1e-2)),
+        replace(comparison, C=(1.0,)),
+        replace(comparison, kernel=TaskKernel.union(names)),
+        replace(comparison, kernels=TaskKernel.union(names)),
+        replace(comparison, norm=3.0),
+    ]
+    digests = {other.fingerprint() for other in (comparison, *others)}
+    assert len(digests) == 1 + len(others)
+    assert replace(comparison, windows=_windows()).fingerprint() == comparison.fingerprint()

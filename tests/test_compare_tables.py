@@ -1,0 +1,122 @@
+"""Documents, tables and figures of a comparison, against numbers worked out by hand."""
+
+import json
+
+import pytest
+
+from seqmtl.compare.figure import draw_comparison
+from seqmtl.compare.partial import PartialFile, Result
+from seqmtl.compare.tables import (
+    make_document,
+    read_results,
+    summarize,
+    to_markdown,
+    to_tsv,
+)
+from seqmtl.exceptions import SeqmtlError
+
+
+def _result(split, method, a, b):
+    tasks = {"a|b": {"auroc": a, "auprc": a / 2}, "fly": {"auroc": b, "auprc": b / 2}}
+    return Result(split, method, tasks, {"fly": [{"C": 1.0}]}, True)
+
+
+RESULTS = [
+    _result(0, "union", 0.6, 0.9),
+    _result(0, "mtl", 0.7, 0.9),
+    _result(1, "union", 0.8, 0.9),
+    _result(1, "mtl", 0.7, 0.8),
+]
+
+
+@pytest.fixture
+def document():
+    return make_document(RESULTS, {"seed": 0}, {"fly": {}}, "digest")
+
+
+def test_the_document_has_one_value_per_split(document):
+    assert document["methods"]["union"]["tasks"]["a|b"] == {"auroc": [0.6, 0.8],
+                                                            "auprc": [0.3, 0.4]}  # fmt: skip
+    assert document["splits"] == [0, 1]
+    assert document["schema_version"] == 1
+    assert make_document(RESULTS[::-1], {"seed": 0}, {"fly": {}}, "digest") == document
+
+
+def test_results_come_back_from_their_document(document, write):
+    path = write(json.dumps(document))
+    found = read_results(path, "digest")
+    assert sorted(found, key=lambda r: (r.split, r.method == "mtl")) == RESULTS
+    assert read_results(path, "another") == []
+    assert read_results(write("{", "broken.json"), "digest") == []
+    assert read_results(path.parent / "absent.json", "digest") == []
+
+
+def test_means_and_spreads(document):
+    table = summarize(document, "auroc")
+    assert table["a|b"]["union"] == pytest.approx((0.7, 0.02**0.5))
+    assert table["fly"]["union"] == pytest.approx((0.9, 0.0), abs=1e-12)
+    assert table["mean"]["union"] == pytest.approx((0.8, 0.005**0.5))
+    assert list(table) == ["a|b", "fly", "mean"]
+
+
+def test_markdown_has_the_best_in_bold(document):
+    lines = [[field.strip() for field in line.replace(r"\|", "/").split("|")]
+             for line in to_markdown(document).splitlines()]  # fmt: skip
+    assert lines[0][1:-1] == ["AUROC", "union", "mtl"]
+    assert lines[2][1:-1] == ["a/b", "**0.7000 ± 0.1414**", "**0.7000 ± 0.0000**"]
+    assert lines[3][1:-1] == ["fly", "**0.9000 ± 0.0000**", "0.8500 ± 0.0707"]
+    assert lines[4][1] == "mean"
+
+
+def test_one_split_has_no_spread():
+    single = make_document(RESULTS[:2], {}, {}, "digest")
+    assert "±" not in to_markdown(single)
+    assert to_tsv(single).splitlines()[1] == "a|b\tunion\t1\t0.600000\tNA\t0.300000\tNA"
+
+
+def test_tsv_has_a_row_per_organism_and_method(document):
+    rows = [line.split("\t") for line in to_tsv(document).splitlines()]
+    assert rows[0] == "organism method splits auroc_mean auroc_sd auprc_mean auprc_sd".split()
+    assert rows[1] == ["a|b", "union", "2", "0.700000", "0.141421", "0.350000", "0.070711"]
+    assert [row[:2] for row in rows[1:]] == [
+        [name, method] for name in ("a|b", "fly", "mean") for method in ("union", "mtl")
+    ]
+
+
+def test_the_figure_shows_every_mean(document):
+    pytest.importorskip("matplotlib")
+    figure = draw_comparison(document)
+    for axes, metric in zip(figure.axes, ("auroc", "auprc"), strict=True):
+        widths = [bar.get_x() + bar.get_width() for bar in axes.patches]
+        table = summarize(document, metric)
+        assert widths == pytest.approx(
+            [cells[method].mean for method in ("union", "mtl") for cells in table.values()]
+        )
+    assert figure.axes[0].get_xlim()[0] == 0.5
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["a|b", "fly", "mean"]
+
+
+def test_finished_runs_survive_a_torn_line(tmp_path):
+    partial = PartialFile(str(tmp_path / "p"), "digest")
+    assert partial.load() == []
+    for result in RESULTS[:2]:
+        partial.append(result)
+    with open(partial.path, "a") as stream:
+        stream.write('{"split": 7, "met')
+    assert partial.load() == RESULTS[:2]
+    partial.append(RESULTS[2])
+    assert partial.load() == RESULTS[:3]
+    (tmp_path / "p").write_text('{"format')
+    assert partial.load() == []
+    partial.remove()
+    partial.remove()
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "p"
+    PartialFile(str(path), "one").append(RESULTS[0])
+    with pytest.raises(SeqmtlError, match="belongs to other data or settings; go on with those"):
+        PartialFile(str(path), "two").load()
+    path.write_text("no json\n")
+    with pytest.raises(SeqmtlError, match=r"is damaged \(.*\); remove it to start afresh"):
+        PartialFile(str(path), "two").load()
