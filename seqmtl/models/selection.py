@@ -6,7 +6,8 @@ Four methods, each a family of candidates that are trained on the same windows:
 individual    K = I, every C
 union         K = 11', every C
 mtl           one given K, every C
-mkl           MT-MKL over given K_m: every C, every *trust*, norms 1 and p; individual; union
+mkl           MT-MKL over given K_m: every C and every *trust*; over 11' alone; and the
+              candidates of individual and union
 ============  ==========================================================================
 
 For mkl every K_m is brought to a unit diagonal, with 1 for tasks that it leaves out, and a trust
@@ -14,7 +15,7 @@ of lambda shrinks what it shares: lambda R_m + (1 - lambda) I. For the hierarchi
 11' / rho0 that is a choice of rho / rho0. The learnt theta alone cannot make it: theta follows the
 regulariser, which is cheapest where all is shared, and so leans to the root whatever the tasks
 lose by it (Widmer et al. 2015, eq. 22). With a unit diagonal it decides only what it is good at:
-which clades deserve more than others. At norm 1 it mostly picks one K_m, the root.
+which clades and which views of the features deserve more than others.
 
 The first three keep, for every task, the candidate that ranks its validation windows best. For mkl
 the weights of a task are a mean over the candidates, each by how well it does on the task's
@@ -37,7 +38,7 @@ from seqmtl.evaluation.metrics import weighted_auroc_auprc
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.models.calibration import calibrate_tasks
 from seqmtl.models.fit import build_model
-from seqmtl.models.kernels import kernel_set
+from seqmtl.models.kernels import DEFAULT_SHARE, kernel_set
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.training import Settings, check_classes, solve
 from seqmtl.sequences import Windows
@@ -184,14 +185,16 @@ def list_candidates(
             (TaskKernel.independent(names), None, {"kernel": "individual"}),
             (TaskKernel.union(names), None, {"kernel": "union"}),
         ]
+        given = needed.restrict(names)
+        relations = [("given", given, trust) for trust in TRUSTS]
+        relations.append(("all alike", TaskKernel.union(names), DEFAULT_SHARE))
         families += [
             (
-                _trusted(needed.restrict(names), trust, p),
-                p,
-                {"kernel": "mkl", "trust": trust, "norm": p},
+                _trusted(relation, trust, norm),
+                norm,
+                {"kernel": "mkl", "relation": label, "trust": trust},
             )
-            for p in sorted({1.0, norm})
-            for trust in TRUSTS
+            for label, relation, trust in relations
         ]
     return [
         Candidate(family, replace(cost, norm=p), {**label, "C": cost.C})

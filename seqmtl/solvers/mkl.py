@@ -112,7 +112,9 @@ class MultipleKernelDescent(CoordinateDescent):
             self.state.theta = kernels.start()
         self._set_theta(self.state.theta)
         self._patience = max(self._patience, 1.0)
-        self._polish_rows = int(self._polish_rows / np.sqrt(len(views_of(problem.rows)) + 1))
+        self._polish_rows = int(
+            self._polish_rows / np.sqrt(2.0)
+        )  # a matrix per view beside the Hessian
         self._fallen_to = np.inf  # primal objective at the last theta step
         self._is_behind = False  # whether theta is farther from its optimum than alpha
         self._now: tuple[float, NDArray[np.float64]] = (np.inf, np.zeros(len(kernels.views)))
