@@ -17,6 +17,8 @@ regulariser, which is cheapest where all is shared, and so leans to the root wha
 lose by it (Widmer et al. 2015, eq. 22). With a unit diagonal it decides only what it is good at:
 which clades and which views of the features deserve more than others.
 
+Where the features have several views, all methods weigh them, at norm p.
+
 The first three keep, for every task, the candidate that ranks its validation windows best. For mkl
 the weights of a task are a mean over the candidates, each by how well it does on the task's
 validation windows, in units of how well that is known (the standard error of the average
@@ -139,9 +141,11 @@ def fit_method(  # noqa: PLR0913
     names = train.task_names
     costs = [replace(settings, C=float(cost)) for cost in sorted(C)]
     candidates = list_candidates(method, names, kernel, kernels, costs, norm)
+    features = WeightedDegree() if features is None else features
+    if len(getattr(features, "views", [features])) > 1:
+        candidates = [replace(c, settings=replace(c.settings, norm=norm)) for c in candidates]
     check_classes(train.labels, train.task_ids, names)
     valid = _in_order(valid, names)
-    features = WeightedDegree() if features is None else features
     trained = _train_all(train, valid, candidates, features)
     precision = np.array([_precisions(valid, fit.scores, len(names)) for fit in trained])
     parts = (_mean_parts if method == "mkl" else _best_parts)(precision, _errors(precision, valid))
