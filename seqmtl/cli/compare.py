@@ -72,7 +72,7 @@ def _add_method_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--norm", type=float, default=2.0, metavar="P", help="of mkl (default: 2)")
     group.add_argument(
-        "-C", type=_costs, default="0.1,1,10", metavar="LIST",
+        "-C", type=_options.positive_floats, default="0.1,1,10", metavar="LIST",
         help="costs to choose from, per organism (default: 0.1,1,10)",
     )  # fmt: skip
     group.add_argument(
@@ -127,11 +127,6 @@ def _methods(text: str) -> list[str]:
         if name not in METHODS:
             raise argparse.ArgumentTypeError(f"must be some of {', '.join(METHODS)}, got {name!r}")
     return names
-
-
-def _costs(text: str) -> tuple[float, ...]:
-    """Read a list of costs, rising."""
-    return tuple(sorted({_options.positive_float(part) for part in text.split(",")}))
 
 
 def run(args: argparse.Namespace) -> int:

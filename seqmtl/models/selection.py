@@ -28,6 +28,7 @@ choice. Either way the result is one linear model.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -48,9 +49,12 @@ from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import State
 from seqmtl.solvers.mkl import KernelSet
 
+logger = logging.getLogger(__name__)
+
 METHODS = ("individual", "union", "mtl", "mkl")
 #: Of what the kernels say two tasks share, how much MT-MKL may believe.
 TRUSTS = (0.5, 1.0)
+_HELD_OUT = 0.2  # of the windows of each class of every task
 _TEMPERATURE = 0.5  # of a standard error: the candidates' precisions go up and down together
 
 
@@ -162,6 +166,27 @@ def fit_method(  # noqa: PLR0913
     return model, report
 
 
+def hold_out(windows: Windows, seed: int) -> tuple[Windows, Windows]:
+    """Split labelled windows into training and validation, a fifth of every class and task.
+
+    Raises
+    ------
+    ValueError
+        If a task has fewer than two windows of a class.
+    """
+    rng, held = np.random.default_rng(seed), np.zeros(len(windows), dtype=np.bool_)
+    for t, name in enumerate(windows.task_names):
+        for sign in (1, -1):
+            own = np.flatnonzero((windows.task_ids == t) & (windows.labels == sign))
+            if own.size < 2:
+                raise ValueError(
+                    f"every task must have at least two windows of either class to hold some out, "
+                    f"but task {name!r} has {own.size} of label {sign}; train without tuning"
+                )
+            held[rng.permutation(own)[: max(1, round(_HELD_OUT * own.size))]] = True
+    return windows[~held], windows[held]
+
+
 def list_candidates(
     method: str,
     names: tuple[str, ...],
@@ -243,6 +268,10 @@ def _train_all(
         solution = solve(rows, y, ids, K, settings, state=state)
         scores = valid_rows.scores(solution.W, valid.task_ids) + solution.bias[valid.task_ids]
         K = K.couple(solution.theta) if isinstance(K, KernelSet) else K
+        logger.info(
+            "trained %d of %d: %s, gap %.1e", len(fits) + 1, len(candidates),
+            ", ".join(f"{key} {value}" for key, value in candidate.label.items()), solution.gap,
+        )  # fmt: skip
         fits.append(
             Fit(
                 candidate, solution.alpha, solution.bias, K, solution.theta, scores, solution.gap,
