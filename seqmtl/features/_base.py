@@ -182,6 +182,6 @@ def gram_matrix(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[Any]:
     from scipy.sparse import csr_matrix
 
     indptr, indices, values = rows.block(chosen, np.float64)
-    size = indptr[-1]
+    size, indptr = indptr[-1], indptr[:: len(views_of(rows))]
     X = csr_matrix((values[:size], indices[:size], indptr), (chosen.size, rows.n_features))
     return (X @ X.T).toarray()

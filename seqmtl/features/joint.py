@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import RowBlock, Rows, View
+from seqmtl.blocks import RowBlock, Rows, View, views_of
 from seqmtl.features._base import BlockBuffers, FeatureDefinition
 
 
@@ -44,7 +44,7 @@ class JointFeatures(FeatureDefinition):
         Raises
         ------
         ValueError
-            If there is no view, or one of them has no features.
+            If there is no view, one of them has no features, or all have 2**31 or more.
         """
         views = list(self.views)
         if not views:
@@ -53,7 +53,13 @@ class JointFeatures(FeatureDefinition):
         for view, rows in zip(views, bound, strict=True):
             if not rows.n_features:
                 raise ValueError(f"every view must have features, got none from {view!r}")
-        return JointRows(bound)
+        joint = JointRows(bound)
+        if joint.n_features >= 2**31:
+            raise ValueError(
+                f"views must have fewer than 2**31 features in all, got {joint.n_features:,}; "
+                "lower the degree, or hash to fewer bits"
+            )
+        return joint
 
     def n_features(self, length: int) -> int:
         """Return the number of features of examples of `length` bases or numbers."""
@@ -81,6 +87,7 @@ class JointRows:
     """
 
     def __init__(self, rows: list[Any]) -> None:
+        rows = [view.rows for part in rows for view in views_of(part)]
         ends = np.cumsum([part.n_features for part in rows])
         self.views = tuple(
             View(part, slice(int(end) - part.n_features, int(end)))

@@ -201,7 +201,7 @@ class CoordinateDescent:
                 state.active = self._choose_active(margins)
                 now = replace(now, n_active=state.active.size)
                 state.history.append(now)
-                if now.gap > self.tol:
+                if now.gap > self.tol and not last:  # the last look is returned
                     self._adapt()
             state.seconds = time.perf_counter() - started
             if on_epoch is not None:

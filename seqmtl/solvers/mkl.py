@@ -92,7 +92,8 @@ class MultipleKernelDescent(CoordinateDescent):
 
     While all examples with alpha_i != 0 fit a kernel matrix, theta and alpha move together there,
     at the price of reading it. Beyond that a theta step follows a look at the whole problem, at
-    most one per epoch and only where the primal objective has fallen since the last.
+    most one per epoch and only where the primal objective has fallen since the last, or where
+    more of the gap is left in theta than in alpha.
 
     Parameters
     ----------
@@ -113,6 +114,7 @@ class MultipleKernelDescent(CoordinateDescent):
         self._patience = max(self._patience, 1.0)
         self._polish_rows = int(self._polish_rows / np.sqrt(len(views_of(problem.rows)) + 1))
         self._fallen_to = np.inf  # primal objective at the last theta step
+        self._is_behind = False  # whether theta is farther from its optimum than alpha
         self._now: tuple[float, NDArray[np.float64]] = (np.inf, np.zeros(len(kernels.views)))
         self._joint: KernelMatrices | None = None
 
@@ -120,6 +122,7 @@ class MultipleKernelDescent(CoordinateDescent):
         self.state.theta = theta
         self.problem = replace(self.problem, K=self.kernels.couple(theta))
         self._H = self.problem.curvature()
+        self._polished = None  # made with the old kernels
 
     def _assess(
         self, margins: NDArray[np.float64], started: float
@@ -130,6 +133,7 @@ class MultipleKernelDescent(CoordinateDescent):
         self._now = now.primal, q
         half_q = 0.5 * float((self.state.alpha * margins).sum())
         dual = now.dual + half_q - 0.5 * self.kernels.dual_norm(q)
+        self._is_behind = now.dual - dual >= now.primal - now.dual
         gap = (now.primal - dual) / max(abs(now.primal), 1e-300)
         return margins, replace(now, dual=dual, gap=gap)
 
@@ -150,12 +154,15 @@ class MultipleKernelDescent(CoordinateDescent):
     def _adapt(self) -> None:
         """Take a theta step, unless theta moves together with alpha."""
         primal, q = self._now
-        if self._covers_support() or not primal < self._fallen_to:
+        if self._covers_support() or not (primal < self._fallen_to or self._is_behind):
             return
         self._fallen_to = primal
-        self._set_theta(self.kernels.step(self.state.theta, q))
+        theta = self.kernels.step(self.state.theta, q)
+        if np.array_equal(theta, self.state.theta):
+            return
+        self._set_theta(theta)
         self._sum_weights()
-        self._is_fresh, self._polished = False, None
+        self._is_fresh = False
 
     def _covers_support(self) -> bool:
         """Whether the next move finds every alpha_i != 0 on its kernel matrix."""

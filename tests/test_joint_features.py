@@ -1,0 +1,288 @@
+"""Joint features against their parts, and comparisons of rows against the written-out matrix."""
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
+
+from seqmtl import JointFeatures, Spectrum, WeightedDegree
+from seqmtl.blocks import views_of
+from seqmtl.features import weighted_degree
+from seqmtl.features._base import gram_matrix
+from seqmtl.features.definitions import features_from_dict
+from seqmtl.features.joint import JointRows
+from seqmtl.features.numeric import Numeric, NumericRows
+from seqmtl.sequences import Windows
+from seqmtl.solvers.mkl import KernelSet, MultipleKernelDescent
+from seqmtl.solvers.problem import Problem
+from tests.oracles import mkl, wd
+
+PARTS = [
+    WeightedDegree(degree=3),
+    Spectrum(k=2, begin=2, end=12),
+    WeightedDegree(degree=4, hash_bits=7, normalize=False),
+    Spectrum(k=3, normalize=False),
+]
+
+
+def _windows(n=40, length=15, seed=0):
+    """Windows of both strands, some with N, one of N only."""
+    rng = np.random.default_rng(seed)
+    letters = rng.integers(0, 4, n * length + 10).astype(np.uint8)
+    letters[rng.random(letters.size) < 0.03] = 4
+    letters[3 * length : 4 * length] = 4
+    return Windows(letters, np.arange(n) * length, length, is_reverse=rng.random(n) < 0.5)
+
+
+def _explicit(features, windows):
+    with np.errstate(over="ignore"):
+        return features.transform(windows).toarray().astype(float)
+
+
+def _matrix(rows):
+    """The matrix of all rows in double precision, from their blocks."""
+    X = np.zeros((rows.n_rows, rows.n_features))
+    indptr, indices, values = rows.block(np.arange(rows.n_rows), np.float64)
+    n_parts = len(views_of(rows))
+    for part in range(indptr.size - 1):
+        for p in range(indptr[part], indptr[part + 1]):
+            X[part // n_parts, indices[p]] += values[p]
+    return X
+
+
+def _sparse_numbers(rng, n=40, d=9):
+    X = rng.standard_normal((n, d))
+    X[np.abs(X) < 1] = 0
+    X[5] = 0
+    return X
+
+
+def test_features_are_those_of_the_parts_side_by_side():
+    windows = _windows()
+    joint = JointFeatures(PARTS)
+    X = _explicit(joint, windows)
+    parts = [_explicit(part, windows) for part in PARTS]
+    assert_allclose(X, np.hstack(parts), rtol=1e-6)  # of hashed rows: in another order of sums
+    assert joint.n_features(windows.length) == X.shape[1] == joint.bind(windows).n_features
+    for view, part in zip(joint.bind(windows).views, parts, strict=True):
+        assert_allclose(X[:, view.columns], part, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_blocks_hold_the_parts_of_a_row_next_to_each_other(dtype):
+    windows, chosen = _windows(), np.array([7, 3, 3, 0, 39])
+    rows = JointFeatures(PARTS).bind(windows)
+    for _ in range(2):  # with buffers used again
+        indptr, indices, values = rows.block(chosen, dtype)
+        assert values.dtype == dtype
+        assert indptr.size == 4 * chosen.size + 1
+        for r, i in enumerate(chosen):
+            for g, (part, view) in enumerate(zip(PARTS, rows.views, strict=True)):
+                begin, stop = indptr[4 * r + g], indptr[4 * r + g + 1]
+                found = np.zeros(rows.n_features)
+                np.add.at(found, indices[begin:stop], values[begin:stop].astype(float))
+                expected = np.zeros(rows.n_features)
+                expected[view.columns] = _matrix(part.bind(windows))[i]
+                assert_allclose(found, expected, atol=1e-6 if dtype == np.float32 else 1e-14)
+
+
+def test_norms_scores_and_sums_equal_the_explicit_matrix():
+    windows, rng = _windows(), np.random.default_rng(1)
+    rows = JointFeatures(PARTS).bind(windows)
+    X, tasks = _matrix(rows), rng.integers(0, 3, 40)
+    exact = [g for g in range(4) if PARTS[g] is not PARTS[2]]  # of hashed rows: before collisions
+    for g in exact:
+        view = rows.views[g]
+        assert_allclose(view.rows.squared_norms(), (X[:, view.columns] ** 2).sum(axis=1))
+    norms = [view.rows.squared_norms() for view in rows.views]
+    assert_allclose(rows.squared_norms(), np.sum(norms, axis=0))
+
+    W = rng.standard_normal((rows.n_features, 3))
+    assert_allclose(rows.scores(W, tasks), (X @ W)[np.arange(40), tasks], atol=1e-12)
+    some = np.array([4, 8, 30])
+    expected = np.zeros(40)
+    expected[some] = (X @ W)[some, tasks[some]]
+    assert_allclose(rows.scores(W, tasks, some), expected, atol=1e-12)
+
+    K = np.array([[1.0, 0.3, 0.0], [0.3, 2.0, 0.5], [0.0, 0.5, 0.7]])
+    amount = rng.standard_normal(40)
+    expected = W + sum(amount[i] * np.outer(X[i], K[tasks[i]]) for i in some)
+    rows.accumulate(some, amount, tasks, K, W)
+    assert_allclose(W, expected, atol=1e-12)
+
+
+def test_numbers_can_be_joined_dense_and_sparse():
+    rng = np.random.default_rng(0)
+    dense, sparse = rng.standard_normal((40, 4)), _sparse_numbers(rng)
+    rows = JointRows([NumericRows(dense), NumericRows(csr_matrix(sparse))])
+    assert_allclose(_matrix(rows), np.hstack([dense, sparse]))
+    same = JointFeatures([Numeric(), Numeric()]).bind(dense)
+    assert_allclose(_matrix(same), np.hstack([dense, dense]))
+
+
+def _every_kind():
+    rng, windows = np.random.default_rng(2), _windows(n=60)
+    numbers = rng.standard_normal((60, 5))
+    return {
+        "weighted degrees": WeightedDegree(degree=4).bind(windows),
+        "flat": WeightedDegree(degree=2, weighting="flat", normalize=False).bind(windows),
+        "long": WeightedDegree(degree=3).bind(_windows(n=60, length=130)),
+        "short": WeightedDegree(degree=8).bind(_windows(n=60, length=3)),
+        "hashed": WeightedDegree(degree=4, hash_bits=8).bind(windows),
+        "spectrum": Spectrum(k=3).bind(windows),
+        "counts": Spectrum(k=2, begin=1, end=9, normalize=False).bind(windows),
+        "dense": NumericRows(numbers),
+        "sparse": NumericRows(csr_matrix(_sparse_numbers(rng, 60))),
+        "joint": JointFeatures(PARTS).bind(windows),
+    }
+
+
+KINDS = [
+    "weighted degrees", "flat", "long", "short", "hashed", "spectrum", "counts", "dense",
+    "sparse", "joint",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("are_many", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_virtual_grams_are_products_of_virtual_weights(kind, are_many, monkeypatch):
+    if are_many:
+        monkeypatch.setattr(weighted_degree, "_PAIRS", 0)
+    rows, rng = _every_kind()[kind], np.random.default_rng(3)
+    X, tasks = _matrix(rows), rng.choice([0, 1, 3], rows.n_rows)  # nothing of task 2
+    for chosen in (np.arange(60), np.array([50, 2, 7, 11]), np.zeros(0, dtype=int)):
+        amount = rng.standard_normal(60)
+        V = np.zeros((rows.n_features, 4))
+        for i in chosen:
+            V[:, tasks[i]] += amount[i] * X[i]
+        S = rows.virtual_gram(chosen, amount, tasks.astype(np.int16), 4)
+        assert S.shape == (4, 4)
+        assert_allclose(S, V.T @ V, atol=1e-10)
+        assert_array_equal(S[2], 0.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kernel_matrices_are_products_of_rows(kind):
+    rows = _every_kind()[kind]
+    X, chosen = _matrix(rows), np.array([9, 3, 0, 59, 3, 20])
+    expected = (X @ X.T)[np.ix_(chosen, chosen)]
+    assert_allclose(gram_matrix(rows, chosen), expected, atol=1e-10)
+    for dtype in (np.float32, np.float64):
+        G = rows.gram(chosen, dtype) if hasattr(rows, "gram") else None
+        if G is not None:
+            assert G.dtype == dtype
+            assert_allclose(np.tril(G), np.tril(expected), rtol=1e-5, atol=1e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.text("ACGTn", min_size=9, max_size=9), min_size=1, max_size=5),
+    st.integers(1, 4), st.booleans(),
+)  # fmt: skip
+def test_the_spectrum_kernel_equals_counting(strings, k, normalize):
+    features = Spectrum(k=k, begin=1, end=8, normalize=normalize)
+    rows = features.bind(Windows.from_strings(strings))
+    G = rows.gram(np.arange(len(strings)), np.float64)
+    assert_allclose(np.tril(G), np.tril(_spectrum_kernel(strings, k, 1, 8, normalize)), atol=1e-12)
+    X = _explicit(features, Windows.from_strings(strings))
+    assert_allclose(np.tril(G), np.tril(X @ X.T), rtol=1e-5, atol=1e-6)
+
+
+def _spectrum_kernel(strings, k, begin, end, normalize=True):
+    kmers = {"".join(letters) for letters in product("ACGT", repeat=k)}
+    counts = []
+    for string in strings:
+        region = string[begin:end].upper()
+        counts.append(Counter(region[i : i + k] for i in range(len(region) - k + 1)))
+    raw = np.array([[sum(a[w] * b[w] for w in kmers & a.keys()) for b in counts] for a in counts])
+    norms = np.sqrt(np.where(np.diagonal(raw) > 0, np.diagonal(raw), 1.0))
+    return raw / np.outer(norms, norms) if normalize else raw
+
+
+def _string_problem(letters, features, T):
+    rng = np.random.default_rng(5)
+    strings = ["".join(rng.choice(list(letters), 14)) for _ in range(40)]
+    y = np.where(["GT" in string[2:] for string in strings], 1.0, -1.0)
+    tasks, C = rng.integers(0, T, 40).astype(np.int16), rng.uniform(0.5, 4, 40)
+    rows = features.bind(Windows.from_strings(strings))
+    return strings, Problem(rows, y, tasks, np.eye(T), C)
+
+
+def _assert_optimal(problem, grams, kernels, in_epochs):
+    tol = 1e-4 if in_epochs and kernels.norm == 1 else 1e-7
+    solver = MultipleKernelDescent(
+        problem, kernels, tol=tol, dtype=np.float64, max_epochs=2000 if kernels.norm > 1 else 1200
+    )
+    if in_epochs:
+        solver._polish_rows = 0
+    solution = solver.solve()
+    expected = mkl.solve_dual(
+        grams, problem.y, problem.tasks, kernels.matrices, kernels.views, problem.C, "hinge",
+        kernels.norm,
+    )  # fmt: skip
+    assert solution.gap <= tol
+    assert solution.primal == pytest.approx(expected, rel=1e-6 + tol)
+    return solution
+
+
+@pytest.mark.parametrize("norm", [1.0, 4 / 3, 2.0, np.inf])
+@pytest.mark.parametrize("in_epochs", [False, True])
+def test_weighted_degrees_and_spectra_together_equal_a_convex_solver(norm, in_epochs):
+    joint = JointFeatures([WeightedDegree(degree=3), Spectrum(k=2, begin=2, end=14)])
+    strings, problem = _string_problem("ACGTACGTACGTACGTACGTN", joint, 3)
+    grams = [wd.gram(strings, strings, 3) + 1, _spectrum_kernel(strings, 2, 2, 14) + 1]
+    pair = np.array([[2.0, 1, 0], [1, 2, 0], [0, 0, 0]])
+    matrices, which = np.array([np.ones((3, 3)), pair, np.eye(3)] * 2), np.repeat([0, 1], 3)
+    solution = _assert_optimal(problem, grams, KernelSet(matrices, which, norm), in_epochs)
+    X, W = _matrix(problem.rows), solution.W
+    f = (X @ W + solution.bias)[np.arange(40), problem.tasks]
+    assert_allclose(problem.y * f, solution.margins, atol=1e-8)
+
+
+@pytest.mark.parametrize("in_epochs", [False, True])
+def test_kernels_of_clean_weighted_degrees_equal_a_convex_solver(in_epochs):
+    strings, problem = _string_problem("ACGT", WeightedDegree(degree=4), 5)
+    assert problem.rows.tree() is not None
+    matrices = np.array([np.ones((5, 5)), np.eye(5), np.diag([0.0, 1, 1, 0, 0])])
+    kernels = KernelSet(matrices, np.zeros(3, dtype=int), 1.5)
+    solution = _assert_optimal(problem, [wd.gram(strings, strings, 4) + 1], kernels, in_epochs)
+    f = (_matrix(problem.rows) @ solution.W + solution.bias)[np.arange(40), problem.tasks]
+    assert_allclose(problem.y * f, solution.margins, atol=1e-8)
+
+
+def test_description_round_trip():
+    joint = JointFeatures(PARTS)
+    again = features_from_dict(joint.to_dict(15))
+    assert isinstance(again, JointFeatures)
+    windows = _windows()
+    assert_array_equal(_explicit(again, windows), _explicit(joint, windows))
+    assert again.to_dict(15) == joint.to_dict(15)
+    assert "JointFeatures(views=[WeightedDegree(degree=3" in repr(joint)
+
+
+def test_joint_features_in_joint_features_are_views_like_others():
+    windows = _windows()
+    nested = JointFeatures([JointFeatures(PARTS[:2]), JointFeatures(PARTS[2:])])
+    rows, flat = nested.bind(windows), JointFeatures(PARTS).bind(windows)
+    assert [view.columns for view in rows.views] == [view.columns for view in flat.views]
+    assert_array_equal(_matrix(rows), _matrix(flat))
+
+
+def test_no_views_and_views_without_features_are_refused():
+    with pytest.raises(ValueError, match="views must be feature maps, got none; give at least one"):
+        JointFeatures([]).bind(_windows())
+    with pytest.raises(ValueError, match="every view must have features, got none from Numeric"):
+        JointFeatures([Numeric()]).bind(np.zeros((3, 0)))
+
+
+def test_more_features_than_indices_are_refused():
+    large = WeightedDegree(degree=12, max_memory=8.0)
+    windows = _windows(n=2, length=50)
+    assert large.bind(windows).n_features < 2**31
+    with pytest.raises(ValueError, match=r"views must have fewer than 2\*\*31 features in all"):
+        JointFeatures([large, large]).bind(windows)

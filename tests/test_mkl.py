@@ -1,0 +1,424 @@
+"""Multi-task MKL against cvxpy, brute-force objectives, and invariances of the problem."""
+
+import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+from scipy.special import logsumexp, softmax
+
+from seqmtl.features.joint import JointRows
+from seqmtl.features.numeric import NumericRows
+from seqmtl.solvers.dcd import CoordinateDescent, State
+from seqmtl.solvers.mkl import KernelSet, MultipleKernelDescent
+from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
+from tests.oracles import mkl
+
+NORMS = [1.0, 4 / 3, 2.0, np.inf]
+ALL_LOSSES = [*LOSSES, *REGRESSION_LOSSES]
+K3 = np.array([[1.0, 0.6, 0.1], [0.6, 1.5, 0.2], [0.1, 0.2, 0.8]])
+PAIR = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 0.0]])  # of a node without task 3
+RANK_ONE = np.outer([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
+KERNELS = np.array([np.ones((3, 3)), np.eye(3), PAIR, RANK_ONE, K3])
+
+
+@dataclass
+class Case:
+    """A small problem; `which` is the view of every kernel."""
+
+    X: tuple
+    y: np.ndarray
+    tasks: np.ndarray
+    matrices: np.ndarray
+    which: np.ndarray
+    norm: float
+    C: np.ndarray
+    loss: str
+    bias: float = 0.7
+    z: np.ndarray | None = None
+    epsilon: float = 0.0
+
+    @property
+    def oracle(self):
+        """The arguments of both brute-force objectives, without theta, alpha and W."""
+        n = self.y.size
+        views = [np.column_stack([X, np.full(n, self.bias)]) for X in self.X]
+        return (views, self.y, self.tasks, self.matrices, self.which, self.C, self.loss)
+
+    @property
+    def regression(self):
+        return {"z": self.z, "epsilon": self.epsilon}
+
+    def problem(self):
+        rows = [NumericRows(X) for X in self.X]
+        targets = np.zeros(0) if self.z is None else self.z
+        T = self.matrices.shape[1]
+        return Problem(
+            JointRows(rows) if len(rows) > 1 else rows[0], self.y, self.tasks, np.eye(T), self.C,
+            self.loss, self.bias, targets, self.epsilon,
+        )  # fmt: skip
+
+    def solver(self, in_epochs=False, **options):
+        options = {"tol": 1e-9, "dtype": np.float64, "max_epochs": 20000} | options
+        kernels = KernelSet(self.matrices, self.which, self.norm)
+        solver = MultipleKernelDescent(self.problem(), kernels, **options)
+        if in_epochs:
+            solver._polish_rows = 0
+        return solver
+
+    def solve(self, **options):
+        return self.solver(**options).solve()
+
+    def optimum(self):
+        views, y, tasks, matrices, which, C, loss = self.oracle
+        grams = [X @ X.T for X in views]
+        return mkl.solve_dual(
+            grams, y, tasks, matrices, which, C, loss, self.norm, **self.regression
+        )
+
+    def weights(self, solution):
+        """W_m = theta_m V_g K_m, from the dual variables."""
+        views, matrices = self.oracle[0], self.matrices
+        V = []
+        for X in views:
+            V.append(np.zeros((X.shape[1], matrices.shape[1])))
+            for x, t, amount in zip(X, self.tasks, solution.alpha * self.y, strict=True):
+                V[-1][:, t] += amount * x
+        kernels = zip(solution.theta, self.which, matrices, strict=True)
+        return [share * V[g] @ K for share, g, K in kernels]
+
+
+def case(norm=2.0, loss="hinge", n_views=1, n=40, d=6, seed=0, C=None, matrices=KERNELS):
+    """Tasks 1 and 2 are alike, task 3 is another, and with two views the second is noise."""
+    rng = np.random.default_rng(seed)
+    T = matrices.shape[1]
+    X = rng.standard_normal((n, d)) / np.sqrt(d)
+    tasks = rng.integers(0, T, n).astype(np.int16)
+    w = rng.standard_normal((d, 1)) + 0.3 * rng.standard_normal((d, T))
+    w[:, T - 1] = rng.standard_normal(d)
+    f = (X @ w)[np.arange(n), tasks] + 0.5 * rng.standard_normal(n)
+    parts = (X,) if n_views == 1 else (X[:, : d // 2].copy(), X[:, d // 2 :].copy())
+    in_regression = loss in REGRESSION_LOSSES
+    return Case(
+        parts,
+        np.ones(n) if in_regression else np.sign(f),
+        tasks,
+        np.concatenate([matrices] * n_views),
+        np.repeat(np.arange(n_views), len(matrices)),
+        norm,
+        rng.uniform(0.3, 3, n) if C is None else np.full(n, float(C)),
+        loss,
+        z=f if in_regression else None,
+        epsilon=0.2 if in_regression else 0.0,
+    )
+
+
+def size(theta, norm):
+    return np.linalg.norm(theta, norm)
+
+
+@pytest.mark.parametrize("n_views", [1, 2])
+@pytest.mark.parametrize("loss", ALL_LOSSES)
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_optimum_is_that_of_a_general_convex_solver(norm, loss, n_views):
+    data = case(norm, loss, n_views)
+    solution = data.solve(tol=1e-8)
+    assert 0 <= solution.gap <= 1e-8
+    assert solution.converged
+    assert solution.primal == pytest.approx(data.optimum(), rel=1e-6)
+    value = mkl.primal(*data.oracle, solution.theta, data.weights(solution), **data.regression)
+    assert solution.primal == pytest.approx(value, rel=1e-9)
+    assert (solution.theta >= 0).all()
+    assert size(solution.theta, norm) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("n_views", [1, 2])
+@pytest.mark.parametrize("loss", ALL_LOSSES)
+@pytest.mark.parametrize("norm", [1.0, 2.0])
+def test_epochs_reach_the_optimum_of_the_kernel_matrices(norm, loss, n_views):
+    data = case(norm, loss, n_views, d=12)
+    jointly, in_epochs = data.solve(tol=1e-7), data.solve(tol=1e-5, in_epochs=True)
+    assert in_epochs.converged
+    assert in_epochs.n_epochs > jointly.n_epochs
+    assert jointly.primal * (1 - 2e-7) <= in_epochs.primal <= jointly.primal * (1 + 1.1e-5)
+    assert in_epochs.dual <= jointly.primal
+
+
+@pytest.mark.parametrize("cap", [20, 40, 70])
+@pytest.mark.parametrize("norm", [1.0, 2.0])
+def test_kernel_matrices_of_a_part_of_the_examples_reach_the_optimum(norm, cap):
+    data = case(norm, n=80, n_views=2)
+    solver = data.solver(tol=1e-7)
+    solver._polish_rows = cap
+    assert solver.solve().primal == pytest.approx(data.optimum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("norm", [1.01, 1.1, 100.0])
+def test_norms_close_to_the_ends(norm):
+    for n_views in (1, 2):
+        data = case(norm, n_views=n_views, seed=3)
+        solution = data.solve(tol=1e-8)
+        assert solution.gap <= 1e-8
+        assert solution.primal == pytest.approx(data.optimum(), rel=1e-6)
+        assert size(solution.theta, norm) == pytest.approx(1.0, abs=1e-9)
+        nearest = replace(data, norm=1.0 if norm < 2 else np.inf).solve(tol=1e-8)
+        assert solution.primal == pytest.approx(nearest.primal, rel=3 * min(norm - 1, 1 / norm))
+
+
+def test_one_norm_chooses_and_infinity_takes_all():
+    sparse, full = case(1.0, n=60, n_views=2).solve(), case(np.inf, n=60, n_views=2).solve()
+    assert (sparse.theta < 1e-3).sum() >= 3
+    assert_array_equal(full.theta, np.ones(10))
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_one_task_is_mkl_over_groups_of_features(norm):
+    groups = case(norm, "hinge", matrices=np.ones((1, 1, 1)), n=50, d=9)
+    X = groups.X[0]
+    groups.X = (X[:, :2].copy(), X[:, 2:5].copy(), csr_matrix(X[:, 5:]))
+    groups.matrices, groups.which, groups.bias = np.ones((3, 1, 1)), np.arange(3), 0.0
+    solution = groups.solve(tol=1e-9)
+    groups.X = (*groups.X[:2], X[:, 5:])
+    assert solution.primal == pytest.approx(groups.optimum(), rel=1e-6)
+    # group lasso and its relatives: theta out of the primal leaves 1/2 (sum_g ||w_g||^r)^(2/r)
+    norms = [np.linalg.norm(solution.W[part]) for part in (slice(2), slice(2, 5), slice(5, 9))]
+    power = 2.0 if np.isinf(norm) else 2 * norm / (norm + 1)
+    value = 0.5 * np.linalg.norm(norms, power) ** 2
+    missing = np.maximum(0, 1 - groups.y * (X @ solution.W[:, 0]))
+    assert value + groups.C @ missing == pytest.approx(solution.primal, rel=1e-6)
+
+
+def _random_point(data, rng):
+    """Feasible dual variables, kernel weights on the ball, and W_m in the range of K_m."""
+    share = rng.random(data.y.size) * (rng.random(data.y.size) < 0.8)
+    signs = rng.choice([-1.0, 1.0], share.size) if data.z is not None else 1.0
+    alpha = signs * share * data.C * (3.0 if data.loss.startswith("squared") else 1.0)
+    theta = rng.random(len(data.matrices)) * (rng.random(len(data.matrices)) < 0.8)
+    if theta.any():
+        theta /= size(theta, data.norm)
+    W = [
+        (share > 0) * rng.standard_normal((data.X[g].shape[1] + 1, len(K))) @ K
+        for share, g, K in zip(theta, data.which, data.matrices, strict=True)
+    ]
+    return alpha, theta, W
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10**6), st.sampled_from(ALL_LOSSES), st.sampled_from([*NORMS, 1.05, 30.0]),
+    st.integers(1, 2),
+)  # fmt: skip
+def test_weak_duality_at_any_point(seed, loss, norm, n_views):
+    rng = np.random.default_rng(seed)
+    data = case(norm, loss, n_views, n=12, d=4, seed=seed)
+    alpha, theta, W = _random_point(data, rng)
+    dual = mkl.dual(*data.oracle, norm, alpha, **data.regression)
+    primal = mkl.primal(*data.oracle, theta, W, **data.regression)
+    assert dual <= primal + 1e-8 * abs(primal)
+
+    state = State(alpha.copy(), np.arange(12), rng, theta=theta)
+    there = data.solve(state=state, max_epochs=0)  # a look, and no step
+    own = mkl.primal(*data.oracle, theta, data.weights(there), **data.regression)
+    assert_array_equal(there.alpha, alpha)
+    assert there.primal == pytest.approx(own, rel=1e-9, abs=1e-9)
+    assert there.dual == pytest.approx(dual, rel=1e-7, abs=1e-7)
+    assert there.gap == pytest.approx((there.primal - there.dual) / there.primal, rel=1e-9)
+    assert there.gap >= -1e-9
+    W_all = np.concatenate(
+        [
+            sum(w[:-1] for w, h in zip(data.weights(there), data.which, strict=True) if h == g)
+            for g in range(n_views)
+        ]
+    )
+    assert_allclose(there.W, W_all, atol=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.floats(1.0, 20.0), st.integers(1, 8))
+def test_no_theta_on_the_ball_beats_the_step(seed, norm, M):
+    rng = np.random.default_rng(seed)
+    kernels = KernelSet(np.ones((M, 1, 1)), np.zeros(M, dtype=int), norm)
+    theta, q = rng.random(M) + 0.01, rng.random(M) * 10.0 ** rng.uniform(-3, 3, M)
+    a, new = theta**2 * q, kernels.step(theta, q)
+    assert size(new, norm) == pytest.approx(1.0, rel=1e-9)
+    for _ in range(20):
+        other = rng.random(M) + 1e-3
+        other /= size(other, norm)
+        near = np.maximum(new * np.exp(0.01 * rng.standard_normal(M)), 1e-12)
+        near /= size(near, norm)
+        for point in (other, near):
+            assert (a / new).sum() <= (a / point).sum() * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("norm", [1.0, 1.01, 4 / 3, 2.0, 5.0, 100.0])
+def test_the_theta_step_equals_a_general_optimiser(norm):
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        kernels = KernelSet(np.ones((5, 1, 1)), np.zeros(5, dtype=int), norm)
+        theta, q = rng.random(5) + 0.1, rng.random(5) + 0.05
+        a, new = theta**2 * q, kernels.step(theta, q)
+        best = minimize(
+            lambda log, a: (a / np.exp(log)).sum(),
+            np.full(5, -np.log(5.0)),
+            args=(a,),
+            jac=lambda log, a: -a / np.exp(log),
+            method="SLSQP",
+            constraints={
+                "type": "ineq",
+                "fun": lambda log: -logsumexp(norm * log),
+                "jac": lambda log: -norm * softmax(norm * log),
+            },
+            options={"ftol": 1e-15, "maxiter": 1000},
+        )
+        assert (a / new).sum() == pytest.approx(best.fun, rel=1e-6)
+
+
+def test_the_theta_step_at_the_ends():
+    kernels = KernelSet(np.ones((3, 1, 1)), np.zeros(3, dtype=int), np.inf)
+    assert_array_equal(kernels.start(), np.ones(3))
+    assert_array_equal(kernels.step(np.array([0.2, 0.3, 1.0]), np.ones(3)), np.ones(3))
+    kernels = replace(kernels, norm=2.0)
+    assert_allclose(kernels.start(), 3**-0.5)
+    theta = np.array([0.0, 0.6, 0.8])
+    assert_array_equal(kernels.step(theta, np.zeros(3)), theta)
+    assert kernels.step(theta, np.ones(3))[0] == 0.0
+
+
+@pytest.mark.parametrize("loss", ALL_LOSSES)
+@pytest.mark.parametrize("in_epochs", [False, True])
+def test_one_kernel_is_the_solver_with_a_fixed_kernel(loss, in_epochs):
+    data = case(4 / 3, loss, matrices=K3[None], d=12)
+    solution = data.solve(tol=1e-6, in_epochs=in_epochs)
+    fixed = CoordinateDescent(
+        replace(data.problem(), K=K3), tol=1e-9, dtype=np.float64, max_epochs=20000
+    ).solve()
+    assert_array_equal(solution.theta, [1.0])
+    assert solution.primal == pytest.approx(fixed.primal, rel=1.1e-6)
+    primal, dual = data.problem().objectives(solution.alpha, solution.margins)
+    assert (solution.primal, solution.dual) == pytest.approx((primal, dual), rel=1e-9)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_copies_of_a_kernel_are_that_kernel_times_a_power_of_their_number(norm):
+    copies = case(norm, matrices=np.array([K3] * 3))
+    solution = copies.solve(tol=1e-9)
+    factor = 3.0 if np.isinf(norm) else 3.0 ** (1 - 1 / norm)
+    problem = replace(copies.problem(), K=factor * K3)
+    single = CoordinateDescent(problem, tol=1e-9, dtype=np.float64).solve()
+    assert solution.primal == pytest.approx(single.primal, rel=1e-8)
+    assert_allclose(solution.theta, 3.0 ** (-1 / norm), rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ALL_LOSSES)
+def test_scaled_kernels_are_scaled_costs(loss):
+    data = case(4 / 3, loss, 2)
+    kernels_up, costs_up = (
+        replace(data, **{name: 5 * getattr(data, name)}).solve() for name in ("matrices", "C")
+    )
+    assert kernels_up.primal == pytest.approx(costs_up.primal / 5, rel=1e-8)
+    assert_allclose(kernels_up.theta, costs_up.theta, atol=1e-4)
+
+
+def test_a_smaller_copy_of_a_kernel_gets_no_weight_where_one_is_chosen():
+    data = case(1.0, matrices=np.array([K3, 0.5 * K3]))
+    solution, alone = data.solve(), case(1.0, matrices=K3[None]).solve()
+    assert solution.primal == pytest.approx(alone.primal, rel=1e-7)
+    assert_allclose(solution.theta, [1, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_order_of_tasks_and_kernels_does_not_matter(norm, loss):
+    data = case(norm, loss, 2)
+    order, turn = np.array([2, 0, 1]), np.array([3, 1, 7, 0, 9, 4, 5, 6, 2, 8])
+    moved = replace(
+        data,
+        tasks=np.argsort(order)[data.tasks].astype(np.int16),
+        matrices=data.matrices[turn][:, order][:, :, order],
+        which=data.which[turn],
+    )
+    first, second = data.solve(tol=1e-10), moved.solve(tol=1e-10)
+    assert second.primal == pytest.approx(first.primal, rel=1e-9)
+    assert_allclose(second.W, first.W[:, order], atol=2e-4)
+    assert_allclose(second.theta, first.theta[turn], atol=2e-3)
+
+
+@pytest.mark.parametrize("loss", ALL_LOSSES)
+@pytest.mark.parametrize("in_epochs", [False, True])
+def test_a_task_in_no_kernel_scores_nothing(loss, in_epochs):
+    matrices = np.array([PAIR, np.diag([1.0, 0.0, 0.0])])
+    data = case(2.0, loss, matrices=matrices, d=12)
+    solution = data.solve(tol=1e-6, in_epochs=in_epochs)
+    assert solution.primal == pytest.approx(data.optimum(), rel=2e-6)
+    assert_array_equal(solution.W[:, 2], 0.0)
+    assert solution.bias[2] == 0.0
+
+
+@pytest.mark.parametrize("in_epochs", [False, True])
+def test_a_task_without_examples_borrows_from_its_relatives(in_epochs):
+    data = case(2.0, n=60, d=12)
+    kept = data.tasks != 0
+    data = replace(
+        data, X=(data.X[0][kept],), y=data.y[kept], tasks=data.tasks[kept], C=data.C[kept]
+    )
+    solution = data.solve(tol=1e-6, in_epochs=in_epochs)
+    assert solution.primal == pytest.approx(data.optimum(), rel=2e-6)
+    assert np.abs(solution.W[:, 0]).max() > 0
+
+
+@pytest.mark.parametrize("n_views", [1, 2])
+@pytest.mark.parametrize("in_epochs", [False, True])
+def test_a_state_from_the_middle_continues_to_the_same_optimum(in_epochs, n_views):
+    data = case(4 / 3, n=60, d=12, n_views=n_views)
+    solver, states = data.solver(tol=1e-6, in_epochs=in_epochs), []
+    whole = solver.solve(lambda state, _: states.append(copy.deepcopy(state)))
+    middle = states[len(states) // 2 - 1 if in_epochs else 0]
+    start = KernelSet(data.matrices, data.which, data.norm).start()
+    if in_epochs:
+        assert 0 < middle.epoch < whole.n_epochs
+        assert np.abs(middle.theta - start).max() > 0.01
+    again = data.solve(tol=1e-6, in_epochs=in_epochs, state=copy.deepcopy(middle))
+    assert again.converged
+    assert again.n_epochs > middle.epoch
+    assert again.primal == pytest.approx(whole.primal, rel=1.1e-6)
+    done = data.solve(tol=1e-5, state=copy.deepcopy(states[-1]))
+    assert done.n_epochs == states[-1].epoch
+    assert_array_equal(done.theta, whole.theta)
+    assert_allclose(done.W, whole.W, atol=1e-9)
+
+
+@pytest.mark.parametrize("cap", [0, 20])
+@pytest.mark.parametrize("max_epochs", [1, 2, 3, 7])
+def test_what_is_returned_at_the_epoch_limit_belongs_together(max_epochs, cap):
+    data = case(4 / 3, n=60, d=12, n_views=2)
+    solver = data.solver(tol=1e-14, max_epochs=max_epochs)
+    solver._polish_rows = cap
+    solution = solver.solve()
+    assert not solution.converged
+    value = mkl.primal(*data.oracle, solution.theta, data.weights(solution))
+    assert solution.primal == pytest.approx(value, rel=1e-9)
+    X = np.hstack(data.X)
+    f = (X @ solution.W + data.bias * solution.bias)[np.arange(60), data.tasks]
+    assert_allclose(data.y * f, solution.margins, atol=1e-9)
+
+
+def test_single_precision_reaches_its_tolerance():
+    for in_epochs in (False, True):
+        data = case(2.0, n=100, d=12, n_views=2)
+        solution = data.solve(tol=1e-4, dtype=np.float32, in_epochs=in_epochs)
+        assert solution.W.dtype == np.float32
+        assert 0 <= solution.gap <= 1e-4
+        assert solution.primal == pytest.approx(data.optimum(), rel=1e-4)
+
+
+def test_runs_are_reproducible():
+    data = case(2.0, n=60, d=12, n_views=2)
+    for in_epochs in (False, True):
+        first, again = (data.solve(tol=1e-4, in_epochs=in_epochs, seed=3) for _ in range(2))
+        assert_array_equal(first.W, again.W)
+        assert_array_equal(first.theta, again.theta)
