@@ -407,6 +407,19 @@ def test_what_is_returned_at_the_epoch_limit_belongs_together(max_epochs, cap):
     assert_allclose(data.y * f, solution.margins, atol=1e-9)
 
 
+def test_a_kernel_matrix_made_with_other_weights_is_not_used_again():
+    data = case(2.0, n_views=2)
+    solver = data.solver()
+    for theta in (np.full(10, 0.3), np.linspace(0.01, 0.5, 10)):
+        solver._set_theta(theta)
+        solver._sum_weights()
+        CoordinateDescent._polish(solver, *solver._look(0.0))
+    primal = solver._look(0.0)[1].primal
+    fixed = replace(data.problem(), K=solver.kernels.couple(theta))
+    best = CoordinateDescent(fixed, tol=1e-9, dtype=np.float64).solve().primal
+    assert primal == pytest.approx(best, rel=1e-6)
+
+
 def test_single_precision_reaches_its_tolerance():
     for in_epochs in (False, True):
         data = case(2.0, n=100, d=12, n_views=2)
