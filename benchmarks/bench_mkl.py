@@ -8,10 +8,10 @@ from 0.1 to 10, for random points as tasks; all share the features. "mkl" learns
 p = 2; "fixed" trains with the sum that it starts from, theta_m = M^(-1/2). Hinge loss, C = 1.
 
 Every run has a process of its own, on one thread. "CPU s" is the solver alone, with the compiled
-kernels loaded before. An epoch is a pass over the active windows or a move on their kernel matrix, its share of
-looks at the whole problem and of theta steps included; work counts visits of windows, in full
-epochs. Peak memory is that of the whole process, "read" that before training. The ratios are of
-medians over the repeats, which alternate.
+kernels loaded before. An epoch is a pass over the active windows or a move on their kernel
+matrix, with its share of looks at the whole problem and of theta steps; work counts visits of
+windows, in full epochs. Peak memory is that of the whole process, "read" that before training.
+The ratios are of medians over the repeats, which alternate.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from scipy.stats import t as student
 from sklearn.base import clone
 
 from seqmtl import MultiTaskMKLClassifier, MultiTaskSVC, TaskKernel
-from seqmtl.evaluation.figures import GREY, figure_style, line_look, new_figure, save_figure
+from seqmtl.evaluation.figures import DASHES, GREY, PALETTE, figure_style, new_figure, save_figure
 
 DIMENSIONS = 100
 COSTS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -79,9 +79,11 @@ def newick(names: Sequence[str]) -> str:
     return f"({newick(names[:half])},{newick(names[half:])})"
 
 
-def methods(names: Sequence[str]) -> dict[str, Any]:
+def methods(names: Sequence[str], has_unit_trace: bool) -> dict[str, Any]:
     """Return the estimators to compare, by name."""
     groups = TaskKernel.hierarchical(f"{newick(names)};", names)
+    if has_unit_trace:
+        groups = groups.trace_normalized()
     common = {"fit_intercept": False, "tol": 1e-4, "max_epochs": 5000}
     found: dict[str, Any] = {
         "individual": MultiTaskSVC(task_kernel="independent", **common),
@@ -116,7 +118,7 @@ def run_seed(seed: int, arguments: argparse.Namespace) -> dict[str, dict[str, An
     train, valid, test = (draw_points(means, n, arguments.sigma, rng) for n in sizes)
     X, labels, tasks = flatten(train, names)
     results = {}
-    for name, model in methods(names).items():
+    for name, model in methods(names, arguments.unit_trace).items():
         fits = [clone(model).set_params(C=C).fit(X, labels, tasks) for C in COSTS]
         best = fits[int(np.argmax([score(fit, valid, names).mean() for fit in fits]))]
         curves = score(best, test, names)
@@ -168,20 +170,26 @@ def report(runs: list[dict[str, dict[str, Any]]]) -> str:
 def draw(means: Array, runs: list[dict[str, dict[str, Any]]], path: Path) -> None:
     """Draw Figure 3: the true task similarity of the first seed, and the mean ROC curves."""
     with figure_style():
-        figure = new_figure(9.6, 4.4)
+        figure = new_figure(11.2, 4.4)
         left, right = figure.subplots(1, 2)
         image = left.imshow(means @ means.T, cmap="viridis", vmin=0, vmax=DIMENSIONS)
         left.set(title="(a) True task similarity", xlabel="Task", ylabel="Task")
         figure.colorbar(image, ax=left, label="Dot product of the difference vectors")
         right.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+        middle = right.inset_axes((0.52, 0.06, 0.45, 0.45))
         for index, name in enumerate(runs[0]):
             curve = np.mean([run[name]["curve"] for run in runs], axis=0)
             where = (np.arange(curve.size) + 0.5) / curve.size
-            area = f"{curve.mean():.3f}  {name}"
-            right.plot(where, curve, linewidth=1.3, label=area, **line_look(index))
+            look = {"color": PALETTE[index], "linestyle": DASHES[index % 4], "linewidth": 1.3}
+            right.plot(where, curve, label=f"{curve.mean():.4f}  {name}", **look)
+            inside = (where >= 0.25) & (where <= 0.35)
+            middle.plot(where[inside], curve[inside], **look)
+        middle.tick_params(labelsize=6.5)
+        middle.margins(0.0, 0.02)
+        right.indicate_inset_zoom(middle)
         right.set(title="(b) ROC, mean over tasks and seeds", xlim=(0, 1), ylim=(0, 1))
         right.set(xlabel="False positive rate", ylabel="True positive rate", aspect="equal")
-        right.legend(loc="lower right", title="AUROC")
+        figure.legend(loc="outside right upper", title="AUROC", alignment="left")
         save_figure(figure, path)
 
 
@@ -193,6 +201,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     parser.add_argument("--sigma", type=float, default=20.0, help="standard deviation (20)")
+    parser.add_argument("--unit-trace", action="store_true", help="scale every K_m to trace T")
     parser.add_argument("--depth", type=int, default=5, help="2^depth tasks (5)")
     parser.add_argument("--flips", type=int, default=5, help="dimensions per edge (5)")
     parser.add_argument("--train", type=int, default=10, help="points per class and task (10)")
