@@ -68,7 +68,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "node of the tree), smooth (one per scale) or multigraph (one per graph)",
     )  # fmt: skip
     tasks.add_argument(
-        "--norm", type=_norm, default=2.0, metavar="P",
+        "--norm", type=_norm, metavar="P",
         help="of the weights that --mkl learns: 1 (few) to inf (all alike) (default: 2)",
     )  # fmt: skip
     _add_model_options(parser)
@@ -168,7 +168,7 @@ def train_with_checkpoint(
     settings = Settings(
         C=args.C, loss=args.loss, class_weight="balanced" if args.balanced else None, tol=args.tol,
         max_epochs=args.max_epochs, dtype=args.dtype, seed=args.seed,
-        norm=args.norm if args.mkl else None,
+        norm=(args.norm or 2.0) if args.mkl else None,
     )  # fmt: skip
     features: Any = WeightedDegree(degree=args.degree, hash_bits=args.hash_bits)
     if args.spectrum:
@@ -232,6 +232,8 @@ def task_kernel(args: argparse.Namespace, organisms: tuple[str, ...]) -> Any:
 
 def _asked(args: argparse.Namespace) -> argparse.Namespace:
     """Return the arguments with --mkl as the kind of similarity."""
+    if args.mkl is None and args.norm is not None:
+        _similarity.refuse(args, "--norm is of the weights that --mkl learns; give --mkl too")
     if args.mkl is None:
         return args
     if args.similarity is not None:

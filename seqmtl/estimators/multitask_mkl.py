@@ -106,6 +106,11 @@ n_features_in_
         self.from_relatives = from_relatives
 
     def _settings(self, X: Any, **options: Any) -> Settings:
+        if self.norm is None:
+            raise ValueError(
+                "norm must be a number from 1 to infinity, got None; for one fixed kernel take "
+                "MultiTaskSVC"
+            )
         return super()._settings(X, norm=self.norm, **options)
 
     def _features(self, X: Any) -> Any:

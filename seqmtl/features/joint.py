@@ -77,6 +77,13 @@ class JointFeatures(FeatureDefinition):
         return cls([features_from_dict(view) for view in description["views"]])
 
 
+def flat_views(features: Any) -> list[Any]:
+    """Return the maps whose features stand side by side: those of a joint map, else itself."""
+    if not isinstance(features, JointFeatures):
+        return [features]
+    return [flat for view in features.views for flat in flat_views(view)]
+
+
 class JointRows:
     """Rows of several maps; see :class:`seqmtl.blocks.Rows`.
 

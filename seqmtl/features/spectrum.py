@@ -67,9 +67,10 @@ class Spectrum(FeatureDefinition):
         self._check()
         begin = 0 if self.begin is None else self.begin
         end = data.length if self.end is None else self.end
-        if not 0 <= begin < end <= data.length:
+        if begin < 0 or end > data.length or end - begin < self.k:
             raise ValueError(
-                f"the region must lie in the window 0..{data.length}, got {begin}..{end}"
+                f"the region must lie in the window 0..{data.length} and hold a k-mer of "
+                f"{self.k} bases, got {begin}..{end}"
             )
         return SpectrumRows(self, data, begin, end)
 

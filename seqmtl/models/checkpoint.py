@@ -96,6 +96,10 @@ class Checkpoint:
         epoch, work, seconds = (description[key] for key in ("epoch", "work", "seconds"))
         history = [Progress(**entry) for entry in description["history"]]
         theta = np.array(arrays.get("theta", np.zeros(0)))
+        if theta.ndim != 1 or theta.dtype != np.float64 or not np.isfinite(theta).all():
+            raise ValueError("the kernel weights are unusable")
+        if theta.size and not (theta.min() >= 0 and theta.max() > 0):
+            raise ValueError("the kernel weights are not positive")
         return State(alpha, active, rng, int(epoch), float(work), float(seconds), history, theta)
 
     def remove(self) -> None:

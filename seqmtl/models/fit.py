@@ -13,7 +13,13 @@ from seqmtl.features._base import gram_matrix
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.models.calibration import CALIBRATION, calibrate_tasks, find_copies, span_share
-from seqmtl.models.kernels import kernel_set, learnt_kernel, resolve_kernels, used_kernels
+from seqmtl.models.kernels import (
+    kernel_set,
+    learnt_kernel,
+    resolve_kernels,
+    used_kernels,
+    view_names,
+)
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site, find_site
 from seqmtl.models.training import (
@@ -89,7 +95,7 @@ def train_model(  # noqa: PLR0913
     kernel = resolve_kernels(task_kernel, names)
     T, y = len(names), np.asarray(y, dtype=np.float64)
     rows = features.bind(data)
-    views = [str(view) for view in getattr(features, "views", [features])]
+    views = view_names(features)
     K: Any = np.tile(kernel.matrix[:T, :T], (len(views), 1, 1))
     if settings.norm is not None:
         K = kernel_set(kernel, T, len(views), settings.norm)

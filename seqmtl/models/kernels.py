@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.features.joint import flat_views
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.names import match_names
 from seqmtl.solvers.mkl import KernelSet
 
 #: What tasks share when nothing is said about them: K = (11' + 3 I) / 4.
 DEFAULT_SHARE = 0.25
+_LEAST = 1e-12  # share of the largest weight below which a kernel is not told from one without
 
 _BY_NAME = {
     "independent": TaskKernel.independent,
@@ -91,8 +93,8 @@ def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
     found = [resolve_kernel(kernel, names) for kernel in task_kernels]
     if len(found) == 1:
         return found[0]
-    if len({kernel.names for kernel in found}) > 1:
-        found = [kernel.restrict(names) for kernel in found]
+    same = len({frozenset(kernel.names) for kernel in found}) == 1
+    found = [kernel.restrict(found[0].names if same else names) for kernel in found]
     labels = [
         label if kernel.n_kernels > 1 else kernel.source
         for kernel in found
@@ -124,7 +126,9 @@ def used_kernels(kernel: TaskKernel, n_tasks: int) -> NDArray[np.int64]:
 def learnt_kernel(
     kernel: TaskKernel, n_tasks: int, theta: NDArray[np.float64], views: list[str]
 ) -> TaskKernel:
-    """Return K_g = sum_m theta_gm K_m of every view, for all tasks that `kernel` knows.
+    """Return K_g = sum_m theta_gm K_m of every view, for all tasks that these K_m relate.
+
+    No theta is quite 0, so that no task with data and no view is left without a similarity.
 
     Parameters
     ----------
@@ -137,9 +141,20 @@ def learnt_kernel(
     views : list of str
         Names of the views, G of them.
     """
-    theta = theta.reshape(len(views), -1)
+    theta = np.maximum(theta, _LEAST * theta.max()).reshape(len(views), -1)
     K = np.tensordot(theta, kernel.matrices[used_kernels(kernel, n_tasks)], 1)
-    return TaskKernel(kernel.names, K, f"learnt from {kernel.source}", labels=views)
+    kept = np.flatnonzero(np.einsum("gtt->t", K))
+    return TaskKernel(
+        [kernel.names[t] for t in kept],
+        K[:, kept][:, :, kept],
+        f"learnt from {kernel.source}",
+        labels=views,
+    )
+
+
+def view_names(features: Any) -> list[str]:
+    """Return a name for every view of the features, all different."""
+    return _distinct([str(view) for view in flat_views(features)])
 
 
 def _distinct(labels: list[str]) -> list[str]:

@@ -14,6 +14,7 @@ from seqmtl._memory import require_memory
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, UnknownTaskError
 from seqmtl.features.definitions import features_from_dict
+from seqmtl.features.joint import flat_views
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.io.model_file import read_arrays, write_arrays
 from seqmtl.models.calibration import CALIBRATION, probabilities
@@ -123,7 +124,7 @@ class MultiTaskModel:
 
     def _views(self) -> list[tuple[slice, NDArray[np.float64]]]:
         """Return rows of W and task kernel of every view of the features."""
-        views = getattr(self.features, "views", [self.features])
+        views = flat_views(self.features)
         ends = np.cumsum([view.n_features(self.length) for view in views])
         kernels = self.kernel.matrices
         if len(kernels) == 1:

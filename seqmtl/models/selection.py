@@ -41,7 +41,7 @@ from seqmtl.evaluation.metrics import weighted_auroc_auprc
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.models.calibration import calibrate_tasks
 from seqmtl.models.fit import build_model
-from seqmtl.models.kernels import DEFAULT_SHARE, kernel_set
+from seqmtl.models.kernels import DEFAULT_SHARE, kernel_set, view_names
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.training import Settings, check_classes, solve
 from seqmtl.sequences import Windows
@@ -136,14 +136,18 @@ def fit_method(  # noqa: PLR0913
     Raises
     ------
     ValueError
-        If the method is unknown, its kernel is missing, or a task lacks training or validation
-        windows of either class.
+        If the method is unknown, its kernel is missing, there is no cost, a setting is out of
+        range, or a task lacks training or validation windows of either class.
     """
     settings = settings or Settings()
     if np.unique(train.task_ids).size < len(train.task_names):
         train = train.with_tasks(train.tasks)
     names = train.task_names
     costs = [replace(settings, C=float(cost)) for cost in sorted(C)]
+    if not costs:
+        raise ValueError("C must hold at least one cost to choose from, got none")
+    for cost in costs:
+        replace(cost, norm=norm).check()
     candidates = list_candidates(method, names, kernel, kernels, costs, norm)
     features = WeightedDegree() if features is None else features
     if len(getattr(features, "views", [features])) > 1:
@@ -335,10 +339,9 @@ def _combine(
         bias += fit.bias * factor
         scores += fit.scores * factor[valid.task_ids]
     kernel = np.tensordot(parts.mean(axis=1), np.array([fit.K for fit in fits]), 1)
-    views = [str(view) for view in getattr(features, "views", [features])]
     calibration = calibrate_tasks(scores, valid.labels, valid.task_ids, T)
     return build_model(
-        train, features, names, TaskKernel(names, kernel, "chosen on validation", labels=views),
+        train, features, names, TaskKernel(names, kernel, "chosen on validation", labels=view_names(features)),
         (W, bias), calibration, _summary(train, fits, settings), "classification",
     )  # fmt: skip
 
@@ -369,5 +372,8 @@ def _in_order(valid: Windows, names: tuple[str, ...]) -> Windows:
     order = np.argsort([names.index(name) for name in valid.task_names])
     valid = valid[np.concatenate([np.flatnonzero(valid.task_ids == t) for t in order])]
     valid = valid.with_tasks(valid.tasks)
-    check_classes(valid.labels, valid.task_ids, names)
+    try:
+        check_classes(valid.labels, valid.task_ids, names)
+    except ValueError as error:
+        raise ValueError(f"in the validation windows {error}") from error
     return valid

@@ -95,6 +95,8 @@ class Settings:
             del settings["kind"]
         if self.norm is None:
             del settings["norm"]
+        elif np.isinf(self.norm):
+            settings["norm"] = "inf"  # no JSON number
         if isinstance(self.class_weight, Mapping):
             settings["class_weight"] = {str(k): float(v) for k, v in self.class_weight.items()}
         return settings
