@@ -340,9 +340,10 @@ def _combine(
         scores += fit.scores * factor[valid.task_ids]
     kernel = np.tensordot(parts.mean(axis=1), np.array([fit.K for fit in fits]), 1)
     calibration = calibrate_tasks(scores, valid.labels, valid.task_ids, T)
+    mean_kernel = TaskKernel(names, kernel, "chosen on validation", labels=view_names(features))
     return build_model(
-        train, features, names, TaskKernel(names, kernel, "chosen on validation", labels=view_names(features)),
-        (W, bias), calibration, _summary(train, fits, settings), "classification",
+        train, features, names, mean_kernel, (W, bias), calibration,
+        _summary(train, fits, settings), "classification",
     )  # fmt: skip
 
 
