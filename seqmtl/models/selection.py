@@ -220,7 +220,8 @@ def list_candidates(
         ]
         given = needed.restrict(names)
         relations = [("given", given, trust) for trust in TRUSTS]
-        relations.append(("all alike", TaskKernel.union(names), DEFAULT_SHARE))
+        alike = TaskKernel.union(names)
+        relations += [("all alike", alike, trust) for trust in (DEFAULT_SHARE, 2 * DEFAULT_SHARE)]
         families += [
             (
                 _trusted(relation, trust, norm),
