@@ -9,7 +9,7 @@ from seqmtl.features.numeric import NumericRows
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.sequences import Windows
 from seqmtl.solvers import mkl
-from seqmtl.solvers.mkl import KernelSet, MultipleKernelDescent
+from seqmtl.solvers.mkl import KernelSet, MultipleKernelDescent, change_of_coupling
 from seqmtl.solvers.problem import Problem
 
 UNION, OWN = np.ones((3, 3)), np.eye(3)
@@ -52,24 +52,38 @@ def test_the_weights_are_those_of_the_new_kernels(kernels, kind, monkeypatch):
     solver._change_coupling(before)
     W, bias = solver.W.copy(), solver.bias.copy()
     solver._sum_weights()
-    assert_allclose(W, solver.W, atol=1e-7)
+    assert_allclose(W, solver.W, rtol=1e-9, atol=1e-9)
     assert_allclose(bias, solver.bias, atol=1e-12)
     assert np.abs(W).max() > 0.1
 
 
-def test_where_rounding_would_grow_the_weights_are_summed_anew(monkeypatch):
-    rng, n = np.random.default_rng(1), 20
+def test_kernels_change_within_their_range():
+    rng = np.random.default_rng(2)
+    V = rng.standard_normal((5, 3))
+    for old, new in [
+        (UNION + OWN, UNION + 2.0 * OWN),
+        (UNION + PAIR, UNION),
+        (PAIR, 0.5 * PAIR),
+        (UNION, 0.0 * UNION),
+        (0.0 * OWN, 0.0 * OWN),
+    ]:
+        assert_allclose(V @ old @ change_of_coupling(old, new), V @ new, atol=1e-12)
     near = np.array([1.0, 1.1, 1.2])
-    kernels = KernelSet(np.array([UNION, 1e-6 * np.outer(near, near)]), np.zeros(2, int), 2.0)
+    thin = UNION + 1e-8 * OWN
+    assert change_of_coupling(thin, thin) is None
+    growing = UNION + 1e-3 * np.outer(near, near)
+    assert change_of_coupling(growing, 0.1 * UNION + 2e-3 * np.outer(near, near)) is None
+    assert change_of_coupling(growing, growing) is not None
+
+
+def test_where_rounding_would_show_the_weights_are_summed_anew(monkeypatch):
+    rng, n = np.random.default_rng(1), 20
+    kernels = KernelSet(np.array([UNION, 1e-8 * OWN]), np.zeros(2, int), 2.0)
     problem = Problem(
         NumericRows(rng.standard_normal((n, 4))), np.ones(n), np.zeros(n, np.int16), OWN, np.ones(n)
     )
     solver = MultipleKernelDescent(problem, kernels, dtype=np.float64)
     calls = []
     monkeypatch.setattr(solver, "_sum_weights", lambda: calls.append("anew"))
-    before = solver.problem.kernels
-    solver._set_theta(np.array([0.1, 1.0]))
-    solver._change_coupling(before)
-    assert calls == ["anew"]
-    solver._change_coupling(solver.problem.kernels)  # to the same: nothing grows
+    solver._change_coupling(solver.problem.kernels)
     assert calls == ["anew"]

@@ -22,7 +22,7 @@ def folded_virtual_gram(
 
     `amount` includes the scale of the rows.
     """
-    from seqmtl.features._wd_kernels import add_energies, scatter_tasks
+    from seqmtl.features._energy_kernels import add_energies, scatter_tasks
     from seqmtl.features.weighted_degree import level_offsets
 
     w, S = bound.windows, np.zeros((n_tasks, n_tasks))

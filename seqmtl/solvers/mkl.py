@@ -33,7 +33,8 @@ from seqmtl.solvers.dcd import CoordinateDescent, Progress
 from seqmtl.solvers.mkl_polish import KernelMatrices, polish_kernels
 from seqmtl.solvers.problem import Problem
 
-_RANK = 1e-10  # eigenvalues of a task kernel below this share of the largest are 0
+_ZERO = 1e-12  # eigenvalues of a task kernel below this share of the largest are 0
+_THIN = 1e-6  # others below this share make its inverse inaccurate
 _MOST_GROWTH = 4.0  # of rounding errors in the weights when task kernels change
 _CHUNK = 1 << 14  # rows of weights whose task kernel is changed at a time
 
@@ -89,6 +90,21 @@ class KernelSet:
         a = a / a.max()
         p = self.norm
         return np.asarray(a ** (1.0 / (p + 1.0)) / (a ** (p / (p + 1.0))).sum() ** (1.0 / p))
+
+
+def change_of_coupling(
+    old: NDArray[np.float64], new: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Return A = pinv(old) new, for which V old A = V new where the range of new is in that of old.
+
+    None where rounding would show.
+    """
+    values, U = np.linalg.eigh(old)
+    kept = values > _ZERO * values[-1]
+    if values[kept].min(initial=np.inf) < _THIN * values[-1]:
+        return None
+    A = (U[:, kept] / values[kept]) @ (U[:, kept].T @ new)
+    return A if np.linalg.norm(A, 2) <= _MOST_GROWTH else None
 
 
 class MultipleKernelDescent(CoordinateDescent):
@@ -174,13 +190,13 @@ class MultipleKernelDescent(CoordinateDescent):
     def _change_coupling(self, before: NDArray[np.float64]) -> None:
         """Turn W_g = V_g K_g of the kernels before into that of the present ones, in place.
 
-        W_g pinv(K_g) is V_g where K_g sees it, and no new kernel sees more: theta_m = 0 stays 0.
+        The range of no K_g grows, since theta_m = 0 stays 0.
         """
         changes = [
-            np.linalg.pinv(old, rcond=_RANK, hermitian=True) @ new
+            change_of_coupling(old, new)
             for old, new in zip(before, self.problem.kernels, strict=True)
         ]
-        if max(np.linalg.norm(change, 2) for change in changes) > _MOST_GROWTH:
+        if any(change is None for change in changes):
             self._sum_weights()
             return
         T, columns = self.bias.size, self.W.shape[1]
