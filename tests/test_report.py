@@ -10,21 +10,20 @@ import numpy as np
 import pytest
 
 from seqmtl.evaluation import evaluate
-from seqmtl.evaluation.figures import render
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.report import (
     Convergence,
     DemoReport,
     GenomeScan,
     OrganismData,
-    TaskSimilarity,
     ThresholdRow,
     write_report,
 )
 from seqmtl.report._html import Markup, element, join, text
-from seqmtl.report.figures import draw_bars, draw_convergence, draw_similarity, tree_layout
+from seqmtl.report.figures import draw_bars, draw_convergence
 from seqmtl.report.page import render_page, summarise
 from seqmtl.report.track import draw_track, richest_stretch
+from seqmtl.similarity import TaskKernel, read_tree
 
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")
 VOID = {"meta", "img", "br"}
@@ -79,7 +78,8 @@ def make_report(names=NAMES, seed=0, **changes):
         test_labels=labels,
         test_scores=scores["multi-task"],
         test_tasks=tasks,
-        similarity=TaskSimilarity(names, np.eye(3) + 1, newick),
+        similarity=TaskKernel(names, np.eye(3) + 1),
+        tree=read_tree(newick),
         convergence=[Convergence("multi-task", [1, 2, 3], [1.0, 0.1, 0.0])],
         tolerance=1e-3,
         scan=make_scan(names[0]),
@@ -245,59 +245,10 @@ def test_report_checks_its_parts():
         make_report(main_method="none")
     with pytest.raises(ValueError, match="test_scores and test_tasks must be given together"):
         make_report(test_tasks=None)
-    with pytest.raises(ValueError, match="matrix must have a row and a column for each of the 3"):
-        TaskSimilarity(NAMES, np.eye(2))
     with pytest.raises(ValueError, match=r"positions, strands, scores must have one length"):
         replace(make_scan(), scores=[1.0])
     with pytest.raises(ValueError, match=r"site_positions, site_strands must have one length"):
         replace(make_scan(), site_strands=[1])
-
-
-def test_tree_layout_by_hand():
-    edges, tips = tree_layout("((a:1,b:2):1,(c:1,x:9):0.5,d:4):7;", ["d", "c", "b", "a"])
-    assert tips == {"a": 2.0, "b": 3.0, "c": 1.5, "d": 4.0}
-    assert set(edges) == {
-        (1.0, 0.0, 1.0, 1.0),
-        (1.0, 0.0, 2.0, 0.0),
-        (1.0, 1.0, 3.0, 1.0),
-        (0.5, 2.0, 0.5, 2.0),
-        (0.5, 2.0, 1.5, 2.0),
-        (0.0, 0.5, 0.0, 3.0),
-        (0.0, 0.5, 1.0, 0.5),
-        (0.0, 2.0, 0.5, 2.0),
-        (0.0, 3.0, 4.0, 3.0),
-    }
-
-
-def test_tree_without_lengths_and_single_leaf():
-    assert tree_layout("((a,b),c);", "abc")[1] == {"a": 2.0, "b": 2.0, "c": 1.0}
-    assert tree_layout("(a:1,b:1);", ["a"])[1] == {"a": 1.0}
-
-
-def test_tree_must_have_all_organisms():
-    with pytest.raises(ValueError, match="every organism as a leaf, got none named 'yeast'"):
-        draw_similarity(TaskSimilarity(["a", "yeast"], np.eye(2), "(a:1,b:1);"))
-
-
-def test_heat_map_rows_follow_the_leaves():
-    matrix = np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]])
-    figure = draw_similarity(TaskSimilarity(["a", "b", "c"], matrix, "(b:2,(c:1,a:1):1);"))
-    tree, heat = figure.axes[:2]
-    assert [label.get_text() for label in heat.get_yticklabels()] == ["b", "c", "a"]
-    drawn = heat.images[0].get_array()
-    assert np.array_equal(drawn, matrix[np.ix_([1, 2, 0], [1, 2, 0])])
-    figure.canvas.draw()
-    for row in range(3):
-        pixels = [axes.transData.transform((0, row))[1] for axes in (tree, heat)]
-        assert pixels[0] == pytest.approx(pixels[1])
-
-
-def test_heat_map_without_tree_and_with_many_tasks():
-    names = [f"organism {t}" for t in range(20)]
-    figure = draw_similarity(TaskSimilarity(names, np.eye(20) - 0.01))
-    assert len(figure.axes) == 2
-    assert not figure.axes[0].texts
-    render(figure, "svg")
 
 
 def test_bars_and_whiskers_are_the_results():

@@ -146,11 +146,10 @@ class _Demo:
 
     def report(self) -> Any:
         """Gather everything the report shows."""
-        from seqmtl.report import Convergence, DemoReport, OrganismData, TaskSimilarity
+        from seqmtl.report import Convergence, DemoReport, OrganismData
+        from seqmtl.similarity import read_tree
 
         model = self.models["multi-task"]
-        with open(self.path("tree.nwk"), encoding="utf-8") as stream:
-            newick = stream.read()
         counts = model.training["tasks"]
         tested = self.metrics["multi-task"]["tasks"]
         organisms = [
@@ -171,7 +170,8 @@ class _Demo:
             test_labels=self.test.labels,
             test_scores=model.decision_function(self.test),
             test_tasks=self.test.tasks,
-            similarity=TaskSimilarity(self.kernel.names, self.kernel.matrix, newick),
+            similarity=self.kernel,
+            tree=read_tree(self.path("tree.nwk")),
             convergence=[
                 Convergence(
                     name, [h["work"] for h in m.training["history"]],

@@ -5,7 +5,6 @@ from seqmtl.report.contents import (
     DemoReport,
     GenomeScan,
     OrganismData,
-    TaskSimilarity,
     ThresholdRow,
 )
 from seqmtl.report.page import write_report
@@ -15,7 +14,6 @@ __all__ = [
     "DemoReport",
     "GenomeScan",
     "OrganismData",
-    "TaskSimilarity",
     "ThresholdRow",
     "write_report",
 ]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from seqmtl.similarity import TaskKernel, Tree
 
 
 @dataclass(frozen=True)
@@ -31,39 +34,6 @@ class OrganismData:
     n_train: int
     n_train_positive: int
     n_test: int
-
-
-@dataclass(frozen=True)
-class TaskSimilarity:
-    """The task kernel and the tree it comes from.
-
-    Attributes
-    ----------
-    names : sequence of str
-        Organism of each row and column.
-    matrix : array-like of float, shape (T, T)
-        Similarity of the organisms.
-    newick : str, optional
-        Tree whose leaves include all of `names`; other leaves are not drawn.
-
-    Raises
-    ------
-    ValueError
-        If the matrix does not have a row and a column for each name.
-    """
-
-    names: Sequence[str]
-    matrix: ArrayLike
-    newick: str | None = None
-
-    def __post_init__(self) -> None:
-        """Check that the table is square and fits the names."""
-        n_tasks, shape = len(self.names), np.shape(self.matrix)
-        if shape != (n_tasks, n_tasks) or n_tasks == 0:
-            raise ValueError(
-                f"matrix must have a row and a column for each of the {n_tasks} names, "
-                f"got shape {shape}; pass the task kernel of these organisms"
-            )
 
 
 @dataclass(frozen=True)
@@ -192,8 +162,10 @@ class DemoReport:
         The method that the page is about, a key of `methods`; its test scores are drawn.
     test_labels, test_scores, test_tasks : array-like, shape (n,), optional
         Labels, scores of `main_method` and organism names of the test windows.
-    similarity : TaskSimilarity, optional
-        Task kernel and tree.
+    similarity : TaskKernel, optional
+        Task kernel.
+    tree : Tree, optional
+        Tree that it comes from, with all organisms among its leaves.
     convergence : sequence of Convergence
         One curve per training run.
     tolerance : float, optional
@@ -224,7 +196,8 @@ class DemoReport:
     test_labels: ArrayLike | None = None
     test_scores: ArrayLike | None = None
     test_tasks: ArrayLike | None = None
-    similarity: TaskSimilarity | None = None
+    similarity: TaskKernel | None = None
+    tree: Tree | None = None
     convergence: Sequence[Convergence] = ()
     tolerance: float | None = None
     scan: GenomeScan | None = None

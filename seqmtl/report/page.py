@@ -12,7 +12,8 @@ from seqmtl.io.atomic import atomic_write
 from seqmtl.report._html import Markup, element, join, picture, table
 from seqmtl.report._template import PAGE
 from seqmtl.report.contents import DemoReport, GenomeScan
-from seqmtl.report.figures import draw_bars, draw_convergence, draw_similarity
+from seqmtl.report.figures import draw_bars, draw_convergence
+from seqmtl.report.similarity_figure import draw_kernel
 from seqmtl.report.track import draw_track
 
 if TYPE_CHECKING:
@@ -162,9 +163,9 @@ def _similarity(report: DemoReport) -> Markup:
     """Return the tree beside the heat map."""
     if report.similarity is None:
         return Markup()
-    source = "derived from the tree on its left" if report.similarity.newick else "as given"
+    source = "derived from the tree on its left" if report.tree else "as given"
     return _picture(
-        draw_similarity(report.similarity),
+        draw_kernel(report.similarity, report.tree),
         "Tree of the organisms beside the heat map of their similarity",
         f"Task kernel, {source}. The larger the value, the more two organisms share their weights.",
     )

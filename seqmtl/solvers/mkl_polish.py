@@ -8,14 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.blocks import views_of
+from seqmtl.solvers.polish import OMEGA
 from seqmtl.solvers.problem import Problem, dual_terms, loss_values
 
 if TYPE_CHECKING:
     from seqmtl.solvers.mkl import KernelSet
 
 _MAX_ROUNDS = 400
+_MOST = 16  # times as many passes, where theta has settled
 _PASSES = 2  # over the examples between two theta steps, at least
 _VISITS = 4096  # of examples between two theta steps, at least
+_ROWS = 64  # of a matrix turned to double precision at a time
 _FLOOR = 1e-15  # of the losses: where rounding hides what is left of the gap
 
 
@@ -60,9 +63,14 @@ class KernelMatrices:
 
     def virtual_scores(self, amount: NDArray[np.float64], T: int) -> NDArray[np.float64]:
         """Return <phi_g(x_i), v_gt>, shape (G, m, T), for amount = alpha y."""
-        A = np.zeros((self.rows.size, T), dtype=self._hessian.dtype)
-        A[np.arange(self.rows.size), self.tasks] = amount
-        return np.array([G @ A for G in self._grams], dtype=np.float64)
+        m = self.rows.size
+        A, U = np.zeros((m, T)), np.empty((len(self._grams), m, T))
+        A[np.arange(m), self.tasks] = amount
+        for G, scores in zip(self._grams, U, strict=True):
+            for first in range(0, m, _ROWS):  # large sums cancel here: add in double precision
+                part = slice(first, first + _ROWS)
+                scores[part] = G[part].astype(np.float64, copy=False) @ A
+        return U
 
 
 def polish_kernels(
@@ -108,22 +116,27 @@ def polish_kernels(
     C, alpha, y, T = problem.C[rows], alpha[rows], matrices.y, problem.K.shape[-1]
     targets = problem.targets[rows] if problem.targets.size else 0.0
     number, epsilon, m, n_read = problem.loss_number, problem.epsilon, rows.size, 0
+    omega = 1.0 if problem.loss == "logistic" else OMEGA
     K = kernels.couple(theta)
     U = matrices.virtual_scores(alpha * y, T)
+    n_passes = fewest = max(_PASSES, _VISITS // m)
     for _ in range(_MAX_ROUNDS):
         H = matrices.hessian(K)
         residuals = _margins(U, K, matrices) - targets
-        order = rng.permuted(np.tile(np.arange(m), (max(_PASSES, _VISITS // m), 1)), axis=1)
-        n_changes = descend_gram(H, order.ravel(), alpha, residuals, C, number, epsilon, 1.0)
+        order = rng.permuted(np.tile(np.arange(m), (n_passes, 1)), axis=1)
+        n_changes = descend_gram(H, order.ravel(), alpha, residuals, C, number, epsilon, omega)
         U = matrices.virtual_scores(alpha * y, T)
         n_read += m * (n_changes // 10 + 3 * len(K) * m)
         q = kernels.energies(_grams(U, alpha * y, matrices.tasks))
         margins = _margins(U, K, matrices)
         losses = C * loss_values(problem.loss, margins - targets, epsilon)
         terms = dual_terms(problem.loss, alpha, C, epsilon) + alpha * targets
-        slack = 0.5 * (float(theta @ q) + kernels.dual_norm(q))
-        if float((losses - terms).sum()) + slack <= max(tol, _FLOOR * float(losses.sum())):
+        of_theta = 0.5 * (kernels.dual_norm(q) - float(theta @ q))
+        of_alpha = float((losses - terms).sum()) + float(theta @ q)
+        if of_alpha + of_theta <= max(tol, _FLOOR * float(losses.sum())):
             break
+        is_behind = of_alpha > of_theta  # the dual variables are: a theta step would be premature
+        n_passes = min(2 * n_passes, _MOST * fewest) if is_behind else max(n_passes // 2, fewest)
         theta = kernels.step(theta, q)
         K = kernels.couple(theta)
     return alpha, theta, n_read

@@ -16,7 +16,7 @@ _VISITS = 8192  # of examples in a round, at least
 _FREE_ENTRIES = 10_000_000  # read in a few milliseconds: small problems are solved to rounding
 #: Over-relaxation of the steps: the rows share one large common direction, which makes plain
 #: coordinate descent timid in all others. Measured: a quarter fewer passes.
-_OMEGA = 1.4
+OMEGA = 1.4
 
 
 def hessian(problem: Problem, active: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
@@ -78,7 +78,7 @@ def polish(
     C, alpha = problem.C[active], start.copy()
     margins = np.array(problem.residuals(margins, active))
     number, epsilon = problem.loss_number, problem.epsilon
-    omega = 1.0 if problem.loss == "logistic" else _OMEGA
+    omega = 1.0 if problem.loss == "logistic" else OMEGA
     m, n_changes = alpha.size, 0
     n_passes = max(_PASSES, _VISITS // m)
     for _ in range(_MAX_ROUNDS):
