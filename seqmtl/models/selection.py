@@ -307,8 +307,9 @@ def _combine(
         scores += fit.scores * factor[valid.task_ids]
     kernel = np.tensordot(parts.mean(axis=1), np.array([fit.K for fit in fits]), 1)
     calibration = calibrate_tasks(scores, valid.labels, valid.task_ids, T)
+    views = view_names(features)
     return build_model(
-        train, features, names, TaskKernel(names, kernel, "chosen on validation", labels=view_names(features)),
+        train, features, names, TaskKernel(names, kernel, "chosen on validation", labels=views),
         (W, bias), calibration, _summary(train, fits, settings), "classification",
     )  # fmt: skip
 
