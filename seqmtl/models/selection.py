@@ -337,11 +337,10 @@ def _in_order(valid: Windows, names: tuple[str, ...]) -> Windows:
         raise ValueError(
             f"training and validation windows must be of the same tasks, but differ in {differ}"
         )
-    order = np.argsort([names.index(name) for name in valid.task_names])
-    valid = valid[np.concatenate([np.flatnonzero(valid.task_ids == t) for t in order])]
-    valid = valid.with_tasks(valid.tasks)
+    ids = np.array([names.index(name) for name in valid.task_names])[valid.task_ids]
     try:
-        check_classes(valid.labels, valid.task_ids, names)
+        check_classes(valid.labels, ids, names)
     except ValueError as error:
         raise ValueError(f"in the validation windows {error}") from error
-    return valid
+    valid = valid[np.argsort(ids, kind="stable")]
+    return valid.with_tasks(valid.tasks)
