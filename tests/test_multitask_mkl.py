@@ -1,4 +1,4 @@
-"""The classifier that learns the weights of task kernels, against fixed kernels and explicit sums."""
+"""The classifier that learns the weights of task kernels, against fixed kernels and sums."""
 
 import pickle
 
