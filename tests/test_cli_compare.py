@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from seqmtl import WeightedDegree
-from seqmtl.cli.compare import _n_processes, _similarity
+from seqmtl.cli.compare import _n_processes
 from seqmtl.cli.main import main
 from seqmtl.compare import Comparison, Protocol, Result
 from seqmtl.models.training import Settings
@@ -138,9 +138,25 @@ def test_a_figure_needs_matplotlib(data, tmp_path, capsys, monkeypatch):
 
 
 def test_a_tree_is_needed_for_what_shares(data, tmp_path, capsys):
-    code = main(["compare", str(data), "--methods", "union,mtl", "--json", str(tmp_path / "o")])
-    assert code == 1
-    assert "mtl and mkl need the organisms' relations; give --tree" in capsys.readouterr().err
+    for method, message in (("mtl", "needs the organisms' relations"), ("mkl", "give tree")):
+        with pytest.raises(SystemExit) as stop:
+            main(["compare", str(data), "--methods", method, "--json", str(tmp_path / "o")])
+        assert stop.value.code == 2
+        assert message in capsys.readouterr().err
+
+
+def test_some_organisms_and_other_sources(data, tmp_path, capsys):
+    distances = tmp_path / "d.tsv"
+    distances.write_text("ape\tman\t0.2\nape\tfly\t2\nman\tfly\t2\n")
+    out = tmp_path / "o.json"
+    code = main(
+        ["compare", str(data), "--distances", str(distances), "--mkl", "smooth", "--organisms",
+         "man,fly", "--splits", "1", "--degree", "2", "--spectrum", "0", "-C", "1",
+         "--validation", "40", "--methods", "mtl,mkl", "--json", str(out), "-q"]
+    )  # fmt: skip
+    assert code == 0
+    tasks = json.loads(out.read_text())["methods"]["mkl"]["tasks"]
+    assert set(tasks) == {"man", "fly"}
 
 
 def test_a_stop_before_the_tolerance_is_told(data, tmp_path, capsys, monkeypatch):
@@ -167,23 +183,6 @@ def test_wrong_lists_are_wrong_usage(data, tmp_path, capsys, option, value, mess
     with pytest.raises(SystemExit, match="2"):
         main(_arguments(data, tmp_path, option, value))
     assert message in capsys.readouterr().err
-
-
-def test_kernels_of_every_kind():
-    names = ("fly", "ape", "man")
-    fixed, clades = _similarity(TREE, "hierarchical", names)
-    assert fixed.names == clades.names == names
-    assert fixed.matrix[1, 2] > fixed.matrix[0, 1]
-    _, graphs = _similarity(TREE, "multigraph", names)
-    assert graphs.labels == clades.labels
-    everything = next(K for K in graphs.matrices if K[0, 1] > 0)
-    np.testing.assert_allclose(everything, np.linalg.inv(4 * np.eye(3) - np.ones((3, 3))))
-    primates = next(K for K in graphs.matrices if K[0, 1] == 0)
-    np.testing.assert_allclose(primates[1:, 1:], np.linalg.inv([[2, -1], [-1, 2]]))
-    _, smooth = _similarity(TREE, "smooth", names)
-    distances = np.array([[0, 2, 2], [2, 0, 0.4], [2, 0.4, 0]])
-    np.testing.assert_allclose(smooth.matrices[1], np.exp(-distances / 2))
-    assert _similarity(None, "smooth", names) == (None, None)
 
 
 def test_no_more_processes_than_fit_into_memory(monkeypatch):

@@ -75,7 +75,8 @@ def _candidates(norm, features=FEATURES):
         svc = MultiTaskSVC(features, kernel, C=C, **TIGHT).fit(TRAIN)
         found.append(({"kernel": kernel.replace("independent", "individual"), "C": C}, svc))
     relations = [("given", CLADES, 0.5), ("given", CLADES, 1.0),
-                 ("all alike", TaskKernel.union(NAMES), 0.25)]  # fmt: skip
+                 ("all alike", TaskKernel.union(NAMES), 0.25),
+                 ("all alike", TaskKernel.union(NAMES), 0.5)]  # fmt: skip
     for name, kernels, trust in relations:
         given = TaskKernel(NAMES, _trusted(kernels, trust, norm))
         for C in COSTS:
@@ -239,8 +240,8 @@ class TestCandidates:
     @pytest.mark.parametrize("norm", [1.0, 1.5, 2.0, np.inf])
     def test_of_mkl(self, norm):
         found = list_candidates("mkl", NAMES, None, CLADES, list(self.COST), norm)
-        assert len(found) == 10
-        assert [candidate.settings.norm for candidate in found] == [None] * 4 + [norm] * 6
+        assert len(found) == 12
+        assert [candidate.settings.norm for candidate in found] == [None] * 4 + [norm] * 8
         given = [candidate for candidate in found if candidate.label.get("relation") == "given"]
         for candidate in given:
             expected = _trusted(CLADES, candidate.label["trust"], norm)
@@ -248,7 +249,8 @@ class TestCandidates:
             assert candidate.kernel.labels == CLADES.labels
             start = candidate.kernel.matrices.sum(axis=0) * 2 ** (-1 / norm)
             assert_allclose(np.diagonal(start), 1.0)
-        assert_allclose(found[-1].kernel.matrix, TaskKernel.easy(NAMES, 0.25).matrix)
+        assert_allclose(found[-3].kernel.matrix, TaskKernel.easy(NAMES, 0.25).matrix)
+        assert_allclose(found[-1].kernel.matrix, TaskKernel.easy(NAMES, 0.5).matrix)
 
     def test_neighbours_that_differ_in_cost_share_their_kernel(self):
         found = list_candidates("mkl", NAMES, None, CLADES, list(self.COST), 2.0)

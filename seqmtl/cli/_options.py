@@ -48,6 +48,11 @@ def positive_float(text: str) -> float:
     return value
 
 
+def positive_floats(text: str) -> tuple[float, ...]:
+    """Read numbers above 0 between commas, and return them rising."""
+    return tuple(sorted({positive_float(part) for part in text.split(",")}))
+
+
 def named_path(text: str) -> tuple[str, str]:
     """Read NAME=PATH."""
     name, separator, path = text.partition("=")

@@ -7,15 +7,15 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from seqmtl.cli import _options
+from seqmtl.cli import _options, _similarity
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
     from seqmtl.compare import Comparison, Result
-    from seqmtl.similarity import TaskKernel
+    from seqmtl.sequences import Windows
 
 logger = logging.getLogger("seqmtl")
 
@@ -59,15 +59,20 @@ def _add_method_options(parser: argparse.ArgumentParser) -> None:
         help="some of individual, union, mtl (similarity from the tree), mkl (similarity learnt; "
         "default: all)",
     )  # fmt: skip
-    group.add_argument("--tree", metavar="NEWICK", help="tree for mtl and mkl: a file or a name")
+    _similarity.add_source_options(parser)
+    group.add_argument(
+        "--similarity", metavar="KIND|TSV",
+        help="of mtl: a kind (see seqmtl similarity --help) or a table (default: what the source "
+        "says, such as tree)",
+    )  # fmt: skip
     group.add_argument(
         "--mkl", choices=("hierarchical", "smooth", "multigraph"), default="hierarchical",
-        help="kernels that mkl weighs: one per clade, one per scale of distance, or one graph per "
-        "clade (default: hierarchical)",
+        help="kernels that mkl weighs: one per clade, one per scale of distance, or one per graph "
+        "(default: hierarchical)",
     )  # fmt: skip
     group.add_argument("--norm", type=float, default=2.0, metavar="P", help="of mkl (default: 2)")
     group.add_argument(
-        "-C", type=_costs, default="0.1,1,10", metavar="LIST",
+        "-C", type=_options.positive_floats, default="0.1,1,10", metavar="LIST",
         help="costs to choose from, per organism (default: 0.1,1,10)",
     )  # fmt: skip
     group.add_argument(
@@ -89,6 +94,10 @@ def _add_split_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--splits", type=_options.positive_int, default=10, metavar="N",
         help="draws of training and validation windows (default: 10)",
+    )  # fmt: skip
+    group.add_argument(
+        "--organisms", type=_similarity.names_list, metavar="A,B,...",
+        help="organisms to use (default: all of the data)",
     )  # fmt: skip
     group.add_argument(
         "--per-organism", type=int, metavar="N",
@@ -118,11 +127,6 @@ def _methods(text: str) -> list[str]:
         if name not in METHODS:
             raise argparse.ArgumentTypeError(f"must be some of {', '.join(METHODS)}, got {name!r}")
     return names
-
-
-def _costs(text: str) -> tuple[float, ...]:
-    """Read a list of costs, rising."""
-    return tuple(sorted({_options.positive_float(part) for part in text.split(",")}))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -197,15 +201,25 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     from seqmtl.models.site import views_around_site
     from seqmtl.models.training import Settings
 
-    if args.tree is None and {"mtl", "mkl"} & set(args.methods):
-        raise SeqmtlError("mtl and mkl need the organisms' relations; give --tree, or leave both "
-                          "out of --methods")  # fmt: skip
+    learnt = argparse.Namespace(**{**vars(args), "similarity": args.mkl})
+    if "mtl" in args.methods and _similarity.check_usage(args) is None:
+        _similarity.refuse(
+            args, "mtl needs the organisms' relations: give --tree or another source"
+        )
+    if "mkl" in args.methods:
+        _similarity.check_usage(learnt)
     protocol = Protocol(args.per_organism, args.validation, args.seed)
     Settings(tol=args.tol, norm=args.norm).check()
     windows = read_input(
         args, split=None, window=args.window, require_labels=True, shift=args.shift
     )
-    kernel, kernels = _similarity(args.tree, args.mkl, windows.task_names)
+    windows = _keep(windows, args.organisms)
+    names = windows.task_names
+    kernel = _similarity.kernel_from_args(args, names)
+    has_tree = _similarity.sources_from_args(args).has_tree
+    kernels = None
+    if has_tree or "mkl" in args.methods:
+        kernels = _similarity.kernel_from_args(learnt, names)
     check_windows(windows, protocol)
     features: Any = WeightedDegree(degree=args.degree)
     if args.spectrum:
@@ -217,27 +231,22 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     )
 
 
-def _similarity(
-    tree: str | None, kind: str, names: tuple[str, ...]
-) -> tuple[TaskKernel | None, TaskKernel | None]:
-    """Return the one kernel of mtl and the several of mkl."""
-    if tree is None or len(names) < 2:
-        return None, None
-    from seqmtl.similarity import Distances, TaskKernel, read_tree
+def _keep(windows: Windows, organisms: Sequence[str] | None) -> Windows:
+    """Return the windows of the given organisms, by default of all."""
+    if organisms is None:
+        return windows
+    import numpy as np
 
-    fixed, whole = TaskKernel.from_newick(tree, names), read_tree(tree)
-    if kind == "smooth":
-        return fixed, TaskKernel.smooth(Distances.from_tree(whole, names))
-    clades = TaskKernel.hierarchical(whole, names)
-    if kind == "hierarchical":
-        return fixed, clades
-    linked = [(K > 0).astype(float) for K in clades.matrices]
-    return fixed, TaskKernel.multigraph(linked, names, clades.labels)
+    from seqmtl.similarity.names import match_names
+
+    chosen = match_names(organisms, windows.task_names, "the data")
+    windows = windows[np.isin(windows.task_ids, chosen)]
+    return windows.with_tasks(windows.tasks)
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """Return the command and its options, without what results do not depend on."""
-    left_out = {"run", "quiet", "log_json", "debug", "jobs", "json", "table", "plot"}
+    left_out = {"run", "usage_error", "quiet", "log_json", "debug", "jobs", "json", "table", "plot"}
     kept = {name: value for name, value in vars(args).items() if name not in left_out}
     return {**kept, "norm": "inf" if args.norm == float("inf") else args.norm}  # no JSON number
 

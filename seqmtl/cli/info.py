@@ -55,8 +55,20 @@ def run(args: argparse.Namespace) -> int:
         positive = f", {counts['n_positive']:,} positive" if "n_positive" in counts else ""
         lines.append(f"  {name:<{width}}  {counts['n']:>9,} windows{positive}")
     lines.append(str(model.kernel))
-    sys.stdout.write("\n".join([*lines, *_weights(training), ""]))
+    sys.stdout.write("\n".join([*lines, *_weights(training), *_chosen(training), ""]))
     return 0
+
+
+def _chosen(training: dict[str, Any]) -> list[str]:
+    """Say what each organism's weights were put together from, the largest part first."""
+    chosen = training.get("selection", {}).get("tasks", {})
+    lines = ["chosen on held-out windows"] if chosen else []
+    for name, parts in chosen.items():
+        lines.append(f"  {name}")
+        for part in sorted(parts, key=lambda part: -part["part"]):
+            what = ", ".join(f"{k} {v}" for k, v in part.items() if k not in ("part", "auprc"))
+            lines.append(f"    {part['part']:6.1%}  {what}; held-out AUPRC {part['auprc']:.3f}")
+    return lines
 
 
 def _weights(training: dict[str, Any]) -> list[str]:

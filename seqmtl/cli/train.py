@@ -93,6 +93,11 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     model.add_argument("-C", type=_options.positive_float, default=1.0, help="cost (default: 1)")
     model.add_argument(
+        "--tune", type=_options.positive_floats, metavar="C,...",
+        help="hold out a fifth of every organism and choose the cost on it, per organism; with "
+        "--mkl also how far to trust the similarities (replaces -C; cannot be resumed)",
+    )  # fmt: skip
+    model.add_argument(
         "--loss", choices=("hinge", "squared_hinge", "logistic"), default="hinge",
         help="loss (default: hinge)",
     )  # fmt: skip
@@ -170,6 +175,8 @@ def train_with_checkpoint(
         features = views_around_site(features, windows, args.spectrum)
     kernel = task_kernel(args, tuple(dict.fromkeys(windows.tasks)))
     checkpoint = Checkpoint(f"{args.output}.checkpoint", windows, features, kernel, settings)
+    if args.tune:
+        return _tune(windows, features, kernel, settings, args), checkpoint
     state = checkpoint.load() if args.resume else None
     show = _progress(args)
 
@@ -193,6 +200,25 @@ def train_with_checkpoint(
         ) from error
     show.close()
     return model, checkpoint
+
+
+def _tune(
+    windows: Windows, features: Any, kernel: Any, settings: Any, args: argparse.Namespace
+) -> MultiTaskModel:
+    """Train with what is left open chosen on held-out windows."""
+    from seqmtl.models.kernels import resolve_kernels
+    from seqmtl.models.selection import fit_method, hold_out
+
+    if args.resume:
+        _similarity.refuse(args, "--tune cannot be resumed; leave --resume out")
+    method, role = ("mkl", "kernels") if args.mkl else ("mtl", "kernel")
+    resolved = resolve_kernels([kernel], tuple(dict.fromkeys(windows.tasks)))
+    train, valid = hold_out(windows, args.seed)
+    model, _ = fit_method(
+        method, train, valid, C=args.tune, norm=args.norm or 2.0, features=features, settings=settings,
+        **{role: resolved},
+    )  # fmt: skip
+    return model
 
 
 def task_kernel(args: argparse.Namespace, organisms: tuple[str, ...]) -> Any:

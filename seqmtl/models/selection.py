@@ -17,6 +17,8 @@ regulariser, which is cheapest where all is shared, and so leans to the root wha
 lose by it (Widmer et al. 2015, eq. 22). With a unit diagonal it decides only what it is good at:
 which clades and which views of the features deserve more than others.
 
+Where the features have several views, all methods weigh them, at norm p.
+
 The first three keep, for every task, the candidate that ranks its validation windows best. For mkl
 the weights of a task are a mean over the candidates, each by how well it does on the task's
 validation windows, in units of how well that is known (the standard error of the average
@@ -26,6 +28,7 @@ choice. Either way the result is one linear model.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,6 +38,7 @@ from numpy.typing import NDArray
 
 from seqmtl.blocks import views_of
 from seqmtl.evaluation.metrics import weighted_auroc_auprc
+from seqmtl.features.joint import flat_views
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.models.calibration import calibrate_tasks
 from seqmtl.models.fit import build_model
@@ -46,9 +50,12 @@ from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import State
 from seqmtl.solvers.mkl import KernelSet
 
+logger = logging.getLogger(__name__)
+
 METHODS = ("individual", "union", "mtl", "mkl")
 #: Of what the kernels say two tasks share, how much MT-MKL may believe.
 TRUSTS = (0.5, 1.0)
+_HELD_OUT = 0.2  # of the windows of each class of every task
 _TEMPERATURE = 0.5  # of a standard error: the candidates' precisions go up and down together
 
 
@@ -143,9 +150,11 @@ def fit_method(  # noqa: PLR0913
     for cost in costs:
         replace(cost, norm=norm).check()
     candidates = list_candidates(method, names, kernel, kernels, costs, norm)
+    features = WeightedDegree() if features is None else features
+    if len(flat_views(features)) > 1:
+        candidates = [replace(c, settings=replace(c.settings, norm=norm)) for c in candidates]
     check_classes(train.labels, train.task_ids, names)
     valid = _in_order(valid, names)
-    features = WeightedDegree() if features is None else features
     trained = _train_all(train, valid, candidates, features)
     precision = np.array([_precisions(valid, fit.scores, len(names)) for fit in trained])
     parts = (_mean_parts if method == "mkl" else _best_parts)(precision, _errors(precision, valid))
@@ -160,6 +169,27 @@ def fit_method(  # noqa: PLR0913
     }
     model.training["selection"] = {"method": method, "tasks": report}
     return model, report
+
+
+def hold_out(windows: Windows, seed: int) -> tuple[Windows, Windows]:
+    """Split labelled windows into training and validation, a fifth of every class and task.
+
+    Raises
+    ------
+    ValueError
+        If a task has fewer than two windows of a class.
+    """
+    rng, held = np.random.default_rng(seed), np.zeros(len(windows), dtype=np.bool_)
+    for t, name in enumerate(windows.task_names):
+        for sign in (1, -1):
+            own = np.flatnonzero((windows.task_ids == t) & (windows.labels == sign))
+            if own.size < 2:
+                raise ValueError(
+                    f"every task must have at least two windows of either class to hold some out, "
+                    f"but task {name!r} has {own.size} of label {sign}; train without tuning"
+                )
+            held[rng.permutation(own)[: max(1, round(_HELD_OUT * own.size))]] = True
+    return windows[~held], windows[held]
 
 
 def list_candidates(
@@ -191,7 +221,8 @@ def list_candidates(
         ]
         given = needed.restrict(names)
         relations = [("given", given, trust) for trust in TRUSTS]
-        relations.append(("all alike", TaskKernel.union(names), DEFAULT_SHARE))
+        alike = TaskKernel.union(names)
+        relations += [("all alike", alike, trust) for trust in (DEFAULT_SHARE, 2 * DEFAULT_SHARE)]
         families += [
             (
                 _trusted(relation, trust, norm),
@@ -243,6 +274,10 @@ def _train_all(
         solution = solve(rows, y, ids, K, settings, state=state)
         scores = valid_rows.scores(solution.W, valid.task_ids) + solution.bias[valid.task_ids]
         K = K.couple(solution.theta) if isinstance(K, KernelSet) else K
+        logger.info(
+            "trained %d of %d: %s, gap %.1e", len(fits) + 1, len(candidates),
+            ", ".join(f"{key} {value}" for key, value in candidate.label.items()), solution.gap,
+        )  # fmt: skip
         fits.append(
             Fit(
                 candidate, solution.alpha, solution.bias, K, solution.theta, scores, solution.gap,
@@ -307,10 +342,10 @@ def _combine(
         scores += fit.scores * factor[valid.task_ids]
     kernel = np.tensordot(parts.mean(axis=1), np.array([fit.K for fit in fits]), 1)
     calibration = calibrate_tasks(scores, valid.labels, valid.task_ids, T)
-    views = view_names(features)
+    mean_kernel = TaskKernel(names, kernel, "chosen on validation", labels=view_names(features))
     return build_model(
-        train, features, names, TaskKernel(names, kernel, "chosen on validation", labels=views),
-        (W, bias), calibration, _summary(train, fits, settings), "classification",
+        train, features, names, mean_kernel, (W, bias), calibration,
+        _summary(train, fits, settings), "classification",
     )  # fmt: skip
 
 

@@ -33,6 +33,10 @@ from seqmtl.solvers.dcd import CoordinateDescent, Progress
 from seqmtl.solvers.mkl_polish import KernelMatrices, polish_kernels
 from seqmtl.solvers.problem import Problem
 
+_RANK = 1e-10  # eigenvalues of a task kernel below this share of the largest are 0
+_MOST_GROWTH = 4.0  # of rounding errors in the weights when task kernels change
+_CHUNK = 1 << 14  # rows of weights whose task kernel is changed at a time
+
 
 @dataclass(frozen=True)
 class KernelSet:
@@ -162,9 +166,34 @@ class MultipleKernelDescent(CoordinateDescent):
         theta = self.kernels.step(self.state.theta, q)
         if np.array_equal(theta, self.state.theta):
             return
+        before = self.problem.kernels
         self._set_theta(theta)
-        self._sum_weights()
+        self._change_coupling(before)
         self._is_fresh = False
+
+    def _change_coupling(self, before: NDArray[np.float64]) -> None:
+        """Turn W_g = V_g K_g of the kernels before into that of the present ones, in place.
+
+        W_g pinv(K_g) is V_g where K_g sees it, and no new kernel sees more: theta_m = 0 stays 0.
+        """
+        changes = [
+            np.linalg.pinv(old, rcond=_RANK, hermitian=True) @ new
+            for old, new in zip(before, self.problem.kernels, strict=True)
+        ]
+        if max(np.linalg.norm(change, 2) for change in changes) > _MOST_GROWTH:
+            self._sum_weights()
+            return
+        T, columns = self.bias.size, self.W.shape[1]
+        for view, change in zip(self._views, changes, strict=True):
+            A = np.zeros((columns, columns), dtype=self.W.dtype)
+            A[:T, :T] = change
+            W = self.W[view.columns]
+            for first in range(0, len(W), _CHUNK):
+                W[first : first + _CHUNK] = W[first : first + _CHUNK] @ A
+        amount = self.state.alpha * self.problem.y
+        sums = np.bincount(self._tasks, amount, minlength=T)
+        self.bias[:] = self.problem.bias_scale * (self.problem.kernels.sum(axis=0) @ sums)
+        self._has_drifted = True
 
     def _covers_support(self) -> bool:
         """Whether the next move finds every alpha_i != 0 on its kernel matrix."""

@@ -1,0 +1,177 @@
+"""What it costs to learn the weights of ten task kernels, beside one fixed task kernel.
+
+    python benchmarks/bench_mkl.py [DATA.tsv.gz] [--per-task 10000] [--degree 8] [--repeats 3]
+
+Without DATA on simulated acceptor windows of six organisms; with DATA on up to --per-task windows
+per organism, drawn from the train split. The ten kernels are K_m = exp(-Dist / sigma_m), sigma_m
+from 0.1 to 10, for random points as tasks; all share the features. "mkl" learns their weights,
+p = 2; "fixed" trains with the sum that it starts from, theta_m = M^(-1/2). Hinge loss, C = 1.
+
+Every run has a process of its own, on one thread. "CPU s" is the solver alone, with the compiled
+kernels loaded before. An epoch is a pass over the active windows or a move on their kernel
+matrix, with its share of looks at the whole problem and of theta steps; work counts visits of
+windows, in full epochs. Peak memory is that of the whole process, "read" that before training.
+The ratios are of medians over the repeats, which alternate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from seqmtl.sequences import Windows
+
+SEED = 5
+M = 10
+CASES = ("fixed", "mkl")
+
+
+def read(arguments: argparse.Namespace) -> Windows:
+    """Return the windows to train on."""
+    import numpy as np
+
+    from seqmtl import Windows, read_windows
+    from seqmtl.sequences.windows import concatenate
+    from seqmtl.simulate import simulate
+
+    n, rng = arguments.per_task, np.random.default_rng(SEED)
+    if arguments.data:
+        windows = read_windows(arguments.data, split="train")
+        of_task = [np.flatnonzero(windows.task_ids == t) for t in range(len(windows.task_names))]
+        return windows[np.concatenate([rng.permutation(rows)[:n] for rows in of_task])]
+    names = [f"organism{t + 1}" for t in range(6)]
+    made = simulate(
+        "(" + ",".join(f"{name}:0.3" for name in names) + ");",
+        seed=SEED,
+        n_windows=n * 5 // 4 + 100,  # the last chromosome is for tests, and a few hold N
+        chromosome_length=max(200_000, 15 * n),
+        window=140,
+        decoys_per_site=3,
+    )
+    parts = []
+    for genome in made.genomes:
+        training = np.flatnonzero(~genome.is_test())
+        letters = [row.tobytes().decode("ascii") for row in made.windows(genome)[training]]
+        parts.append(
+            Windows.from_strings(
+                letters,
+                labels=genome.sites.label[training],
+                tasks=[genome.organism] * len(letters),
+            )
+        )
+    windows = concatenate(parts)
+    clean = np.flatnonzero((windows.matrix() < 4).all(axis=1))
+    of_task = [clean[windows.task_ids[clean] == t][:n] for t in range(len(names))]
+    return windows[np.concatenate(of_task)]
+
+
+def train_once(arguments: argparse.Namespace) -> None:
+    """Train one case and print what it took as JSON."""
+    import numpy as np
+
+    from seqmtl import TaskKernel, WeightedDegree
+    from seqmtl.models.kernels import kernel_set
+    from seqmtl.models.training import Settings, solve
+
+    windows = read(arguments)
+    T = len(windows.task_names)
+    points = np.random.default_rng(SEED).random((T, 3))
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    kernel = TaskKernel.smooth(distances, np.geomspace(0.1, 10.0, M), windows.task_names)
+    is_mkl = arguments.case == "mkl"
+    K = kernel_set(kernel, T, 1, 2.0)
+    norm = 2.0 if is_mkl else None
+    rows = WeightedDegree(degree=arguments.degree).bind(windows)
+    y, peak_read = windows.labels.astype(np.float64), peak_mib()
+    for max_epochs in (2, 1000):  # the first loads the kernels
+        settings = Settings(norm=norm, tol=arguments.tol, max_epochs=max_epochs)
+        started = time.process_time()
+        solution = solve(rows, y, windows.task_ids, K if is_mkl else K.couple(K.start()), settings)
+        seconds = time.process_time() - started
+    result = {
+        "n": len(windows),
+        "seconds": seconds,
+        "epochs": solution.n_epochs,
+        "looks": len(solution.history),
+        "work": solution.work,
+        "gap": solution.gap,
+        "support": int((solution.alpha > 0).sum()),
+        "read": peak_read,
+        "peak": peak_mib(),
+    }
+    print(json.dumps(result))
+
+
+def peak_mib() -> float:
+    """Return the peak memory of this process so far, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure(case: str, arguments: argparse.Namespace) -> dict[str, float]:
+    """Run one case in a process of its own, on one thread."""
+    command = [sys.executable, __file__, "--case", case]
+    command += [arguments.data] if arguments.data else []
+    for name in ("per-task", "degree", "tol"):
+        command += [f"--{name}", str(getattr(arguments, name.replace("-", "_")))]
+    one_thread = dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+    )
+    answer = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **one_thread}
+    )
+    result: dict[str, float] = json.loads(answer.stdout)
+    result["per epoch"] = result["seconds"] / result["epochs"]
+    result["per work"] = result["seconds"] / result["work"]
+    return result
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("data", nargs="?")
+    parser.add_argument("--per-task", type=int, default=10_000)
+    parser.add_argument("--degree", type=int, default=8)
+    parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.case:
+        train_once(arguments)
+        return
+    print(
+        f"{'case':<7}{'n':>8}{'CPU s':>8}{'epochs':>8}{'looks':>7}{'work':>7}{'gap':>9}"
+        f"{'support':>9}{'s/epoch':>9}{'s/work':>8}{'read MiB':>10}{'peak MiB':>10}"
+    )
+    runs: dict[str, list[dict[str, float]]] = {case: [] for case in CASES}
+    for _ in range(arguments.repeats):
+        for case in CASES:
+            r = measure(case, arguments)
+            runs[case].append(r)
+            print(
+                f"{case:<7}{r['n']:8,}{r['seconds']:8.2f}{r['epochs']:8}{r['looks']:7}"
+                f"{r['work']:7.2f}{r['gap']:9.1e}{r['support']:9,}{r['per epoch']:9.3f}"
+                f"{r['per work']:8.3f}{r['read']:10,.0f}{r['peak']:10,.0f}",
+                flush=True,
+            )
+    for name, key in (
+        ("peak memory", "peak"),
+        ("CPU s per epoch", "per epoch"),
+        ("CPU s per work", "per work"),
+        ("CPU s in all", "seconds"),
+    ):
+        mkl, fixed = (statistics.median(r[key] for r in runs[case]) for case in ("mkl", "fixed"))
+        print(f"{name + ', mkl / fixed':<30}{mkl / fixed:6.2f}")
+
+
+if __name__ == "__main__":
+    main()
