@@ -370,6 +370,21 @@ def split_data(data, tmp_path_factory):
     return folder
 
 
+def test_an_organism_without_sites(tmp_path, capsys):
+    letters = np.random.default_rng(0).choice(list("ACGT"), 600)
+    (tmp_path / "g.fa").write_text(f">c\n{''.join(letters)}\n")
+    (tmp_path / "ape.bed").write_text("c\t200\t201\ts\t1\t+\nc\t300\t301\ts\t1\t+\n")
+    (tmp_path / "man.bed").write_text("# none\n")
+    before = sorted(tmp_path.iterdir())
+    arguments = ["train", "--tree", "(ape,man);", "--mkl", "hierarchical", "--window", "21"]
+    for name in ("ape", "man"):
+        arguments += ["--genome", f"{name}={tmp_path}/g.fa"]
+        arguments += ["--sites", f"{name}={tmp_path}/{name}.bed"]
+    assert main([*arguments, "-o", str(tmp_path / "m")]) == 1
+    assert "man.bed: the file must hold sites, but it is empty" in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before
+
+
 class TestCompareWithSpectra:
     def _compare(self, data, folder, *more):
         return main(["compare", str(data / "windows.tsv"), "--tree", TREE, "-C", "1", "--degree",

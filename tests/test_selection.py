@@ -152,6 +152,16 @@ class TestMeanOfCandidates:
         f = np.einsum("ij,ij->i", X, model.W.T[VALID.task_ids]) + model.bias[VALID.task_ids]
         assert_allclose(model.decision_function(VALID), f, atol=1e-6)
 
+    def test_nested_views_are_views_like_others(self):
+        views = [FEATURES, Spectrum(2)]
+        models = [
+            fit_method("union", TRAIN, VALID, C=(1.0,), features=joint, settings=SETTINGS)[0]
+            for joint in (JointFeatures(views), JointFeatures([JointFeatures(views)]))
+        ]
+        assert_array_equal(models[0].W, models[1].W)
+        assert models[0].kernel == models[1].kernel
+        assert models[0].training["settings"]["norm"] == 2.0
+
     def test_save_and_load(self, tmp_path):
         model, report = fit_method(
             "mkl", TRAIN, VALID, kernels=CLADES, C=(1.0,), norm=np.inf, features=FEATURES
