@@ -215,8 +215,8 @@ def _tune(
     resolved = resolve_kernels([kernel], tuple(dict.fromkeys(windows.tasks)))
     train, valid = hold_out(windows, args.seed)
     model, _ = fit_method(
-        method, train, valid, C=args.tune, norm=args.norm, features=features, settings=settings,
-        **{role: resolved},
+        method, train, valid, C=args.tune, norm=args.norm or 2.0, features=features,
+        settings=settings, **{role: resolved},
     )  # fmt: skip
     return model
 

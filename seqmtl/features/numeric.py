@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from seqmtl.blocks import RowBlock
 from seqmtl.features._base import FeatureDefinition, virtual_gram
+from seqmtl.sequences import Windows
 
 
 class Numeric(FeatureDefinition):
@@ -17,7 +18,17 @@ class Numeric(FeatureDefinition):
     kind = "numeric"
 
     def bind(self, data: Any) -> NumericRows:
-        """Attach to a matrix."""
+        """Attach to a matrix.
+
+        Raises
+        ------
+        TypeError
+            If `data` are Windows, which have letters.
+        """
+        if isinstance(data, Windows):
+            raise TypeError(
+                "Numeric needs a matrix of numbers, got Windows; take WeightedDegree or Spectrum"
+            )
         return NumericRows(data)
 
     def n_features(self, length: int) -> int:

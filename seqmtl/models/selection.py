@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from seqmtl.blocks import views_of
 from seqmtl.evaluation.metrics import weighted_auroc_auprc
+from seqmtl.features.joint import flat_views
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.models.calibration import calibrate_tasks
 from seqmtl.models.fit import build_model
@@ -150,7 +151,7 @@ def fit_method(  # noqa: PLR0913
         replace(cost, norm=norm).check()
     candidates = list_candidates(method, names, kernel, kernels, costs, norm)
     features = WeightedDegree() if features is None else features
-    if len(getattr(features, "views", [features])) > 1:
+    if len(flat_views(features)) > 1:
         candidates = [replace(c, settings=replace(c.settings, norm=norm)) for c in candidates]
     check_classes(train.labels, train.task_ids, names)
     valid = _in_order(valid, names)
@@ -371,11 +372,10 @@ def _in_order(valid: Windows, names: tuple[str, ...]) -> Windows:
         raise ValueError(
             f"training and validation windows must be of the same tasks, but differ in {differ}"
         )
-    order = np.argsort([names.index(name) for name in valid.task_names])
-    valid = valid[np.concatenate([np.flatnonzero(valid.task_ids == t) for t in order])]
-    valid = valid.with_tasks(valid.tasks)
+    ids = np.array([names.index(name) for name in valid.task_names])[valid.task_ids]
     try:
-        check_classes(valid.labels, valid.task_ids, names)
+        check_classes(valid.labels, ids, names)
     except ValueError as error:
         raise ValueError(f"in the validation windows {error}") from error
-    return valid
+    valid = valid[np.argsort(ids, kind="stable")]
+    return valid.with_tasks(valid.tasks)

@@ -1,0 +1,414 @@
+"""Training with learnt similarity from the command line: sources, views, resuming, wrong input."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from seqmtl import (
+    MultiTaskMKLClassifier,
+    MultiTaskModel,
+    MultiTaskSVC,
+    Spectrum,
+    TaskKernel,
+    WeightedDegree,
+)
+from seqmtl.cli.main import main
+from seqmtl.io import read_windows
+from seqmtl.models import checkpoint as checkpoints
+from seqmtl.models import fit, selection
+from seqmtl.similarity import Distances
+
+TREE = "((ape:0.2,man:0.2)primates:0.8,(fly:1.0,bee:0.5):0.1)animals;"
+NAMES = ("ape", "man", "fly")
+DISTANCES = np.array([[0, 0.4, 2], [0.4, 0, 2], [2, 2, 0]])
+FILES = {
+    "tree.nwk": TREE,
+    "distances.tsv": "name\tape\tman\tfly\nape\t0\t0.4\t2\nman\t0.4\t0\t2\nfly\t2\t2\t0\n",
+    "alignment.fa": ">ape\nACGTACGTAC\n>man\nACGTACGTAG\n>fly\nTCGAACGTTT\n",
+    "one.tsv": "ape\tman\t1\nman\tfly\t0.5\n",
+    "two.tsv": "ape\tfly\t2\n",
+    "groups.tsv": "ape\tprimates\nman\tprimates\nape\tall\nman\tall\nfly\tall\n",
+    "kernel.tsv": "name\tfly\tape\tman\nfly\t1\t.2\t.3\nape\t.2\t1\t.7\nman\t.3\t.7\t1\n",
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Return a folder with labelled windows around AG at 8, and sources of similarity."""
+    rng = np.random.default_rng(0)
+    lines = ["organism\tlabel\tsequence"]
+    for i in range(180):
+        is_site = rng.random() < 0.4
+        letters = rng.choice(list("ACGT"), 20)
+        letters[8:10] = ["A", "G"]
+        if is_site:
+            letters[10:13] = np.where(rng.random(3) < 0.7, list("CCT"), letters[10:13])
+        lines.append(f"{NAMES[i % 3]}\t{1 if is_site else -1}\t{''.join(letters)}")
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "windows.tsv").write_text("\n".join(lines) + "\n")
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def train(data, tmp_path):
+    """Return a function that trains with more arguments, and returns exit code and model."""
+
+    def run(*more, table="windows.tsv"):
+        path = tmp_path / "m.seqmtl"
+        arguments = [str(a).format(data=data) for a in more]
+        code = main(["train", str(data / table), "--degree", "2", "-q", "-o", str(path),
+                     *arguments])  # fmt: skip
+        return code, MultiTaskModel.load(path) if path.exists() else None
+
+    return run
+
+
+def _no_constant(name):
+    raise AssertionError(f"{name} is no JSON")
+
+
+class TestLearntSimilarity:
+    def test_it_is_the_classifier_with_these_kernels_and_views(self, train, data):
+        code, model = train(
+            "--tree", "{data}/tree.nwk", "--mkl", "hierarchical", "--norm", "1.5", "--spectrum",
+            "2", "--tol", "1e-7", "--dtype", "float64", "-C", "0.5",
+        )  # fmt: skip
+        assert code == 0
+        windows = read_windows(data / "windows.tsv")
+        views = [WeightedDegree(degree=2), Spectrum(2, 0, 8), Spectrum(2, 8, 20)]
+        mkl = MultiTaskMKLClassifier(
+            views, TaskKernel.hierarchical(TREE, NAMES), norm=1.5, C=0.5, tol=1e-7, dtype="float64"
+        ).fit(windows)
+        assert_allclose(model.decision_function(windows), mkl.decision_function(windows), atol=2e-3)
+        weights = {(e["view"], e["label"]): e["weight"] for e in mkl.kernel_weights_}
+        found = model.training["mkl"]
+        assert [entry["label"] for entry in found] == ["animals", "primates"] * 3
+        assert found[1]["tasks"] == ["ape", "man"]
+        expected = [weights[str(views[i // 2]), entry["label"]] for i, entry in enumerate(found)]
+        theta = np.array([entry["weight"] for entry in found])
+        assert_allclose(theta, expected, atol=1e-3)
+        assert (theta**1.5).sum() == pytest.approx(1.0)
+        assert model.training["settings"]["norm"] == 1.5
+
+    @pytest.mark.parametrize(
+        ("arguments", "kernel"),
+        [
+            (["--mkl", "hierarchical", "--tree", "{data}/tree.nwk"],
+             TaskKernel.hierarchical(TREE, NAMES)),
+            (["--mkl", "smooth", "--distances", "{data}/distances.tsv", "--scales", "0.5,3"],
+             TaskKernel.smooth(Distances(NAMES, DISTANCES), [0.5, 3.0])),
+            (["--mkl", "smooth", "--tree", TREE],
+             TaskKernel.smooth(np.array([[0, 0.4, 2.1], [0.4, 0, 2.1], [2.1, 2.1, 0]]),
+                               names=NAMES)),
+            (["--mkl", "smooth", "--alignment", "{data}/alignment.fa", "--scales", "1"],
+             TaskKernel.smooth(np.array([[0, 0.1, 0.4], [0.1, 0, 0.4], [0.4, 0.4, 0]]), [1.0],
+                               NAMES)),
+            (["--mkl", "multigraph", "--graph", "{data}/one.tsv", "--graph", "{data}/two.tsv"],
+             TaskKernel.multigraph([[[0, 1, 0], [1, 0, 0.5], [0, 0.5, 0]],
+                                    [[0, 0, 2], [0, 0, 0], [2, 0, 0]]], NAMES)),
+            (["--mkl", "hierarchical", "--distances", "{data}/distances.tsv"],
+             TaskKernel.hierarchical("((ape,man),fly);", NAMES)),
+        ],
+    )  # fmt: skip
+    def test_sources(self, train, arguments, kernel):
+        """At infinite norm all weights are 1, so that K tells what the kernels were."""
+        code, model = train(*arguments, "--norm", "inf")
+        assert code == 0
+        assert model.kernel.names == NAMES
+        assert_allclose(model.kernel.matrix, kernel.matrices.sum(axis=0))
+        assert [entry["weight"] for entry in model.training["mkl"]] == [1.0] * kernel.n_kernels
+
+    @pytest.mark.parametrize(
+        ("arguments", "names", "matrix"),
+        [
+            (["--distances", "{data}/distances.tsv"], NAMES,
+             np.mean([np.exp(-DISTANCES / s) for s in (0.5, 2.0, 8.0)], axis=0)),
+            (["--groups", "{data}/groups.tsv"], NAMES, None),
+            (["--similarity", "{data}/kernel.tsv"], NAMES,
+             [[1, 0.7, 0.2], [0.7, 1, 0.3], [0.2, 0.3, 1]]),
+            (["--graph", "{data}/one.tsv"], NAMES,
+             np.linalg.inv([[2, -1, 0], [-1, 2.5, -0.5], [0, -0.5, 1.5]])),
+            (["--similarity", "union"], NAMES, np.ones((3, 3))),
+            ([], NAMES, (np.ones((3, 3)) + 3 * np.eye(3)) / 4),
+            (["--tree", "{data}/tree.nwk"], (*NAMES, "bee"), None),
+        ],
+    )  # fmt: skip
+    def test_a_fixed_kernel_of_every_source(self, train, data, arguments, names, matrix):
+        code, model = train(*arguments)
+        assert code == 0
+        assert "mkl" not in model.training
+        assert model.kernel.names == names
+        if matrix is None:
+            K = model.kernel.matrix
+            assert K[0, 1] > K[0, 2] > 0
+        else:
+            assert_allclose(model.kernel.matrix, matrix)
+        windows = read_windows(data / "windows.tsv")
+        svc = MultiTaskSVC(WeightedDegree(degree=2), model.kernel).fit(windows)
+        assert model.training["primal"] == pytest.approx(
+            svc.model_.training["primal"], rel=3e-3
+        )  # fmt: skip
+
+    def test_an_organism_without_data_is_scored_from_its_relatives(self, train, data, tmp_path):
+        train("--tree", "{data}/tree.nwk")
+        rows = (data / "windows.tsv").read_text().splitlines()
+        bees = tmp_path / "bees.tsv"
+        bees.write_text("\n".join([rows[0], *(r.replace("fly", "bee") for r in rows[3:30:3])]))
+        out = tmp_path / "scores.tsv"
+        arguments = ["predict", str(tmp_path / "m.seqmtl"), str(bees), "-o", str(out), "-q"]
+        assert main(arguments) == 1
+        assert main([*arguments, "--from-relatives"]) == 0
+        assert len(out.read_text().splitlines()) == 10
+
+    def test_info_draws_the_weights(self, train, tmp_path, capsys):
+        train("--tree", "{data}/tree.nwk", "--mkl", "hierarchical", "--spectrum", "2")
+        capsys.readouterr()
+        assert main(["info", str(tmp_path / "m.seqmtl")]) == 0
+        text = capsys.readouterr().out
+        model = MultiTaskModel.load(tmp_path / "m.seqmtl")
+        views = ("WeightedDegree(degree=2", r"Spectrum\(k=2, begin=0, end=8\)",
+                 r"Spectrum\(k=2, begin=8, end=20\)")  # fmt: skip
+        assert text.count("learnt weights of") == 3
+        assert re.search(".*".join(f"learnt weights of {v}" for v in views).replace(
+            "Degree(", r"Degree\("), text, re.DOTALL)  # fmt: skip
+        drawn = re.findall(r"^ +(animals|primates) +([0-9.]+)", text, re.MULTILINE)
+        assert [label for label, _ in drawn] == ["animals", "primates"] * 3
+        weights = [entry["weight"] for entry in model.training["mkl"]]
+        assert_allclose([float(weight) for _, weight in drawn], weights, atol=6e-4)
+        assert main(["info", str(tmp_path / "m.seqmtl"), "--json"]) == 0
+        found = json.loads(capsys.readouterr().out, parse_constant=_no_constant)
+        assert found["training"]["mkl"] == model.training["mkl"]
+
+    def test_json_has_no_infinity(self, train, tmp_path, capsys):
+        summary = tmp_path / "summary.json"
+        code, _ = train("--tree", TREE, "--mkl", "smooth", "--norm", "inf", "--json", str(summary))
+        assert code == 0
+        found = json.loads(summary.read_text(), parse_constant=_no_constant)
+        assert found["settings"]["norm"] == "inf"
+        capsys.readouterr()
+        assert main(["info", str(tmp_path / "m.seqmtl"), "--json"]) == 0
+        json.loads(capsys.readouterr().out, parse_constant=_no_constant)
+
+    def test_predict_and_evaluate_take_such_a_model(self, train, data, tmp_path):
+        train("--tree", TREE, "--mkl", "hierarchical", "--spectrum", "2")
+        path, out = str(tmp_path / "m.seqmtl"), tmp_path / "scores.tsv"
+        assert main(["predict", path, str(data / "windows.tsv"), "-o", str(out), "-q"]) == 0
+        model = MultiTaskModel.load(path)
+        expected = model.decision_function(read_windows(data / "windows.tsv"))
+        scores = [float(line.split("\t")[2]) for line in out.read_text().splitlines()[1:]]
+        assert_allclose(scores, expected, atol=1e-5)
+
+    def test_tune_chooses_at_the_default_norm(self, train, tmp_path, capsys):
+        code, model = train("--tree", TREE, "--mkl", "hierarchical", "--tune", "0.1,1")
+        assert code == 0
+        chosen = model.training["selection"]["tasks"]
+        assert set(chosen) == {"ape", "man", "fly"}
+        assert any(part["kernel"] == "mkl" for part in chosen["ape"])
+        assert not (tmp_path / "m.seqmtl.checkpoint").exists()
+
+
+class TestResuming:
+    def test_an_interrupted_run_reaches_the_same_model(self, train, tmp_path, capsys, monkeypatch):
+        options = ["--tree", "{data}/tree.nwk", "--mkl", "hierarchical", "--spectrum", "2",
+                   "--hash-bits", "9", "--tol", "1e-6", "--dtype", "float64"]  # fmt: skip
+        code, whole = train(*options)
+        assert code == 0
+        (tmp_path / "m.seqmtl").unlink()
+        save = checkpoints.Checkpoint.save
+
+        def interrupted(self, state):
+            save(self, state)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(checkpoints.Checkpoint, "save", interrupted)
+        assert train(*options) == (130, None)
+        assert "--resume to continue" in capsys.readouterr().err
+        monkeypatch.undo()
+        assert [path.name for path in tmp_path.iterdir()] == ["m.seqmtl.checkpoint"]
+        for changed in (["--norm", "3"], ["--spectrum", "3"], ["-C", "2"]):
+            assert train(*options, *changed, "--resume") == (1, None)
+            assert "belongs to other data or options" in capsys.readouterr().err
+        code, resumed = train(*options, "--resume")
+        assert code == 0
+        assert [path.name for path in tmp_path.iterdir()] == ["m.seqmtl"]
+        assert resumed.training["primal"] == pytest.approx(whole.training["primal"], rel=2e-6)
+        weights = [[e["weight"] for e in m.training["mkl"]] for m in (whole, resumed)]
+        assert_allclose(weights[1], weights[0], atol=2e-3)
+        assert_allclose(resumed.W, whole.W, atol=5e-3)
+
+    def test_two_runs_are_equal(self, train):
+        options = ["--tree", "{data}/tree.nwk", "--mkl", "smooth", "--spectrum", "2"]
+        first, second = train(*options)[1], train(*options)[1]
+        assert_array_equal(first.W, second.W)
+        assert first.training["mkl"] == second.training["mkl"]
+
+
+BAD = {
+    "nan.tsv": "name\tape\tman\tfly\nape\t0\tnan\t2\nman\tnan\t0\t2\nfly\t2\t2\t0\n",
+    "uneven.tsv": "name\tape\tman\tfly\nape\t0\t1\t2\nman\t0.5\t0\t2\nfly\t2\t2\t0\n",
+    "nan_kernel.tsv": "name\tape\tman\tfly\nape\t1\tnan\t0\nman\tnan\t1\t0\nfly\t0\t0\t1\n",
+    "uneven_kernel.tsv": "name\tape\tman\tfly\nape\t1\t.5\t0\nman\t.2\t1\t0\nfly\t0\t0\t1\n",
+    "cycle.nwk": "((ape,(man)ape),fly);",
+    "below.nwk": "(((ape,man)x)x,fly);",
+    "negative.nwk": "((ape:1,man:-1):1,fly:1);",
+    "other.nwk": "((ape,man),(bee,cat));",
+    "empty.nwk": "",
+    "negative.graph": "ape\tman\t-1\nman\tfly\t1\n",
+    "few.graph": "ape\tman\n",
+    "empty.graph": "",
+    "few.groups": "ape\tprimates\nman\tprimates\n",
+}
+
+
+class TestBadInput:
+    """Every one is found before training; nothing is written."""
+
+    @pytest.fixture(autouse=True)
+    def files(self, data, monkeypatch):
+        def never(*arguments, **options):
+            raise AssertionError("training has started")
+
+        monkeypatch.setattr(fit, "solve", never)
+        monkeypatch.setattr(selection, "solve", never)
+        for name, text in BAD.items():
+            (data / name).write_text(text)
+
+    @pytest.mark.parametrize("tune", [[], ["--tune", "1"]])
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--mkl", "hierarchical", "--tree", "{data}/cycle.nwk"],
+             "cycle.nwk: must be a tree, got 'ape' both as a leaf and as an inner .* cycle; rena"),
+            (["--mkl", "hierarchical", "--tree", "{data}/below.nwk"],
+             "below.nwk: must be a tree, got 'x' below 'x', which would make a cycle"),
+            (["--mkl", "hierarchical", "--tree", "{data}/negative.nwk"],
+             "negative.nwk: branch lengths must be numbers from 0, got -1 above 'man'; mend"),
+            (["--mkl", "hierarchical", "--tree", "{data}/other.nwk"],
+             "task 'fly' is not in the tree other.nwk; it has 'ape', 'man', 'bee', 'cat'"),
+            (["--mkl", "hierarchical", "--tree", "{data}/empty.nwk"], "empty.nwk: .*one tree"),
+            (["--mkl", "hierarchical", "--tree", "{data}/absent.nwk"], "absent.nwk"),
+            (["--mkl", "smooth", "--distances", "{data}/nan.tsv"],
+             "nan.tsv:2: distance must be a finite number from 0, got 'nan'; correct it or drop"),
+            (["--mkl", "smooth", "--distances", "{data}/uneven.tsv"],
+             r"uneven.tsv: distances must be symmetric, got 1 for \(ape, man\) and 0.5 .*; give"),
+            (["--similarity", "{data}/nan_kernel.tsv"],
+             r"nan_kernel.tsv: similarity must be finite, got nan for \(ape, man\); fill the gap"),
+            (["--similarity", "{data}/uneven_kernel.tsv"],
+             "uneven_kernel.tsv: similarity must be symmetric, got 0.5 for .*; give one value"),
+            (["--mkl", "multigraph", "--graph", "{data}/negative.graph", "--graph",
+              "{data}/one.tsv"], "negative.graph:1: weight must be .* from 0, got '-1'; correct"),
+            (["--mkl", "multigraph", "--graph", "{data}/one.tsv", "--graph",
+              "{data}/empty.graph"], "empty.graph: a graph must have at least one task, got none"),
+            (["--mkl", "multigraph", "--graph", "{data}/few.graph"],
+             "task 'fly' is not in the graphs; it has 'ape', 'man'"),
+            (["--groups", "{data}/few.groups"], "task 'fly' is .*; it has 'ape', 'man'"),
+            (["--mkl", "hierarchical", "--tree", TREE, "--spectrum", "9"],
+             "k of the spectra must be from 1 to the 8 bases on the shorter side of the site"),
+            (["--mkl", "hierarchical", "--tree", TREE, "--organism", "ape"],
+             "at least two leaves of the tree, got 1; a single task has no relatives: use indep"),
+        ],
+    )  # fmt: skip
+    def test_of_files_is_exit_code_1(self, train, tmp_path, capsys, arguments, message, tune):
+        assert train(*arguments, *tune) == (1, None)
+        error = capsys.readouterr().err
+        assert re.search(message, " ".join(error.split())), error
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--mkl", "hierarchical"], "must have one source of tree, .* got none; give tree"),
+            (["--mkl", "hierarchical", "--graph", "g"], "hierarchical must .* got graph; give"),
+            (["--mkl", "multigraph", "--groups", "g"], "multigraph must have .* got groups; giv"),
+            (["--mkl", "tree", "--tree", TREE], "invalid choice: 'tree'"),
+            (["--mkl", "smooth", "--similarity", "tree", "--tree", TREE], "give one of them"),
+            (["--mkl", "smooth", "--tree", TREE, "--scales", "1,0"], "must be above 0, got 0"),
+            (["--mkl", "smooth", "--tree", TREE, "--distances", "d"], "got tree and distances"),
+            (["--mkl", "smooth", "--tree", TREE, "--norm", "0.5"], "from 1 to inf, got 0.5"),
+            (["--mkl", "smooth", "--tree", TREE, "--norm", "nan"], "from 1 to inf, got nan"),
+            (["--mkl", "smooth", "--tree", TREE, "--norm", "two"], "invalid .* value: 'two'"),
+            (["--norm", "2"], "--norm is of the weights that --mkl learns; give --mkl too"),
+            (["--mkl", "smooth", "--tree", TREE, "--spectrum", "0"], "must be at least 1, got 0"),
+        ],
+    )  # fmt: skip
+    def test_of_usage_is_exit_code_2(self, train, tmp_path, capsys, arguments, message):
+        with pytest.raises(SystemExit, match="2"):
+            train(*arguments)
+        error = " ".join(capsys.readouterr().err.split())
+        assert re.search(message, error), error
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("tune", [[], ["--tune", "1"]])
+    def test_of_windows(self, train, data, tmp_path, capsys, tune):
+        text = (data / "windows.tsv").read_text()
+        (data / "one_class.tsv").write_text(text.replace("fly\t1\t", "fly\t-1\t"))
+        (data / "typo.tsv").write_text(text.replace("fly\t", "flie\t"))
+        options = ["--mkl", "hierarchical", "--tree", "{data}/tree.nwk", *tune]
+        assert train(*options, table="one_class.tsv") == (1, None)
+        error = capsys.readouterr().err
+        assert re.search("task 'fly' has 0 (positive and 60 negative|of label 1)", error), error
+        assert train(*options, table="typo.tsv") == (1, None)
+        assert "task 'flie' is not in the tree tree.nwk; did you mean 'fly'" in (
+            capsys.readouterr().err
+        )
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def split_data(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("split")
+    lines = (data / "windows.tsv").read_text().splitlines()
+    rows = [f"{row}\t{'test' if i % 4 == 0 else 'train'}" for i, row in enumerate(lines[1:])]
+    (folder / "windows.tsv").write_text("\n".join([f"{lines[0]}\tsplit", *rows]) + "\n")
+    return folder
+
+
+def test_an_organism_without_sites(tmp_path, capsys):
+    letters = np.random.default_rng(0).choice(list("ACGT"), 600)
+    (tmp_path / "g.fa").write_text(f">c\n{''.join(letters)}\n")
+    (tmp_path / "ape.bed").write_text("c\t200\t201\ts\t1\t+\nc\t300\t301\ts\t1\t+\n")
+    (tmp_path / "man.bed").write_text("# none\n")
+    before = sorted(tmp_path.iterdir())
+    arguments = ["train", "--tree", "(ape,man);", "--mkl", "hierarchical", "--window", "21"]
+    for name in ("ape", "man"):
+        arguments += ["--genome", f"{name}={tmp_path}/g.fa"]
+        arguments += ["--sites", f"{name}={tmp_path}/{name}.bed"]
+    assert main([*arguments, "-o", str(tmp_path / "m")]) == 1
+    assert "man.bed: the file must hold sites, but it is empty" in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+class TestCompareWithSpectra:
+    def _compare(self, data, folder, *more):
+        return main(["compare", str(data / "windows.tsv"), "--tree", TREE, "-C", "1", "--degree",
+                     "2", "--splits", "1", "--per-organism", "25", "--validation", "15", "--jobs",
+                     "1", "-q", "--json", str(folder / "out.json"), *more])  # fmt: skip
+
+    def test_views_change_the_results_and_norms_are_written(self, split_data, tmp_path):
+        found = {}
+        for spectrum in ("0", "2"):
+            folder = tmp_path / spectrum
+            folder.mkdir()
+            code = self._compare(
+                split_data, folder, "--spectrum", spectrum, "--norm", "inf", "--methods",
+                "union,mkl",
+            )  # fmt: skip
+            assert code == 0
+            document = json.loads((folder / "out.json").read_text(), parse_constant=_no_constant)
+            assert document["settings"]["spectrum"] == int(spectrum)
+            assert document["settings"]["norm"] == "inf"
+            found[spectrum] = document["methods"]["union"]["tasks"]
+        assert found["0"] != found["2"]
+
+    @pytest.mark.parametrize("spectrum", ["9", "-1"])
+    def test_spectra_that_do_not_fit(self, split_data, tmp_path, capsys, spectrum):
+        assert self._compare(split_data, tmp_path, "--spectrum", spectrum) == 1
+        assert "from 1 to the 8 bases on the shorter side" in capsys.readouterr().err
+        assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,359 @@
+"""The classifier that learns the weights of task kernels, against fixed kernels and sums."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from seqmtl import (
+    JointFeatures,
+    MultiTaskMKLClassifier,
+    MultiTaskModel,
+    MultiTaskSVC,
+    Spectrum,
+    TaskKernel,
+    WeightedDegree,
+)
+from seqmtl.exceptions import InputFormatError, UnknownTaskError
+from seqmtl.features.numeric import Numeric
+from seqmtl.models import fit
+from seqmtl.sequences import Windows
+from seqmtl.similarity.trees import Tree
+
+NAMES = np.array(["ape", "man", "fly"])
+TREE = "((ape:0.2,man:0.2)primates:0.8,fly:1.0)animals;"
+TIGHT = {"tol": 1e-8, "dtype": "float64"}
+
+
+def _strings(n=150, length=16, seed=0):
+    rng = np.random.default_rng(seed)
+    letters = rng.integers(0, 4, (n, length)).astype(np.uint8)
+    labels, tasks = np.where(rng.random(n) < 0.45, 1, -1), np.arange(n) % 3
+    for i in np.flatnonzero(labels > 0):
+        letters[i, 6:10] = np.where(rng.random(4) < 0.7, [0, 2, 1, tasks[i]], letters[i, 6:10])
+    return Windows(
+        letters.ravel(), np.arange(n) * length, length,
+        labels=labels, task_ids=tasks, task_names=tuple(NAMES),
+    )  # fmt: skip
+
+
+def _numbers(n=120, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X, ids = rng.standard_normal((n, d)), np.arange(n) % 3
+    w = rng.standard_normal((d, 1)) + 0.7 * rng.standard_normal((d, 3))
+    y = np.where((X @ w)[np.arange(n), ids] + 0.5 * rng.standard_normal(n) > 0, "yes", "no")
+    return X, y, NAMES[ids]
+
+
+def _mkl(**options):
+    options = {"features": WeightedDegree(degree=3), "task_kernels": CLADES, "C": 0.5, **options}
+    return MultiTaskMKLClassifier(**options)
+
+
+CLADES = TaskKernel.hierarchical(TREE)
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+class TestAgainstFixedKernels:
+    @pytest.mark.parametrize("norm", [1.0, 1.3, 2.0, np.inf])
+    @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+    def test_it_is_the_svc_with_the_learnt_kernel(self, norm, loss):
+        X, y, tasks = _numbers()
+        mkl = _mkl(features=None, norm=norm, loss=loss, **TIGHT).fit(X, y, tasks)
+        assert mkl.dual_gap_ <= 1e-8
+        if np.isinf(norm):
+            assert_array_equal(mkl.theta_, 1.0)
+        else:
+            assert (mkl.theta_**norm).sum() == pytest.approx(1.0)
+        assert mkl.task_kernel_.names == ("ape", "fly", "man")
+        given = CLADES.restrict(["ape", "fly", "man"])
+        K = sum(t * K for t, K in zip(mkl.theta_, given.matrices, strict=True))
+        assert_allclose(mkl.task_kernel_.matrix, K, rtol=1e-9)
+        fixed = TaskKernel(given.names, K)
+        svc = MultiTaskSVC(task_kernel=fixed, loss=loss, C=0.5, **TIGHT).fit(X, y, tasks)
+        found = mkl.model_.training
+        assert found["primal"] == pytest.approx(svc.model_.training["primal"], rel=3e-8)
+        assert_allclose(mkl.decision_function(X, tasks), svc.decision_function(X, tasks), atol=2e-3)
+
+    def test_infinite_norm_is_the_sum_of_kernels_over_strings(self):
+        windows = _strings()
+        mkl = _mkl(norm=np.inf, **TIGHT).fit(windows)
+        both = TaskKernel(CLADES.names, CLADES.matrices.sum(axis=0))
+        svc = MultiTaskSVC(WeightedDegree(degree=3), both, C=0.5, **TIGHT).fit(windows)
+        assert mkl.model_.training["primal"] == pytest.approx(
+            svc.model_.training["primal"], rel=3e-8
+        )
+        assert_allclose(mkl.decision_function(windows), svc.decision_function(windows), atol=1e-3)
+
+    def test_learning_the_weights_never_costs(self):
+        X, y, tasks = _numbers()
+        mkl = _mkl(features=None, norm=2.0, **TIGHT).fit(X, y, tasks)
+        for angle in np.linspace(0.1, 1.5, 8):
+            fixed = CLADES.combine([np.cos(angle), np.sin(angle)])
+            svc = MultiTaskSVC(task_kernel=fixed, C=0.5, **TIGHT).fit(X, y, tasks)
+            assert mkl.model_.training["primal"] <= svc.model_.training["primal"] * (1 + 1e-7)
+
+    def test_a_single_kernel_has_weight_one(self):
+        windows = _strings()
+        mkl = _mkl(task_kernels="easy", norm=3, **TIGHT).fit(windows)
+        assert_array_equal(mkl.theta_, [1.0])
+        svc = MultiTaskSVC(WeightedDegree(degree=3), "easy", C=0.5, **TIGHT).fit(windows)
+        assert_allclose(mkl.decision_function(windows), svc.decision_function(windows), atol=1e-3)
+
+
+class TestViews:
+    VIEWS = (WeightedDegree(degree=3), Spectrum(2, 0, 6), Spectrum(2, 10, 16))
+
+    def test_a_list_is_joint_features(self):
+        windows = _strings()
+        listed = _mkl(features=list(self.VIEWS)).fit(windows)
+        joint = _mkl(features=JointFeatures(self.VIEWS)).fit(windows)
+        assert_array_equal(listed.theta_, joint.theta_)
+        assert_array_equal(listed.coef_, joint.coef_)
+        assert len(listed.theta_) == 6
+
+    def test_weights_are_described(self):
+        mkl = _mkl(features=list(self.VIEWS)).fit(_strings())
+        described = mkl.kernel_weights_
+        assert [entry["view"] for entry in described[::2]] == [str(view) for view in self.VIEWS]
+        assert [entry["label"] for entry in described] == ["animals", "primates"] * 3
+        assert set(described[0]["tasks"]) == {"ape", "man", "fly"}
+        assert set(described[1]["tasks"]) == {"ape", "man"}
+        assert_array_equal([entry["weight"] for entry in described], mkl.theta_)
+        assert (mkl.theta_**2).sum() == pytest.approx(1.0)
+        assert mkl.task_kernel_.labels == tuple(str(view) for view in self.VIEWS)
+
+    def test_views_with_equal_definitions_share_what_one_gets(self):
+        X, y, tasks = _numbers()
+        twice = _mkl(features=[Numeric(), Numeric()], norm=1.0, **TIGHT).fit(X, y, tasks)
+        once = _mkl(features=[Numeric()], norm=1.0, **TIGHT).fit(X, y, tasks)
+        assert [entry["view"] for entry in twice.kernel_weights_][1:3] == [
+            "Numeric() (1)", "Numeric() (2)",
+        ]  # fmt: skip
+        assert twice.model_.training["primal"] == pytest.approx(
+            once.model_.training["primal"], rel=1e-7
+        )
+
+    def test_of_an_organism_without_data_by_hand(self):
+        """f(x) = sum_g sum_i alpha_i y_i K_g[new, t_i] (k_g(x_i, x) + 1), and no pinv."""
+        whole = TaskKernel.hierarchical("((ape,man),(fly,bee));")
+        windows, new = _strings(), _strings(n=8, seed=3)
+        mkl = _mkl(features=list(self.VIEWS), task_kernels=whole, from_relatives=True, **TIGHT).fit(
+            windows
+        )
+        K_m = whole.restrict([*mkl.tasks_, "bee"]).matrices
+        ids = np.array([mkl.tasks_.index(task) for task in windows.tasks])
+        expected = np.zeros(8)
+        for view, theta in zip(self.VIEWS, mkl.theta_.reshape(3, 3), strict=True):
+            k = (view.transform(new) @ view.transform(windows).T).toarray() + 1.0
+            to_new = np.tensordot(theta, K_m, 1)[3, ids]
+            expected += k @ (mkl.dual_coef_ * windows.labels * to_new)
+        assert_allclose(mkl.decision_function(new, "bee"), expected, atol=1e-5)
+        assert mkl.predict_proba(new, "bee").shape == (8, 2)
+        with pytest.raises(UnknownTaskError, match="'cat' is not in the model's task kernel"):
+            mkl.decision_function(new, "cat")
+
+
+class TestNumbers:
+    def test_dense_and_sparse_agree_and_classes_are_the_users(self):
+        X, y, tasks = _numbers()
+        mkl = _mkl(features=None, **TIGHT).fit(X, y, tasks)
+        sparse = _mkl(features=None, **TIGHT).fit(csr_matrix(X), y, tasks)
+        assert_allclose(sparse.decision_function(csr_matrix(X), tasks),
+                        mkl.decision_function(X, tasks), atol=1e-4)  # fmt: skip
+        assert_array_equal(mkl.classes_, ["no", "yes"])
+        assert mkl.score(X, y, tasks) > 0.8
+        p = mkl.predict_proba(X, tasks)
+        assert_allclose(p.sum(axis=1), 1.0)
+        assert np.mean(p[y == "yes", 1]) > np.mean(p[y == "no", 1]) + 0.3
+        f = np.einsum("ij,ij->i", X, mkl.coef_[[mkl.tasks_.index(t) for t in tasks]])
+        ids = [mkl.tasks_.index(t) for t in tasks]
+        assert_allclose(mkl.decision_function(X, tasks), f + mkl.intercept_[ids])
+
+    def test_sample_weights_are_copies(self):
+        X, y, tasks = _numbers(n=60)
+        weight = np.arange(60) % 3 + 1
+        weighted = _mkl(features=None, **TIGHT).fit(X, y, tasks, sample_weight=weight)
+        copied = _mkl(features=None, **TIGHT).fit(*(np.repeat(a, weight, 0) for a in (X, y, tasks)))
+        assert_allclose(weighted.theta_, copied.theta_, atol=1e-3)
+        assert_allclose(
+            weighted.decision_function(X, tasks), copied.decision_function(X, tasks), atol=1e-3
+        )
+
+    def test_class_weights_are_by_the_users_classes(self):
+        X, y, tasks = _numbers(n=60)
+        factor = np.where(y == "yes", 3.0, 1.0)
+        by_class = _mkl(features=None, class_weight={"yes": 3.0}, **TIGHT).fit(X, y, tasks)
+        by_row = _mkl(features=None, **TIGHT).fit(X, y, tasks, sample_weight=factor)
+        assert_allclose(by_class.coef_, by_row.coef_, atol=1e-4)
+
+
+class TestInScikitLearn:
+    def test_grid_search_over_norms_with_routed_tasks(self, routing):
+        X, y, tasks = _numbers()
+        mkl = _mkl(features=None, tol=1e-4).set_fit_request(tasks=True)
+        mkl.set_score_request(tasks=True)
+        pipe = make_pipeline(StandardScaler(), mkl)
+        folds = StratifiedKFold(3)
+        grid = {"multitaskmklclassifier__norm": [1.0, 2.0, np.inf]}
+        search = GridSearchCV(pipe, grid, cv=folds).fit(X, y, tasks=tasks)
+        for norm, found in zip([1.0, 2.0, np.inf], search.cv_results_["mean_test_score"],
+                               strict=True):  # fmt: skip
+            right = []
+            for train, test in folds.split(X, y):
+                scaler = StandardScaler().fit(X[train])
+                own = _mkl(features=None, tol=1e-4, norm=norm)
+                own.fit(scaler.transform(X[train]), y[train], tasks[train])
+                right.append(own.score(scaler.transform(X[test]), y[test], tasks[test]))
+            assert found == pytest.approx(np.mean(right))
+        assert search.best_estimator_[-1].norm == search.best_params_[
+            "multitaskmklclassifier__norm"
+        ]  # fmt: skip
+
+    def test_grid_search_on_windows_reaches_into_the_features(self):
+        windows = _strings()
+        search = GridSearchCV(
+            _mkl(), {"norm": [1.0, 2.0], "features__degree": [1, 3]}, cv=StratifiedKFold(3)
+        ).fit(windows, windows.labels)
+        assert len(search.cv_results_["params"]) == 4
+        assert search.best_score_ > 0.7
+
+    def test_clone_and_pickle(self):
+        windows = _strings()
+        mkl = _mkl(norm=1.5).fit(windows)
+        copy = clone(mkl)
+        assert not hasattr(copy, "theta_")
+        assert copy.get_params()["norm"] == 1.5
+        assert copy.task_kernels == CLADES
+        assert_array_equal(copy.fit(windows).theta_, mkl.theta_)
+        again = pickle.loads(pickle.dumps(mkl))
+        assert_array_equal(again.decision_function(windows), mkl.decision_function(windows))
+        assert again.kernel_weights_ == mkl.kernel_weights_
+
+    def test_save_and_load(self, tmp_path):
+        windows = _strings()
+        mkl = _mkl(features=[WeightedDegree(degree=2), Spectrum(3)]).fit(windows)
+        mkl.model_.save(tmp_path / "m")
+        model = MultiTaskModel.load(tmp_path / "m")
+        assert_array_equal(model.decision_function(windows), mkl.decision_function(windows))
+        assert model.training["mkl"] == mkl.kernel_weights_
+
+    def test_fitting_again_gives_the_same_and_forgets_what_was_before(self):
+        windows, other = _strings(), _strings(seed=9)
+        mkl = _mkl()
+        first = mkl.fit(windows).coef_.copy()
+        mkl.set_params(task_kernels="union", norm=1.0).fit(other)
+        assert len(mkl.theta_) == len(mkl.kernel_weights_) == 1
+        mkl.set_params(task_kernels=CLADES, norm=2.0).fit(windows)
+        assert_array_equal(mkl.coef_, first)
+
+    def test_too_few_epochs_are_told(self):
+        with pytest.warns(ConvergenceWarning, match="raise max_epochs or tol"):
+            _mkl(max_epochs=1, tol=1e-13).fit(_strings())
+
+
+class TestBadInput:
+    """Everything is refused before a solver is made."""
+
+    @pytest.fixture(autouse=True)
+    def no_training(self, monkeypatch):
+        def never(*arguments, **options):
+            raise AssertionError("training has started")
+
+        monkeypatch.setattr(fit, "solve", never)
+
+    @pytest.mark.parametrize(
+        ("options", "error", "message"),
+        [
+            ({"task_kernels": []}, ValueError, "must hold at least one task kernel, got none"),
+            ({"task_kernels": ["union", np.full((3, 3), np.nan)]}, ValueError,
+             r"similarity must be finite, got nan for \(ape, ape\); fill the gap or leave"),
+            ({"task_kernels": [np.triu(np.ones((3, 3)))]}, ValueError,
+             "similarity must be symmetric, got .* give one value per pair"),
+            ({"task_kernels": np.ones((2, 4, 4))}, ValueError, r"one row per task \(3\)"),
+            ({"task_kernels": TaskKernel.easy(["ape", "man", "bee"])}, UnknownTaskError,
+             "task 'fly' is not in the task kernel from easy.*it has 'ape', 'man', 'bee'"),
+            ({"task_kernels": [CLADES, TaskKernel.easy(["ape", "men", "fly"])]}, UnknownTaskError,
+             "task 'man' is not in the task kernel from easy.*did you mean 'men'"),
+            ({"task_kernels": "tree.nwk"}, ValueError, "must be one of independent, union, easy"),
+            ({"norm": 0.5}, ValueError, r"norm must be a number from 1 .*got 0\.5; below 1 the"),
+            ({"norm": np.nan}, ValueError, "norm must be a number from 1 to infinity, got nan"),
+            ({"norm": "2"}, ValueError, "norm must be a number from 1 to infinity, got '2'"),
+            ({"norm": None}, ValueError, "got None; for one fixed kernel take MultiTaskSVC"),
+            ({"features": []}, ValueError, "views must be feature maps, got none; give at least"),
+            ({"features": JointFeatures([])}, ValueError, "views must be feature maps, got none"),
+            ({"features": [WeightedDegree(), Spectrum(3, 5, 5)]}, ValueError,
+             r"window 0\.\.16 and hold a k-mer of 3 bases, got 5\.\.5"),
+            ({"features": [WeightedDegree(), Spectrum(3, 12, 14)]}, ValueError,
+             r"hold a k-mer of 3 bases, got 12\.\.14"),
+            ({"features": [WeightedDegree(), Numeric()]}, TypeError,
+             "Numeric needs a matrix of numbers, got Windows; take WeightedDegree or Spectrum"),
+        ],
+    )  # fmt: skip
+    def test_of_the_classifier(self, options, error, message):
+        with pytest.raises(error, match=message):
+            _mkl(**options).fit(_strings())
+
+    def test_a_view_of_no_numbers(self):
+        with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+            _mkl(features=[Numeric()]).fit(np.zeros((6, 0)), [0, 1] * 3, NAMES[[0, 0, 1, 1, 2, 2]])
+
+    def test_a_task_of_one_class(self):
+        windows = _strings()
+        y = np.where(windows.task_ids == 2, -1, windows.labels)
+        with pytest.raises(ValueError, match="task 'fly' has 0 positive and 50 negative; add the"):
+            _mkl().fit(windows, y)
+
+    def test_a_task_without_examples(self):
+        windows = _strings()
+        weight = (windows.task_ids != 1).astype(float)
+        with pytest.raises(ValueError, match="task 'man' has 0 positive and 0 negative"):
+            _mkl().fit(windows, sample_weight=weight)
+
+    def test_an_organism_that_the_tree_lacks_and_one_that_the_data_lack(self, monkeypatch):
+        windows = _strings()
+        short = TaskKernel.hierarchical("((ape,men),(bee,cat));")
+        with pytest.raises(UnknownTaskError, match=r"task 'fly' .*is not in .*hierarchical"):
+            _mkl(task_kernels=short).fit(windows)
+        monkeypatch.undo()
+        long = TaskKernel.hierarchical("((ape,man),(fly,(bee,cat)));")
+        assert _mkl(task_kernels=long).fit(windows).task_kernel_.names[3:] == ("bee", "cat")
+
+    @pytest.mark.parametrize(
+        ("tree", "message"),
+        [
+            ("((ape,(man,ape)),fly);", "the leaf 'ape' twice"),
+            ("(((man,fly)ape)ape,bee);", "must be a tree, got 'ape' below 'ape'.*cycle"),
+            ("((ape:0.1,man:-0.2):1,fly:1);", "branch lengths must be numbers from 0, got -0.2 ab"),
+            ("((ape:0.1,man:nan):1,fly:1);", "branch lengths must be numbers, got"),
+        ],
+    )
+    def test_of_a_tree(self, tree, message):
+        with pytest.raises(InputFormatError, match=message):
+            _mkl(task_kernels=TaskKernel.hierarchical(tree)).fit(_strings())
+
+    def test_of_a_table_of_parents_with_a_cycle(self):
+        with pytest.raises(InputFormatError, match="must be a tree, got a cycle of parents"):
+            Tree.from_parents([-1, 2, 3, 1, 0], ["root", "ape", "man", "fly", "bee"])
+
+    def test_of_distances_and_graphs(self):
+        gap = np.array([[0, 1, np.nan], [1, 0, 1], [np.nan, 1, 0]])
+        with pytest.raises(ValueError, match=r"finite, got nan for \(ape, fly\)"):
+            TaskKernel.smooth(gap, [1.0], NAMES)
+        with pytest.raises(ValueError, match=r"symmetric, got .* for \(ape, man\)"):
+            TaskKernel.multigraph([[[0, 1, 0], [0, 0, 0], [0, 0, 0]]], NAMES)
+        with pytest.raises(ValueError, match="at least one matrix, got none"):
+            TaskKernel.multigraph([], NAMES)
