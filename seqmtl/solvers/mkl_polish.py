@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.blocks import views_of
-from seqmtl.solvers.polish import OMEGA
+from seqmtl.solvers.polish import FREE_ENTRIES, OMEGA
 from seqmtl.solvers.problem import Problem, dual_terms, loss_values
 
 if TYPE_CHECKING:
@@ -133,7 +133,8 @@ def polish_kernels(
         terms = dual_terms(problem.loss, alpha, C, epsilon) + alpha * targets
         of_theta = 0.5 * (kernels.dual_norm(q) - float(theta @ q))
         of_alpha = float((losses - terms).sum()) + float(theta @ q)
-        if of_alpha + of_theta <= max(tol, _FLOOR * float(losses.sum())):
+        gap, floor = of_alpha + of_theta, _FLOOR * float(losses.sum())
+        if gap <= max(tol, floor) and (n_read > FREE_ENTRIES or gap <= floor):
             break
         is_behind = of_alpha > of_theta  # the dual variables are: a theta step would be premature
         n_passes = min(2 * n_passes, _MOST * fewest) if is_behind else max(n_passes // 2, fewest)

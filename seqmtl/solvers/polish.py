@@ -13,7 +13,7 @@ from seqmtl.solvers.problem import Problem, dual_terms, loss_values
 _MAX_ROUNDS = 60
 _PASSES = 4  # over the examples in a round, at least
 _VISITS = 8192  # of examples in a round, at least
-_FREE_ENTRIES = 10_000_000  # read in a few milliseconds: small problems are solved to rounding
+FREE_ENTRIES = 10_000_000  # read in a few milliseconds: small problems are solved to rounding
 #: Over-relaxation of the steps: the rows share one large common direction, which makes plain
 #: coordinate descent timid in all others. Measured: a quarter fewer passes.
 OMEGA = 1.4
@@ -87,6 +87,6 @@ def polish(
         losses = C * loss_values(problem.loss, margins, epsilon)
         terms = losses + alpha * margins - dual_terms(problem.loss, alpha, C, epsilon)
         gap = float(terms.sum())
-        if gap <= tol and (n_changes * m > _FREE_ENTRIES or gap <= 1e-15 * losses.sum()):
+        if gap <= tol and (n_changes * m > FREE_ENTRIES or gap <= 1e-15 * losses.sum()):
             break
     return alpha, n_changes
