@@ -61,8 +61,9 @@ def draw(curves: dict[tuple[str, str], np.ndarray], sizes: list[int], metric: st
     n_columns = min(4, len(names))
     n_rows = -(-len(names) // n_columns)
     figure, panels = plt.subplots(
-        n_rows, n_columns, figsize=(3.2 * n_columns, 2.7 * n_rows), squeeze=False, sharex=True
-    )
+        n_rows, n_columns, figsize=(3.2 * n_columns, 2.7 * n_rows), squeeze=False, sharex=True,
+        layout="constrained",
+    )  # fmt: skip
     for panel, name in zip(panels.flat, names, strict=False):
         for method in dict.fromkeys(method for method, _ in curves):
             values = curves[method, name]
@@ -80,7 +81,6 @@ def draw(curves: dict[tuple[str, str], np.ndarray], sizes: list[int], metric: st
     panels[0, 0].legend(fontsize=8)
     figure.supxlabel("training windows per organism")
     figure.supylabel(metric.upper())
-    figure.tight_layout()
     figure.savefig(path, dpi=150)
 
 

@@ -42,7 +42,7 @@ from seqmtl.features.joint import flat_views
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.models.calibration import calibrate_tasks
 from seqmtl.models.fit import build_model
-from seqmtl.models.kernels import DEFAULT_SHARE, kernel_set, view_names
+from seqmtl.models.kernels import kernel_set, view_names
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.training import Settings, check_classes, solve
 from seqmtl.sequences import Windows
@@ -55,6 +55,8 @@ logger = logging.getLogger(__name__)
 METHODS = ("individual", "union", "mtl", "mkl")
 #: Of what the kernels say two tasks share, how much MT-MKL may believe.
 TRUSTS = (0.5, 1.0)
+#: What all tasks share where the relation takes them all alike; 0 is individual, 1 is union.
+ALIKE = (0.25, 0.5, 0.75)
 _HELD_OUT = 0.2  # of the windows of each class of every task
 _TEMPERATURE = 0.5  # of a standard error: the candidates' precisions go up and down together
 
@@ -222,7 +224,7 @@ def list_candidates(
         given = needed.restrict(names)
         relations = [("given", given, trust) for trust in TRUSTS]
         alike = TaskKernel.union(names)
-        relations += [("all alike", alike, trust) for trust in (DEFAULT_SHARE, 2 * DEFAULT_SHARE)]
+        relations += [("all alike", alike, trust) for trust in ALIKE]
         families += [
             (
                 _trusted(relation, trust, norm),
