@@ -76,7 +76,8 @@ def _candidates(norm, features=FEATURES):
         found.append(({"kernel": kernel.replace("independent", "individual"), "C": C}, svc))
     relations = [("given", CLADES, 0.5), ("given", CLADES, 1.0),
                  ("all alike", TaskKernel.union(NAMES), 0.25),
-                 ("all alike", TaskKernel.union(NAMES), 0.5)]  # fmt: skip
+                 ("all alike", TaskKernel.union(NAMES), 0.5),
+                ("all alike", TaskKernel.union(NAMES), 0.75)]  # fmt: skip
     for name, kernels, trust in relations:
         given = TaskKernel(NAMES, _trusted(kernels, trust, norm))
         for C in COSTS:
@@ -250,8 +251,8 @@ class TestCandidates:
     @pytest.mark.parametrize("norm", [1.0, 1.5, 2.0, np.inf])
     def test_of_mkl(self, norm):
         found = list_candidates("mkl", NAMES, None, CLADES, list(self.COST), norm)
-        assert len(found) == 12
-        assert [candidate.settings.norm for candidate in found] == [None] * 4 + [norm] * 8
+        assert len(found) == 14
+        assert [candidate.settings.norm for candidate in found] == [None] * 4 + [norm] * 10
         given = [candidate for candidate in found if candidate.label.get("relation") == "given"]
         for candidate in given:
             expected = _trusted(CLADES, candidate.label["trust"], norm)
@@ -259,8 +260,8 @@ class TestCandidates:
             assert candidate.kernel.labels == CLADES.labels
             start = candidate.kernel.matrices.sum(axis=0) * 2 ** (-1 / norm)
             assert_allclose(np.diagonal(start), 1.0)
-        assert_allclose(found[-3].kernel.matrix, TaskKernel.easy(NAMES, 0.25).matrix)
-        assert_allclose(found[-1].kernel.matrix, TaskKernel.easy(NAMES, 0.5).matrix)
+        for place, share in ((-5, 0.25), (-3, 0.5), (-1, 0.75)):
+            assert_allclose(found[place].kernel.matrix, TaskKernel.easy(NAMES, share).matrix)
 
     def test_neighbours_that_differ_in_cost_share_their_kernel(self):
         found = list_candidates("mkl", NAMES, None, CLADES, list(self.COST), 2.0)
