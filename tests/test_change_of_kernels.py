@@ -9,7 +9,8 @@ from seqmtl.features.numeric import NumericRows
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.sequences import Windows
 from seqmtl.solvers import mkl
-from seqmtl.solvers.mkl import KernelSet, MultipleKernelDescent, change_of_coupling
+from seqmtl.solvers.kernel_set import KernelSet
+from seqmtl.solvers.mkl import MultipleKernelDescent, change_of_coupling
 from seqmtl.solvers.problem import Problem
 
 UNION, OWN = np.ones((3, 3)), np.eye(3)

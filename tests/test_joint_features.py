@@ -18,7 +18,8 @@ from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.joint import JointRows
 from seqmtl.features.numeric import Numeric, NumericRows
 from seqmtl.sequences import Windows
-from seqmtl.solvers.mkl import KernelSet, MultipleKernelDescent
+from seqmtl.solvers.kernel_set import KernelSet
+from seqmtl.solvers.mkl import MultipleKernelDescent
 from seqmtl.solvers.problem import Problem
 from tests.oracles import mkl, wd
 

@@ -15,7 +15,8 @@ from scipy.special import logsumexp, softmax
 from seqmtl.features.joint import JointRows
 from seqmtl.features.numeric import NumericRows
 from seqmtl.solvers.dcd import CoordinateDescent, State
-from seqmtl.solvers.mkl import KernelSet, MultipleKernelDescent
+from seqmtl.solvers.kernel_set import KernelSet
+from seqmtl.solvers.mkl import MultipleKernelDescent
 from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
 from tests.oracles import mkl
 

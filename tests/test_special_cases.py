@@ -9,7 +9,8 @@ from seqmtl import TaskKernel, WeightedDegree
 from seqmtl.features.numeric import NumericRows
 from seqmtl.sequences import Windows
 from seqmtl.solvers.dcd import CoordinateDescent
-from seqmtl.solvers.mkl import KernelSet, MultipleKernelDescent
+from seqmtl.solvers.kernel_set import KernelSet
+from seqmtl.solvers.mkl import MultipleKernelDescent
 from seqmtl.solvers.problem import Problem
 
 NAMES = ("worm", "fly", "fish", "mouse")

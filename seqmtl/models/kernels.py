@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from seqmtl.features.joint import flat_views
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.names import match_names
-from seqmtl.solvers.mkl import KernelSet
+from seqmtl.solvers.kernel_set import KernelSet
 
 #: What tasks share when nothing is said about them: K = (11' + 3 I) / 4.
 DEFAULT_SHARE = 0.25

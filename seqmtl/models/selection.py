@@ -48,7 +48,7 @@ from seqmtl.models.training import Settings, check_classes, solve
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import State
-from seqmtl.solvers.mkl import KernelSet
+from seqmtl.solvers.kernel_set import KernelSet
 
 logger = logging.getLogger(__name__)
 

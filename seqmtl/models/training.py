@@ -15,7 +15,8 @@ from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.solvers.dcd import CoordinateDescent, Progress, Solution, State
-from seqmtl.solvers.mkl import KernelSet, MultipleKernelDescent
+from seqmtl.solvers.kernel_set import KernelSet
+from seqmtl.solvers.mkl import MultipleKernelDescent
 from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.blocks import views_of
+from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.polish import FREE_ENTRIES, OMEGA
 from seqmtl.solvers.problem import Problem, dual_terms, loss_values
-
-if TYPE_CHECKING:
-    from seqmtl.solvers.mkl import KernelSet
 
 _MAX_ROUNDS = 400
 _MOST = 16  # times as many passes, where theta has settled
