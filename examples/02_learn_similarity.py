@@ -1,0 +1,31 @@
+"""Learn how far to trust each clade and each view of the sequence.
+
+Simulate six related genomes, let MT-MKL weigh one task kernel per clade in three views of the
+windows, and draw the weights on the tree. Run: python examples/02_learn_similarity.py
+"""
+
+from __future__ import annotations
+
+import tempfile
+
+from seqmtl import MultiTaskMKLClassifier, Spectrum, TaskKernel, WeightedDegree, read_windows
+from seqmtl.similarity.text import draw_tree_text
+from seqmtl.simulate import default_tree, simulate, write_simulation
+
+
+def main() -> None:
+    """Train and print the weights."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_simulation(simulate(default_tree(), seed=1), folder)
+        windows = read_windows(f"{folder}/windows.tsv.gz", window=141, split="train")
+        clades = TaskKernel.hierarchical(f"{folder}/tree.nwk", windows.task_names)
+    views = [WeightedDegree(degree=6), Spectrum(k=4, begin=0, end=70), Spectrum(k=4, begin=70)]
+    mkl = MultiTaskMKLClassifier(features=views, task_kernels=clades, norm=2.0).fit(windows)
+    for view in dict.fromkeys(kernel["view"] for kernel in mkl.kernel_weights_):
+        own = [kernel for kernel in mkl.kernel_weights_ if kernel["view"] == view]
+        columns = ([kernel[key] for kernel in own] for key in ("label", "tasks", "weight"))
+        print(view, draw_tree_text(*columns), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
