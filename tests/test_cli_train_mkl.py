@@ -213,6 +213,11 @@ class TestLearntSimilarity:
         assert any(part["kernel"] == "mkl" for part in chosen["ape"])
         assert not (tmp_path / "m.seqmtl.checkpoint").exists()
 
+    def test_tune_cannot_be_resumed(self, train, capsys):
+        with pytest.raises(SystemExit, match="2"):
+            train("--tree", TREE, "--tune", "1", "--resume")
+        assert "--tune cannot be resumed; leave --resume out" in capsys.readouterr().err
+
 
 class TestResuming:
     def test_an_interrupted_run_reaches_the_same_model(self, train, tmp_path, capsys, monkeypatch):

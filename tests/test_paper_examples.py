@@ -77,3 +77,26 @@ def test_the_experiment_runs(synthetic, tmp_path, capsys, monkeypatch, options):
     mean = np.mean([float(row["auroc"]) for row in rows if row["method"] == "union"])
     assert f"union           {mean:.4f}" in printed
     assert (tmp_path / "new" / "figure.png").read_bytes()[1:4] == b"PNG"
+
+
+def test_learning_curves_by_hand(tmp_path, capsys):
+    curves_of = _load("widmer2015_learning_curves")
+    values = {"individual": (0.6, 0.8), "union": (0.5, 0.5), "mkl": (0.7, 0.6)}
+
+    def at(shift):
+        found = {m: {"auprc": [v + shift for v in pair]} for m, pair in values.items()}
+        return {method: {"tasks": {"ape": own, "fly": own}} for method, own in found.items()}
+
+    curves = curves_of.collect({100: at(0.0), 300: at(0.1)}, "auprc")
+    assert_allclose(curves["mkl", "ape"], [[0.7, 0.6], [0.8, 0.7]])
+    assert_allclose(curves["mkl", "mean"], curves["mkl", "fly"])
+    curves_of.write_table(curves, [100, 300], tmp_path / "curves.tsv")
+    lines = (tmp_path / "curves.tsv").read_text().splitlines()
+    rows = list(csv.reader(lines, delimiter="\t"))
+    assert rows[0] == ["organism", "method", "100", "100_sd", "300", "300_sd"]
+    assert ["ape", "individual", "0.7000", "0.1000", "0.8000", "0.1000"] in rows
+    curves_of.draw(curves, [100, 300], "auprc", tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
+    curves_of.judge(curves, [100, 300])
+    line = capsys.readouterr().out.splitlines()[0]
+    assert line.split() == ["ape", "100", "-0.0500", "+-", "0.1500", "WORSE", "than", "individual"]

@@ -82,6 +82,7 @@ def draw(curves: dict[tuple[str, str], np.ndarray], sizes: list[int], metric: st
     figure.supxlabel("training windows per organism")
     figure.supylabel(metric.upper())
     figure.savefig(path, dpi=150)
+    plt.close(figure)
 
 
 def write_table(curves: dict[tuple[str, str], np.ndarray], sizes: list[int], path: Path) -> None:

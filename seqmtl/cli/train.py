@@ -124,6 +124,8 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.output)
     if args.json:
         check_writable(args.json)
+    if args.tune and args.resume:
+        _similarity.refuse(args, "--tune cannot be resumed; leave --resume out")
     _similarity.check_usage(_asked(args))
     started = time.perf_counter()
     windows = read_input(
@@ -209,8 +211,6 @@ def _tune(
     from seqmtl.models.kernels import resolve_kernels
     from seqmtl.models.selection import fit_method, hold_out
 
-    if args.resume:
-        _similarity.refuse(args, "--tune cannot be resumed; leave --resume out")
     method, role = ("mkl", "kernels") if args.mkl else ("mtl", "kernel")
     resolved = resolve_kernels([kernel], tuple(dict.fromkeys(windows.tasks)))
     train, valid = hold_out(windows, args.seed)

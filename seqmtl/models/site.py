@@ -72,6 +72,6 @@ def views_around_site(features: Any, windows: Windows, k: int) -> JointFeatures:
     if not 1 <= k <= min(cut, windows.length - cut):
         raise ValueError(
             f"k of the spectra must be from 1 to the {min(cut, windows.length - cut)} bases on the "
-            f"shorter side of the site, got {k}"
+            f"shorter side of the site, got {k}; take a smaller k or leave the spectra out"
         )
     return JointFeatures([features, Spectrum(k, 0, cut), Spectrum(k, cut, windows.length)])
