@@ -46,19 +46,42 @@ class KernelSet:
 
     def dual_norm(self, q: NDArray[np.float64]) -> float:
         """Return ||q||_{p*}."""
-        largest = float(q.max())
-        if largest == 0.0 or self.norm == 1.0:
-            return largest
-        power = 1.0 if np.isinf(self.norm) else self.norm / (self.norm - 1.0)
-        return largest * float(((q / largest) ** power).sum() ** (1.0 / power))
+        return dual_norm(q, self.norm)
 
     def step(self, theta: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the minimiser of sum_m a_m / theta_m on the ball (2015, eq. 22)."""
-        if np.isinf(self.norm):
-            return np.ones_like(theta)
-        a = theta**2 * q
-        if not a.max() > 0.0:
-            return theta
-        a = a / a.max()
-        p = self.norm
-        return np.asarray(a ** (1.0 / (p + 1.0)) / (a ** (p / (p + 1.0))).sum() ** (1.0 / p))
+        best = minimise_on_ball(theta**2 * q, self.norm)
+        return theta if best is None else best
+
+
+def conjugate(p: float) -> float:
+    """Return p* = p / (p - 1), for p from 1 to infinity."""
+    if p == 1.0:
+        return float("inf")
+    return 1.0 if np.isinf(p) else p / (p - 1.0)
+
+
+def norm_of(v: NDArray[np.float64], p: float) -> float:
+    """Return (sum_m v_m^p)^(1/p) of non-negative numbers, for any p > 0; no norm where p < 1."""
+    largest = float(v.max())
+    if largest == 0.0 or np.isinf(p):
+        return largest
+    return largest * float(((v / largest) ** p).sum() ** (1.0 / p))
+
+
+def dual_norm(q: NDArray[np.float64], p: float) -> float:
+    """Return ||q||_{p*} of non-negative numbers."""
+    return norm_of(q, conjugate(p))
+
+
+def minimise_on_ball(a: NDArray[np.float64], p: float) -> NDArray[np.float64] | None:
+    """Return the theta >= 0, ||theta||_p <= 1 that minimises sum_m a_m / theta_m (2015, eq. 22).
+
+    None where all a_m are 0, so that any theta does.
+    """
+    if np.isinf(p):
+        return np.ones_like(a)
+    if not a.max() > 0.0:
+        return None
+    a = a / a.max()
+    return np.asarray(a ** (1.0 / (p + 1.0)) / (a ** (p / (p + 1.0))).sum() ** (1.0 / p))

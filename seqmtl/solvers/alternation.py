@@ -1,0 +1,126 @@
+"""Block descent: one support vector machine per task, then the kernel weights in closed form.
+
+Source: Li, Georgiopoulos, Anagnostopoulos (2014), Section 3.2 (p = 1) and Algorithm 2 (p < 1);
+Widmer et al. (2015), Section 3.1, for one task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.solvers.kernel_weights import WeightRule
+from seqmtl.solvers.svm import SVMSolution, TaskProblem
+
+#: Violation of the conditions of each support vector machine, in units of the tolerance.
+SVM_SHARE = 0.1
+_SVM_LEAST = 1e-9
+_SETTLED = 0.01  # of the tolerance: a fall of the objective below it, where no gap is known
+
+
+class Step(NamedTuple):
+    """One iteration: the objective, and the relative gap (NaN where none is known)."""
+
+    objective: float
+    gap: float
+
+
+class KernelSolution(NamedTuple):
+    """Kernel weights of several tasks, and their support vector machines.
+
+    Attributes
+    ----------
+    theta : ndarray of float64, shape (T, M)
+        Kernel weights of every task.
+    state : ndarray of float64
+        What the solver can start from again.
+    svms : list of SVMSolution
+        One per task.
+    objective : float
+        Objective reached.
+    gap : float
+        Relative gap reached; NaN where none is known.
+    converged : bool
+        Whether the tolerance was reached.
+    history : list of Step
+        One per iteration.
+    """
+
+    theta: NDArray[np.float64]
+    state: NDArray[np.float64]
+    svms: list[SVMSolution]
+    objective: float
+    gap: float
+    converged: bool
+    history: list[Step]
+
+    @property
+    def g(self) -> NDArray[np.float64]:
+        """Objectives of the tasks, shape (T,)."""
+        return np.array([svm.primal for svm in self.svms])
+
+
+def train_tasks(
+    tasks: list[TaskProblem], theta: NDArray[np.float64], tol: float
+) -> list[SVMSolution]:
+    """Solve the support vector machine of every task; one row of theta stands for all."""
+    rows = np.broadcast_to(theta, (len(tasks), theta.shape[1]))
+    least = max(SVM_SHARE * tol, _SVM_LEAST)
+    return [task.solve(row, least) for task, row in zip(tasks, rows, strict=True)]
+
+
+def descend(
+    tasks: list[TaskProblem],
+    rule: WeightRule,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    state: NDArray[np.float64] | None = None,
+    on_iteration: Callable[[Step], None] | None = None,
+) -> KernelSolution:
+    """Alternate until the gap, or the fall of the objective, is small.
+
+    Parameters
+    ----------
+    tasks : list of TaskProblem
+        The tasks, all with the same kernels.
+    rule : WeightRule
+        How kernels are weighed.
+    tol : float
+        Relative gap to stop at.
+    max_iter : int
+        Iterations at most.
+    state : ndarray, optional
+        Where to start; weights that are 0 stay 0.
+    on_iteration : callable, optional
+        Called after every iteration.
+    """
+    if state is None:
+        state = rule.start(len(tasks), len(tasks[0].kernels))
+    history: list[Step] = []
+    while True:
+        svms = train_tasks(tasks, rule.theta(state), tol)
+        g = np.array([svm.primal for svm in svms])
+        q = np.array([svm.q for svm in svms])
+        totals = np.array([svm.total for svm in svms])
+        history.append(Step(rule.objective(g), rule.gap(g, totals, q)))
+        if on_iteration is not None:
+            on_iteration(history[-1])
+        converged = _has_converged(history, tol)
+        if converged or len(history) >= max_iter:
+            break
+        state = rule.step(state, g, q)
+    theta = np.broadcast_to(rule.theta(state), (len(tasks), q.shape[1])).copy()
+    return KernelSolution(theta, state, svms, *history[-1], converged, history)
+
+
+def _has_converged(history: list[Step], tol: float) -> bool:
+    now = history[-1]
+    if not np.isnan(now.gap):
+        return now.gap <= tol
+    if len(history) == 1:
+        return False
+    return history[-2].objective - now.objective <= _SETTLED * tol * now.objective

@@ -1,0 +1,124 @@
+"""One support vector machine per task over a weighted sum of kernels, by libsvm.
+
+    g_t(theta) = min over w, b   1/2 sum_m ||w_m||^2 / theta_m + sum_i C_i hinge(y_i (f(x_i) + b))
+               = max over alpha  sum_i alpha_i - 1/2 sum_m theta_m q_m,
+                                 0 <= alpha_i <= C_i, sum_i alpha_i y_i = 0
+
+=========  ==============================================================================
+theta_m    weight of kernel m
+q_m        sum_{i,j} alpha_i y_i alpha_j y_j k_m(x_i, x_j); -q_m / 2 is the derivative of g_t
+f(x)       sum_m theta_m sum_i alpha_i y_i k_m(x_i, x)
+b          intercept, not regularised
+=========  ==============================================================================
+
+Source: Li, Georgiopoulos, Anagnostopoulos (2014), eq. 2, in the notation of Widmer et al. (2015).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class SVMSolution(NamedTuple):
+    """A support vector machine.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64, shape (n,)
+        Dual variables.
+    bias : float
+        Intercept.
+    primal, dual : float
+        Objectives; what g_t is lies between them.
+    total : float
+        Sum of alpha.
+    q : ndarray of float64, shape (M,)
+        q_m.
+    """
+
+    alpha: NDArray[np.float64]
+    bias: float
+    primal: float
+    dual: float
+    total: float
+    q: NDArray[np.float64]
+
+
+class TaskProblem(NamedTuple):
+    """The examples of one task.
+
+    Attributes
+    ----------
+    kernels : ndarray of float64, shape (M, n, n)
+        Kernel matrices.
+    y : ndarray of float64, shape (n,)
+        Labels, -1 or +1, both present.
+    C : ndarray of float64, shape (n,)
+        Cost of each example, positive.
+    """
+
+    kernels: NDArray[np.float64]
+    y: NDArray[np.float64]
+    C: NDArray[np.float64]
+
+    def solve(self, theta: NDArray[np.float64], tol: float) -> SVMSolution:
+        """Train with the kernel sum_m theta_m k_m, shape of theta (M,)."""
+        alpha = solve_dual(np.tensordot(theta, self.kernels, 1), self.y, self.C, tol)
+        amount = alpha * self.y
+        products = self.kernels @ amount
+        q = np.maximum(products @ amount, 0.0)
+        f = theta @ products
+        bias = best_intercept(f, self.y, self.C)
+        losses = self.C * np.maximum(0.0, 1.0 - self.y * (f + bias))
+        total, half_q = float(alpha.sum()), 0.5 * float(theta @ q)
+        return SVMSolution(alpha, bias, half_q + float(losses.sum()), total - half_q, total, q)
+
+
+def solve_dual(
+    H: NDArray[np.float64], y: NDArray[np.float64], C: NDArray[np.float64], tol: float
+) -> NDArray[np.float64]:
+    """Return the dual variables of a support vector machine on a kernel matrix, by libsvm.
+
+    Parameters
+    ----------
+    H : ndarray of float64, shape (n, n)
+        Kernel matrix.
+    y : ndarray of float64, shape (n,)
+        Labels, -1 or +1, both present.
+    C : ndarray of float64, shape (n,)
+        Upper bounds, positive.
+    tol : float
+        Largest violation of the optimality conditions to stop at, in units of the margin.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        alpha.
+    """
+    from sklearn.svm import SVC
+
+    largest = float(C.max())
+    weight = None if C.min() == largest else C / largest
+    svc = SVC(kernel="precomputed", C=largest, tol=tol, cache_size=1000.0)
+    svc.fit(H, y, sample_weight=weight)
+    alpha = np.zeros(y.size)
+    alpha[svc.support_] = np.abs(svc.dual_coef_[0])
+    return alpha
+
+
+def best_intercept(f: NDArray[np.float64], y: NDArray[np.float64], C: NDArray[np.float64]) -> float:
+    """Return the b that minimises sum_i C_i hinge(y_i (f_i + b)); the middle of an interval.
+
+    The sum is convex and linear between the points y_i - f_i; at each its slope grows by C_i,
+    from minus the cost of all positive examples to the cost of all negative ones.
+    """
+    points = y - f
+    order = np.argsort(points)
+    slope = np.cumsum(C[order]) - float(C[y > 0].sum())
+    rounding = 1e-12 * float(C.sum())
+    first = int(np.searchsorted(slope, -rounding))
+    last = min(int(np.searchsorted(slope, rounding, side="right")), points.size - 1)
+    return 0.5 * float(points[order[first]] + points[order[last]])
