@@ -50,32 +50,8 @@ class Examples(NamedTuple):
     weight: NDArray[np.float64] | None
 
 
-class MultiTaskEstimator(BaseEstimator):
-    """Base of the estimators: their `fit` gathers examples, says the settings and calls `_fit`.
-
-    A subclass that trains in another way overrides `_train`.
-    """
-
-    features: Any
-    task_kernel: Any
-    C: float
-    tol: float
-    max_epochs: int
-    dtype: str | None
-    random_state: Any
-    from_relatives: bool
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    @property
-    def coef_(self) -> NDArray[Any]:
-        """Weights of the tasks, shape (n_tasks, n_features)."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("coef_ is known after fit")
-        return self.model_.W.T
+class ExampleReader(BaseEstimator):
+    """Base of all estimators: what they check of examples and tasks."""
 
     def _check_X_y(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, NDArray[Any]]:  # noqa: N802
         """Return checked examples and what to learn of them, as float64 where `numeric`."""
@@ -111,6 +87,34 @@ class MultiTaskEstimator(BaseEstimator):
         weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         used = np.flatnonzero(weight)
         return Examples(X[used], y[used], ids[used], names, weight[used])
+
+
+class MultiTaskEstimator(ExampleReader):
+    """Base of the estimators over features: `fit` says the settings and calls `_fit`.
+
+    A subclass that trains in another way overrides `_train`.
+    """
+
+    features: Any
+    task_kernel: Any
+    C: float
+    tol: float
+    max_epochs: int
+    dtype: str | None
+    random_state: Any
+    from_relatives: bool
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def coef_(self) -> NDArray[Any]:
+        """Weights of the tasks, shape (n_tasks, n_features)."""
+        if not hasattr(self, "model_"):
+            raise AttributeError("coef_ is known after fit")
+        return self.model_.W.T
 
     def _settings(self, X: Any, **options: Any) -> Settings:
         """Return the settings that all estimators have, and the given ones."""

@@ -11,16 +11,14 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 
-from seqmtl.estimators._base import MultiTaskEstimator
+from seqmtl.estimators._base import ExampleReader, Examples, MultiTaskEstimator
 from seqmtl.sequences import Windows
 
 
-class MultiTaskClassifier(ClassifierMixin, MultiTaskEstimator):
-    """Base of the classifiers."""
+class TaskClassifier(ClassifierMixin, ExampleReader):
+    """Base of all classifiers: a subclass trains in `_fit_classes` and scores in `_scores`."""
 
-    loss: str
     class_weight: Any
-    fit_intercept: bool
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -63,11 +61,7 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskEstimator):
         examples = self._gather(X, y, tasks, sample_weight)
         self.classes_ = np.unique(examples.y)
         self._check_classes()
-        signs = np.where(examples.y == self.classes_[1], 1.0, -1.0)
-        settings = self._settings(
-            X, loss=self.loss, class_weight=self._class_weight(), fit_intercept=self.fit_intercept
-        )
-        self._fit(examples._replace(y=signs), settings)
+        self._fit_classes(examples)
         return self
 
     def decision_function(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
@@ -97,16 +91,6 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskEstimator):
         scores = self.decision_function(X, tasks)
         return self.classes_[(scores > 0).astype(int)]
 
-    def predict_proba(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
-        """Predict class probabilities, shape (n, 2), by a sigmoid per task.
-
-        The sigmoids are fitted in training on approximate leave-one-out scores, at the class
-        frequencies of the training data. Parameters as in :meth:`decision_function`.
-        """
-        scores = self.decision_function(X, tasks)
-        positive = self.model_.probability(scores, self._task_names(X, tasks, scores.size))
-        return np.column_stack([1.0 - positive, positive])
-
     def score(
         self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None
     ) -> float:
@@ -132,3 +116,41 @@ class MultiTaskClassifier(ClassifierMixin, MultiTaskEstimator):
         if not isinstance(weight, dict):
             return weight
         return {1: weight.get(self.classes_[1], 1.0), -1: weight.get(self.classes_[0], 1.0)}
+
+    def _signs(self, examples: Examples) -> Examples:
+        """Return the examples of two classes with -1 and +1 for them."""
+        return examples._replace(y=np.where(examples.y == self.classes_[1], 1.0, -1.0))
+
+    def _fit_classes(self, examples: Examples) -> None:
+        """Train on examples whose classes have been checked."""
+        raise NotImplementedError
+
+    def _scores(self, X: Any, tasks: Any) -> NDArray[np.float64]:
+        """Return f(x) of every example."""
+        raise NotImplementedError
+
+
+class MultiTaskClassifier(MultiTaskEstimator, TaskClassifier):
+    """Base of the classifiers over features."""
+
+    loss: str
+    fit_intercept: bool
+
+    def _fit_classes(self, examples: Examples) -> None:
+        settings = self._settings(
+            examples.X,
+            loss=self.loss,
+            class_weight=self._class_weight(),
+            fit_intercept=self.fit_intercept,
+        )
+        self._fit(self._signs(examples), settings)
+
+    def predict_proba(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
+        """Predict class probabilities, shape (n, 2), by a sigmoid per task.
+
+        The sigmoids are fitted in training on approximate leave-one-out scores, at the class
+        frequencies of the training data. Parameters as in :meth:`decision_function`.
+        """
+        scores = self.decision_function(X, tasks)
+        positive = self.model_.probability(scores, self._task_names(X, tasks, scores.size))
+        return np.column_stack([1.0 - positive, positive])

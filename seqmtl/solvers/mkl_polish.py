@@ -141,6 +141,21 @@ def polish_kernels(
     return alpha, theta, n_read
 
 
+def objectives(
+    problem: Problem,
+    kernels: KernelSet,
+    matrices: KernelMatrices,
+    alpha: NDArray[np.float64],
+    theta: NDArray[np.float64],
+) -> tuple[float, float]:
+    """Return the primal and the dual objective where `matrices` hold all examples."""
+    K, amount = kernels.couple(theta), alpha * matrices.y
+    U = matrices.virtual_scores(amount, K.shape[-1])
+    primal, dual = problem.objectives(alpha, _margins(U, K, matrices))
+    q = kernels.energies(_grams(U, amount, matrices.tasks))
+    return primal, dual + 0.5 * (float(theta @ q) - kernels.dual_norm(q))
+
+
 def _margins(
     U: NDArray[np.float64], K: NDArray[np.float64], matrices: KernelMatrices
 ) -> NDArray[np.float64]:

@@ -1,0 +1,161 @@
+"""What the classifiers in kernel space share: examples, kernels, costs, scores."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+
+from seqmtl._memory import require_memory
+from seqmtl.estimators._base import Examples
+from seqmtl.estimators._classifier import TaskClassifier
+from seqmtl.kernels import BaseKernel, check_psd, make_kernel
+from seqmtl.models.kernel_model import KernelModel
+from seqmtl.models.training import class_factors
+from seqmtl.sequences import Windows
+
+
+class KernelClassifier(TaskClassifier):
+    """Base of the classifiers in kernel space; examples are numbers, windows or texts."""
+
+    C: float
+    tol: float
+    max_iter: int
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        return tags
+
+    def _check_X_y(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, NDArray[Any]]:  # noqa: N802
+        self._check_parameters()
+        if isinstance(X, Windows) or not _is_text(X):
+            X, y = self._check_numbers(X, y) if not isinstance(X, Windows) else super()._check_X_y(
+                X, y, numeric=numeric
+            )
+            return X, y
+        X = _as_texts(X)
+        y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"))
+        if y.shape != X.shape:
+            raise ValueError(f"y must have one label per sequence ({X.size}), got {y.size}")
+        return X, y
+
+    def _check_numbers(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        if len(X) > 1 and (X == X[0]).all():
+            raise ValueError(
+                f"X must have features that vary, but all {len(X)} examples are the same"
+            )
+        return X, y
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:  # noqa: N802
+        if isinstance(X, Windows):
+            return super()._check_X(X, reset=reset)
+        if _is_text(X):
+            return _as_texts(X)
+        return validate_data(self, X, dtype=np.float64, reset=reset)
+
+    def _check_parameters(self) -> None:
+        """Refuse settings that are out of range, before anything is computed."""
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
+
+    def _costs(
+        self, y: NDArray[np.float64], weight: NDArray[np.float64] | None, class_weight: Any = None
+    ) -> NDArray[np.float64]:
+        """Return C_i."""
+        C = self.C * class_factors(y, class_weight)
+        return C if weight is None else C * weight
+
+    def _finish(self, model: KernelModel, converged: bool, gap: float) -> None:
+        """Keep the model and warn where it is not what was asked for."""
+        self.model_ = model
+        self.tasks_, self.intercept_ = model.tasks, model.bias.copy()
+        self.kernels_ = model.kernels
+        if not converged:
+            warnings.warn(
+                f"stopped after {self.max_iter} iterations at a relative gap of {gap:.1e} "
+                f"(tol={self.tol:g}); raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _scores(self, X: Any, tasks: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.model_.decision_function(self._check_X(X, reset=False), tasks)
+
+    def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
+        """Predict classes; parameters as in :meth:`decision_function`."""
+        scores = self.decision_function(X, tasks)
+        return self.classes_[self.model_.choose(scores, tasks)]
+
+    def _labels(self) -> tuple[Any, ...]:
+        """Return the classes as JSON values."""
+        return tuple(self.classes_.tolist())
+
+
+def resolve_all(kernels: Any, examples: Examples) -> tuple[BaseKernel, ...]:
+    """Turn what a user gave as kernels into kernels with all parameters known.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one is not known.
+    """
+    if isinstance(kernels, (str, BaseKernel)) or not hasattr(kernels, "__iter__"):
+        kernels = [kernels]
+    found = tuple(make_kernel(spec) for spec in kernels)
+    if not found:
+        raise ValueError("kernels must hold at least one kernel, got none")
+    return tuple(kernel.resolve(examples.X, examples.weight) for kernel in found)
+
+
+def kernel_matrix(kernel: BaseKernel, X: Any) -> NDArray[np.float64]:
+    """Return the kernel matrix of some examples, shape (n, n), positive semi-definite.
+
+    Raises
+    ------
+    ValueError
+        If it is not finite, symmetric and positive semi-definite.
+    MemoryLimitError
+        If it cannot fit into memory.
+    """
+    n = len(X)
+    require_memory(16.0 * n * n, f"a kernel matrix of {n:,} examples", "train on fewer examples")
+    H = kernel(X)
+    if not kernel.is_psd:
+        check_psd(H, str(kernel))
+    return H
+
+
+def check_positive(name: str, value: Any, *, most: float = np.inf, least: float = 0.0) -> None:
+    """Refuse what is not a number above 0, or from `least` to `most`."""
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not is_number or not (value > 0 and least <= value <= most):
+        rule = "a number above 0"
+        if least > 0:
+            rule = f"a number from {least:g} to {'infinity' if np.isinf(most) else f'{most:g}'}"
+        elif np.isfinite(most):
+            rule = f"a number above 0 and at most {most:g}"
+        raise ValueError(f"{name} must be {rule}, got {value!r}")
+
+
+def _is_text(X: Any) -> bool:
+    """Whether X is a list or a column of texts."""
+    if not isinstance(X, (list, tuple, np.ndarray)) or not len(X):
+        return False
+    first = X[0]
+    if isinstance(first, np.ndarray) and first.shape == (1,):
+        first = first[0]
+    return isinstance(first, (str, bytes))
+
+
+def _as_texts(X: Any) -> NDArray[Any]:
+    """Return texts as an array, shape (n,)."""
+    X = np.asarray(X)
+    return X.reshape(len(X)) if X.dtype.kind in "US" else X.reshape(len(X)).astype(str)

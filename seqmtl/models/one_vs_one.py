@@ -1,0 +1,71 @@
+"""Several classes as tasks of two: one against one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def split_pairs(
+    y: NDArray[Any], classes: NDArray[Any]
+) -> tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.float64], NDArray[np.int16]]:
+    """Turn k classes into k (k - 1) / 2 tasks.
+
+    Parameters
+    ----------
+    y : ndarray, shape (n,)
+        Classes of the examples.
+    classes : ndarray, shape (k,)
+        All classes, sorted.
+
+    Returns
+    -------
+    names : tuple of str
+        ``"a vs b"`` for every pair a < b, in the order (0, 1), (0, 2), ..., (1, 2), ...
+    rows : ndarray of int64, shape (n (k - 1),)
+        Examples, task by task.
+    signs : ndarray of float64
+        -1 for a and +1 for b.
+    ids : ndarray of int16
+        Task of every row.
+    """
+    names, rows, signs, ids = [], [], [], []
+    for t, (a, b) in enumerate(pairs(classes.size)):
+        names.append(f"{classes[a]} vs {classes[b]}")
+        found = np.flatnonzero((y == classes[a]) | (y == classes[b]))
+        rows.append(found)
+        signs.append(np.where(y[found] == classes[b], 1.0, -1.0))
+        ids.append(np.full(found.size, t, dtype=np.int16))
+    return tuple(names), np.concatenate(rows), np.concatenate(signs), np.concatenate(ids)
+
+
+def pairs(n_classes: int) -> list[tuple[int, int]]:
+    """Return the pairs a < b of class numbers."""
+    return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
+
+
+def vote(scores: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+    """Return votes of the pairs for every class, ties broken by the sum of scores.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n, n_pairs)
+        Scores of the pairs; positive for the second class.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_classes)
+        Whole numbers of votes, plus a confidence between -1/3 and 1/3.
+    """
+    votes = np.zeros((len(scores), n_classes))
+    sums = np.zeros_like(votes)
+    for column, (a, b) in zip(scores.T, pairs(n_classes), strict=True):
+        votes[:, b] += column > 0
+        votes[:, a] += column <= 0
+        sums[:, b] += column
+        sums[:, a] -= column
+    return votes + sums / (3.0 * (np.abs(sums) + 1.0))
