@@ -1,1 +1,32 @@
 """Base kernels k(x, z) of examples: on numbers, and on sequences compared directly."""
+
+from seqmtl.kernels._base import BaseKernel
+from seqmtl.kernels.definitions import kernel_from_dict, make_kernel
+from seqmtl.kernels.matrices import check_psd, check_symmetric, product_kernel
+from seqmtl.kernels.numeric import RBF, Function, Linear, Polynomial, Precomputed
+from seqmtl.kernels.strings import (
+    GappedKmerKernel,
+    MismatchKernel,
+    SpectrumKernel,
+    StringKernel,
+    WeightedDegreeKernel,
+)
+
+__all__ = [
+    "RBF",
+    "BaseKernel",
+    "Function",
+    "GappedKmerKernel",
+    "Linear",
+    "MismatchKernel",
+    "Polynomial",
+    "Precomputed",
+    "SpectrumKernel",
+    "StringKernel",
+    "WeightedDegreeKernel",
+    "check_psd",
+    "check_symmetric",
+    "kernel_from_dict",
+    "make_kernel",
+    "product_kernel",
+]

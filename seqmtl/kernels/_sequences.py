@@ -1,0 +1,189 @@
+"""Sequences to codes and to words: what all string kernels read."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences import Windows
+from seqmtl.sequences.alphabet import CHECKED_CODES, OTHER
+
+#: Code of a letter that matches nothing, itself included.
+NOTHING = 255
+
+_INVALID = 254
+_AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
+_OTHER_AMINO_ACIDS = "BJOUXZ*-."
+
+
+class Alphabet(NamedTuple):
+    """Letters that count, and the code of every byte."""
+
+    size: int
+    bits: int  # that a letter takes in a word
+    codes: NDArray[np.uint8]
+    what: str
+
+
+class Letters(NamedTuple):
+    """Sequences laid end to end."""
+
+    codes: NDArray[np.uint8]  # (n_letters,)
+    begins: NDArray[np.int64]  # (n + 1,)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Length of every sequence."""
+        return np.diff(self.begins)
+
+
+class Words(NamedTuple):
+    """The words of given length in every sequence."""
+
+    words: NDArray[np.uint64]  # (n_words,), the different ones, packed
+    counts: Any  # csr_matrix of float64, (n, n_words)
+
+
+def _dna() -> Alphabet:
+    codes = np.frombuffer(CHECKED_CODES, dtype=np.uint8).copy()
+    codes[codes > OTHER] = _INVALID
+    codes[codes == OTHER] = NOTHING
+    return Alphabet(4, 2, codes, "nucleotides")
+
+
+def _protein() -> Alphabet:
+    codes = np.full(256, _INVALID, dtype=np.uint8)
+    for letter in _OTHER_AMINO_ACIDS:
+        codes[[ord(letter), ord(letter.lower())]] = NOTHING
+    for code, letter in enumerate(_AMINO_ACIDS):
+        codes[[ord(letter), ord(letter.lower())]] = code
+    return Alphabet(20, 5, codes, "amino acids")
+
+
+ALPHABETS = {"dna": _dna(), "protein": _protein()}
+
+
+def read_letters(X: Any, alphabet: str) -> Letters:
+    """Encode sequences.
+
+    Parameters
+    ----------
+    X : sequence of str, ndarray of str of shape (n,) or (n, 1), or Windows
+        Letters in any case.
+    alphabet : {"dna", "protein"}
+        How letters are read.
+
+    Raises
+    ------
+    ValueError
+        If a sequence is missing or empty, or has a letter outside the alphabet.
+    TypeError
+        If X is one string, or windows are to be read as proteins.
+    """
+    if isinstance(X, Windows):
+        return _letters_of_windows(X, alphabet)
+    strings = _strings(X)
+    lengths = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
+    if not lengths.all():
+        row = int(np.argmin(lengths))
+        raise ValueError(f"sequences must not be empty, got '' in row {row}; leave the row out")
+    raw = "".join(strings).encode("latin-1", errors="replace")
+    codes = ALPHABETS[alphabet].codes[np.frombuffer(raw, dtype=np.uint8)]
+    begins = np.concatenate([[0], np.cumsum(lengths)])
+    invalid = np.flatnonzero(codes == _INVALID)
+    if invalid.size:
+        row = int(np.searchsorted(begins, invalid[0], side="right")) - 1
+        letter = strings[row][int(invalid[0] - begins[row])]
+        other = " or ".join(repr(name) for name in ALPHABETS if name != alphabet)
+        raise ValueError(
+            f"sequences must be of {ALPHABETS[alphabet].what}, got the letter {letter!r} in row "
+            f"{row}; correct it, or choose alphabet={other}"
+        )
+    return Letters(codes, begins)
+
+
+def _strings(X: Any) -> list[str]:
+    """Return the sequences as a list; every entry is a string."""
+    if isinstance(X, (str, bytes)):
+        raise TypeError(f"sequences must be a list or an array of str, got {X!r}; write [{X!r}]")
+    given = X if isinstance(X, list) else np.asarray(X, dtype=object)
+    if not isinstance(given, list):
+        if given.ndim == 2 and given.shape[1] == 1:
+            given = given[:, 0]
+        if given.ndim != 1:
+            raise ValueError(
+                f"sequences must be of shape (n,) or (n, 1), got {given.shape}; "
+                "give one string per example"
+            )
+        given = given.tolist()
+    for row, sequence in enumerate(given):
+        if not isinstance(sequence, str):
+            raise ValueError(
+                f"sequences must be str, got {sequence!r} in row {row}; "
+                "leave rows without a sequence out"
+            )
+    return given
+
+
+def _letters_of_windows(windows: Windows, alphabet: str) -> Letters:
+    if alphabet != "dna":
+        raise TypeError(f"Windows hold DNA, got alphabet={alphabet!r}; choose alphabet='dna'")
+    matrix = windows.matrix()
+    codes = np.where(matrix == OTHER, np.uint8(NOTHING), matrix).ravel()
+    return Letters(codes, windows.length * np.arange(len(windows) + 1, dtype=np.int64))
+
+
+def letter_matrix(letters: Letters) -> NDArray[np.uint8]:
+    """Return sequences of one length as codes of shape (n, length).
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ.
+    """
+    lengths = letters.lengths
+    if lengths.size == 0:
+        return np.empty((0, 0), dtype=np.uint8)
+    other = np.flatnonzero(lengths != lengths[0])
+    if other.size:
+        raise ValueError(
+            f"sequences must be of equal length, got {lengths[other[0]]} in row {other[0]} and "
+            f"{lengths[0]} in row 0; cut them to one length, or choose a kernel that counts words"
+        )
+    return letters.codes.reshape(lengths.size, lengths[0])
+
+
+def count_words(letters: Letters, length: int, alphabet: str) -> Words:
+    """Count the words of given length; words with a letter that matches nothing are left out.
+
+    A letter takes 2 (DNA) or 5 bits (proteins) of a word, the first one the most significant.
+
+    Raises
+    ------
+    ValueError
+        If a sequence is shorter than a word.
+    """
+    from scipy.sparse import csr_matrix
+
+    n = letters.lengths.size
+    short = np.flatnonzero(letters.lengths < length)
+    if short.size:
+        raise ValueError(
+            f"sequences must have at least {length} letters, got {letters.lengths[short[0]]} in "
+            f"row {short[0]}; leave the row out, or choose shorter words"
+        )
+    n_places = max(letters.codes.size - length + 1, 0)
+    packed = np.zeros(n_places, dtype=np.uint64)
+    clean = np.ones(n_places, dtype=bool)
+    for j in range(length):
+        letter = letters.codes[j : j + n_places]
+        packed = (packed << np.uint64(ALPHABETS[alphabet].bits)) | letter
+        clean &= letter != NOTHING
+    rows = np.repeat(np.arange(n), letters.lengths)
+    inside = rows[:n_places] == rows[rows.size - n_places :]
+    words, columns = np.unique(packed[clean & inside], return_inverse=True)
+    rows = rows[:n_places][clean & inside]
+    counts = csr_matrix((np.ones(rows.size), (rows, columns)), shape=(n, words.size))
+    return Words(words, counts)

@@ -1,0 +1,135 @@
+"""Base kernels by the name they have in model files, and by the short names users write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+from seqmtl.kernels._base import BaseKernel
+from seqmtl.kernels._sequences import ALPHABETS
+from seqmtl.kernels.numeric import RBF, SCALE, Function, Linear, Polynomial, Precomputed
+from seqmtl.kernels.strings import (
+    GappedKmerKernel,
+    MismatchKernel,
+    SpectrumKernel,
+    StringKernel,
+    WeightedDegreeKernel,
+)
+
+_KINDS: dict[str, Any] = {
+    kernel.kind: kernel
+    for kernel in (
+        Linear,
+        Polynomial,
+        RBF,
+        Precomputed,
+        WeightedDegreeKernel,
+        SpectrumKernel,
+        MismatchKernel,
+        GappedKmerKernel,
+    )
+}
+
+_Parameters = dict[str, Callable[[str], Any]]
+
+# short name: what to call, and the parameters that may follow it
+_NAMES: dict[str, tuple[Callable[..., BaseKernel], _Parameters]] = {
+    "linear": (Linear, {}),
+    "poly": (partial(Polynomial, gamma=SCALE), {"degree": int}),
+    "rbf": (partial(RBF, gamma=SCALE), {"gamma": float}),
+    "wd": (WeightedDegreeKernel, {"degree": int, "shift": int}),
+    "spectrum": (SpectrumKernel, {"k": int}),
+    "mismatch": (MismatchKernel, {"k": int, "mismatches": int}),
+    "gapped": (GappedKmerKernel, {"length": int, "k": int}),
+}
+
+
+def kernel_from_dict(description: dict[str, Any]) -> BaseKernel:
+    """Rebuild a kernel from what its ``to_dict`` returned.
+
+    Parameters
+    ----------
+    description : dict
+        ``kind`` and the parameters of the kernel.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown to this version, parameters are missing or unknown, or out of range.
+
+    Examples
+    --------
+    >>> kernel_from_dict({"kind": "rbf", "gamma": 0.5})
+    RBF(gamma=0.5)
+    """
+    kind = description.get("kind")
+    if kind not in _KINDS:
+        raise ValueError(f"kernel must be one of {', '.join(_KINDS)}, got {kind!r}")
+    parameters = {name: value for name, value in description.items() if name != "kind"}
+    expected = {field.name for field in fields(_KINDS[kind])}
+    if set(parameters) != expected:
+        raise ValueError(
+            f"parameters of the kernel {kind!r} must be {sorted(expected)}, "
+            f"got {sorted(parameters)}"
+        )
+    kernel: BaseKernel = _KINDS[kind](**parameters)
+    return kernel
+
+
+def make_kernel(spec: BaseKernel | str | Callable[[Any, Any], Any]) -> BaseKernel:
+    """Return the kernel that a user means.
+
+    Parameters
+    ----------
+    spec : BaseKernel, str or callable
+        A kernel, which is returned as it is; a name, with parameters after colons (``"linear"``,
+        ``"poly:3"``, ``"rbf:0.5"``, ``"wd:8"``, ``"wd:8:2"`` with shifts of up to 2,
+        ``"spectrum:4"``, ``"mismatch:5:1"``, ``"gapped:8:5"``); or a function, see
+        :class:`Function`. ``"rbf"`` alone, and ``"poly"``, have gamma ``"scale"``. Names of string
+        kernels may end in an alphabet: ``"spectrum:3:protein"``.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or what follows it is no number or out of range.
+    TypeError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> make_kernel("wd:8:2")
+    WeightedDegreeKernel(normalize=True, alphabet='dna', degree=8, shift=2)
+    """
+    if isinstance(spec, BaseKernel):
+        return spec
+    if isinstance(spec, str):
+        return _named(spec)
+    if isinstance(spec, type) or not callable(spec):
+        raise TypeError(
+            f"kernel must be a name, a kernel or a function k(X, Z), got {spec!r}; "
+            f"names are {', '.join(_NAMES)}"
+        )
+    return Function(spec)
+
+
+def _named(spec: str) -> BaseKernel:
+    """Read a name with parameters."""
+    name, *texts = spec.lower().split(":")
+    if name not in _NAMES:
+        raise ValueError(f"kernel must be one of {', '.join(_NAMES)}, got {spec!r}")
+    make, parameters = _NAMES[name]
+    chosen: dict[str, Any] = {}
+    is_string_kernel = isinstance(make, type) and issubclass(make, StringKernel)
+    if is_string_kernel and texts and texts[-1] in ALPHABETS:
+        chosen["alphabet"] = texts.pop()
+    usage = ":".join([name, *(parameter.upper() for parameter in parameters)])
+    if len(texts) > len(parameters):
+        raise ValueError(f"kernel must be {usage}, got {spec!r}")
+    for (parameter, convert), text in zip(parameters.items(), texts, strict=False):
+        try:
+            chosen[parameter] = convert(text)
+        except ValueError:
+            raise ValueError(f"kernel must be {usage} with numbers, got {spec!r}") from None
+    return make(**chosen)

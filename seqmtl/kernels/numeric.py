@@ -1,0 +1,297 @@
+"""Kernels of numbers, kernels given as a matrix, and kernels given as a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seqmtl.kernels._base import BaseKernel, check_integer, check_number
+from seqmtl.kernels.matrices import check_symmetric
+
+#: The gamma that follows from the data: 1 / (number of features * variance of X).
+SCALE = "scale"
+
+
+@dataclass(frozen=True)
+class Linear(BaseKernel):
+    """Inner product <x, z> of rows of numbers.
+
+    Examples
+    --------
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0], [0.0, 1.0]])
+    array([[11.,  2.]])
+    """
+
+    kind: ClassVar[str] = "linear"
+
+    def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""
+        from sklearn.metrics.pairwise import linear_kernel
+
+        return np.asarray(linear_kernel(*_pair(X, Z)))
+
+    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the squared norms of the rows, shape (n,)."""
+        return _squared_norms(X)
+
+
+@dataclass(frozen=True)
+class Polynomial(BaseKernel):
+    """Polynomial kernel (gamma <x, z> + coef0)^degree of rows of numbers.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        At least 1.
+    gamma : float or "scale", default=1.0
+        Above 0; ``"scale"`` is 1 / (d * variance of X) as in scikit-learn's SVC, which
+        :meth:`resolve` computes.
+    coef0 : float, default=1.0
+        At least 0, for below the kernel is not positive semi-definite.
+    """
+
+    kind: ClassVar[str] = "polynomial"
+    degree: int = 2
+    gamma: float | str = 1.0
+    coef0: float = 1.0
+
+    def check(self) -> None:
+        """Check the parameters."""
+        check_integer("degree", self.degree, 1)
+        _check_gamma(self.gamma)
+        check_number("coef0", self.coef0, or_zero=True)
+
+    def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""
+        from sklearn.metrics.pairwise import polynomial_kernel
+
+        gamma = _number(self.gamma)
+        return np.asarray(
+            polynomial_kernel(*_pair(X, Z), degree=self.degree, gamma=gamma, coef0=self.coef0)
+        )
+
+    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return k(x, x) of every row, shape (n,)."""
+        inner = _number(self.gamma) * _squared_norms(X) + self.coef0
+        return np.asarray(inner**self.degree)
+
+    def resolve(self, X: ArrayLike) -> Polynomial:
+        """Return the kernel with gamma a number."""
+        return _with_gamma(self, X)
+
+
+@dataclass(frozen=True)
+class RBF(BaseKernel):
+    """Gaussian kernel exp(-gamma ||x - z||^2) of rows of numbers.
+
+    Parameters
+    ----------
+    gamma : float or "scale", default=1.0
+        Above 0; ``"scale"`` is 1 / (d * variance of X) as in scikit-learn's SVC, which
+        :meth:`resolve` computes.
+
+    Examples
+    --------
+    >>> RBF("scale").resolve([[0.0, 1.0], [1.0, 0.0]])
+    RBF(gamma=2.0)
+    """
+
+    kind: ClassVar[str] = "rbf"
+    gamma: float | str = 1.0
+
+    def check(self) -> None:
+        """Check the parameters."""
+        _check_gamma(self.gamma)
+
+    def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""
+        from sklearn.metrics.pairwise import rbf_kernel
+
+        gamma = _number(self.gamma)
+        return np.asarray(rbf_kernel(*_pair(X, Z), gamma=gamma))
+
+    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return ones, shape (n,)."""
+        return np.ones(_pair(X, None)[0].shape[0])
+
+    def resolve(self, X: ArrayLike) -> RBF:
+        """Return the kernel with gamma a number."""
+        return _with_gamma(self, X)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Precomputed(BaseKernel):
+    """A kernel matrix computed elsewhere; examples are row numbers.
+
+    Parameters
+    ----------
+    matrix : array_like of float64, shape (N, N)
+        Finite and symmetric (to a relative 1e-10). Whether it is positive semi-definite,
+        :func:`~seqmtl.kernels.check_psd` says.
+
+    Examples
+    --------
+    >>> Precomputed([[2.0, 1.0], [1.0, 3.0]])([1], [0, 1])
+    array([[1., 3.]])
+    """
+
+    kind: ClassVar[str] = "precomputed"
+    is_psd: ClassVar[bool] = False
+    matrix: NDArray[np.float64]
+
+    def check(self) -> None:
+        """Check the matrix, and keep it as float64."""
+        matrix = np.asarray(self.matrix, dtype=np.float64)
+        check_symmetric(matrix, "matrix")
+        object.__setattr__(self, "matrix", matrix)
+
+    def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the part of the matrix in rows X, shape (n,) or (n, 1), and columns Z."""
+        rows = self._numbers(X, "X")
+        return self.matrix[np.ix_(rows, rows if Z is None else self._numbers(Z, "Z"))]
+
+    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the entries on the diagonal, shape (n,)."""
+        rows = self._numbers(X, "X")
+        return self.matrix[rows, rows]
+
+    def _numbers(self, X: ArrayLike, name: str) -> NDArray[np.int64]:
+        """Check row numbers."""
+        given = np.asarray(X)
+        if given.ndim == 2 and given.shape[1] == 1:
+            given = given[:, 0]
+        if given.ndim != 1 or given.dtype.kind not in "iuf" or not np.all(given == given // 1):
+            raise ValueError(
+                f"{name} must be whole numbers of shape (n,) or (n, 1) with a precomputed kernel, "
+                f"got {given.dtype} of shape {given.shape}; give the rows of its matrix"
+            )
+        n = self.matrix.shape[0]
+        outside = given[(given < 0) | (given >= n)]
+        if outside.size:
+            raise ValueError(
+                f"{name} must be row numbers from 0 to {n - 1}, got {outside[0]}; "
+                "the matrix must hold the examples to be scored as well"
+            )
+        return given.astype(np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Describe the kernel in JSON values: the matrix as a list of rows."""
+        return {"kind": self.kind, "matrix": self.matrix.tolist()}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Precomputed):
+            return NotImplemented
+        return np.array_equal(self.matrix, other.matrix)
+
+    def __repr__(self) -> str:
+        n = self.matrix.shape[0]
+        return f"Precomputed(<matrix of {n} examples>)"
+
+
+@dataclass(frozen=True)
+class Function(BaseKernel):
+    """A kernel that a Python function computes.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Z)`` gets n and m examples as they were passed and returns the kernel matrix,
+        array_like of shape (n, m).
+    """
+
+    kind: ClassVar[str] = "function"
+    is_psd: ClassVar[bool] = False
+    function: Callable[[Any, Any], ArrayLike]
+
+    def check(self) -> None:
+        """Check that there is something to call."""
+        if not callable(self.function):
+            raise ValueError(f"function must be callable, got {self.function!r}")
+
+    def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
+        """Return the kernel matrix, shape (n, m)."""
+        Z = X if Z is None else Z
+        values = np.asarray(self.function(X, Z), dtype=np.float64)
+        expected = (_count(X), _count(Z))
+        if values.shape != expected:
+            raise ValueError(
+                f"the matrix of a kernel function must have shape {expected}, got {values.shape}; "
+                "the function must return k(X[i], Z[j]) for all i and j"
+            )
+        if not np.isfinite(values).all():
+            i, j = np.argwhere(~np.isfinite(values))[0]
+            raise ValueError(
+                f"the values of a kernel function must be finite, got {values[i, j]} "
+                f"for examples {i} and {j}"
+            )
+        return values
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Return k(x, x) of every example, shape (n,), one call for each."""
+        return np.array([self(X[i : i + 1])[0, 0] for i in range(_count(X))], dtype=np.float64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Refuse, for a function is code.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
+        raise ValueError(
+            "the kernel of a model that is written to a file must be one of seqmtl.kernels, got "
+            f"the Python function {self.function!r}; use Precomputed, or keep the model in memory"
+        )
+
+
+_Scaled = TypeVar("_Scaled", RBF, Polynomial)
+
+
+def _with_gamma(kernel: _Scaled, X: ArrayLike) -> _Scaled:
+    """Replace "scale" by its number."""
+    if kernel.gamma != SCALE:
+        return kernel
+    X = _pair(X, None)[0]
+    variance = X.var()
+    return replace(kernel, gamma=float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0)
+
+
+def _check_gamma(gamma: Any) -> None:
+    if isinstance(gamma, str) and gamma != SCALE:
+        raise ValueError(f"gamma must be a finite number above 0 or 'scale', got {gamma!r}")
+    if not isinstance(gamma, str):
+        check_number("gamma", gamma)
+
+
+def _number(gamma: float | str) -> float:
+    """Return gamma, which must be a number by now."""
+    if isinstance(gamma, str):
+        raise ValueError(
+            f"gamma must be a number when the kernel is computed, got {gamma!r}; "
+            "call resolve(X) with the training examples first"
+        )
+    return gamma
+
+
+def _pair(
+    X: ArrayLike, Z: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Check rows of numbers: finite, as many columns in both."""
+    from sklearn.metrics.pairwise import check_pairwise_arrays
+
+    checked = check_pairwise_arrays(X, Z, dtype=np.float64, accept_sparse=False)
+    return checked[0], None if Z is None else checked[1]
+
+
+def _squared_norms(X: ArrayLike) -> NDArray[np.float64]:
+    rows = _pair(X, None)[0]
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def _count(X: Any) -> int:
+    """Return how many examples there are."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

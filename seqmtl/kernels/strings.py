@@ -1,0 +1,383 @@
+"""Kernels of sequences: weighted degree, spectrum, mismatch and gapped k-mers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from math import comb, factorial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.kernels._base import BaseKernel, check_integer
+from seqmtl.kernels._sequences import (
+    ALPHABETS,
+    Words,
+    count_words,
+    letter_matrix,
+    read_letters,
+)
+
+_BLOCK = 1 << 22  # entries of the matrix of pairs of words that are held at a time
+
+
+@dataclass(frozen=True)
+class StringKernel(BaseKernel):
+    """A kernel of sequences.
+
+    Examples are a list of str, an array of str of shape (n,) or (n, 1), or
+    :class:`~seqmtl.sequences.Windows`. Case does not matter. Letters that stand for no single
+    base or amino acid match nothing, themselves included.
+
+    Parameters
+    ----------
+    normalize : bool, default=True
+        Return k(x, z) / sqrt(k(x, x) k(z, z)); 0 where a sequence has nothing that could match.
+    alphabet : {"dna", "protein"}, default="dna"
+        ``"dna"``: A, C, G, T count (U is read as T), N and the other IUPAC codes match nothing;
+        ``"protein"``: the 20 amino acids count; B, J, O, U, X, Z and ``*-.`` match nothing.
+    """
+
+    normalize: bool = field(default=True, kw_only=True)
+    alphabet: str = field(default="dna", kw_only=True)
+
+    def check(self) -> None:
+        """Check the parameters."""
+        if self.alphabet not in ALPHABETS:
+            known = " or ".join(repr(name) for name in ALPHABETS)
+            raise ValueError(f"alphabet must be {known}, got {self.alphabet!r}")
+        if not isinstance(self.normalize, (bool, np.bool_)):
+            raise ValueError(f"normalize must be True or False, got {self.normalize!r}")
+
+    def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
+        """Return the kernel matrix, shape (n, m), of n and m sequences."""
+        x = self._read(X)
+        z = x if Z is None else self._read(Z)
+        values = self._matrix(x, z)
+        if self.normalize:
+            row = _inverse_roots(self._diagonal(x))
+            column = row if z is x else _inverse_roots(self._diagonal(z))
+            values *= np.outer(row, column)
+        return values
+
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        """Return k(x, x) of every sequence, shape (n,)."""
+        values = self._diagonal(self._read(X))
+        return (values > 0).astype(np.float64) if self.normalize else values
+
+    @abstractmethod
+    def _read(self, X: Any) -> Any:
+        """Turn sequences into what is compared."""
+
+    @abstractmethod
+    def _matrix(self, x: Any, z: Any) -> NDArray[np.float64]:
+        """Compare all pairs; z is x where the matrix is symmetric."""
+
+    @abstractmethod
+    def _diagonal(self, x: Any) -> NDArray[np.float64]:
+        """Compare every sequence with itself."""
+
+
+@dataclass(frozen=True)
+class WeightedDegreeKernel(StringKernel):
+    """Weighted-degree kernel: equal substrings at equal, or nearby, positions.
+
+    Parameters
+    ----------
+    degree : int, default=8
+        Longest substring D.
+    shift : int, default=0
+        Farthest shift S, in letters, at which a substring still counts.
+    normalize : bool, default=True
+        See :class:`StringKernel`.
+    alphabet : {"dna", "protein"}, default="dna"
+        See :class:`StringKernel`.
+
+    Notes
+    -----
+    With mu_d(x, l; z, l') = 1 where the d-mers of x at l and of z at l' are equal, and
+    beta_d = 2 (D - d + 1) / (D (D + 1)), delta_s = 1 / (2 (s + 1)),
+
+        k(x, z) = sum_d beta_d sum_{s=0..S} delta_s
+                  sum_l ( mu_d(x, l + s; z, l) + mu_d(x, l; z, l + s) )
+
+    where both d-mers lie in the sequence. S = 0 is the kernel without shifts, and equals the
+    features of :class:`~seqmtl.WeightedDegree`. It is evaluated by the runs of matches: a run of r
+    letters is worth sum_{d <= min(r, D)} beta_d (r - d + 1), so a pair costs O(L (S + 1)).
+
+    The sequences must be of equal length.
+
+    References
+    ----------
+    Raetsch, Sonnenburg (2004), weighted-degree kernel; Raetsch, Sonnenburg, Schoelkopf (2005),
+    Bioinformatics 21, shifts.
+
+    Examples
+    --------
+    >>> WeightedDegreeKernel(degree=2, normalize=False)(["ACGT", "AGGT"])
+    array([[3.66..., 2.33...],
+           [2.33..., 3.66...]])
+    """
+
+    kind: ClassVar[str] = "weighted_degree"
+    degree: int = 8
+    shift: int = 0
+
+    def check(self) -> None:
+        """Check the parameters."""
+        super().check()
+        check_integer("degree", self.degree, 1)
+        check_integer("shift", self.shift, 0)
+
+    def _read(self, X: Any) -> NDArray[np.uint8]:
+        return letter_matrix(read_letters(X, self.alphabet))
+
+    def _matrix(self, x: NDArray[np.uint8], z: NDArray[np.uint8]) -> NDArray[np.float64]:
+        from seqmtl.kernels._string_kernels import weighted_degree_matrix
+
+        if len(x) and len(z) and x.shape[1] != z.shape[1]:
+            raise ValueError(
+                f"sequences of X and Z must be of equal length, got {x.shape[1]} and "
+                f"{z.shape[1]}; cut them to one length"
+            )
+        out = np.empty((len(x), len(z)))
+        weighted_degree_matrix(x, z, self.shift, self._table(x.shape[1]), z is x, out)
+        return out
+
+    def _diagonal(self, x: NDArray[np.uint8]) -> NDArray[np.float64]:
+        from seqmtl.kernels._string_kernels import weighted_degree_diagonal
+
+        out = np.empty(len(x))
+        weighted_degree_diagonal(x, self.shift, self._table(x.shape[1]), out)
+        return out
+
+    def _table(self, length: int) -> NDArray[np.float64]:
+        """Return what a run of 0 .. length matches is worth."""
+        D, run = self.degree, np.arange(length + 1)
+        worth = np.zeros(length + 1)
+        for d in range(1, min(D, length) + 1):
+            worth += 2.0 * (D - d + 1) / (D * (D + 1)) * np.maximum(run - d + 1, 0)
+        return worth
+
+
+@dataclass(frozen=True)
+class WordKernel(StringKernel):
+    """A kernel of the words that sequences are made of, wherever they are."""
+
+    @property
+    @abstractmethod
+    def _length(self) -> int:
+        """Letters of a word."""
+
+    def _check_length(self, name: str) -> None:
+        """Check that a word fits into 64 bits."""
+        check_integer(name, self._length, 1, 64 // ALPHABETS[self.alphabet].bits)
+
+    def _read(self, X: Any) -> Words:
+        return count_words(read_letters(X, self.alphabet), self._length, self.alphabet)
+
+
+@dataclass(frozen=True)
+class NearWordKernel(WordKernel):
+    """A sum over all pairs of words, one of each sequence, of a number per Hamming distance."""
+
+    @abstractmethod
+    def _worth(self) -> NDArray[np.float64]:
+        """Return what a pair of words at distance 0 .. length is worth."""
+
+    def _bits(self) -> tuple[int, np.uint64]:
+        """Return the bits of a letter, and a word with the lowest bit of every letter set."""
+        bits = ALPHABETS[self.alphabet].bits
+        return bits, np.uint64(sum(1 << (bits * j) for j in range(self._length)))
+
+    def _matrix(self, x: Words, z: Words) -> NDArray[np.float64]:
+        from seqmtl.kernels._string_kernels import pairs_of_words
+
+        values = np.zeros((x.counts.shape[0], z.counts.shape[0]))
+        step = max(1, _BLOCK // max(x.words.size, 1))
+        columns = z.counts.tocsc()
+        for first in range(0, z.words.size, step):
+            words = z.words[first : first + step]
+            pairs = np.empty((x.words.size, words.size))
+            pairs_of_words(x.words, words, *self._bits(), self._worth(), pairs)
+            values += (columns[:, first : first + step] @ (x.counts @ pairs).T).T
+        return values
+
+    def _diagonal(self, x: Words) -> NDArray[np.float64]:
+        from seqmtl.kernels._string_kernels import words_with_themselves
+
+        out = np.empty(x.counts.shape[0])
+        counts = x.counts
+        words_with_themselves(
+            x.words, counts.indptr, counts.indices, counts.data, *self._bits(), self._worth(), out
+        )
+        return out
+
+
+@dataclass(frozen=True)
+class SpectrumKernel(WordKernel):
+    """Spectrum kernel: the inner product of the counts of all k-mers, wherever they are.
+
+    Parameters
+    ----------
+    k : int, default=3
+        Length of the words, 1 to 32 (DNA) or 12 (proteins).
+    normalize : bool, default=True
+        See :class:`StringKernel`.
+    alphabet : {"dna", "protein"}, default="dna"
+        See :class:`StringKernel`.
+
+    References
+    ----------
+    Leslie, Eskin, Noble (2002), The spectrum kernel.
+
+    Examples
+    --------
+    >>> SpectrumKernel(k=2, normalize=False)(["ACAC", "CACACA"])
+    array([[ 5.,  7.],
+           [ 7., 13.]])
+    """
+
+    kind: ClassVar[str] = "spectrum"
+    k: int = 3
+
+    def check(self) -> None:
+        """Check the parameters."""
+        super().check()
+        self._check_length("k")
+
+    @property
+    def _length(self) -> int:
+        return self.k
+
+    def _matrix(self, x: Words, z: Words) -> NDArray[np.float64]:
+        """Multiply the counts of the words that both have: no two different words match."""
+        _, in_x, in_z = np.intersect1d(x.words, z.words, assume_unique=True, return_indices=True)
+        return np.asarray((x.counts[:, in_x] @ z.counts[:, in_z].T).toarray())
+
+    def _diagonal(self, x: Words) -> NDArray[np.float64]:
+        return np.asarray(x.counts.power(2).sum(axis=1), dtype=np.float64).ravel()
+
+
+@dataclass(frozen=True)
+class MismatchKernel(NearWordKernel):
+    """Mismatch kernel: k-mers count for all words within a few mismatches.
+
+    Parameters
+    ----------
+    k : int, default=5
+        Length of the words, 1 to 32 (DNA) or 12 (proteins).
+    mismatches : int, default=1
+        Mismatches m, 0 to k.
+    normalize : bool, default=True
+        See :class:`StringKernel`.
+    alphabet : {"dna", "protein"}, default="dna"
+        See :class:`StringKernel`.
+
+    Notes
+    -----
+    The features are the A**k words of an alphabet of A letters; each counts the k-mers of the
+    sequence within m mismatches. Two k-mers at Hamming distance h share as many features as there
+    are words within m of both.
+
+    References
+    ----------
+    Leslie, Eskin, Cohen, Weston, Noble (2004), Bioinformatics 20.
+
+    Examples
+    --------
+    >>> MismatchKernel(k=2, mismatches=1, normalize=False)(["AC"], ["AC", "AG", "GT"])
+    array([[7., 4., 2.]])
+    """
+
+    kind: ClassVar[str] = "mismatch"
+    k: int = 5
+    mismatches: int = 1
+
+    def check(self) -> None:
+        """Check the parameters."""
+        super().check()
+        self._check_length("k")
+        check_integer("mismatches", self.mismatches, 0, self.k)
+
+    @property
+    def _length(self) -> int:
+        return self.k
+
+    def _worth(self) -> NDArray[np.float64]:
+        A, k, m = ALPHABETS[self.alphabet].size, self.k, self.mismatches
+        return np.array([_words_near_both(A, k, m, h) for h in range(k + 1)], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class GappedKmerKernel(NearWordKernel):
+    """Gapped k-mer kernel: words of l letters of which any k are compared.
+
+    Parameters
+    ----------
+    length : int, default=8
+        Length l of the words, 1 to 32 (DNA) or 12 (proteins).
+    k : int, default=5
+        Letters that are compared, 1 to l.
+    normalize : bool, default=True
+        See :class:`StringKernel`.
+    alphabet : {"dna", "protein"}, default="dna"
+        See :class:`StringKernel`.
+
+    Notes
+    -----
+    The features count, for every choice of k of the l places and every word of k letters, the
+    l-mers with that word at these places. Two l-mers at Hamming distance h share C(l - h, k) of
+    them.
+
+    References
+    ----------
+    Ghandi, Lee, Mohammad-Noori, Beer (2014), PLoS Computational Biology 10, gkm-SVM.
+
+    Examples
+    --------
+    >>> GappedKmerKernel(length=3, k=2, normalize=False)(["ACG"], ["ACG", "ACT", "TTG"])
+    array([[3., 1., 0.]])
+    """
+
+    kind: ClassVar[str] = "gapped_kmer"
+    length: int = 8
+    k: int = 5
+
+    def check(self) -> None:
+        """Check the parameters."""
+        super().check()
+        self._check_length("length")
+        check_integer("k", self.k, 1, self.length)
+
+    @property
+    def _length(self) -> int:
+        return self.length
+
+    def _worth(self) -> NDArray[np.float64]:
+        l = self.length
+        return np.array([comb(l - h, self.k) for h in range(l + 1)], dtype=np.float64)
+
+
+def _words_near_both(A: int, k: int, m: int, h: int) -> int:
+    """Count the words within m mismatches of both of two k-mers at Hamming distance h.
+
+    Of the h letters in which they differ such a word has a in common with the first and b with
+    the second; of the others it differs in i.
+    """
+    total = 0
+    for i in range(min(m, k - h) + 1):
+        alike = comb(k - h, i) * (A - 1) ** i
+        least = max(0, h + i - m)  # letters in common with either
+        for a in range(least, h + 1):
+            for b in range(least, h - a + 1):
+                c = h - a - b
+                ways = factorial(h) // (factorial(a) * factorial(b) * factorial(c))
+                total += alike * ways * (A - 2) ** c
+    return total
+
+
+def _inverse_roots(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 / sqrt(values), 0 for 0."""
+    return np.where(values > 0, 1.0, 0.0) / np.sqrt(np.where(values > 0, values, 1.0))
