@@ -12,10 +12,17 @@ from seqmtl._version import __version__
 
 if TYPE_CHECKING:
     from seqmtl.estimators import (
+        IndependentMKLClassifier,
+        KernelMKLClassifier,
+        MultiTaskKernelSVC,
         MultiTaskMKLClassifier,
         MultiTaskOneClassSVM,
         MultiTaskSVC,
         MultiTaskSVR,
+        ParetoMKLClassifier,
+        PartiallySharedMKLClassifier,
+        SparseMKLClassifier,
+        pareto_path,
     )
     from seqmtl.features.joint import JointFeatures
     from seqmtl.features.spectrum import Spectrum
@@ -27,6 +34,13 @@ if TYPE_CHECKING:
     from seqmtl.simulate import simulate
 
 _HOME = {
+    "IndependentMKLClassifier": "seqmtl.estimators",
+    "KernelMKLClassifier": "seqmtl.estimators",
+    "MultiTaskKernelSVC": "seqmtl.estimators",
+    "ParetoMKLClassifier": "seqmtl.estimators",
+    "PartiallySharedMKLClassifier": "seqmtl.estimators",
+    "SparseMKLClassifier": "seqmtl.estimators",
+    "pareto_path": "seqmtl.estimators",
     "JointFeatures": "seqmtl.features.joint",
     "MultiTaskMKLClassifier": "seqmtl.estimators",
     "MultiTaskModel": "seqmtl.models.model",
@@ -42,17 +56,24 @@ _HOME = {
 }
 
 __all__ = [
+    "IndependentMKLClassifier",
     "JointFeatures",
+    "KernelMKLClassifier",
+    "MultiTaskKernelSVC",
     "MultiTaskMKLClassifier",
     "MultiTaskModel",
     "MultiTaskOneClassSVM",
     "MultiTaskSVC",
     "MultiTaskSVR",
+    "ParetoMKLClassifier",
+    "PartiallySharedMKLClassifier",
+    "SparseMKLClassifier",
     "Spectrum",
     "TaskKernel",
     "WeightedDegree",
     "Windows",
     "__version__",
+    "pareto_path",
     "read_windows",
     "simulate",
 ]

@@ -1,8 +1,29 @@
 """The models in scikit-learn's conventions."""
 
+from seqmtl.estimators.kernel_mkl import KernelMKLClassifier
+from seqmtl.estimators.multitask_kernel_svc import MultiTaskKernelSVC
 from seqmtl.estimators.multitask_mkl import MultiTaskMKLClassifier
 from seqmtl.estimators.multitask_one_class import MultiTaskOneClassSVM
 from seqmtl.estimators.multitask_svc import MultiTaskSVC
 from seqmtl.estimators.multitask_svr import MultiTaskSVR
+from seqmtl.estimators.pareto_mkl import ParetoMKLClassifier, ParetoPath, pareto_path
+from seqmtl.estimators.task_mkl import (
+    IndependentMKLClassifier,
+    PartiallySharedMKLClassifier,
+    SparseMKLClassifier,
+)
 
-__all__ = ["MultiTaskMKLClassifier", "MultiTaskOneClassSVM", "MultiTaskSVC", "MultiTaskSVR"]
+__all__ = [
+    "IndependentMKLClassifier",
+    "KernelMKLClassifier",
+    "MultiTaskKernelSVC",
+    "MultiTaskMKLClassifier",
+    "MultiTaskOneClassSVM",
+    "MultiTaskSVC",
+    "MultiTaskSVR",
+    "ParetoMKLClassifier",
+    "ParetoPath",
+    "PartiallySharedMKLClassifier",
+    "SparseMKLClassifier",
+    "pareto_path",
+]

@@ -54,14 +54,7 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
         ValueError
             If a task lacks a class, lengths differ, or numbers are NaN or infinite.
         """
-        if y is None and isinstance(X, Windows):
-            y = X.labels
-        X, y = self._check_X_y(X, y, numeric=False)
-        check_classification_targets(y)
-        examples = self._gather(X, y, tasks, sample_weight)
-        self.classes_ = np.unique(examples.y)
-        self._check_classes()
-        self._fit_classes(examples)
+        self._fit_classes(self._read(X, y, tasks, sample_weight))
         return self
 
     def decision_function(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
@@ -96,6 +89,17 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
     ) -> float:
         """Return the accuracy; parameters as in :meth:`fit`."""
         return float(accuracy_score(y, self.predict(X, tasks), sample_weight=sample_weight))
+
+    def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> Examples:
+        """Return checked examples, and set the classes."""
+        if y is None and isinstance(X, Windows):
+            y = X.labels
+        X, y = self._check_X_y(X, y, numeric=False)
+        check_classification_targets(y)
+        examples = self._gather(X, y, tasks, sample_weight)
+        self.classes_ = np.unique(examples.y)
+        self._check_classes()
+        return examples
 
     def _check_classes(self) -> None:
         if self.classes_.size == 2:

@@ -35,8 +35,10 @@ class KernelClassifier(TaskClassifier):
     def _check_X_y(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, NDArray[Any]]:  # noqa: N802
         self._check_parameters()
         if isinstance(X, Windows) or not _is_text(X):
-            X, y = self._check_numbers(X, y) if not isinstance(X, Windows) else super()._check_X_y(
-                X, y, numeric=numeric
+            X, y = (
+                self._check_numbers(X, y)
+                if not isinstance(X, Windows)
+                else super()._check_X_y(X, y, numeric=numeric)
             )
             return X, y
         X = _as_texts(X)

@@ -62,8 +62,11 @@ class BaseKernel(ABC):
     def diagonal(self, X: Any) -> NDArray[np.float64]:
         """Return ``k(X[i], X[i])``, float64, shape (n,), without the rest of the matrix."""
 
-    def resolve(self, X: Any) -> BaseKernel:
-        """Return the kernel with parameters that depend on the data, shape (n, ...), as numbers."""
+    def resolve(self, X: Any, weight: NDArray[np.float64] | None = None) -> BaseKernel:
+        """Return the kernel with parameters that depend on the data as numbers.
+
+        From examples, shape (n, ...), and how often each counts, shape (n,); default: once.
+        """
         return self
 
     def to_dict(self) -> dict[str, Any]:

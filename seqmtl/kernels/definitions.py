@@ -9,6 +9,7 @@ from typing import Any
 
 from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels._sequences import ALPHABETS
+from seqmtl.kernels.derived import KernelRows, Normalized
 from seqmtl.kernels.numeric import RBF, SCALE, Function, Linear, Polynomial, Precomputed
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
@@ -29,6 +30,8 @@ _KINDS: dict[str, Any] = {
         SpectrumKernel,
         MismatchKernel,
         GappedKmerKernel,
+        Normalized,
+        KernelRows,
     )
 }
 
@@ -74,6 +77,8 @@ def kernel_from_dict(description: dict[str, Any]) -> BaseKernel:
             f"parameters of the kernel {kind!r} must be {sorted(expected)}, "
             f"got {sorted(parameters)}"
         )
+    if isinstance(parameters.get("kernel"), dict):
+        parameters["kernel"] = kernel_from_dict(parameters["kernel"])
     kernel: BaseKernel = _KINDS[kind](**parameters)
     return kernel
 

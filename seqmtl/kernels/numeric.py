@@ -79,9 +79,9 @@ class Polynomial(BaseKernel):
         inner = _number(self.gamma) * _squared_norms(X) + self.coef0
         return np.asarray(inner**self.degree)
 
-    def resolve(self, X: ArrayLike) -> Polynomial:
+    def resolve(self, X: ArrayLike, weight: NDArray[np.float64] | None = None) -> Polynomial:
         """Return the kernel with gamma a number."""
-        return _with_gamma(self, X)
+        return _with_gamma(self, X, weight)
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ class RBF(BaseKernel):
         """Return ones, shape (n,)."""
         return np.ones(_pair(X, None)[0].shape[0])
 
-    def resolve(self, X: ArrayLike) -> RBF:
+    def resolve(self, X: ArrayLike, weight: NDArray[np.float64] | None = None) -> RBF:
         """Return the kernel with gamma a number."""
-        return _with_gamma(self, X)
+        return _with_gamma(self, X, weight)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -251,12 +251,13 @@ class Function(BaseKernel):
 _Scaled = TypeVar("_Scaled", RBF, Polynomial)
 
 
-def _with_gamma(kernel: _Scaled, X: ArrayLike) -> _Scaled:
+def _with_gamma(kernel: _Scaled, X: ArrayLike, weight: NDArray[np.float64] | None) -> _Scaled:
     """Replace "scale" by its number."""
     if kernel.gamma != SCALE:
         return kernel
     X = _pair(X, None)[0]
-    variance = X.var()
+    means = np.average(X, axis=0, weights=weight)
+    variance = float(np.average(((X - means.mean()) ** 2).mean(axis=1), weights=weight))
     return replace(kernel, gamma=float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0)
 
 

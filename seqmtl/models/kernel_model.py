@@ -8,6 +8,7 @@ diagonal matrix of theta_tm where tasks have kernels of their own.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -268,5 +269,5 @@ def _unpack_examples(kind: str, arrays: dict[str, NDArray[Any]]) -> Any:
         return np.asarray(arrays["examples"], dtype=np.float64)
     letters = bytes(arrays["letters"]).decode("latin-1")
     ends = [0, *arrays["ends"].tolist()]
-    texts = [letters[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    texts = [letters[a:b] for a, b in itertools.pairwise(ends)]
     return Windows.from_strings(texts) if kind == "windows" else np.array(texts)

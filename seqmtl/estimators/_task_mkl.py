@@ -1,0 +1,118 @@
+"""What the classifiers share whose tasks weigh kernels, each with a machine of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+
+from seqmtl.estimators._base import Examples
+from seqmtl.estimators._kernel_base import (
+    KernelClassifier,
+    kernel_matrix,
+    resolve_all,
+)
+from seqmtl.kernels import BaseKernel
+from seqmtl.models.kernel_model import KernelModel
+from seqmtl.models.one_vs_one import split_pairs
+from seqmtl.models.training import check_classes
+from seqmtl.solvers.alternation import KernelSolution, descend
+from seqmtl.solvers.kernel_weights import WeightRule
+from seqmtl.solvers.svm import TaskProblem
+
+
+class TaskMKLClassifier(KernelClassifier):
+    """Base: T support vector machines, each with its intercept, over weighted kernels."""
+
+    kernels: Any
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        return tags
+
+    def _check_classes(self) -> None:
+        if self.classes_.size < 2:
+            super()._check_classes()
+
+    def _rule(self) -> WeightRule:
+        """Return how kernels are weighed."""
+        raise NotImplementedError
+
+    def _solve(
+        self, problems: list[TaskProblem], state: NDArray[np.float64] | None = None
+    ) -> KernelSolution:
+        return descend(problems, self._rule(), tol=self.tol, max_iter=self.max_iter, state=state)
+
+    def _fit_classes(self, examples: Examples) -> None:
+        prepared = Prepared(self._pair_classes(examples), self.kernels, self.C)
+        self._keep(prepared, self._solve(prepared.problems))
+
+    def _pair_classes(self, examples: Examples) -> Examples:
+        """Return examples with signs: two classes as they are, more as tasks of pairs."""
+        if self.classes_.size == 2:
+            return self._signs(examples)
+        if len(examples.names) > 1:
+            raise ValueError(
+                f"y must have two classes where there are tasks, got {self.classes_.size}; "
+                "without tasks the classes are learnt one against one"
+            )
+        names, rows, signs, ids = split_pairs(examples.y, self.classes_)
+        weight = None if examples.weight is None else examples.weight[rows]
+        return Examples(examples.X[rows], signs, ids, names, weight)
+
+    def _keep(self, prepared: Prepared, found: KernelSolution) -> None:
+        """Set what a fitted classifier has."""
+        examples = prepared.examples
+        self.theta_ = found.theta
+        self.objectives_, self.objective_ = found.g, found.objective
+        self.gap_, self.n_iter_ = found.gap, len(found.history)
+        self.history_ = [step._asdict() for step in found.history]
+        self.dual_coef_ = np.concatenate([svm.alpha for svm in found.svms])
+        rows = np.concatenate(prepared.rows)
+        kept = np.flatnonzero(self.dual_coef_)
+        amount, rows = (self.dual_coef_ * examples.y[rows])[kept], rows[kept]
+        T = len(examples.names)
+        coupling = np.zeros((len(prepared.kernels), T, T))
+        coupling[:, np.arange(T), np.arange(T)] = found.theta.T
+        model = KernelModel(
+            prepared.kernels, examples.X[rows], amount, examples.ids[rows], coupling,
+            np.array([svm.bias for svm in found.svms]), examples.names, self._labels(),
+            {"C": float(self.C), "objectives": found.g.tolist(), "theta": found.theta.tolist()},
+        )  # fmt: skip
+        self._finish(model, found.converged, found.gap)
+
+
+class Prepared:
+    """Examples and kernel matrices of every task, for one or several fits.
+
+    Attributes
+    ----------
+    examples : Examples
+        Examples with signs -1 and +1.
+    kernels : tuple of BaseKernel
+        Kernels with their parameters known.
+    rows : list of ndarray of int64
+        Examples of every task.
+    problems : list of TaskProblem
+        What is to be solved for every task.
+    """
+
+    def __init__(self, examples: Examples, kernels: Any, C: float) -> None:
+        check_classes(examples.y, examples.ids, examples.names)
+        self.examples = examples
+        self.kernels: tuple[BaseKernel, ...] = resolve_all(kernels, examples)
+        cost = np.full(examples.y.size, float(C))
+        if examples.weight is not None:
+            cost *= examples.weight
+        self.rows = [np.flatnonzero(examples.ids == t) for t in range(len(examples.names))]
+        self.problems = [
+            TaskProblem(
+                np.array([kernel_matrix(k, examples.X[own]) for k in self.kernels]),
+                examples.y[own],
+                cost[own],
+            )
+            for own in self.rows
+        ]

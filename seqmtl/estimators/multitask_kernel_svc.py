@@ -1,0 +1,165 @@
+"""A support vector machine for several tasks with any kernel of the examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+
+from seqmtl.estimators._base import Examples
+from seqmtl.estimators._kernel_base import KernelClassifier, kernel_matrix, resolve_all
+from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial, Precomputed
+from seqmtl.models.kernel_model import KernelModel
+from seqmtl.models.kernels import resolve_kernel
+from seqmtl.models.training import check_classes
+from seqmtl.solvers.svm import best_intercept, solve_dual
+
+_PRECOMPUTED = "precomputed"
+
+
+class MultiTaskKernelSVC(KernelClassifier):
+    """Support vector machine for several related tasks, with an arbitrary base kernel.
+
+    The kernel of an example x of task s and an example z of task t is K[s,t] k(x,z) (Evgeniou,
+    Micchelli, Pontil 2005; Sheldon 2008, eq. 2). With K = I the tasks are learnt alone, with
+    K = 11' they are pooled, and between the two lie the kernels of graphs and trees; see
+    :meth:`~seqmtl.TaskKernel.graphical`. A singular K will do: it is never inverted. Solved by
+    libsvm through scikit-learn. Tasks that K connects, directly or through others, share one
+    intercept that is not regularised; so K = I gives exactly the support vector machines of the
+    single tasks.
+
+    Parameters
+    ----------
+    kernel : str, BaseKernel or callable, default="rbf"
+        "linear", "poly", "rbf" with the parameters below; "precomputed": X is the kernel matrix,
+        (n, n) in training and (m, n) afterwards; a name of :func:`~seqmtl.kernels.make_kernel`
+        ("spectrum:4"); a kernel of :mod:`seqmtl.kernels`; or ``k(X, Z)`` that returns (n, m).
+    gamma : float or "scale", default="scale"
+        Of "rbf" and "poly"; "scale" is 1 / (d * variance of X).
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=0.0
+        Of "poly".
+    task_kernel : TaskKernel, {"independent", "union", "easy"} or array, optional
+        Similarity K of the tasks; an array is in the order of the sorted task names. Default:
+        K = (11' + 3 I) / 4, a quarter in common.
+    C : float, default=1.0
+        Cost of errors.
+    class_weight : dict or "balanced", optional
+        Factors on C by class.
+    tol : float, default=1e-3
+        Violation of the optimality conditions to stop at, in units of the margin.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (2,)
+        Class labels.
+    tasks_ : tuple of str
+        Tasks, sorted by name.
+    task_kernel_ : TaskKernel
+        Task kernel.
+    kernels_ : tuple of BaseKernel
+        The kernel, with its parameters.
+    dual_coef_ : ndarray, shape (n,)
+        Dual variables alpha of the examples with positive weight.
+    support_ : ndarray of int
+        Those of them that are support vectors.
+    intercept_ : ndarray, shape (n_tasks,)
+        Intercepts.
+    model_ : KernelModel
+        The model without scikit-learn around it; ``model_.save(path)`` keeps it.
+    n_features_in_ : int
+        Numbers, or bases, per example; not set for texts.
+
+    Examples
+    --------
+    >>> from seqmtl import MultiTaskKernelSVC
+    >>> X, y = [[0.0], [1.0], [2.0], [0.1], [0.9], [2.2]], [0, 1, 0, 0, 1, 0]
+    >>> model = MultiTaskKernelSVC(gamma=2.0, C=10).fit(X, y, tasks=list("aaabbb"))
+    >>> model.predict([[1.1], [1.9]], tasks="b")
+    array([1, 0])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        task_kernel: Any = None,
+        C: float = 1.0,
+        class_weight: Any = None,
+        tol: float = 1e-3,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.task_kernel = task_kernel
+        self.C = C
+        self.class_weight = class_weight
+        self.tol = tol
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == _PRECOMPUTED
+
+    def _base_kernel(self) -> Any:
+        """Return the kernel with the parameters of this class."""
+        if self._is_precomputed():
+            return self.__dict__.pop("_given")
+        if not isinstance(self.kernel, str):
+            return self.kernel
+        named: dict[str, BaseKernel] = {
+            "linear": Linear(),
+            "poly": Polynomial(self.degree, self.gamma, self.coef0),
+            "rbf": RBF(self.gamma),
+        }
+        return named.get(self.kernel, self.kernel)
+
+    def _gather(self, X: Any, y: NDArray[Any], tasks: Any, sample_weight: Any) -> Examples:
+        """Let numbers of rows stand for examples whose kernel matrix is given."""
+        if not self._is_precomputed():
+            return super()._gather(X, y, tasks, sample_weight)
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"X must be a square kernel matrix where kernel='precomputed', got {X.shape}"
+            )
+        self._given = Precomputed(X)  # until it is trained on
+        return super()._gather(np.arange(len(X))[:, None], y, tasks, sample_weight)
+
+    def _fit_classes(self, examples: Examples) -> None:
+        X, y, ids, names, weight = self._signs(examples)
+        check_classes(y, ids, names)
+        self.task_kernel_ = resolve_kernel(self.task_kernel, names)
+        K = self.task_kernel_.matrix[: len(names), : len(names)]
+        C = self._costs(y, weight, self._class_weight())
+        (used,) = resolve_all([self._base_kernel()], examples)
+        kernel = KernelRows() if self._is_precomputed() else used
+        alpha, bias = np.zeros(y.size), np.zeros(len(names))
+        for group in connected_tasks(K):
+            rows = np.flatnonzero(np.isin(ids, group))
+            H = K[np.ix_(ids[rows], ids[rows])] * kernel_matrix(used, X[rows])
+            alpha[rows] = solve_dual(H, y[rows], C[rows], self.tol)
+            bias[group] = best_intercept(H @ (alpha[rows] * y[rows]), y[rows], C[rows])
+        self.dual_coef_, self.support_ = alpha, np.flatnonzero(alpha)
+        kept = self.support_
+        model = KernelModel(
+            (kernel,), X[kept], (alpha * y)[kept], ids[kept], K[None], bias, names, self._labels(),
+            {"task_kernel": self.task_kernel_.source, "C": float(self.C)},
+        )  # fmt: skip
+        self._finish(model, True, 0.0)
+
+
+def connected_tasks(K: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """Return groups of tasks that a task kernel connects, directly or through others."""
+    from scipy.sparse.csgraph import connected_components
+
+    n_groups, group = connected_components(K != 0.0, directed=False)
+    return [np.flatnonzero(group == number) for number in range(n_groups)]

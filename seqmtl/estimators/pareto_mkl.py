@@ -1,0 +1,239 @@
+"""A classifier that trades the objectives of the tasks off against one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seqmtl.estimators._kernel_base import check_positive
+from seqmtl.estimators._task_mkl import Prepared, TaskMKLClassifier
+from seqmtl.solvers.alternation import KernelSolution
+from seqmtl.solvers.kernel_set import norm_of
+from seqmtl.solvers.kernel_weights import Shared, trade_off
+from seqmtl.solvers.saddle import find_saddle
+from seqmtl.solvers.svm import TaskProblem
+
+#: The trade-offs that a path is traced over when none are given.
+PATH = (0.01, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0, 1.2, 1.5, 2.0, 5.0, 10.0, 100.0)
+_LEAST = 1e-3  # of the largest weight: what every kernel starts with on a path
+
+
+class ParetoMKLClassifier(TaskMKLClassifier):
+    """Multi-task multiple kernel learning along the Pareto front of the tasks.
+
+    All tasks share one kernel sum_m theta_m k_m, ||theta||_q <= 1. With g_t the objective of
+    the support vector machine of task t,
+
+        min over theta, w, b   (sum_t g_t^p)^(1/p),    p > 0
+
+    (Li, Georgiopoulos, Anagnostopoulos 2014, problem 1). p = 1 is the sum; p < 1 favours tasks
+    that are easy and p > 1 those that are hard, up to the worst task alone at infinity. Every
+    solution is Pareto-optimal: no task can do better unless another does worse. p <= 1 is
+    solved by block descent, p > 1 as a saddle point; below 1 the problem is not convex, and the
+    gap certifies a stationary point.
+
+    Classes may be more than two where no tasks are given: every pair of them is a task then, and
+    the votes of the pairs predict the class.
+
+    Parameters
+    ----------
+    kernels : list, default=("linear", "poly", "rbf")
+        Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, kernels of
+        :mod:`seqmtl.kernels`, or callables ``k(X, Z)`` that return (n, m).
+    p : float, default=0.5
+        Trade-off, above 0, to infinity.
+    norm : float, default=1.1
+        q of the kernel weights, 1 to infinity: 1 selects few kernels.
+    C : float, default=1.0
+        Cost of errors.
+    tol : float, default=1e-4
+        Relative gap to stop at.
+    max_iter : int, default=1000
+        Iterations at most, each of T support vector machines, or 2 T and more where p > 1.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Class labels.
+    tasks_ : tuple of str
+        Tasks, sorted by name; or pairs of classes, ``"a vs b"``.
+    objectives_ : ndarray, shape (n_tasks,)
+        g_t.
+    weights_ : ndarray, shape (n_tasks,)
+        lambda_t = (g_t / ||g||_p)^(p - 1): what a change of g_t counts.
+    theta_ : ndarray, shape (n_kernels,)
+        Kernel weights.
+    objective_ : float
+        (sum_t g_t^p)^(1/p).
+    gap_ : float
+        Relative duality gap; for p < 1 that of the sum of lambda_t g_t.
+    n_iter_ : int
+        Iterations.
+    history_ : list of dict
+        Objective and gap of every iteration.
+    dual_coef_ : ndarray
+        Dual variables, task by task.
+    kernels_ : tuple of BaseKernel
+        Kernels with their parameters.
+    intercept_ : ndarray, shape (n_tasks,)
+        Intercepts, not regularised.
+    model_ : KernelModel
+        The model without scikit-learn around it; ``model_.save(path)`` keeps it.
+    n_features_in_ : int
+        Numbers, or bases, per example; not set for texts.
+
+    Examples
+    --------
+    >>> from seqmtl import ParetoMKLClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [0.1], [0.9], [2.2]], [0, 1, 0, 0, 1, 0]
+    >>> model = ParetoMKLClassifier(["linear", "rbf:2"], C=10).fit(X, y, tasks=list("aaabbb"))
+    >>> model.predict([[1.1], [1.9]], tasks="b")
+    array([1, 0])
+    >>> model.theta_.round(3)
+    array([0.048, 0.968])
+    """
+
+    def __init__(
+        self,
+        kernels: Any = ("linear", "poly", "rbf"),
+        p: float = 0.5,
+        norm: float = 1.1,
+        C: float = 1.0,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+    ) -> None:
+        self.kernels = kernels
+        self.p = p
+        self.norm = norm
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive("p", self.p)
+        check_positive("norm", self.norm, least=1.0)
+
+    def _rule(self) -> Shared:
+        return Shared(float(self.p), float(self.norm))
+
+    def _solve(
+        self, problems: list[TaskProblem], state: NDArray[np.float64] | None = None
+    ) -> KernelSolution:
+        if self.p <= 1.0:
+            return super()._solve(problems, state)
+        return find_saddle(
+            problems, float(self.p), float(self.norm), tol=self.tol, max_iter=self.max_iter,
+            state=state,
+        )  # fmt: skip
+
+    def _keep(self, prepared: Prepared, found: KernelSolution) -> None:
+        super()._keep(prepared, found)
+        self.theta_ = found.theta[0].copy()
+        self.weights_ = trade_off(found.g, float(self.p))
+        self.model_.training |= {"p": str(self.p), "norm": str(self.norm)}
+
+
+@dataclass(frozen=True)
+class ParetoPath:
+    """Solutions for several trade-offs.
+
+    Attributes
+    ----------
+    p : ndarray of float64, shape (P,)
+        Trade-offs, rising.
+    tasks : tuple of str
+        Tasks.
+    objectives : ndarray of float64, shape (P, T)
+        g_t.
+    weights : ndarray of float64, shape (P, T)
+        lambda_t.
+    theta : ndarray of float64, shape (P, M)
+        Kernel weights.
+    estimators : list of ParetoMKLClassifier
+        The fitted classifiers.
+    """
+
+    p: NDArray[np.float64]
+    tasks: tuple[str, ...]
+    objectives: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    theta: NDArray[np.float64]
+    estimators: list[ParetoMKLClassifier]
+
+    def plot(self, path: Any) -> None:
+        """Draw the objectives and the kernel weights along the path.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Figure: .png, .svg or .pdf.
+        """
+        from seqmtl.evaluation.pareto import plot_path
+
+        kernels = [str(kernel) for kernel in self.estimators[0].kernels_]
+        plot_path(self.p, self.objectives, self.tasks, self.theta, kernels, path)
+
+
+def pareto_path(
+    X: Any, y: ArrayLike, tasks: Any = None, *, p: Sequence[float] = PATH, **parameters: Any
+) -> ParetoPath:
+    """Train :class:`ParetoMKLClassifier` for several p, each from the solution before.
+
+    Kernel matrices are computed once. The path starts at the p nearest to 1 and goes from there
+    to both sides.
+
+    Parameters
+    ----------
+    X, y, tasks
+        See :meth:`ParetoMKLClassifier.fit`.
+    p : sequence of float
+        Trade-offs, in any order.
+    **parameters
+        Of :class:`ParetoMKLClassifier`.
+
+    Returns
+    -------
+    ParetoPath
+        ``path.plot("front.png")`` draws it.
+
+    Raises
+    ------
+    ValueError
+        If a p is not positive, and as :meth:`ParetoMKLClassifier.fit`.
+    """
+    grid = np.unique([float(value) for value in p])
+    if not grid.size:
+        raise ValueError("p must hold at least one number above 0, got none")
+    models = [ParetoMKLClassifier(p=value, **parameters) for value in grid]
+    for model in models:
+        model._check_parameters()
+    prepared: Prepared | None = None
+    first = int(np.argmin(np.abs(np.log(np.minimum(grid, 1e300)))))
+    for order in (range(first, grid.size), range(first - 1, -1, -1)):
+        last = models[first] if prepared else None
+        for model in [models[number] for number in order]:
+            examples = model._read(X, y, tasks, None)
+            if prepared is None:
+                prepared = Prepared(model._pair_classes(examples), model.kernels, model.C)
+            state = None if last is None else _warm(last.theta_, model.norm)
+            model._keep(prepared, model._solve(prepared.problems, state))
+            last = model
+    return ParetoPath(
+        grid,
+        models[0].tasks_,
+        np.array([model.objectives_ for model in models]),
+        np.array([model.weights_ for model in models]),
+        np.array([model.theta_ for model in models]),
+        models,
+    )
+
+
+def _warm(theta: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
+    """Return where to start from a solution: near it, with no weight 0, for that would stay."""
+    theta = np.maximum(theta, _LEAST * theta.max())
+    return (theta / norm_of(theta, norm))[None]

@@ -1,0 +1,183 @@
+"""Other ways in which tasks weigh kernels: alone, partly in common, few kernels for all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seqmtl.estimators._kernel_base import check_positive
+from seqmtl.estimators._task_mkl import TaskMKLClassifier
+from seqmtl.solvers.kernel_weights import MixedNorm, Partial, Separate
+
+
+class IndependentMKLClassifier(TaskMKLClassifier):
+    """Multiple kernel learning for every task alone: the baseline of multi-task learning.
+
+    Task t has the kernel sum_m theta_tm k_m, ||theta_t||_q <= 1, and minimises the objective of
+    its own support vector machine (Kloft, Brefeld, Sonnenburg, Zien 2011). Classes may be more
+    than two where no tasks are given; see :class:`~seqmtl.ParetoMKLClassifier`.
+
+    Parameters
+    ----------
+    kernels : list, default=("linear", "poly", "rbf")
+        Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, kernels of
+        :mod:`seqmtl.kernels`, or callables ``k(X, Z)`` that return (n, m).
+    norm : float, default=1.1
+        q of the kernel weights, 1 to infinity: 1 selects few kernels.
+    C : float, default=1.0
+        Cost of errors.
+    tol : float, default=1e-4
+        Relative duality gap of every task to stop at.
+    max_iter : int, default=1000
+        Iterations at most.
+
+    Attributes
+    ----------
+    theta_ : ndarray, shape (n_tasks, n_kernels)
+        Kernel weights.
+    objectives_ : ndarray, shape (n_tasks,)
+        g_t.
+    objective_, gap_, n_iter_, history_, classes_, tasks_, kernels_, intercept_, model_
+        See :class:`~seqmtl.ParetoMKLClassifier`; the objective is the sum of g_t.
+    """
+
+    def __init__(
+        self,
+        kernels: Any = ("linear", "poly", "rbf"),
+        norm: float = 1.1,
+        C: float = 1.0,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+    ) -> None:
+        self.kernels = kernels
+        self.norm = norm
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive("norm", self.norm, least=1.0)
+
+    def _rule(self) -> Separate:
+        return Separate(float(self.norm))
+
+
+class PartiallySharedMKLClassifier(TaskMKLClassifier):
+    """Multi-task multiple kernel learning with a kernel in common and one of one's own.
+
+    Task t has the kernel sum_m (zeta_m + gamma_tm) k_m, ||zeta||_1 <= mu, ||gamma_t||_1 <= 1 - mu;
+    the sum of the objectives of the support vector machines is minimised (Tang, Chen, Ye 2009).
+    Classes may be more than two where no tasks are given; see
+    :class:`~seqmtl.ParetoMKLClassifier`.
+
+    Parameters
+    ----------
+    kernels : list, default=("linear", "poly", "rbf")
+        Base kernels, as in :class:`IndependentMKLClassifier`.
+    share : float, default=0.5
+        mu, from 0 (nothing in common) to 1 (one kernel for all).
+    C : float, default=1.0
+        Cost of errors.
+    tol : float, default=1e-4
+        Relative duality gap to stop at.
+    max_iter : int, default=1000
+        Iterations at most.
+
+    Attributes
+    ----------
+    theta_ : ndarray, shape (n_tasks, n_kernels)
+        Kernel weights zeta + gamma_t.
+    common_ : ndarray, shape (n_kernels,)
+        zeta.
+    objectives_ : ndarray, shape (n_tasks,)
+        g_t.
+    objective_, gap_, n_iter_, history_, classes_, tasks_, kernels_, intercept_, model_
+        See :class:`~seqmtl.ParetoMKLClassifier`; the objective is the sum of g_t.
+    """
+
+    def __init__(
+        self,
+        kernels: Any = ("linear", "poly", "rbf"),
+        share: float = 0.5,
+        C: float = 1.0,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+    ) -> None:
+        self.kernels = kernels
+        self.share = share
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.share != 0:
+            check_positive("share", self.share, most=1.0)
+
+    def _rule(self) -> Partial:
+        return Partial(float(self.share))
+
+    def _keep(self, prepared: Any, found: Any) -> None:
+        super()._keep(prepared, found)
+        self.common_ = found.state[0].copy()
+
+
+class SparseMKLClassifier(TaskMKLClassifier):
+    """Multi-task multiple kernel learning with a mixed norm: few kernels, alike for all tasks.
+
+    Minimises 1/2 (sum_m (sum_t ||w_tm||^q)^(p/q))^(2/p) + C sum of the hinge losses, with the
+    l_p-l_q norm of Rakotomamonjy, Flamary, Gasso, Canu (2011) squared, as multiple kernel
+    learning has it. p = 1, q = 2 is :class:`~seqmtl.ParetoMKLClassifier` with p = norm = 1. Not
+    convex where p < 1: then a local minimum is found, by descent from equal weights. Classes may
+    be more than two where no tasks are given; see :class:`~seqmtl.ParetoMKLClassifier`.
+
+    Parameters
+    ----------
+    kernels : list, default=("linear", "poly", "rbf")
+        Base kernels, as in :class:`IndependentMKLClassifier`.
+    p : float, default=1.0
+        Norm over kernels, above 0 and at most 1: the smaller, the fewer.
+    q : float, default=2.0
+        Norm over tasks, 1 to 2: 2 weighs the kernels alike in all tasks.
+    C : float, default=1.0
+        Cost of errors.
+    tol : float, default=1e-4
+        Relative duality gap to stop at; for p < 1 a hundred times the fall of the objective in
+        an iteration, relative.
+    max_iter : int, default=1000
+        Iterations at most.
+
+    Attributes
+    ----------
+    theta_ : ndarray, shape (n_tasks, n_kernels)
+        Kernel weights, ||w_tm||^2 / theta_tm summed being the squared norm.
+    objectives_ : ndarray, shape (n_tasks,)
+        g_t.
+    objective_, gap_, n_iter_, history_, classes_, tasks_, kernels_, intercept_, model_
+        See :class:`~seqmtl.ParetoMKLClassifier`; the objective is the sum of g_t. The gap is NaN
+        for p < 1.
+    """
+
+    def __init__(
+        self,
+        kernels: Any = ("linear", "poly", "rbf"),
+        p: float = 1.0,
+        q: float = 2.0,
+        C: float = 1.0,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+    ) -> None:
+        self.kernels = kernels
+        self.p = p
+        self.q = q
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive("p", self.p, most=1.0)
+        check_positive("q", self.q, least=1.0, most=2.0)
+
+    def _rule(self) -> MixedNorm:
+        return MixedNorm(float(self.p), float(self.q))

@@ -1,0 +1,118 @@
+"""The picture of a Pareto path: what every task gains and loses, and which kernels it takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.evaluation.figures import (
+    GREY,
+    figure_style,
+    line_look,
+    new_figure,
+    plain_text,
+    save_figure,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_NAMED = 28  # lines that differ in their look
+_MOST_LABELS = 7  # points of the front with their p written beside
+
+
+def plot_path(
+    p: NDArray[np.float64],
+    objectives: NDArray[np.float64],
+    tasks: Sequence[str],
+    theta: NDArray[np.float64],
+    kernels: Sequence[str],
+    path: str | os.PathLike[str],
+) -> None:
+    """Draw three panels: objectives along the path, the front, kernel weights.
+
+    Parameters
+    ----------
+    p : ndarray of float64, shape (P,)
+        Trade-offs, rising; infinity is drawn beyond the largest of the others.
+    objectives : ndarray of float64, shape (P, T)
+        g_t of every solution.
+    tasks : sequence of str
+        Names of the tasks.
+    theta : ndarray of float64, shape (P, M)
+        Kernel weights of every solution.
+    kernels : sequence of str
+        Names of the kernels.
+    path : str or path-like
+        Figure: .png, .svg or .pdf.
+    """
+    save_figure(draw_path(p, objectives, tasks, theta, kernels), path)
+
+
+def draw_path(
+    p: NDArray[np.float64],
+    objectives: NDArray[np.float64],
+    tasks: Sequence[str],
+    theta: NDArray[np.float64],
+    kernels: Sequence[str],
+) -> Figure:
+    """Return the figure of :func:`plot_path`."""
+    finite = p[np.isfinite(p)]
+    x = np.where(np.isfinite(p), p, 10.0 * finite.max(initial=1.0))
+    base = int(np.argmin(np.abs(np.log(x))))
+    change = 100.0 * (objectives / objectives[base] - 1.0)
+    with figure_style():
+        figure = new_figure(15.5, 5.0)
+        along, front, weights = figure.subplots(1, 3)
+        _draw_lines(along, x, change, tasks)
+        along.set(
+            title="Objectives of the tasks", ylabel=f"Change of $g_t$ from p = {p[base]:g}, %"
+        )
+        _draw_front(front, p, objectives, tasks)
+        _draw_lines(weights, x, theta, kernels)
+        weights.set(title="Kernel weights", ylabel=r"$\theta_m$")
+    return figure
+
+
+def _draw_lines(
+    axes: Axes, x: NDArray[np.float64], values: NDArray[np.float64], names: Sequence[str]
+) -> None:
+    """Draw one line per column along p, with a legend below."""
+    for index, (column, name) in enumerate(zip(values.T, names, strict=True)):
+        label = plain_text(name, 24) if index < _MOST_NAMED else None
+        axes.plot(x, column, marker=".", linewidth=1.4, label=label, **line_look(index))
+    axes.axvline(1.0, color=GREY, linewidth=0.8, linestyle=":")
+    axes.set(xscale="log", xlabel="Trade-off p: easy tasks first < 1 < hard tasks first")
+    axes.grid(color="#eeeeee")
+    columns = 2 if len(names) <= 10 else 3
+    axes.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, fontsize=7.5, frameon=False
+    )
+
+
+def _draw_front(
+    axes: Axes, p: NDArray[np.float64], objectives: NDArray[np.float64], tasks: Sequence[str]
+) -> None:
+    """Draw the solutions: of two tasks against one another, of more their mean and the worst."""
+    if len(tasks) == 2:
+        x, y = objectives.T
+        axes.set(
+            xlabel=f"$g_t$ of {plain_text(tasks[0])}", ylabel=f"$g_t$ of {plain_text(tasks[1])}"
+        )
+    else:
+        x, y = objectives.mean(axis=1), objectives.max(axis=1)
+        axes.set(xlabel="Mean of $g_t$ over the tasks", ylabel="Largest $g_t$")
+    axes.plot(x, y, color=GREY, linewidth=0.9)
+    axes.scatter(x, y, s=26, zorder=3, **{"color": line_look(0)["color"]})
+    labelled = np.unique(np.linspace(0, len(p) - 1, min(len(p), _MOST_LABELS)).round().astype(int))
+    for i in labelled:
+        axes.annotate(
+            f"p = {p[i]:g}", (x[i], y[i]), xytext=(5, 4), textcoords="offset points", fontsize=7.5
+        )
+    axes.set(title="The front")
+    axes.grid(color="#eeeeee")
