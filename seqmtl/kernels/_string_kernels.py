@@ -8,44 +8,45 @@ NOTHING = np.uint8(255)  # the code of a letter that matches nothing
 
 
 @njit
-def sum_of_runs(x, z, shift, table):
-    """Sum table[r] over the runs of r matches of x[l + shift] with z[l]."""
+def sum_of_runs(x, z, shift, gain):
+    """Sum gain[r] over the positions l at which a run of matches has r letters.
+
+    x[l + shift] is compared with z[l]; gain[0] is 0.
+    """
     total = 0.0
     run = 0
     for l in range(x.size - shift):
-        if x[l + shift] == z[l] and z[l] != NOTHING:
-            run += 1
-        else:
-            total += table[run]
-            run = 0
-    return total + table[run]
+        # no branch, for whether letters match cannot be predicted
+        run = (run + 1) * ((x[l + shift] == z[l]) & (z[l] != NOTHING))
+        total += gain[run]
+    return total
 
 
 @njit
-def pair_with_shifts(x, z, shifts, table):
+def pair_with_shifts(x, z, shifts, gain):
     """Weighted-degree kernel of one pair: the sum of runs over all shifts up to the largest."""
-    total = sum_of_runs(x, z, 0, table)
+    total = sum_of_runs(x, z, 0, gain)
     for s in range(1, min(shifts, x.size - 1) + 1):
-        both = sum_of_runs(x, z, s, table) + sum_of_runs(z, x, s, table)
+        both = sum_of_runs(x, z, s, gain) + sum_of_runs(z, x, s, gain)
         total += both / (2.0 * (s + 1))
     return total
 
 
 @njit
-def weighted_degree_matrix(X, Z, shifts, table, symmetric, out):
+def weighted_degree_matrix(X, Z, shifts, gain, symmetric, out):
     """Fill the kernel matrix of codes X (n, L) and Z (m, L)."""
     for i in range(X.shape[0]):
         for j in range(i + 1 if symmetric else Z.shape[0]):
-            out[i, j] = pair_with_shifts(X[i], Z[j], shifts, table)
+            out[i, j] = pair_with_shifts(X[i], Z[j], shifts, gain)
             if symmetric:
                 out[j, i] = out[i, j]
 
 
 @njit
-def weighted_degree_diagonal(X, shifts, table, out):
+def weighted_degree_diagonal(X, shifts, gain, out):
     """Fill the kernel of every row of codes with itself."""
     for i in range(X.shape[0]):
-        out[i] = pair_with_shifts(X[i], X[i], shifts, table)
+        out[i] = pair_with_shifts(X[i], X[i], shifts, gain)
 
 
 @njit
@@ -59,11 +60,28 @@ def hamming(a, b, bits, lowest):
 
 
 @njit
-def pairs_of_words(a, b, bits, lowest, table, out):
-    """Fill out[u, v] with table[Hamming distance of words a[u] and b[v]]."""
-    for u in range(a.size):
-        for v in range(b.size):
-            out[u, v] = table[hamming(a[u], b[v], bits, lowest)]
+def add_pairs_of_words(a, b, of_a, of_b, bits, lowest, table, symmetric, near, out):
+    """Add table[Hamming distance] over all pairs of words, a[u] of row i and b[v] of row j.
+
+    of_a and of_b are the counts of the words by columns: where a column begins, rows, counts.
+    out[j, i] gets the sum; if a is b only half of the matrix that out + out.T is. near is scratch.
+    """
+    begin_a, row_a, count_a = of_a
+    begin_b, row_b, count_b = of_b
+    for v in range(b.size):
+        near[:] = 0.0
+        for u in range(v + 1 if symmetric else a.size):
+            worth = table[hamming(a[u], b[v], bits, lowest)]
+            if worth == 0.0:
+                continue
+            if symmetric and u == v:
+                worth /= 2.0
+            for p in range(begin_a[u], begin_a[u + 1]):
+                near[row_a[p]] += count_a[p] * worth
+        for q in range(begin_b[v], begin_b[v + 1]):
+            j, count = row_b[q], count_b[q]
+            for i in range(near.size):
+                out[j, i] += count * near[i]
 
 
 @njit

@@ -19,8 +19,6 @@ from seqmtl.kernels._sequences import (
     read_letters,
 )
 
-_BLOCK = 1 << 22  # entries of the matrix of pairs of words that are held at a time
-
 
 @dataclass(frozen=True)
 class StringKernel(BaseKernel):
@@ -103,10 +101,11 @@ class WeightedDegreeKernel(StringKernel):
                   sum_l ( mu_d(x, l + s; z, l) + mu_d(x, l; z, l + s) )
 
     where both d-mers lie in the sequence. S = 0 is the kernel without shifts, and equals the
-    features of :class:`~seqmtl.WeightedDegree`. It is evaluated by the runs of matches: a run of r
-    letters is worth sum_{d <= min(r, D)} beta_d (r - d + 1), so a pair costs O(L (S + 1)).
+    features of :class:`~seqmtl.WeightedDegree`. It is evaluated by the runs of matches: the last
+    of r letters that match adds beta_1 + ... + beta_min(r, D), so a pair costs O(L (S + 1)).
 
-    The sequences must be of equal length.
+    The sequences must be of equal length. The kernel is positive semi-definite for every S, because
+    1 + sum_{s=1..S} cos(s w) / (s + 1) > 0 for all w (Rogosinski, Szegoe 1928).
 
     References
     ----------
@@ -142,23 +141,24 @@ class WeightedDegreeKernel(StringKernel):
                 f"{z.shape[1]}; cut them to one length"
             )
         out = np.empty((len(x), len(z)))
-        weighted_degree_matrix(x, z, self.shift, self._table(x.shape[1]), z is x, out)
+        weighted_degree_matrix(x, z, self.shift, self._gain(x.shape[1]), z is x, out)
         return out
 
     def _diagonal(self, x: NDArray[np.uint8]) -> NDArray[np.float64]:
         from seqmtl.kernels._string_kernels import weighted_degree_diagonal
 
         out = np.empty(len(x))
-        weighted_degree_diagonal(x, self.shift, self._table(x.shape[1]), out)
+        weighted_degree_diagonal(x, self.shift, self._gain(x.shape[1]), out)
         return out
 
-    def _table(self, length: int) -> NDArray[np.float64]:
-        """Return what a run of 0 .. length matches is worth."""
-        D, run = self.degree, np.arange(length + 1)
-        worth = np.zeros(length + 1)
-        for d in range(1, min(D, length) + 1):
-            worth += 2.0 * (D - d + 1) / (D * (D + 1)) * np.maximum(run - d + 1, 0)
-        return worth
+    def _gain(self, length: int) -> NDArray[np.float64]:
+        """Return what the last letter of a run of 0 .. length matches adds: beta_1 + .. + beta_r.
+
+        It ends one d-mer of every d up to r.
+        """
+        D = self.degree
+        beta = 2.0 * np.maximum(D - np.arange(length), 0) / (D * (D + 1))
+        return np.concatenate([[0.0], np.cumsum(beta)])
 
 
 @dataclass(frozen=True)
@@ -192,17 +192,15 @@ class NearWordKernel(WordKernel):
         return bits, np.uint64(sum(1 << (bits * j) for j in range(self._length)))
 
     def _matrix(self, x: Words, z: Words) -> NDArray[np.float64]:
-        from seqmtl.kernels._string_kernels import pairs_of_words
+        from seqmtl.kernels._string_kernels import add_pairs_of_words
 
-        values = np.zeros((x.counts.shape[0], z.counts.shape[0]))
-        step = max(1, _BLOCK // max(x.words.size, 1))
-        columns = z.counts.tocsc()
-        for first in range(0, z.words.size, step):
-            words = z.words[first : first + step]
-            pairs = np.empty((x.words.size, words.size))
-            pairs_of_words(x.words, words, *self._bits(), self._worth(), pairs)
-            values += (columns[:, first : first + step] @ (x.counts @ pairs).T).T
-        return values
+        of_x, of_z = _by_columns(x), _by_columns(z)
+        n, m = x.counts.shape[0], z.counts.shape[0]
+        out = np.zeros((m, n))
+        add_pairs_of_words(
+            x.words, z.words, of_x, of_z, *self._bits(), self._worth(), z is x, np.empty(n), out
+        )
+        return out + out.T if z is x else out.T
 
     def _diagonal(self, x: Words) -> NDArray[np.float64]:
         from seqmtl.kernels._string_kernels import words_with_themselves
@@ -376,6 +374,12 @@ def _words_near_both(A: int, k: int, m: int, h: int) -> int:
                 ways = factorial(h) // (factorial(a) * factorial(b) * factorial(c))
                 total += alike * ways * (A - 2) ** c
     return total
+
+
+def _by_columns(x: Words) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+    """Return the counts by words: where a word begins, rows, counts."""
+    columns = x.counts.tocsc()
+    return columns.indptr, columns.indices, columns.data
 
 
 def _inverse_roots(values: NDArray[np.float64]) -> NDArray[np.float64]:

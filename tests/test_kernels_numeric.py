@@ -1,0 +1,291 @@
+"""Kernels of numbers, matrices and functions, their names, and checks of kernel matrices."""
+
+import copy
+import json
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.svm import SVC
+
+from seqmtl.kernels import (
+    RBF,
+    Function,
+    GappedKmerKernel,
+    Linear,
+    MismatchKernel,
+    Polynomial,
+    Precomputed,
+    SpectrumKernel,
+    WeightedDegreeKernel,
+    check_psd,
+    check_symmetric,
+    kernel_from_dict,
+    make_kernel,
+    product_kernel,
+)
+
+FORMULAS = [
+    (Linear(), lambda x, z: x @ z),
+    (Polynomial(), lambda x, z: (x @ z + 1) ** 2),
+    (Polynomial(3, 0.5, 0.0), lambda x, z: (0.5 * (x @ z)) ** 3),
+    (RBF(), lambda x, z: np.exp(-((x - z) ** 2).sum())),
+    (RBF(0.3), lambda x, z: np.exp(-0.3 * ((x - z) ** 2).sum())),
+]
+M = np.array([[2.0, 1.0, 0.5], [1.0, 3.0, 0.0], [0.5, 0.0, 1.0]])
+tables = st.integers(1, 4).flatmap(
+    lambda d: arrays(float, st.tuples(st.integers(1, 6), st.just(d)), elements=st.floats(-3, 3))
+)
+
+
+def _dot(X, Z):
+    return np.asarray(X) @ np.asarray(Z).T
+
+
+@pytest.mark.parametrize(("kernel", "formula"), FORMULAS)
+@settings(max_examples=20, deadline=None)
+@given(X=tables)
+def test_values_are_those_of_the_formula(kernel, formula, X):
+    K = kernel(X)
+    assert K.dtype == np.float64
+    expected = np.array([[formula(x, z) for z in X] for x in X])
+    assert_allclose(K, expected, rtol=1e-6, atol=1e-7)
+    assert_allclose(kernel(X, X[:2]), expected[:, :2], rtol=1e-6, atol=1e-7)
+    assert_allclose(kernel.diagonal(X), np.diag(expected), rtol=1e-6, atol=1e-7)
+    check_psd(K, "K")
+
+
+def test_single_precision_and_lists_become_double():
+    X = np.array([[1, 2], [3, 4]], dtype=np.float32)
+    for kernel, _ in FORMULAS:
+        assert kernel(X).dtype == np.float64
+        assert_allclose(kernel(X), kernel([[1, 2], [3, 4]]))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"), [(RBF("scale"), "rbf"), (Polynomial(2, "scale", 0.0), "poly")]
+)
+def test_gamma_from_the_data_is_that_of_svc(kernel, name):
+    rng = np.random.default_rng(0)
+    X, y = 3 * rng.standard_normal((40, 3)), np.arange(40) % 2
+    resolved = kernel.resolve(X)
+    assert resolved.gamma == pytest.approx(1 / (3 * X.var()))
+    assert resolved.resolve(X[:3]) is resolved
+    ours = SVC(kernel=resolved, tol=1e-8).fit(X, y)
+    theirs = SVC(kernel=name, degree=2, gamma="scale", tol=1e-8).fit(X, y)
+    assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    with pytest.raises(ValueError, match="gamma must be a number when the kernel is computed"):
+        kernel(X)
+
+
+def test_gamma_of_constant_data_is_one():
+    assert RBF("scale").resolve(np.ones((3, 2))) == RBF(1.0)
+
+
+def test_an_unresolved_polynomial_has_no_diagonal():
+    with pytest.raises(ValueError, match=r"got 'scale'; call resolve\(X\)"):
+        Polynomial(gamma="scale").diagonal([[1.0]])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Polynomial(0), "degree must be an integer of at least 1, got 0"),
+        (lambda: Polynomial(coef0=-1.0), "coef0 must be a finite number of at least 0, got -1.0"),
+        (lambda: Polynomial(gamma=-1.0), "gamma must be a finite number above 0, got -1.0"),
+        (lambda: RBF(0.0), "gamma must be a finite number above 0, got 0.0"),
+        (lambda: RBF(np.nan), "gamma must be a finite number above 0, got nan"),
+        (lambda: RBF(None), "gamma must be a finite number above 0, got None"),
+        (lambda: RBF("auto"), "gamma must be a finite number above 0 or 'scale', got 'auto'"),
+        (lambda: Function(3), "function must be callable, got 3"),
+        (lambda: Precomputed([[1.0, 2.0]]), r"matrix must be a square matrix, got shape \(1, 2\)"),
+        (lambda: Precomputed([[np.inf]]), "matrix must be finite, got inf for examples 0 and 0"),
+        (lambda: Precomputed([[1, 2], [3, 1]]), "matrix must be symmetric, got 2.0 for examples 0"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "numbers", [[2, 0], np.array([[2], [0]]), np.array([2.0, 0.0]), np.array([2, 0], np.uint8)]
+)
+def test_precomputed_picks_rows(numbers):
+    kernel = Precomputed(M)
+    assert_array_equal(kernel(numbers), M[[2, 0]][:, [2, 0]])
+    assert_array_equal(kernel(numbers, [1]), M[[2, 0]][:, [1]])
+    assert_array_equal(kernel.diagonal(numbers), [1.0, 2.0])
+    assert kernel([], [1]).shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([0, 3], "X must be row numbers from 0 to 2, got 3; the matrix must hold"),
+        ([-1], "X must be row numbers from 0 to 2, got -1"),
+        ([0.5], r"X must be whole numbers of shape \(n,\) or \(n, 1\) with a precomputed kernel"),
+        ([np.nan], "X must be whole numbers"),
+        (["a"], "X must be whole numbers"),
+        (M, r"X must be whole numbers of shape .*, got float64 of shape \(3, 3\)"),
+    ],
+)
+def test_numbers_of_no_row_are_refused(X, message):
+    with pytest.raises(ValueError, match=message):
+        Precomputed(M)(X)
+    with pytest.raises(ValueError, match=message.replace("X", "Z", 1)):
+        Precomputed(M)([0], X)
+
+
+def test_precomputed_is_compared_by_its_matrix():
+    kernel = Precomputed(M)
+    assert kernel == copy.deepcopy(kernel) == clone(kernel, safe=False)
+    assert kernel != Precomputed(2 * M)
+    assert kernel != Linear()
+    assert repr(kernel) == "Precomputed(<matrix of 3 examples>)"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(kernel)
+
+
+def test_a_function_gets_the_examples_as_they_are():
+    kernel = Function(lambda X, Z: [[min(len(x), len(z)) for z in Z] for x in X])
+    assert_array_equal(kernel(["a", "bcd"], ["ef"]), [[1.0], [2.0]])
+    assert_array_equal(kernel(["a", "bcd"]), [[1.0, 1.0], [1.0, 3.0]])
+    assert_array_equal(kernel.diagonal(["a", "bcd"]), [1.0, 3.0])
+    assert kernel.diagonal([]).shape == (0,)
+    assert_array_equal(Function(_dot)(M, M[:1]), M @ M[:1].T)
+
+
+def test_what_a_function_returns_is_checked():
+    with pytest.raises(ValueError, match=r"must have shape \(2, 1\), got \(1, 2\)"):
+        Function(lambda X, Z: np.ones((len(Z), len(X))))([1, 2], [3])
+    with pytest.raises(ValueError, match="must be finite, got nan for examples 0 and 1"):
+        Function(lambda X, Z: [[0.0, np.nan]])([1], [2, 3])
+    with pytest.raises(ValueError, match="written to a file must be one of seqmtl"):
+        Function(_dot).to_dict()
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [*(kernel for kernel, _ in FORMULAS), RBF("scale"), Polynomial(np.int64(2)), Precomputed(M)],
+)
+def test_description_round_trip(kernel):
+    assert kernel_from_dict(json.loads(json.dumps(kernel.to_dict()))) == kernel
+    assert clone(kernel, safe=False) == copy.deepcopy(kernel) == kernel
+
+
+def test_kernels_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        RBF().gamma = 2.0
+    assert Function(_dot) == clone(Function(_dot), safe=False)
+
+
+@pytest.mark.parametrize(
+    ("description", "message"),
+    [
+        ({"kind": "sigmoid"}, "kernel must be one of linear, polynomial, .*, got 'sigmoid'"),
+        ({"kind": "rbf"}, r"parameters of the kernel 'rbf' must be \['gamma'\], got \[\]"),
+        (
+            {"kind": "linear", "c": 1},
+            r"parameters of the kernel 'linear' must be \[\], got \['c'\]",
+        ),
+        ({"kind": "rbf", "gamma": -1}, "gamma must be"),
+    ],
+)
+def test_descriptions_of_no_kernel_are_refused(description, message):
+    with pytest.raises(ValueError, match=message):
+        kernel_from_dict(description)
+
+
+@pytest.mark.parametrize(
+    ("spec", "kernel"),
+    [
+        ("linear", Linear()),
+        ("poly", Polynomial(gamma="scale")),
+        ("poly:3", Polynomial(3, "scale")),
+        ("rbf", RBF("scale")),
+        ("rbf:0.5", RBF(0.5)),
+        ("wd:8", WeightedDegreeKernel(8)),
+        ("WD:8:2", WeightedDegreeKernel(8, 2)),
+        ("wd:3:protein", WeightedDegreeKernel(3, alphabet="protein")),
+        ("spectrum:4", SpectrumKernel(4)),
+        ("mismatch:5:1", MismatchKernel(5, 1)),
+        ("gapped:8:5", GappedKmerKernel(8, 5)),
+        ("gapped:protein", GappedKmerKernel(alphabet="protein")),
+        (RBF(2.0), RBF(2.0)),
+        (_dot, Function(_dot)),
+    ],
+)
+def test_what_users_write(spec, kernel):
+    assert make_kernel(spec) == kernel
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("sigmoid", "kernel must be one of linear, poly, rbf, wd, .*, got 'sigmoid'"),
+        ("rbf:a", "kernel must be rbf:GAMMA with numbers, got 'rbf:a'"),
+        ("linear:1", "kernel must be linear, got 'linear:1'"),
+        ("wd:1:2:3", "kernel must be wd:DEGREE:SHIFT, got 'wd:1:2:3'"),
+        ("rbf:dna", "kernel must be rbf:GAMMA with numbers, got 'rbf:dna'"),
+        ("wd:0", "degree must be an integer of at least 1, got 0"),
+    ],
+)
+def test_names_of_no_kernel_are_refused(spec, message):
+    with pytest.raises(ValueError, match=message):
+        make_kernel(spec)
+
+
+@pytest.mark.parametrize("spec", [RBF, 3, None])
+def test_what_is_no_kernel_is_refused(spec):
+    with pytest.raises(TypeError, match=r"kernel must be a name, a kernel or a function k\(X, Z\)"):
+        make_kernel(spec)
+
+
+def test_the_product_with_a_task_kernel_is_a_kernel_of_pairs():
+    rng = np.random.default_rng(1)
+    X, s = rng.standard_normal((6, 2)), np.array([0, 1, 2, 0, 1, 2])
+    B = rng.standard_normal((3, 3))
+    K = B @ B.T
+    # features of (x, s): the Kronecker product of row s of B with x
+    features = np.array([np.kron(B[t], x) for x, t in zip(X, s, strict=True)])
+    product = product_kernel(K, s, s, Linear()(X))
+    assert_allclose(product, features @ features.T)
+    assert_allclose(product_kernel(K, s, s[:2], Linear()(X, X[:2])), product[:, :2])
+    check_psd(product, "product")
+
+
+def test_semi_definite_matrices_pass():
+    v = np.arange(5.0)
+    for matrix in (np.eye(3), np.zeros((4, 4)), np.outer(v, v), np.empty((0, 0)), M):
+        check_psd(matrix, "k")
+    check_psd(np.diag([1.0, -1e-9]), "k")
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (
+            [[1.0, 2.0], [2.0, 1.0]],
+            r"k must be positive semi-definite, got the eigenvalue -1 \(the",
+        ),
+        ([[-1.0]], "k must be positive semi-definite, got the eigenvalue -1"),
+        ([[1.0, 0.5], [0.4, 1.0]], "k must be symmetric, got 0.5 for examples 0 and 1 and 0.4"),
+        ([[1.0, np.nan], [np.nan, 1.0]], "k must be finite, got nan for examples 0 and 1"),
+        ([1.0, 2.0], r"k must be a square matrix, got shape \(2,\)"),
+    ],
+)
+def test_other_matrices_are_refused(matrix, message):
+    with pytest.raises(ValueError, match=message):
+        check_psd(np.array(matrix), "k")
+
+
+def test_rounding_is_no_asymmetry():
+    matrix = M.copy()
+    matrix[0, 1] *= 1 + 1e-12
+    check_symmetric(matrix, "k")
