@@ -126,13 +126,13 @@ def test_help_is_quick_because_it_imports_nothing_heavy():
     )
     text, loaded = _run(code).split("LOADED")
     assert "examples:" in text
-    heavy = {"numpy", "numba", "scipy", "sklearn", "matplotlib", "Bio", "pyfaidx"}
+    heavy = {"numpy", "numba", "scipy", "sklearn", "matplotlib", "Bio", "pyarrow", "pyfaidx"}
     assert not heavy & set(loaded.split())
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_slow_libraries_are_imported_where_they_are_used(path):
-    slow = {"scipy", "sklearn", "matplotlib", "Bio", "pyfaidx"}
+    slow = {"scipy", "sklearn", "matplotlib", "Bio", "pyarrow", "pyfaidx"}
     allowed = {"estimators": {"sklearn"}, "simulate": {"Bio"}}.get(path.parent.name, set())
     for node in _tree(path).body:
         modules = []
@@ -162,7 +162,7 @@ def test_training_imports_neither_sklearn_nor_scipy_nor_matplotlib(tmp_path):
     )
     loaded = set(_run(code, tmp_path / "data.tsv", tmp_path / "model").split())
     assert "numba" in loaded  # which loads scipy.linalg itself, for its BLAS
-    assert not {"sklearn", "matplotlib", "Bio", "pyfaidx", "scipy.optimize"} & loaded
+    assert not {"sklearn", "matplotlib", "Bio", "pyarrow", "pyfaidx", "scipy.optimize"} & loaded
     assert (tmp_path / "model").exists()
 
 

@@ -5,6 +5,7 @@ from seqmtl.io.atomic import atomic_write, check_writable
 from seqmtl.io.fasta import FastaSource, read_fasta, read_fasta_windows
 from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, open_contigs, open_pieces
 from seqmtl.io.indexed import IndexedGenome
+from seqmtl.io.numeric_tables import NumericTable, read_numeric_table
 from seqmtl.io.sites import SiteReport, SiteWindows, read_sites
 from seqmtl.io.tables import read_windows
 
@@ -12,6 +13,7 @@ __all__ = [
     "ContigPiece",
     "FastaSource",
     "IndexedGenome",
+    "NumericTable",
     "SiteReport",
     "SiteWindows",
     "atomic_write",
@@ -23,6 +25,7 @@ __all__ = [
     "open_pieces",
     "read_fasta",
     "read_fasta_windows",
+    "read_numeric_table",
     "read_sites",
     "read_windows",
 ]

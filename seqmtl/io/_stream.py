@@ -113,6 +113,12 @@ def guess_format(path: PathLike) -> str:
     {"fasta", "table"}
         "fasta" where the first byte that is not white space is ``>``. An empty file is a table.
     """
+    seen = first_bytes(path)
+    return "fasta" if seen.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b">") else "table"
+
+
+def first_bytes(path: PathLike) -> bytes:
+    """Return the first of a file's bytes, decompressed; standard input is only looked at."""
     if os.fspath(path) == "-":
         seen = cast(io.BufferedReader, sys.stdin.buffer).peek(RAW_BYTES)
     else:
@@ -123,7 +129,12 @@ def guess_format(path: PathLike) -> str:
             seen = zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(seen, RAW_BYTES)
         except zlib.error:  # the reader will say what is wrong
             seen = b""
-    return "fasta" if seen.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b">") else "table"
+    return seen
+
+
+def open_seekable(path: PathLike) -> IO[bytes]:
+    """Open a binary file for readers that jump about in it; standard input is read whole."""
+    return io.BytesIO(sys.stdin.buffer.read()) if os.fspath(path) == "-" else open(path, "rb")
 
 
 def is_compressed(path: PathLike) -> bool:

@@ -1,0 +1,116 @@
+"""Parquet files as columns of numbers and names; needs pyarrow."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.io._stream import PathLike, open_seekable, source_name
+from seqmtl.io._table_columns import Columns, Places, Wanted, find_roles
+
+#: How pandas writes the numbers or names of rows that have no title of their own.
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+
+
+def read_parquet(path: PathLike, wanted: Wanted) -> Columns:
+    """Read a Parquet file.
+
+    Raises
+    ------
+    InputFormatError
+        If the file is damaged, or a feature is no column of numbers.
+    SeqmtlError
+        If pyarrow is not installed.
+    """
+    table = _Table(path)
+    roles = find_roles(table.names, wanted, table.is_number, table.places.source)
+    sequences = table.text(roles.sequence)
+    return Columns(
+        places=table.places,
+        examples=table.matrix(roles.features) if sequences is None else sequences,
+        feature_names=roles.feature_names(table.names),
+        labels=table.values(roles.label),
+        tasks=table.values(roles.task),
+        label_name=wanted.label,
+        task_name=wanted.task,
+        names=table.text(roles.name),
+        splits=table.text(roles.split),
+    )
+
+
+class _Table:
+    """The columns of a file, as arrays."""
+
+    def __init__(self, path: PathLike) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as error:
+            raise SeqmtlError(
+                "Parquet files need pyarrow, which is not installed; run: "
+                "pip install 'seqmtl[tables]', or write the table as CSV"
+            ) from error
+        self.arrow = pyarrow
+        self.places = Places(source_name(path))
+        with open_seekable(path) as stream:
+            try:
+                table = pyarrow.parquet.ParquetFile(stream).read()
+                table.validate(full=True)  # text that is not UTF-8, offsets that leave the data
+                names = table.column_names
+            except (pyarrow.ArrowException, OSError, ValueError) as error:
+                raise InputFormatError(
+                    f"the file must be Parquet, but it cannot be read ({error}); fetch or write it "
+                    "again",
+                    path=self.places.source,
+                ) from error
+        self.table = table.drop_columns(list(filter(_PANDAS_INDEX.fullmatch, names)))
+        self.names: list[str] = self.table.column_names
+
+    def is_number(self, column: int) -> bool:
+        """Tell whether a column holds numbers or truth values."""
+        kind, types = self.table.field(column).type, self.arrow.types
+        return any(
+            test(kind)
+            for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+        )
+
+    def matrix(self, features: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return columns of numbers side by side; a null is NaN."""
+        for column in features:
+            if not self.is_number(column):
+                raise InputFormatError(
+                    f"column {self.names[column]!r} must hold numbers, got the type "
+                    f"{self.table.field(column).type}; convert it, or leave the column out",
+                    path=self.places.source,
+                )
+        X = np.empty((self.table.num_rows, len(features)))
+        for j, column in enumerate(features):
+            X[:, j] = self._floats(column)
+        return X
+
+    def values(self, column: int | None) -> NDArray[Any] | None:
+        """Return numbers (NaN for a null) or names (empty for a null)."""
+        if column is None:
+            return None
+        if not self.is_number(column):
+            return self.text(column)
+        data = self.table.column(column)
+        types = self.arrow.types
+        if data.null_count or not (types.is_integer(data.type) or types.is_boolean(data.type)):
+            return self._floats(column)
+        return data.to_numpy()
+
+    def text(self, column: int | None) -> NDArray[np.str_] | None:
+        """Return a column as names; empty for a null."""
+        if column is None:
+            return None
+        cells = self.table.column(column).to_pylist()
+        return np.array(["" if cell is None else str(cell).strip() for cell in cells], dtype=str)
+
+    def _floats(self, column: int) -> NDArray[np.float64]:
+        data = self.table.column(column)
+        return data.cast(self.arrow.float64(), safe=False).to_numpy()

@@ -1,0 +1,238 @@
+"""Examples of numbers, or sequences of any letters, with labels and tasks, from one table."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io._delimited import read_delimited
+from seqmtl.io._npz import read_npz
+from seqmtl.io._parquet import read_parquet
+from seqmtl.io._stream import PathLike, first_bytes
+from seqmtl.io._table_columns import Columns, Wanted
+
+logger = logging.getLogger(__name__)
+
+_FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".parquet": "parquet", ".npz": "npz"}
+_COMPRESSIONS = (".gz", ".bgz")
+_MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz"}
+_MISSING = ("", "nan", "na", "n/a", "null")
+_LARGEST_EXACT = 2.0**53
+
+
+@dataclass(frozen=True, eq=False)
+class NumericTable:
+    """Examples with their labels and tasks.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d) float64, or (n,) str
+        The features, all finite; or the sequences, where these are the examples.
+    y : ndarray of shape (n,), optional
+        Labels as they stand: int64 where all are whole numbers, else float64 or str.
+    tasks : ndarray of str, shape (n,), optional
+        Name of the task of each example; None where the file has no tasks.
+    feature_names : tuple of str
+        Names of the d features, or that of the column of sequences.
+    names : ndarray of str, shape (n,)
+        Names of the examples; the 0-based row numbers of the file where it has none.
+    splits : ndarray of str, shape (n,), optional
+        What a column ``split`` says.
+    source : str
+        Name of the file.
+    """
+
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+    tasks: NDArray[np.str_] | None
+    feature_names: tuple[str, ...]
+    names: NDArray[np.str_]
+    splits: NDArray[np.str_] | None
+    source: str
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def select(self, rows: ArrayLike | slice) -> NumericTable:
+        """Return some of the rows, by numbers, by a mask of booleans or by a slice."""
+        chosen = rows if isinstance(rows, slice) else np.asarray(rows)
+        return replace(
+            self,
+            X=self.X[chosen],
+            y=None if self.y is None else self.y[chosen],
+            tasks=None if self.tasks is None else self.tasks[chosen],
+            names=self.names[chosen],
+            splits=None if self.splits is None else self.splits[chosen],
+        )
+
+
+def read_numeric_table(
+    path: PathLike,
+    *,
+    label: str = "label",
+    task: str = "task",
+    sequence: str | None = None,
+    require_labels: bool = True,
+) -> NumericTable:
+    """Read a table of features, labels and tasks.
+
+    The format is told by the name, else by the content:
+
+    - ``.csv`` (commas), ``.tsv`` and ``.txt`` (tabs), plain, gzip or bgzip: UTF-8 text with a
+      header line, quoted as in CSV. Columns other than the label and the task are features, in
+      their order; ``name`` or ``id`` names the rows, and ``split`` is kept aside unless it holds
+      numbers (in text: unless its first cell is one), which make it a feature.
+    - ``.parquet``: the same columns; needs pyarrow (``pip install 'seqmtl[tables]'``).
+    - ``.npz`` (numpy.savez): the arrays ``X`` (n, d); ``label`` or ``y``, ``task`` or ``tasks``,
+      ``name``, ``id`` or ``names``, and ``split`` (n,), as far as they are there; and
+      ``feature_names`` (d,) and ``task_names``, the names of tasks that are numbers from 0.
+      Other arrays are not read. Objects (pickle) are refused.
+
+    Parameters
+    ----------
+    path : path-like
+        File, or ``"-"`` for standard input.
+    label : str
+        Name of the column (or array) of labels. In an archive, ``y`` stands in for the default.
+    task : str
+        Name of the column (or array) of tasks. There may be none where this is the default.
+    sequence : str, optional
+        Name of a column (or array) of sequences, which then are the examples; there are no
+        features.
+    require_labels : bool
+        Whether labels must be there.
+
+    Returns
+    -------
+    NumericTable
+        All rows, in their order.
+
+    Raises
+    ------
+    InputFormatError
+        If the file is not such a table; names the file, the 1-based line of text (else the row,
+        counted from 1) and the column.
+    SeqmtlError
+        If the file is Parquet and pyarrow is not installed.
+    ValueError
+        If one name is given to two of label, task and sequence.
+
+    Examples
+    --------
+    >>> table = read_numeric_table("expression.csv", task="tissue")  # doctest: +SKIP
+    """
+    given = [name for name in (label, task, sequence) if name is not None]
+    if len(set(given)) < len(given):
+        raise ValueError(
+            f"label, task and sequence must be different columns, got {', '.join(given)}; name each"
+        )
+    wanted = Wanted(label, task, sequence, require_labels)
+    kind = _format_of(path)
+    if kind == "parquet":
+        columns = read_parquet(path, wanted)
+    elif kind == "npz":
+        columns = read_npz(path, wanted)
+    else:
+        columns = read_delimited(path, "," if kind == "csv" else "\t", wanted)
+    return _checked(columns)
+
+
+def _format_of(path: PathLike) -> str:
+    """Return csv, tsv, parquet or npz: by the name of a file, else by its first bytes."""
+    name = os.fspath(path).lower()
+    stem, ending = os.path.splitext(name)
+    if ending in _FORMATS:
+        return _FORMATS[ending]
+    inner = os.path.splitext(stem)[1]
+    if ending in _COMPRESSIONS and _FORMATS.get(inner) in {"csv", "tsv"}:
+        return _FORMATS[inner]
+    seen = first_bytes(path)
+    for magic, kind in _MAGIC.items():
+        if seen.startswith(magic):
+            return kind
+    return "tsv" if b"\t" in seen.lstrip().partition(b"\n")[0] else "csv"
+
+
+def _checked(columns: Columns) -> NumericTable:
+    """Refuse values that are missing or not finite."""
+    n = len(columns.examples)
+    if not n:
+        raise InputFormatError(
+            "the table must have rows, but it has none; check how it was written",
+            path=columns.places.source,
+        )
+    _check_examples(columns)
+    names = columns.names
+    logger.info("%s: read %d examples", columns.places.source, n)
+    return NumericTable(
+        X=columns.examples,
+        y=_checked_labels(columns),
+        tasks=_checked_tasks(columns),
+        feature_names=columns.feature_names,
+        names=np.arange(n).astype(str) if names is None else names,
+        splits=columns.splits,
+        source=columns.places.source,
+    )
+
+
+def _check_examples(columns: Columns) -> None:
+    X, places = columns.examples, columns.places
+    if X.ndim == 1:
+        missing = np.flatnonzero(X == "")
+        if missing.size:
+            rule = f"{places.what} {columns.feature_names[0]!r} must hold a sequence in every row"
+            places.refuse(int(missing[0]), rule, "an empty cell", "fill it in or leave the row out")
+        return
+    rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if rows.size:
+        row = int(rows[0])
+        j = int(np.flatnonzero(~np.isfinite(X[row]))[0])
+        places.refuse_number(row, columns.feature_names[j], X[row, j])
+
+
+def _checked_labels(columns: Columns) -> NDArray[Any] | None:
+    labels, places = columns.labels, columns.places
+    if labels is None:
+        return None
+    kind = labels.dtype.kind
+    if kind == "U":
+        is_missing = np.isin(np.char.lower(labels), _MISSING)
+    else:
+        is_missing = ~np.isfinite(labels)
+    if is_missing.any():
+        row = int(is_missing.argmax())
+        rule = f"{places.what} {columns.label_name!r} must hold a label in every row"
+        got = labels[row].item()
+        places.refuse(row, rule, repr(got), "fill it in, or leave the row or the whole column out")
+    if kind == "f" and not _is_whole(labels).all():
+        return labels.astype(np.float64)
+    return labels if kind == "U" else labels.astype(np.int64)
+
+
+def _checked_tasks(columns: Columns) -> NDArray[np.str_] | None:
+    tasks, places = columns.tasks, columns.places
+    if tasks is None:
+        return None
+    kind = tasks.dtype.kind
+    is_bad = np.zeros(tasks.size, dtype=bool)
+    if kind == "U":
+        is_bad = tasks == ""
+    elif kind == "f":
+        is_bad = ~_is_whole(tasks)
+    if is_bad.any():
+        row = int(is_bad.argmax())
+        rule = f"{places.what} {columns.task_name!r} must hold the name or number of a task"
+        places.refuse(row, rule, repr(tasks[row].item()), "fill it in, or leave the row out")
+    return (tasks if kind == "U" else tasks.astype(np.int64)).astype(str)
+
+
+def _is_whole(values: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+    """Tell which values are whole numbers, exactly."""
+    with np.errstate(invalid="ignore"):
+        return (values == np.round(values)) & (np.abs(values) < _LARGEST_EXACT)

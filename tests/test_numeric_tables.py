@@ -1,0 +1,619 @@
+"""Tables of numbers, from text, Parquet and NumPy archives."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import sys
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.io import read_numeric_table
+
+TABLE = "task,label,a,b\nliver,1,0.5,2\nbrain,-1,-1e3,+.25\nliver,1,7,0\n"
+X = [[0.5, 2.0], [-1000.0, 0.25], [7.0, 0.0]]
+
+
+def check(table):
+    assert table.X.dtype == np.float64
+    assert table.X.tolist() == X
+    assert table.y.dtype == np.int64
+    assert table.y.tolist() == [1, -1, 1]
+    assert table.tasks.tolist() == ["liver", "brain", "liver"]
+    assert table.feature_names == ("a", "b")
+    assert table.names.tolist() == ["0", "1", "2"]
+    assert table.splits is None
+    assert len(table) == 3
+
+
+def refused(path, line=None, **options):
+    """Return the message with which a file is refused, after a look at what it names."""
+    with pytest.raises(InputFormatError) as caught:
+        read_numeric_table(path, **options)
+    assert caught.value.path == str(path)
+    assert caught.value.line == line
+    assert "; " in caught.value.message  # a remedy
+    return caught.value.message
+
+
+# ---- text: what is accepted
+
+
+def quoted(text):
+    return "\n".join(",".join(f'"{c}"' for c in line.split(",")) for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [
+        ("t.csv", str.encode),
+        ("T.CSV", str.encode),
+        ("t.csv.gz", lambda s: gzip.compress(s.encode())),
+        ("t.csv", lambda s: gzip.compress(s.encode())),
+        ("t.csv", lambda s: s.replace("\n", "\r\n").encode()),
+        ("t.csv", lambda s: s.rstrip("\n").encode()),
+        ("t.csv", lambda s: s.encode("utf-8-sig")),
+        ("t.csv", lambda s: quoted(s).encode()),
+        ("t.csv", lambda s: quoted(s).encode("utf-8-sig")),
+        ("t.csv", lambda s: s.replace(",", " , ").encode()),
+        ("t.csv", lambda s: s.replace("\n", "\n\n").encode()),
+        ("t.csv", lambda s: ("\n \n" + s + ",,\n").encode()),
+        ("t.tsv", lambda s: s.replace(",", "\t").encode()),
+        ("t.txt", lambda s: s.replace(",", "\t").encode()),
+        ("t.tsv.gz", lambda s: gzip.compress(s.replace(",", "\t").encode())),
+        ("t.dat", str.encode),
+        ("t", lambda s: s.replace(",", "\t").encode()),
+        ("t.gz", lambda s: gzip.compress(s.replace(",", "\t").encode())),
+    ],
+)
+def test_text_in_all_its_clothes(write, name, pack):
+    path = write(pack(TABLE), name)
+    table = read_numeric_table(path)
+    check(table)
+    assert table.source == str(path)
+
+
+def test_standard_input(monkeypatch):
+    for content in (TABLE.encode(), gzip.compress(TABLE.encode()), npz_bytes(), parquet_bytes()):
+        raw = io.BufferedReader(io.BytesIO(content))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+        table = read_numeric_table("-")
+        check(table)
+        assert table.source == "standard input"
+
+
+def test_columns_of_other_names_and_order(write):
+    text = "x2,organ,x1,outcome\n1,a,2,0\n3,b,4,1\n"
+    table = read_numeric_table(write(text, "t.csv"), label="outcome", task="organ")
+    assert table.X.tolist() == [[1, 2], [3, 4]]
+    assert table.feature_names == ("x2", "x1")
+    assert (table.y.tolist(), table.tasks.tolist()) == ([0, 1], ["a", "b"])
+
+
+def test_one_feature_and_one_task(write):
+    table = read_numeric_table(write("label,x,task\n1,5,t\n2,6,t\n3,7,t\n", "t.csv"))
+    assert table.X.tolist() == [[5], [6], [7]]
+    assert table.y.tolist() == [1, 2, 3]
+    assert table.tasks.tolist() == ["t"] * 3
+
+
+def test_labels_and_tasks_may_be_absent(write):
+    path = write("x\n5\n\n6\n", "t.csv")
+    table = read_numeric_table(path, require_labels=False)
+    assert table.y is None
+    assert table.tasks is None
+    assert table.X.tolist() == [[5], [6]]
+    assert table.select([1]).X.tolist() == [[6]]
+
+
+def test_a_header_of_the_numbers_of_the_columns(write):
+    table = read_numeric_table(write("0,1\n5,6\n", "t.csv"), require_labels=False)
+    assert table.feature_names == ("0", "1")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "expected"),
+    [
+        (["1", "-1", "+1"], np.int64, [1, -1, 1]),
+        (["1.0", "-1.0", "2e1"], np.int64, [1, -1, 20]),
+        (["9007199254740993", "0", "1"], np.int64, [9007199254740993, 0, 1]),
+        (["99999999999999999999", "0", "1"], np.float64, [1e20, 0, 1]),
+        (["0.5", "1", "2"], np.float64, [0.5, 1, 2]),
+        (["donor", " acceptor", "none"], np.str_, ["donor", "acceptor", "none"]),
+        (["1", "1_0", "2"], np.str_, ["1", "1_0", "2"]),
+    ],
+)
+def test_labels_as_they_stand(write, cells, kind, expected):
+    text = "label,x\n" + "".join(f"{cell},1\n" for cell in cells)
+    y = read_numeric_table(write(text, "t.csv")).y
+    assert np.issubdtype(y.dtype, kind)
+    assert y.tolist() == expected
+
+
+def test_names_and_splits_are_no_features(write):
+    text = "name,label,id,x,split\nr1,1,7,0.5,train\nr2,0,8,0.6,test\n"
+    table = read_numeric_table(write(text, "t.csv"))
+    assert table.feature_names == ("x",)
+    assert table.names.tolist() == ["r1", "r2"]
+    assert table.splits.tolist() == ["train", "test"]
+    table = read_numeric_table(write(text.replace("name", "label2", 1), "t.csv"), task="label2")
+    assert table.names.tolist() == ["7", "8"]
+    assert table.tasks.tolist() == ["r1", "r2"]
+
+
+def test_a_split_of_numbers_is_a_feature(write):
+    table = read_numeric_table(write("split,label,x\n0,1,5\n1,0,6\n", "t.csv"))
+    assert table.feature_names == ("split", "x")
+    assert table.X.tolist() == [[0, 5], [1, 6]]
+    assert table.splits is None
+    table = read_numeric_table(write("split,label,x\n0,1,5\n1,0,6\n", "t.csv"), task="split")
+    assert table.tasks.tolist() == ["0", "1"]
+
+
+def test_sequences_are_the_examples(write, caplog):
+    text = "allele,peptide,label,affinity\nA1,SYFPEITHI,1,?\nB7, KV,-1,5\n"
+    path = write(text, "t.csv")
+    with caplog.at_level("INFO"):
+        table = read_numeric_table(path, task="allele", sequence="peptide")
+    assert "columns left out: 'affinity'" in caplog.text
+    assert table.X.tolist() == ["SYFPEITHI", "KV"]
+    assert table.X.dtype.kind == "U"
+    assert table.feature_names == ("peptide",)
+    assert table.tasks.tolist() == ["A1", "B7"]
+    assert table.select(slice(1, None)).X.tolist() == ["KV"]
+
+
+def test_quotes_hold_separators_quotes_and_line_ends(write):
+    text = 'task,label,"x, in mm"\na,1,1\n"say ""hi"", b",0,2\n"two\nlines",1,3\nc,1,bad\n'
+    message = refused(write(text, "t.csv"), line=6)
+    assert "column 'x, in mm' must hold finite numbers, got 'bad'" in message
+    table = read_numeric_table(write(text.replace("bad", "4"), "t.csv"))
+    assert table.tasks.tolist() == ["a", 'say "hi", b', "two\nlines", "c"]
+    assert table.feature_names == ("x, in mm",)
+
+
+def test_select_by_numbers_masks_and_slices(write):
+    text = "name,task,label,x,split\nr,a,1,5,u\ns,b,0,6,v\nt,c,1,7,w\n"
+    table = read_numeric_table(write(text, "t.csv"))
+    for rows in ([2, 0], np.array([2, 0])):
+        part = table.select(rows)
+        assert part.X.tolist() == [[7], [5]]
+        assert part.y.tolist() == [1, 1]
+        assert part.tasks.tolist() == ["c", "a"]
+        assert part.names.tolist() == ["t", "r"]
+        assert part.splits.tolist() == ["w", "u"]
+        assert part.feature_names == ("x",)
+    assert table.select(table.tasks == "b").names.tolist() == ["s"]
+    assert table.select(slice(0, 2)).names.tolist() == ["r", "s"]
+
+
+_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=6).map(
+    lambda text: "t" + text.strip()
+)
+_NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(st.tuples(_TEXT, st.integers(-5, 5), _NUMBER, _NUMBER), min_size=1, max_size=80),
+    delimiter=st.sampled_from([",", "\t"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_what_csv_writes_is_read_bit_for_bit(tmp_path, rows, delimiter, quoting, end):
+    target = io.StringIO(newline="")
+    writer = csv.writer(target, delimiter=delimiter, quoting=quoting, lineterminator=end)
+    writer.writerows([("task", "label", "u", "v"), *rows])
+    path = tmp_path / ("t.csv" if delimiter == "," else "t.tsv")
+    path.write_bytes(target.getvalue().encode())
+    table = read_numeric_table(path)
+    assert table.tasks.tolist() == [row[0].strip() for row in rows]
+    assert table.y.tolist() == [row[1] for row in rows]
+    np.testing.assert_array_equal(table.X, [row[2:] for row in rows])
+
+
+@pytest.mark.parametrize("first_quoted", [None, 0, 700, 4999])
+def test_many_rows_over_many_blocks(write, monkeypatch, first_quoted):
+    from seqmtl.io import _stream
+
+    monkeypatch.setattr(_stream, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(_stream, "RAW_BYTES", 700)
+    values = np.random.default_rng(0).normal(size=(5000, 3))
+    lines = [
+        f"{i % 2},{','.join(map(repr, row))},t{i % 7}" for i, row in enumerate(values.tolist())
+    ]
+    if first_quoted is not None:
+        lines[first_quoted] = re.sub(r"(t\d)$", r'"\1"', lines[first_quoted])
+    path = write(gzip.compress("\n".join(["label,a,b,c,task", *lines]).encode()), "t.csv.gz")
+    table = read_numeric_table(path)
+    np.testing.assert_array_equal(table.X, values)
+    assert table.y.tolist() == [i % 2 for i in range(5000)]
+    assert table.tasks.tolist() == [f"t{i % 7}" for i in range(5000)]
+    lines[4998] = "1,2,x3,4,t"
+    path = write("\n".join(["label,a,b,c,task", *lines]), "t.csv")
+    assert "column 'b' must hold finite numbers, got 'x3'" in refused(path, line=5000)
+
+
+# ---- text: what is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", None, "the file must hold a table, but it is empty"),
+        ("\n \n", None, "the file must hold a table, but it is empty"),
+        ("label,x\n", None, "must have rows, but there is only a header"),
+        ("label,x\n\n,\n", 3, "column 'x' must hold finite numbers, got an empty cell"),
+        (">seq1\nACGT\n", 1, "got '>seq1', which looks like FASTA"),
+        ("label;x\n1;2\n", 1, "must be separated by commas, got the header 'label;x'"),
+        ("label\tx\n1\t2\n", 1, "must be separated by commas"),
+        ("1,0.5,0.7\n0,0.1,0.2\n", 1, "must name the columns, got the numbers 1, 0.5, 0.7"),
+        ("lable,x\n1,2\n", 1, "name the column 'label', got 'lable', 'x'; did you mean 'lable'?"),
+        ("q,x\n1,2\n", 1, "name the column 'label', got 'q', 'x'; add it, or say how it is named"),
+        ("label,Tasks,x\n1,2,3\n", 1, "name the column 'task', .*; did you mean 'Tasks'?"),
+        ("\nlabel,x,x\n1,2,3\n", 2, "must name a column once, got 'x' again"),
+        (",label,x\n1,2,3\n", 1, "must name every column, got no name for column 1"),
+        ("label,task,id\n1,a,3\n", 1, "must have a column of features, got only 'label', 'task'"),
+        ("label,split\n1,a\n", 1, "must have a column of features"),
+        ("label,x\n1,2\n1\n", 3, "must have 2 fields separated by commas like the header, got 1"),
+        ("label,x\n\n1,2,3\n", 3, "must have 2 fields .*, got 3"),
+        ("label,x,y\n1,2,3\n1,2,abc\n", 3, "column 'y' must hold finite numbers, got 'abc'"),
+        ("label,x,y\n1,,3\n", 2, "column 'x' must hold finite numbers, got an empty cell"),
+        ("label,x,y\n1,  ,3\n", 2, "column 'x' must hold finite numbers, got an empty cell"),
+        ("label,x,y\n1,2,3\n\n1,NaN,3\n", 4, "column 'x' must hold finite numbers, got nan"),
+        ("label,x,y\n1,2,-inf\n", 2, "column 'y' must hold finite numbers, got -inf"),
+        ("label,x,y\n1,2,1e999\n", 2, "column 'y' must hold finite numbers, got inf"),
+        ("label,x,y\n1,2,1_000\n", 2, "column 'y' must hold finite numbers, got '1_000'"),
+        ("label,x\n1,2\n,3\n", 3, "column 'label' must hold a label in every row, got ''"),
+        ("label,x\n1,2\nnan,3\n", 3, "column 'label' must hold a label in every row, got nan"),
+        ("label,x\n1,2\nNA,3\n", 3, "column 'label' must hold a label in every row, got 'NA'"),
+        ("label,x\n1,2\ninf,3\n", 3, "column 'label' must hold a label in every row, got inf"),
+        ("label,x,task\n1,2,\n", 2, "column 'task' must hold the name or number of a task, got ''"),
+        ('label,x\n1,2\n"1,2\n1,2\n', 3, "must be quoted as in CSV, .* cannot be read"),
+        ('label,x\n1,2\n1,"2"2\n', 3, "must be quoted as in CSV, .* cannot be read"),
+        ("label,x\r1,2\r", 1, "must be quoted as in CSV, .* correct its quotes and its end"),
+        ("label,x\n1,\0\n", None, "must be text, but it is binary"),
+    ],
+)
+def test_bad_text(write, text, line, message):
+    assert re.search(message, refused(write(text, "t.csv"), line))
+
+
+def test_wide_headers_are_not_listed_in_full(write):
+    header = ",".join(f"gene{i}" for i in range(2000))
+    message = refused(write(header + "\n" + ",".join("1" * 2000), "t.csv"), line=1)
+    assert "'gene11', ... (2,000 in all)" in message
+    assert len(message) < 300
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label": "outcom"}, "column 'outcom', .*; did you mean 'outcome'?"),
+        ({"task": "Organ"}, "column 'Organ', .*; did you mean 'organ'?"),
+        ({"sequence": "peptide"}, "column 'peptide'"),
+    ],
+)
+def test_columns_that_are_asked_for_must_be_there(write, options, message):
+    path = write("label,outcome,organ,x\n1,2,3,4\n", "t.csv")
+    assert re.search(message, refused(path, line=1, **options))
+
+
+def test_a_name_stands_for_one_thing(write):
+    message = "label, task and sequence must be different columns, got y, y; name each"
+    with pytest.raises(ValueError, match=message):
+        read_numeric_table(write(TABLE, "t.csv"), label="y", task="y")
+
+
+def test_empty_sequences(write):
+    path = write("label,s,x\n1,AC,\n0,,2\n", "t.csv")
+    message = refused(path, line=3, sequence="s")
+    assert "column 's' must hold a sequence in every row, got an empty cell" in message
+
+
+@pytest.mark.parametrize("keep", [0.2, 0.7, 0.99])
+def test_truncated_gzip(write, keep):
+    packed = gzip.compress(TABLE.encode())
+    path = write(packed[: int(len(packed) * keep)], "t.csv.gz")
+    assert "the gzip data end early: the file is truncated" in refused(path)
+
+
+def test_other_compressions_and_encodings(write):
+    assert "the file is a zip archive" in refused(write(npz_bytes(), "t.csv"))
+    assert "the file is UTF-16 text" in refused(write(TABLE.encode("utf-16"), "t.csv"))
+    assert "it is binary" in refused(write(parquet_bytes(), "t.csv"))
+
+
+def test_absent_files_are_an_os_error(tmp_path):
+    for ending in ("csv", "parquet", "npz", "xyz"):
+        with pytest.raises(FileNotFoundError):
+            read_numeric_table(tmp_path / f"absent.{ending}")
+
+
+# ---- Parquet
+
+COLUMNS = {
+    "task": ["liver", "brain", "liver"],
+    "label": [1, -1, 1],
+    "a": [0.5, -1000.0, 7.0],
+    "b": [2.0, 0.25, 0.0],
+}
+
+
+def parquet_bytes(columns=None, **options) -> bytes:
+    target = io.BytesIO()
+    table = columns if isinstance(columns, pa.Table) else pa.table(columns or COLUMNS)
+    pq.write_table(table, target, **options)
+    return target.getvalue()
+
+
+def test_parquet(write):
+    check(read_numeric_table(write(parquet_bytes(), "t.parquet")))
+    check(read_numeric_table(write(parquet_bytes(), "t.pq")))
+    check(read_numeric_table(write(parquet_bytes(row_group_size=1), "t.parquet")))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int8(), pa.uint64(), pa.int64(), pa.float32(), pa.float16(), pa.float64(),
+     pa.decimal128(20, 2)],
+)  # fmt: skip
+def test_parquet_numbers_of_every_type(write, kind):
+    values = [Decimal(3), Decimal(0), Decimal(7)] if pa.types.is_decimal(kind) else [3, 0, 7]
+    if kind == pa.float16():
+        values = np.array(values, dtype=np.float16)
+    columns = {"x": pa.array(values, kind), "label": pa.array(values, kind)}
+    table = read_numeric_table(write(parquet_bytes(columns), "t.parquet"))
+    assert table.X.tolist() == [[3], [0], [7]]
+    assert table.y.tolist() == [3, 0, 7]
+    assert table.y.dtype == np.int64
+
+
+def test_parquet_columns_of_other_kinds(write):
+    columns = {
+        "x": [True, False, True],
+        "task": pa.array(["b", "a", "b"]).dictionary_encode(),
+        "label": pa.array([1, 0, 1]).dictionary_encode(),
+        "id": [7, 8, None],
+        "split": pa.array(["u", "v", "u"], pa.large_string()),
+        "__index_level_0__": [5, 6, 9],
+    }
+    table = read_numeric_table(write(parquet_bytes(columns), "t.parquet"))
+    assert table.feature_names == ("x",)
+    assert table.X.tolist() == [[1], [0], [1]]
+    assert table.tasks.tolist() == ["b", "a", "b"]
+    assert table.y.tolist() == [1, 0, 1]
+    assert table.names.tolist() == ["7", "8", ""]
+    assert table.splits.tolist() == ["u", "v", "u"]
+    table = read_numeric_table(
+        write(parquet_bytes(columns), "t.parquet"), sequence="task", task="x"
+    )
+    assert table.X.tolist() == ["b", "a", "b"]
+    assert table.tasks.tolist() == ["1", "0", "1"]
+
+
+def test_parquet_numbered_tasks_and_a_split_of_numbers(write):
+    columns = {"task": [2, 0], "split": [0, 1], "label": [True, False]}
+    table = read_numeric_table(write(parquet_bytes(columns), "t.parquet"))
+    assert table.tasks.tolist() == ["2", "0"]
+    assert table.feature_names == ("split",)
+    assert table.y.tolist() == [1, 0]
+    columns["task"] = [2.0, 0.0]
+    table = read_numeric_table(write(parquet_bytes(columns), "t.parquet"))
+    assert table.tasks.tolist() == ["2", "0"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"a": [1.0, None, 2.0]}, "column 'a' must hold finite numbers, got nan in row 2"),
+        ({"b": [1, 2, None]}, "column 'b' must hold finite numbers, got nan in row 3"),
+        ({"a": [1.0, float("inf"), 2.0]}, "column 'a' must hold finite numbers, got inf in row 2"),
+        ({"a": ["1", "2", "3"]}, "column 'a' must hold numbers, got the type string"),
+        ({"a": [[1.0], [2.0], [3.0]]}, "column 'a' must hold numbers, got the type list"),
+        (
+            {"label": [1, None, 0]},
+            "column 'label' must hold a label in every row, got nan in row 2",
+        ),
+        ({"label": ["p", "n", None]}, "'label' must hold a label in every row, got '' in row 3"),
+        (
+            {"task": ["p", None, "q"]},
+            "'task' must hold the name or number of a task, got '' in row",
+        ),
+        ({"task": [1.5, 1, 2]}, "'task' must hold the name or number of a task, got 1.5 in row 1"),
+    ],
+)
+def test_bad_parquet_cells(write, changes, message):
+    path = write(parquet_bytes(COLUMNS | changes), "t.parquet")
+    assert message in refused(path)
+
+
+def test_bad_parquet_headers(write):
+    double = pa.Table.from_arrays([pa.array([1])] * 3, names=["label", "x", "x"])
+    message = refused(write(parquet_bytes(double), "t.parquet"))
+    assert "must name a column once, got 'x' again" in message
+    message = refused(write(parquet_bytes({"labels": [1], "x": [2]}), "t.parquet"))
+    assert "'label', got 'labels', 'x'; did you mean 'labels'?" in message
+    empty = pa.table({"label": pa.array([], pa.int64()), "x": pa.array([], pa.float64())})
+    message = refused(write(parquet_bytes(empty), "t.parquet"))
+    assert "the table must have rows, but it has none" in message
+
+
+def test_damaged_parquet(write):
+    whole = parquet_bytes()
+    for content in (b"", TABLE.encode(), whole[:4], whole[: len(whole) // 2], whole[:-5]):
+        path = write(content, "t.parquet")
+        assert "the file must be Parquet, but it cannot be read" in refused(path)
+
+
+def test_parquet_without_pyarrow(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = write(parquet_bytes(), "t.parquet")
+    with pytest.raises(SeqmtlError, match=r"run: pip install 'seqmtl\[tables\]'"):
+        read_numeric_table(path)
+    check(read_numeric_table(write(TABLE, "t.csv")))
+
+
+# ---- NumPy archives
+
+ARRAYS = {
+    "X": np.array(X),
+    "y": np.array([1, -1, 1], np.int8),
+    "task": np.array([1, 0, 1], np.int32),
+    "task_names": np.array(["brain", "liver"]),
+    "feature_names": np.array(["a", "b"]),
+}
+
+
+def npz_bytes(save=np.savez, **changes) -> bytes:
+    target = io.BytesIO()
+    arrays = {name: array for name, array in (ARRAYS | changes).items() if array is not None}
+    save(target, **arrays)
+    return target.getvalue()
+
+
+def test_npz(write):
+    check(read_numeric_table(write(npz_bytes(), "t.npz")))
+    check(read_numeric_table(write(npz_bytes(np.savez_compressed), "t.npz")))
+    check(read_numeric_table(write(npz_bytes(), "t")))
+    check(read_numeric_table(write(npz_bytes(other=np.array([None])), "t.npz")))
+    check(read_numeric_table(write(npz_bytes(X=np.array(X, np.float32)[:, ::1]), "t.npz")))
+
+
+def test_npz_arrays_by_their_other_names(write):
+    content = npz_bytes(
+        y=None, label=np.array([b"p", b"n", b"p"]), task=None, tasks=np.array(["u", "v", "u"]),
+        feature_names=None, task_names=None, name=np.array([4, 5, 6]), split=np.array(list("xyx")),
+    )  # fmt: skip
+    table = read_numeric_table(write(content, "t.npz"))
+    assert table.y.tolist() == ["p", "n", "p"]
+    assert table.tasks.tolist() == ["u", "v", "u"]
+    assert table.feature_names == ("x0", "x1")
+    assert table.names.tolist() == ["4", "5", "6"]
+    assert table.splits.tolist() == ["x", "y", "x"]
+    content = npz_bytes(organ=np.array([3, 4, 3]), outcome=np.array([0.5, 1, 2]), task_names=None)
+    table = read_numeric_table(write(content, "t.npz"), label="outcome", task="organ")
+    assert table.y.tolist() == [0.5, 1, 2]
+    assert table.tasks.tolist() == ["3", "4", "3"]
+
+
+def test_npz_may_lack_labels_and_tasks_and_hold_sequences(write):
+    path = write(npz_bytes(y=None, task=None, peptide=np.array(["AC", "D", "EF"])), "t.npz")
+    table = read_numeric_table(path, require_labels=False)
+    assert table.y is None
+    assert table.tasks is None
+    table = read_numeric_table(path, require_labels=False, sequence="peptide")
+    assert table.X.tolist() == ["AC", "D", "EF"]
+    assert table.feature_names == ("peptide",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"X": None}, "the archive must have the array 'X', got 'y', 'task'"),
+        ({"y": None}, "the archive must have the array 'y'"),
+        ({"X": np.ones(3)}, r"array 'X' must have the shape (n, d), got (3,)"),
+        ({"X": np.ones((3, 2, 1))}, r"array 'X' must have the shape (n, d), got (3, 2, 1)"),
+        ({"X": np.ones((3, 0))}, r"array 'X' must have the shape (n, d), got (3, 0)"),
+        ({"X": np.ones((0, 2)), "y": np.ones(0), "task": None}, "it has none"),
+        ({"X": np.array(["A", "B", "C"])}, "array 'X' must hold numbers, got text"),
+        ({"X": np.ones((3, 2), complex)}, "array 'X' must hold plain numbers or text, got the dt"),
+        ({"X": np.full((3, 2), None)}, "array 'X' must hold plain numbers or text, .* objects"),
+        ({"y": np.array([1, "a", None], object)}, "array 'y' must hold plain .* Python objects"),
+        ({"X": [[1, 2], [3, np.nan], [5, 6]]}, "column 'b' must hold finite numbers, got nan in"),
+        ({"y": np.ones(4)}, r"array 'y' must have the shape (3,), got (4,); give one value for"),
+        ({"y": np.ones((3, 1))}, r"array 'y' must have the shape (3,), got (3, 1)"),
+        ({"y": [1, np.nan, 0]}, "array 'y' must hold a label in every row, got nan in row 2"),
+        ({"task": np.zeros(2, int)}, r"array 'task' must have the shape (3,), got (2,)"),
+        ({"task": np.array([0, 1, 2])}, "array 'task' must hold numbers from 0 to 1, .* got 2 "),
+        ({"task": np.array([0, -1, 1])}, "array 'task' must hold numbers from 0 to 1, .* got -1 "),
+        ({"task": np.array([0, 0.5, 1])}, "array 'task' must hold the name or number .* got 0.5"),
+        ({"task_names": np.ones(2)}, "array 'task_names' must hold one text for each task"),
+        ({"feature_names": np.array(["a"])}, r"array 'feature_names' must have the shape (2,)"),
+        ({"feature_names": np.array(["a", "a"])}, "must name a column once, got 'a' again"),
+    ],
+)
+def test_bad_npz(write, changes, message):
+    pattern = re.escape(message).replace(r"\.\*", ".*").replace(r"\ ", " ")
+    assert re.search(pattern, refused(write(npz_bytes(**changes), "t.npz")))
+
+
+def test_npz_names_that_are_asked_for_must_be_there(write):
+    path = write(npz_bytes(), "t.npz")
+    assert "the array 'tusk', got" in refused(path, task="tusk")
+    assert "did you mean 'task'" in refused(path, task="tusk")
+    assert "the array 'label2'" in refused(path, label="label2")
+    assert "the array 'peptide'" in refused(path, sequence="peptide")
+    message = refused(path, sequence="X")
+    assert "array 'X' must hold one text for each example, got the dtype float64" in message
+
+
+def test_damaged_npz(write):
+    whole, single = npz_bytes(), io.BytesIO()
+    np.save(single, np.ones(3))
+    for content in (b"", TABLE.encode(), whole[: len(whole) // 2], single.getvalue()):
+        path = write(content, "t.npz")
+        assert "the file must be an archive of numpy.savez, but it cannot" in refused(path)
+    flipped = bytearray(npz_bytes(np.savez))
+    flipped[whole.index(np.array(X).tobytes()) + 3] ^= 1
+    assert "array 'X' must hold plain numbers or text, but it cannot be read" in refused(
+        write(bytes(flipped), "t.npz")
+    )
+
+
+@pytest.mark.parametrize("whole", [npz_bytes(), npz_bytes(np.savez_compressed), parquet_bytes()])
+def test_damage_anywhere_is_refused_or_harmless(write, whole):
+    name = "t.npz" if whole.startswith(b"PK") else "t.parquet"
+    rng = np.random.default_rng(0)
+    for place in rng.integers(0, len(whole), 60).tolist():
+        for content in (whole[:place], whole[:place] + b"\xff" + whole[place + 1 :]):
+            try:
+                table = read_numeric_table(write(content, name))
+            except InputFormatError:
+                continue
+            assert len(table) == len(table.X)
+
+
+# ---- real data
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "n_tasks", "positive"),
+    [
+        ("landmine/landmine.npz", (14820, 9), 29, 904),
+        ("letter_ocr/letter_ocr_200.npz", (3189, 128), 8, None),
+        ("nyc_weather/nyc_weather.npz", (23007, 9), 12, 808),
+        ("uci_vehicle/uci_vehicle.npz", (846, 18), None, None),
+    ],
+)
+def test_real_archives(shared_data, name, shape, n_tasks, positive):
+    table = read_numeric_table(shared_data / "mtl" / name)
+    assert table.X.shape == shape
+    assert np.isfinite(table.X).all()
+    assert (None if table.tasks is None else np.unique(table.tasks).size) == n_tasks
+    if positive is not None:
+        assert int((table.y == 1).sum()) == positive
+
+
+def test_all_formats_say_the_same_of_real_data(shared_data, tmp_path):
+    table = read_numeric_table(shared_data / "mtl" / "landmine" / "landmine.npz").select(slice(800))
+    columns = {"task": table.tasks, "label": table.y}
+    columns |= {name: table.X[:, j] for j, name in enumerate(table.feature_names)}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    for name in ("t.parquet", "t.csv"):
+        other = read_numeric_table(tmp_path / name)
+        assert other.feature_names == table.feature_names
+        for attribute in ("X", "y", "tasks", "names"):
+            np.testing.assert_array_equal(getattr(other, attribute), getattr(table, attribute))
