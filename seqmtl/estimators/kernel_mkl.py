@@ -46,8 +46,8 @@ class KernelMKLClassifier(KernelClassifier):
         Add 1 to every base kernel: a constant feature, regularised and coupled like any other.
     tol : float, default=1e-3
         Relative duality gap to stop at.
-    max_iter : int, default=100
-        Rounds of coordinate descent at most.
+    max_iter : int, default=1000
+        Support vector machines at most, one per step of the kernel weights.
     random_state : int, default=0
         Visiting order.
 
@@ -70,7 +70,7 @@ class KernelMKLClassifier(KernelClassifier):
     objective_, dual_gap_ : float
         Primal objective, and relative duality gap.
     n_iter_ : int
-        Rounds.
+        Support vector machines solved.
     model_ : KernelModel
         The model without scikit-learn around it; ``model_.save(path)`` keeps it.
     n_features_in_ : int
@@ -86,7 +86,7 @@ class KernelMKLClassifier(KernelClassifier):
         class_weight: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-3,
-        max_iter: int = 100,
+        max_iter: int = 1000,
         random_state: int = 0,
     ) -> None:
         self.kernels = kernels

@@ -120,13 +120,13 @@ def polish_kernels(
     n_passes = fewest = max(_PASSES, _VISITS // m)
     for _ in range(_MAX_ROUNDS):
         H = matrices.hessian(K)
-        residuals = _margins(U, K, matrices) - targets
+        residuals = margins_of(U, K, matrices) - targets
         order = rng.permuted(np.tile(np.arange(m), (n_passes, 1)), axis=1)
         n_changes = descend_gram(H, order.ravel(), alpha, residuals, C, number, epsilon, omega)
         U = matrices.virtual_scores(alpha * y, T)
         n_read += m * (n_changes // 10 + 3 * len(K) * m)
-        q = kernels.energies(_grams(U, alpha * y, matrices.tasks))
-        margins = _margins(U, K, matrices)
+        q = kernels.energies(virtual_grams(U, alpha * y, matrices.tasks))
+        margins = margins_of(U, K, matrices)
         losses = C * loss_values(problem.loss, margins - targets, epsilon)
         terms = dual_terms(problem.loss, alpha, C, epsilon) + alpha * targets
         of_theta = 0.5 * (kernels.dual_norm(q) - float(theta @ q))
@@ -141,22 +141,7 @@ def polish_kernels(
     return alpha, theta, n_read
 
 
-def objectives(
-    problem: Problem,
-    kernels: KernelSet,
-    matrices: KernelMatrices,
-    alpha: NDArray[np.float64],
-    theta: NDArray[np.float64],
-) -> tuple[float, float]:
-    """Return the primal and the dual objective where `matrices` hold all examples."""
-    K, amount = kernels.couple(theta), alpha * matrices.y
-    U = matrices.virtual_scores(amount, K.shape[-1])
-    primal, dual = problem.objectives(alpha, _margins(U, K, matrices))
-    q = kernels.energies(_grams(U, amount, matrices.tasks))
-    return primal, dual + 0.5 * (float(theta @ q) - kernels.dual_norm(q))
-
-
-def _margins(
+def margins_of(
     U: NDArray[np.float64], K: NDArray[np.float64], matrices: KernelMatrices
 ) -> NDArray[np.float64]:
     """Return y_i sum_g sum_s K_g[t_i, s] U_g[i, s], shape (m,)."""
@@ -166,7 +151,7 @@ def _margins(
     return matrices.y * f
 
 
-def _grams(
+def virtual_grams(
     U: NDArray[np.float64], amount: NDArray[np.float64], tasks: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Return V_g'V_g with the constant feature, shape (G, T, T)."""
