@@ -66,7 +66,10 @@ def norm_of(values, p):
     top = values.max()
     if top == 0.0:
         return 0.0
-    return top * ((values / top) ** p).sum() ** (1.0 / p)
+    total = 0.0
+    for x in values:
+        total += (x / top) ** p
+    return top * total ** (1.0 / p)
 
 
 @njit
@@ -74,8 +77,8 @@ def _weigh_tasks(mu, p, starts, ends, breaks, value, slope, tau):
     """Set tau for one mu; return its q-norm."""
     q = 1.0 if p == np.inf else p / (p - 1.0)
     for t in range(tau.size):
-        part = slice(starts[t], ends[t])
-        tau[t] = _weight_of_task(mu, p, breaks[part], value[part], slope[part])
+        i, k = starts[t], ends[t]
+        tau[t] = _weight_of_task(mu, p, breaks[i:k], value[i:k], slope[i:k])
     return norm_of(tau, q)
 
 
@@ -89,12 +92,11 @@ def _sort_breaks(r, c, starts, breaks, value, slope):
                 k = ends[t]
                 breaks[k], value[k], slope[k] = r[i] / c[i], c[i] * r[i], c[i] * c[i]
                 ends[t] += 1
-        part = slice(starts[t], ends[t])
-        order = np.argsort(breaks[part])
-        breaks[part] = breaks[part][order]
-        value[part] = value[part][order]
-        slope[part] = slope[part][order]
-        for k in range(ends[t] - 2, starts[t] - 1, -1):
+        first, end = starts[t], ends[t]
+        order = np.argsort(breaks[first:end])
+        for values in (breaks, value, slope):
+            values[first:end] = values[first:end][order]
+        for k in range(end - 2, first - 1, -1):
             value[k] += value[k + 1]
             slope[k] += slope[k + 1]
     return ends
@@ -106,7 +108,8 @@ def project(r, c, starts, p, tau, alpha):
 
     Task t has the examples starts[t] to starts[t + 1]; q = p / (p - 1).
     """
-    tau[:] = 1.0
+    for t in range(tau.size):
+        tau[t] = 1.0
     if p > 1.0:
         breaks, value, slope = np.empty(r.size), np.empty(r.size), np.empty(r.size)
         ends = _sort_breaks(r, c, starts, breaks, value, slope)
@@ -121,8 +124,9 @@ def project(r, c, starts, p, tau, alpha):
 @njit
 def _find_multiplier(norm, p, starts, ends, breaks, value, slope, tau):
     """Set tau on the ball, where that of mu = 0 has a norm above 1, by the Illinois method."""
-    at_zero = np.array([value[first] for first in starts[:-1]]) * (ends > starts[:-1])
-    top = norm_of(at_zero, p)  # this mu gives a norm of at most 1
+    for t in range(tau.size):
+        tau[t] = value[starts[t]] if ends[t] > starts[t] else 0.0
+    top = norm_of(tau, p)  # of S(0): this mu gives a norm of at most 1
     low, above = 0.0, norm - 1.0
     norm = _weigh_tasks(top, p, starts, ends, breaks, value, slope, tau)
     high, below = top, norm - 1.0
@@ -140,4 +144,5 @@ def _find_multiplier(norm, p, starts, ends, breaks, value, slope, tau):
             high, below = mu, norm - 1.0
             above *= 0.5 if side < 0 else 1.0
             side = -1
-    tau /= max(norm, 1.0)
+    for t in range(tau.size):
+        tau[t] /= max(norm, 1.0)
