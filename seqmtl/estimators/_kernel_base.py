@@ -25,7 +25,6 @@ class KernelClassifier(TaskClassifier):
 
     C: float
     tol: float
-    max_iter: int
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -34,13 +33,10 @@ class KernelClassifier(TaskClassifier):
 
     def _check_X_y(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, NDArray[Any]]:  # noqa: N802
         self._check_parameters()
-        if isinstance(X, Windows) or not _is_text(X):
-            X, y = (
-                self._check_numbers(X, y)
-                if not isinstance(X, Windows)
-                else super()._check_X_y(X, y, numeric=numeric)
-            )
-            return X, y
+        if isinstance(X, Windows):
+            return super()._check_X_y(X, y, numeric=numeric)
+        if not _is_text(X):
+            return self._check_numbers(X, y)
         X = _as_texts(X)
         y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"))
         if y.shape != X.shape:
@@ -81,8 +77,8 @@ class KernelClassifier(TaskClassifier):
         self.kernels_ = model.kernels
         if not converged:
             warnings.warn(
-                f"stopped after {self.max_iter} iterations at a relative gap of {gap:.1e} "
-                f"(tol={self.tol:g}); raise max_iter or tol",
+                f"stopped at a relative gap of {gap:.1e} (tol={self.tol:g}); scale the features, "
+                "or raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=4,
             )

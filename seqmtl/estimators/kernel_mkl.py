@@ -48,8 +48,6 @@ class KernelMKLClassifier(KernelClassifier):
         Relative duality gap to stop at.
     max_iter : int, default=1000
         Support vector machines at most, one per step of the kernel weights.
-    random_state : int, default=0
-        Visiting order.
 
     Attributes
     ----------
@@ -77,7 +75,7 @@ class KernelMKLClassifier(KernelClassifier):
         Numbers, or bases, per example; not set for texts.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         kernels: Any = ("linear", "poly", "rbf"),
         task_kernels: Any = None,
@@ -87,7 +85,6 @@ class KernelMKLClassifier(KernelClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 1000,
-        random_state: int = 0,
     ) -> None:
         self.kernels = kernels
         self.task_kernels = task_kernels
@@ -97,7 +94,6 @@ class KernelMKLClassifier(KernelClassifier):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -113,7 +109,7 @@ class KernelMKLClassifier(KernelClassifier):
         grams = [np.ascontiguousarray(kernel_matrix(kernel, X) + constant) for kernel in kernels]
         found = solve_on_matrices(
             grams, y, ids, weighed, self._costs(y, weight, self._class_weight()),
-            tol=self.tol, max_iter=self.max_iter, seed=int(self.random_state),
+            tol=self.tol, max_iter=self.max_iter,
         )  # fmt: skip
         self.theta_, self.dual_coef_ = found.theta, found.alpha
         self.objective_, self.dual_gap_, self.n_iter_ = found.primal, found.gap, found.n_iter

@@ -14,9 +14,10 @@ from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial, Prec
 from seqmtl.models.kernel_model import KernelModel
 from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.training import check_classes
-from seqmtl.solvers.svm import best_intercept, solve_dual
+from seqmtl.solvers.svm import best_intercept, duality_gap, solve_dual
 
 _PRECOMPUTED = "precomputed"
+_LARGE = 10.0  # times the tolerance: a gap that libsvm leaves only where it gave up
 
 
 class MultiTaskKernelSVC(KernelClassifier):
@@ -64,6 +65,8 @@ class MultiTaskKernelSVC(KernelClassifier):
         The kernel, with its parameters.
     dual_coef_ : ndarray, shape (n,)
         Dual variables alpha of the examples with positive weight.
+    dual_gap_ : float
+        Duality gap, relative to the sum of alpha.
     support_ : ndarray of int
         Those of them that are support vectors.
     intercept_ : ndarray, shape (n_tasks,)
@@ -142,12 +145,15 @@ class MultiTaskKernelSVC(KernelClassifier):
         C = self._costs(y, weight, self._class_weight())
         (used,) = resolve_all([self._base_kernel()], examples)
         kernel = KernelRows() if self._is_precomputed() else used
-        alpha, bias = np.zeros(y.size), np.zeros(len(names))
+        alpha, bias, gap = np.zeros(y.size), np.zeros(len(names)), 0.0
         for group in connected_tasks(K):
             rows = np.flatnonzero(np.isin(ids, group))
             H = K[np.ix_(ids[rows], ids[rows])] * kernel_matrix(used, X[rows])
             alpha[rows] = solve_dual(H, y[rows], C[rows], self.tol)
-            bias[group] = best_intercept(H @ (alpha[rows] * y[rows]), y[rows], C[rows])
+            f = H @ (alpha[rows] * y[rows])
+            bias[group] = best_intercept(f, y[rows], C[rows])
+            gap += duality_gap(f, y[rows], C[rows], alpha[rows])
+        self.dual_gap_ = gap / float(alpha.sum())
         self.dual_coef_, self.support_ = alpha, np.flatnonzero(alpha)
         kept = self.support_
         model = KernelModel(
@@ -155,7 +161,7 @@ class MultiTaskKernelSVC(KernelClassifier):
             bias, names, self._labels(),
             {"task_kernel": self.task_kernel_.source, "C": float(self.C)},
         )  # fmt: skip
-        self._finish(model, True, 0.0)
+        self._finish(model, self.dual_gap_ <= _LARGE * self.tol, self.dual_gap_)
 
 
 def connected_tasks(K: NDArray[np.float64]) -> list[NDArray[np.int64]]:

@@ -2,8 +2,7 @@
 
 The problem of :mod:`seqmtl.solvers.mkl` with the hinge loss, where <phi_g(x), phi_g(z)> is given
 instead of phi_g: a support vector machine in turn with the closed-form step of the kernel weights
-(Widmer et al. 2015, Section 3.1 and eq. 22). Its intercept is a feature, so that libsvm, which
-has one of its own, does not solve it.
+(Widmer et al. 2015, Section 3.1 and eq. 22). Its intercept is a feature.
 """
 
 from __future__ import annotations
@@ -13,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.solvers.box import minimise_in_box
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.mkl_polish import KernelMatrices, margins_of, virtual_grams
 from seqmtl.solvers.problem import Problem
+from seqmtl.solvers.svm import solve_dual
 
 _SVM_SHARE = 0.1  # of the gap that is left, for the support vector machine
+_SVM_LEAST = 1e-9
 _FREE_ENTRIES = 3_000_000  # of kernel matrices: small problems are solved to rounding
 _ROUNDING = 1e-12  # relative gap below which there is nothing to win
 
@@ -59,7 +59,6 @@ def solve_on_matrices(
     *,
     tol: float,
     max_iter: int,
-    seed: int,
 ) -> KernelMKLSolution:
     """Solve to a certified duality gap.
 
@@ -79,25 +78,27 @@ def solve_on_matrices(
         Relative duality gap to stop at.
     max_iter : int
         Support vector machines at most.
-    seed : int
-        Of the visiting order.
     """
     theta, alpha = kernels.start(), np.zeros(y.size)
     problem = Problem(None, y, tasks, kernels.couple(theta), C)  # type: ignore[arg-type]
     matrices = KernelMatrices(problem, np.arange(y.size), grams)
-    rng = np.random.default_rng(seed)
     primal, gap, n_read = float(C.sum()), 1.0, 0
     for n_iter in range(1, max_iter + 1):
         K = kernels.couple(theta)
-        H = matrices.hessian(K)
-        alpha = minimise_in_box(H, C, alpha, _SVM_SHARE * min(tol, gap) * primal, rng)
+        H = y[:, None] * matrices.hessian(K) * y  # the kernel matrix itself
+        alpha = solve_dual(
+            H, y, C, max(_SVM_SHARE * min(tol, gap), _SVM_LEAST), has_intercept=False
+        )
         U = matrices.virtual_scores(alpha * y, K.shape[-1])
         q = kernels.energies(virtual_grams(U, alpha * y, tasks))
         primal, dual = problem.objectives(alpha, margins_of(U, K, matrices))
+        is_solved = primal - dual <= tol * abs(primal)
         dual += 0.5 * (float(theta @ q) - kernels.dual_norm(q))
         gap = (primal - dual) / max(abs(primal), 1e-300)
         n_read += H.size
         if gap <= tol and (n_read > _FREE_ENTRIES or gap <= _ROUNDING):
+            break
+        if not is_solved:  # nor would it be with other weights
             break
         if n_iter < max_iter:
             theta = kernels.step(theta, q)

@@ -16,6 +16,7 @@ Source: Li, Georgiopoulos, Anagnostopoulos (2014), eq. 2, in the notation of Wid
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _AT_BOUND = 1e-9  # of C: closer to a bound is at it
+_MOST_STEPS = 1_000_000  # of libsvm
+_STEPS_PER_EXAMPLE = 2000
 _RIDGE = 1e-13  # of the mean of the diagonal, on a matrix that may be singular
 _MOST_FREE = 2000  # variables that equations are solved for
 
@@ -83,11 +86,12 @@ class TaskProblem(NamedTuple):
         return SVMSolution(alpha, bias, half_q + float(losses.sum()), total - half_q, total, q)
 
 
-def solve_dual(H: Array, y: Array, C: Array, tol: float) -> Array:
+def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool = True) -> Array:
     """Return the dual variables of a support vector machine on a kernel matrix, by libsvm.
 
     What libsvm leaves is taken to rounding by one Newton step, where the right variables are at
-    their bounds already.
+    their bounds already. libsvm computes in single precision: on kernels of huge values it may
+    not reach the tolerance, and stops after a number of steps. The duality gap tells.
 
     Parameters
     ----------
@@ -99,29 +103,47 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float) -> Array:
         Upper bounds, positive.
     tol : float
         Largest violation of the optimality conditions to stop at, in units of the margin.
+    has_intercept : bool
+        Whether there is an intercept that is not regularised, as libsvm has it.
 
     Returns
     -------
     ndarray of float64, shape (n,)
         alpha.
     """
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVC
 
-    largest = float(C.max())
-    weight = None if C.min() == largest else C / largest
-    svc = SVC(kernel="precomputed", C=largest, tol=tol, cache_size=1000.0)
-    svc.fit(H, y, sample_weight=weight)
-    alpha = np.zeros(y.size)
+    n = y.size
+    matrix, labels, costs = (H, y, C) if has_intercept else _anchor(H, y, C)
+    largest = float(costs.max())
+    weight = None if costs.min() == largest else costs / largest
+    most = _MOST_STEPS + _STEPS_PER_EXAMPLE * n
+    svc = SVC(kernel="precomputed", C=largest, tol=tol, cache_size=1000.0, max_iter=most)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        svc.fit(matrix, labels, sample_weight=weight)
+    alpha = np.zeros(labels.size)
     alpha[svc.support_] = np.abs(svc.dual_coef_[0])
-    return _sharpen(H, y, C, alpha)
+    return _sharpen(H, y, C, np.minimum(alpha[:n], C), has_intercept)
 
 
-def _sharpen(
-    H: Array,
-    y: Array,
-    C: Array,
-    alpha: Array,
-) -> Array:
+def _anchor(H: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
+    """Add two examples whose losses are |b| times the sum of all costs, which keeps b at 0.
+
+    They lie at e and -e in a dimension of their own, labelled +1 and -1, and both margins are 1
+    at b = 0. Their alphas add up to 1 / ||e||^2 and differ by the sum of alpha_i y_i of the
+    others, so ||e||^2 must not exceed the inverse of all costs.
+    """
+    n, total = y.size, float(C.sum())
+    own = 1.0 / total
+    matrix = np.zeros((n + 2, n + 2))
+    matrix[:n, :n] = H
+    matrix[n:, n:] = [[own, -own], [-own, own]]
+    return matrix, np.append(y, [1.0, -1.0]), np.append(C, [2.0 * total, 2.0 * total])
+
+
+def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) -> Array:
     """Return the optimum with the same variables at their bounds; alpha itself if that is none.
 
     For the others, y_i (f(x_i) + b) = 1: linear equations in their change and the intercept.
@@ -132,26 +154,27 @@ def _sharpen(
     if not 0 < m <= _MOST_FREE:
         return alpha
     f = H @ (alpha * y)
-    system = np.ones((m + 1, m + 1))
+    size = m + 1 if has_intercept else m
+    system = np.ones((size, size))
     system[:m, :m] = H[np.ix_(free, free)]
     system[np.arange(m), np.arange(m)] += _RIDGE * np.trace(system[:m, :m]) / m
-    system[m, m] = 0.0
-    change = np.linalg.solve(system, np.append(y[free] - f[free], 0.0))[:m]
+    system[m:, m:] = 0.0
+    change = np.linalg.solve(system, np.append(y[free] - f[free], np.zeros(size - m)))[:m]
     sharp = alpha.copy()
     sharp[free] += y[free] * change
     if (sharp[free] < 0.0).any() or (sharp[free] > C[free]).any():
         return alpha
-    return sharp if _gap(H @ (sharp * y), y, C, sharp) < _gap(f, y, C, alpha) else alpha
+    gap, before = (
+        duality_gap(scores, y, C, values, has_intercept)
+        for scores, values in ((H @ (sharp * y), sharp), (f, alpha))
+    )
+    return sharp if gap < before else alpha
 
 
-def _gap(
-    f: Array,
-    y: Array,
-    C: Array,
-    alpha: Array,
-) -> float:
-    """Return the duality gap."""
-    losses = C * np.maximum(0.0, 1.0 - y * (f + best_intercept(f, y, C)))
+def duality_gap(f: Array, y: Array, C: Array, alpha: Array, has_intercept: bool = True) -> float:
+    """Return the duality gap of alpha, whose scores without intercept are f; absolute."""
+    bias = best_intercept(f, y, C) if has_intercept else 0.0
+    losses = C * np.maximum(0.0, 1.0 - y * (f + bias))
     return float(losses.sum() + alpha @ (y * f) - alpha.sum())
 
 
