@@ -111,6 +111,7 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     ndarray of float64, shape (n,)
         alpha.
     """
+    from sklearn import config_context
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVC
 
@@ -120,7 +121,10 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     weight = None if costs.min() == largest else costs / largest
     most = _MOST_STEPS + _STEPS_PER_EXAMPLE * n
     svc = SVC(kernel="precomputed", C=largest, tol=tol, cache_size=1000.0, max_iter=most)
-    with warnings.catch_warnings():
+    with (
+        warnings.catch_warnings(),
+        config_context(assume_finite=True, skip_parameter_validation=True),
+    ):
         warnings.simplefilter("ignore", ConvergenceWarning)
         svc.fit(matrix, labels, sample_weight=weight)
     alpha = np.zeros(labels.size)
