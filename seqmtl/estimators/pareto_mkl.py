@@ -180,7 +180,13 @@ class ParetoPath:
 
 
 def pareto_path(
-    X: Any, y: ArrayLike, tasks: Any = None, *, p: Sequence[float] = PATH, **parameters: Any
+    X: Any,
+    y: ArrayLike,
+    tasks: Any = None,
+    *,
+    p: Sequence[float] = PATH,
+    sample_weight: ArrayLike | None = None,
+    **parameters: Any,
 ) -> ParetoPath:
     """Train :class:`ParetoMKLClassifier` for several p, each from the solution before.
 
@@ -189,7 +195,7 @@ def pareto_path(
 
     Parameters
     ----------
-    X, y, tasks
+    X, y, tasks, sample_weight
         See :meth:`ParetoMKLClassifier.fit`.
     p : sequence of float
         Trade-offs, in any order.
@@ -217,7 +223,7 @@ def pareto_path(
     for order in (range(first, grid.size), range(first - 1, -1, -1)):
         last = models[first] if prepared else None
         for model in [models[number] for number in order]:
-            examples = model._read(X, y, tasks, None)
+            examples = model._read(X, y, tasks, sample_weight)
             if prepared is None:
                 prepared = Prepared(model._pair_classes(examples), model.kernels, model.C)
             state = None if last is None else _warm(last.theta_, model.norm)

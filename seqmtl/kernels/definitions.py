@@ -9,7 +9,7 @@ from typing import Any
 
 from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels._sequences import ALPHABETS
-from seqmtl.kernels.derived import KernelRows, Normalized
+from seqmtl.kernels.derived import KernelRows, Normalized, Standardized
 from seqmtl.kernels.numeric import RBF, SCALE, Function, Linear, Polynomial, Precomputed
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
@@ -31,6 +31,7 @@ _KINDS: dict[str, Any] = {
         MismatchKernel,
         GappedKmerKernel,
         Normalized,
+        Standardized,
         KernelRows,
     )
 }
