@@ -34,6 +34,7 @@ def train_kernels(args: argparse.Namespace) -> int:
     started = time.perf_counter()
     examples = read_for_training(args)
     estimator = make_estimator(args, examples)
+    _check_classes(estimator, examples, args)
     weight = None
     if args.balanced:
         from sklearn.utils import compute_sample_weight
@@ -45,7 +46,7 @@ def train_kernels(args: argparse.Namespace) -> int:
     model.feature_names = examples.feature_names
     model.training |= _summary(estimator, examples, args) | {
         "converged": converged,
-        "selection": [{**point.settings, "score": point.score} for point in points],
+        "selection": [_entry(point) for point in points],
         "seconds": round(time.perf_counter() - started, 3),
     }
     model.save(args.output)
@@ -88,6 +89,17 @@ def make_estimator(args: argparse.Namespace, examples: Examples) -> Any:
         settings["task_kernels" if "mkl" in takes else "task_kernel"] = _task_kernel(args, examples)
     settings[method.kernels] = kernels if method.kernels == "kernels" else kernels[0]
     return getattr(estimators, method.estimator)(C=args.C, tol=args.tol, **settings)
+
+
+def _check_classes(estimator: Any, examples: Examples, args: argparse.Namespace) -> None:
+    from sklearn.utils import get_tags
+
+    n_classes = np.unique(examples.y).size
+    if n_classes > 2 and not get_tags(estimator).classifier_tags.multi_class:
+        raise SeqmtlError(
+            f"labels must be of two classes with {args.method}, got {n_classes}; pareto and the "
+            "other methods of a machine per task learn more, one against one"
+        )
 
 
 def _kernels(args: argparse.Namespace, examples: Examples) -> list[BaseKernel]:
@@ -159,6 +171,12 @@ def _choose(
     logger.info("chosen: %s", _text(best.settings))
     estimator.set_params(**best.settings)
     return points
+
+
+def _entry(point: GridPoint) -> dict[str, Any]:
+    """Return a point as JSON values."""
+    settings = {k: "inf" if math.isinf(v) else float(v) for k, v in point.settings.items()}
+    return settings | {"score": point.score}
 
 
 def _text(settings: dict[str, Any]) -> str:

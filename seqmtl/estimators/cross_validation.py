@@ -20,7 +20,8 @@ class GridPoint(NamedTuple):
     settings : dict
         Values of the parameters.
     score : float
-        Mean of the folds: the mean AUROC of the tasks, or the accuracy of several classes.
+        Mean of the folds: the mean AUROC of the tasks, or the accuracy of more than two
+        classes.
     """
 
     settings: dict[str, Any]
@@ -40,6 +41,9 @@ def grid_scores(  # noqa: PLR0913
     on_point: Callable[[GridPoint], None] | None = None,
 ) -> list[GridPoint]:
     """Judge settings of a classifier on folds that hold every class of every task.
+
+    Examples of a class that is rarer in its task than there are folds are always trained on, and
+    tasks that have fewer than two other classes are not judged.
 
     Parameters
     ----------
@@ -64,14 +68,12 @@ def grid_scores(  # noqa: PLR0913
     Raises
     ------
     ValueError
-        If a task has fewer examples of a class than there are folds.
+        If no task has enough examples of two classes.
     """
     y = np.asarray(y)
     given = {"tasks": tasks, "sample_weight": sample_weight}
     columns = {name: np.asarray(values) for name, values in given.items() if values is not None}
-    strata = _strata(y, columns.get("tasks"), n_folds)
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    pairs = list(folds.split(strata, strata))
+    pairs = _folds(y, columns.get("tasks"), n_folds, seed)
     points = []
     for settings in ParameterGrid(dict(grid)):
         scores = []
@@ -86,31 +88,41 @@ def grid_scores(  # noqa: PLR0913
     return points
 
 
-def _strata(y: NDArray[Any], tasks: NDArray[Any] | None, n_folds: int) -> NDArray[np.int64]:
-    """Return the number of every example's class in its task; refuse rare ones."""
+def _folds(
+    y: NDArray[Any], tasks: NDArray[Any] | None, n_folds: int, seed: int
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return the examples to train on and to judge by, fold by fold."""
     columns = [y] if tasks is None else [tasks, y]
     found = [np.unique(column, return_inverse=True) for column in columns]
     strata = np.ravel_multi_index([ids for _, ids in found], [len(names) for names, _ in found])
-    rare, counts = np.unique(strata, return_counts=True)
-    if counts.min() < n_folds:
-        row = int(np.argmax(strata == rare[counts.argmin()]))
-        of_task = "" if tasks is None else f" of task {str(tasks[row])!r}"
+    _, ids, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    is_common = counts >= n_folds
+    rows = np.flatnonzero(is_common[ids])
+    of_task = np.zeros(len(y), dtype=np.int64) if tasks is None else found[0][1]
+    classes_in_task = [np.unique(y[rows][of_task[rows] == t]).size for t in np.unique(of_task)]
+    if max(classes_in_task) < 2:
         raise ValueError(
-            f"every class of a task must have at least {n_folds} examples for {n_folds} folds, "
-            f"got {counts.min()} of class {y[row].item()!r}{of_task}; leave the choice out"
+            f"two classes of a task must have at least {n_folds} examples for {n_folds} folds, got "
+            "none such; take fewer folds, or choose without them"
         )
-    return np.asarray(strata, dtype=np.int64)
+    draw = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    tests = [rows[test] for _, test in draw.split(rows, strata[rows])]
+    return [(np.setdiff1d(np.arange(len(y)), test), test) for test in tests]
 
 
 def _score(model: Any, X: Any, y: NDArray[Any], tasks: NDArray[Any] | None) -> float:
-    """Return the mean AUROC of the tasks, or the accuracy of more than two classes."""
+    """Return the mean AUROC of the tasks with both classes, or the accuracy of more classes."""
     if len(model.classes_) > 2:
         return float(accuracy_score(y, model.predict(X, tasks)))
     scores, is_positive = model.decision_function(X, tasks), y == model.classes_[1]
-    if tasks is None:
-        return float(roc_auc_score(is_positive, scores))
-    return float(np.mean([roc_auc_score(is_positive[t], scores[t]) for t in _rows_of_tasks(tasks)]))
-
-
-def _rows_of_tasks(tasks: NDArray[Any]) -> list[NDArray[np.int64]]:
-    return [np.flatnonzero(tasks == name) for name in np.unique(tasks)]
+    names = np.zeros(len(y)) if tasks is None else tasks
+    own = [np.flatnonzero(names == name) for name in np.unique(names)]
+    return float(
+        np.mean(
+            [
+                roc_auc_score(is_positive[rows], scores[rows])
+                for rows in own
+                if np.unique(is_positive[rows]).size == 2
+            ]
+        )
+    )
