@@ -151,8 +151,8 @@ def test_info_draws_the_weights(model, folder, table, capsys):
     assert main(["info", str(model)]) == 0
     text = capsys.readouterr().out
     assert "classes        ill, well" in text
-    assert "RBF(gamma=0.5)" in text  # of three columns two vary
-    assert "learnt weights, in all tasks\n  RBF" in text
+    assert "rbf:0.5" in text  # of three columns two vary
+    assert "learnt weights, in all tasks\n  rbf:0.5  1.000" in text
     assert text.count("#") == 20
     path = folder / "own"
     assert _train(table, path, "independent-mkl", *_kernels("")) == 0
@@ -413,7 +413,7 @@ def test_sequences_of_a_column(tmp_path, capsys):
     assert "sequences of the column peptide" in capsys.readouterr().out
     assert _train(table, path, "pareto", "--sequence", "peptide", "--task-column", "allele",
                   "--kernel", "rbf") == 1  # fmt: skip
-    assert "--kernel must compare sequences here, got RBF" in capsys.readouterr().err
+    assert "--kernel must compare sequences here, got rbf:scale" in capsys.readouterr().err
 
 
 def _windows(n=48):
@@ -450,7 +450,7 @@ def test_windows_of_dna(tmp_path, capsys):
     same = _predict(path, table, "--split", "all", "--organism", "fly")
     assert every["score"] == same["score"]
     assert _train(table, path, "kernel-svc") == 1
-    assert "--kernel must compare sequences here, got RBF" in capsys.readouterr().err
+    assert "--kernel must compare sequences here, got rbf:scale" in capsys.readouterr().err
     assert _train(table, path, "kernel-svc", "--kernel", "wd:4", "--standardize") == 1
     assert "--standardize is of numbers" in capsys.readouterr().err
     # asked for as a column, the same sequences are strings
@@ -501,7 +501,7 @@ def test_wrong_usage(options, message, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--kernel", "wd:4"], "--kernel must compare numbers here, got WeightedDegreeKernel"),
+        (["--kernel", "wd:4"], "--kernel must compare numbers here, got wd:4"),
         (["--window", "5"], "--window and --shift cut windows of DNA"),
         (["--split", "dev"], "split must be one of test, train, got 'dev'"),
         (["--label-column", "y"], "the header must name the column 'y'"),

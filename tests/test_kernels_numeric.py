@@ -19,6 +19,7 @@ from seqmtl.kernels import (
     GappedKmerKernel,
     Linear,
     MismatchKernel,
+    Normalized,
     Polynomial,
     Precomputed,
     SpectrumKernel,
@@ -29,6 +30,7 @@ from seqmtl.kernels import (
     kernel_from_dict,
     make_kernel,
     product_kernel,
+    short_name,
 )
 
 FORMULAS = [
@@ -339,3 +341,27 @@ def test_standardized_refuses():
         Standardized(Linear(), (0.0, 1.0))
     with pytest.raises(ValueError, match=r"X must have 3 columns .* got the shape \(4, 2\)"):
         Standardized(Linear()).resolve(TABLE)(TABLE[:, :2])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["linear", "rbf:0.5", "wd:8", "wd:8:2", "spectrum:4", "mismatch:5:1", "gapped:8:5",
+     "spectrum:3:protein", "wd:2:1:protein"],
+)  # fmt: skip
+def test_short_names_are_those_that_users_write(name):
+    assert short_name(make_kernel(name)) == name
+    assert short_name(Standardized(make_kernel(name))) == name
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        (RBF(1 / 3), "rbf:0.333333"),
+        (Polynomial(3, 0.25), "poly:3, gamma 0.25"),
+        (SpectrumKernel(2, normalize=False), "spectrum:2, not normalized"),
+        (Normalized(Linear()), "linear, normalized"),
+        (Precomputed(M), "Precomputed(<matrix of 3 examples>)"),
+    ],
+)
+def test_short_names_say_what_is_not_the_default(kernel, name):
+    assert short_name(kernel) == name

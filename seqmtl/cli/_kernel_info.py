@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,8 @@ _ALIKE = 1e-6  # of the largest weight: below, weights are shown as one for all 
 
 def show_kernels(model: KernelModel, args: argparse.Namespace) -> int:
     """Print what is in the model, as text or JSON."""
+    from seqmtl.kernels import short_name
+
     if args.json:
         json.dump(_summary(model, args.model), sys.stdout, indent=1)
         sys.stdout.write("\n")
@@ -32,7 +33,7 @@ def show_kernels(model: KernelModel, args: argparse.Namespace) -> int:
         f"{training.get('method', 'kernels')}",
         *_wrapped("examples", _examples(model)),
         *_wrapped("classes", ", ".join(map(str, model.classes))),
-        *_wrapped("kernels", "; ".join(_short(str(kernel)) for kernel in model.kernels)),
+        *_wrapped("kernels", "; ".join(short_name(kernel) for kernel in model.kernels)),
         f"support        {len(model.amounts):,} vectors"
         + (f" of {training['n']:,} examples" if "n" in training else ""),
         f"settings       {settings}",
@@ -65,12 +66,6 @@ def _examples(model: KernelModel) -> str:
         f"{model.examples.shape[1]} numbers{', standardized' * scaled}"
         f"{f': {names}' if names else ''}"
     )
-
-
-def _short(kernel: str) -> str:
-    """Return the text of a kernel without what is said elsewhere, and with six digits."""
-    text = kernel.removesuffix(", standardized")
-    return re.sub(r"\d+\.\d{6,}(e-?\d+)?", lambda number: f"{float(number[0]):.6g}", text)
 
 
 def _solution(training: dict[str, Any]) -> list[str]:
@@ -109,14 +104,18 @@ def _tasks(model: KernelModel) -> list[str]:
 
 def _weights(model: KernelModel) -> list[str]:
     """Draw the learnt weights of the kernels; of each task where they differ."""
+    from seqmtl.kernels import short_name
+
     training = model.training
     if "mkl" in training:
-        labels = [f"{_short(entry['kernel'])} x {entry['label']}" for entry in training["mkl"]]
-        return _bars("learnt weights", labels, [entry["weight"] for entry in training["mkl"]])
+        learnt = training["mkl"]
+        names = np.repeat([short_name(k) for k in model.kernels], len(learnt) // len(model.kernels))
+        labels = [f"{n} x {entry['label']}" for n, entry in zip(names, learnt, strict=True)]
+        return _bars("learnt weights", labels, [entry["weight"] for entry in learnt])
     if "theta" not in training:
         return []
     theta = np.array(training["theta"])
-    kernels = [_short(str(kernel)) for kernel in model.kernels]
+    kernels = [short_name(kernel) for kernel in model.kernels]
     if np.ptp(theta, axis=0).max() <= _ALIKE * theta.max():
         return _bars("learnt weights, in all tasks", kernels, theta[0].tolist())
     lines = _bars("learnt weights, mean of the tasks", kernels, theta.mean(axis=0).tolist())

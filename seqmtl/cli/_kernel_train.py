@@ -104,21 +104,20 @@ def _check_classes(estimator: Any, examples: Examples, args: argparse.Namespace)
 
 def _kernels(args: argparse.Namespace, examples: Examples) -> list[BaseKernel]:
     """Return the base kernels, of scaled numbers where these are to be scaled."""
-    from seqmtl.kernels import Standardized, StringKernel, make_kernel
+    from seqmtl.kernels import Standardized, StringKernel, make_kernel, short_name
 
     is_numbers = isinstance(examples.X, np.ndarray) and examples.X.ndim == 2
     default = ("rbf",) if METHODS[args.method].kernels == "kernel" else ("linear", "poly", "rbf")
     kernels = args.kernel or [make_kernel(name) for name in default]
     for kernel in kernels:
-        if is_numbers and isinstance(kernel, StringKernel):
-            raise SeqmtlError(
-                f"--kernel must compare numbers here, got {kernel}; say with --sequence which "
-                "column holds sequences"
+        if is_numbers == isinstance(kernel, StringKernel):
+            rule, remedy = (
+                ("numbers", "say with --sequence which column holds sequences")
+                if is_numbers
+                else ("sequences", "give one such as wd:8 or spectrum:4")
             )
-        if not is_numbers and not isinstance(kernel, StringKernel):
             raise SeqmtlError(
-                f"--kernel must compare sequences here, got {kernel}; give one such as wd:8 or "
-                "spectrum:4"
+                f"--kernel must compare {rule} here, got {short_name(kernel)}; {remedy}"
             )
     if not is_numbers and args.standardize:
         raise SeqmtlError("--standardize is of numbers, and the examples are sequences")

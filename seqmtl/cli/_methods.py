@@ -96,7 +96,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--plot", metavar="FILE",
         help="of pareto with several --p: draw the path through them; .png, .svg or .pdf",
     )  # fmt: skip
-    for name, what in (("label", "labels: two or more"), ("task", "tasks")):
+    for name, what in (
+        ("label", "labels, of two the last in order is positive"),
+        ("task", "tasks"),
+    ):
         group.add_argument(
             f"--{name}-column", metavar="NAME", help=f"column of {what} (default: {name})"
         )

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl.estimators._kernel_base import check_positive
 from seqmtl.estimators._task_mkl import Prepared, TaskMKLClassifier
+from seqmtl.kernels import short_name
 from seqmtl.solvers.alternation import KernelSolution
 from seqmtl.solvers.kernel_set import norm_of
 from seqmtl.solvers.kernel_weights import Shared, trade_off
@@ -175,7 +176,7 @@ class ParetoPath:
         """
         from seqmtl.evaluation.pareto import plot_path
 
-        kernels = [str(kernel) for kernel in self.estimators[0].kernels_]
+        kernels = [short_name(kernel) for kernel in self.estimators[0].kernels_]
         plot_path(self.p, self.objectives, self.tasks, self.theta, kernels, path)
 
 
