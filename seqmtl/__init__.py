@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from seqmtl.estimators import (
         IndependentMKLClassifier,
         KernelMKLClassifier,
+        MinimaxClassifier,
         MultiTaskKernelSVC,
         MultiTaskMKLClassifier,
         MultiTaskOneClassSVM,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _HOME = {
     "IndependentMKLClassifier": "seqmtl.estimators",
     "KernelMKLClassifier": "seqmtl.estimators",
+    "MinimaxClassifier": "seqmtl.estimators",
     "MultiTaskKernelSVC": "seqmtl.estimators",
     "ParetoMKLClassifier": "seqmtl.estimators",
     "PartiallySharedMKLClassifier": "seqmtl.estimators",
@@ -59,6 +61,7 @@ __all__ = [
     "IndependentMKLClassifier",
     "JointFeatures",
     "KernelMKLClassifier",
+    "MinimaxClassifier",
     "MultiTaskKernelSVC",
     "MultiTaskMKLClassifier",
     "MultiTaskModel",

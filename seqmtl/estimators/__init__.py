@@ -1,6 +1,7 @@
 """The models in scikit-learn's conventions."""
 
 from seqmtl.estimators.kernel_mkl import KernelMKLClassifier
+from seqmtl.estimators.minimax import MinimaxClassifier
 from seqmtl.estimators.multitask_kernel_svc import MultiTaskKernelSVC
 from seqmtl.estimators.multitask_mkl import MultiTaskMKLClassifier
 from seqmtl.estimators.multitask_one_class import MultiTaskOneClassSVM
@@ -16,6 +17,7 @@ from seqmtl.estimators.task_mkl import (
 __all__ = [
     "IndependentMKLClassifier",
     "KernelMKLClassifier",
+    "MinimaxClassifier",
     "MultiTaskKernelSVC",
     "MultiTaskMKLClassifier",
     "MultiTaskOneClassSVM",

@@ -47,13 +47,13 @@ class TaskMKLClassifier(KernelClassifier):
         return descend(problems, self._rule(), tol=self.tol, max_iter=self.max_iter, state=state)
 
     def _fit_classes(self, examples: Examples) -> None:
-        prepared = Prepared(self._pair_classes(examples), self.kernels, self.C)
+        prepared = Prepared(*self._pair_classes(examples), self.kernels, self.C)
         self._keep(prepared, self._solve(prepared.problems))
 
-    def _pair_classes(self, examples: Examples) -> Examples:
-        """Return examples with signs: two classes as they are, more as tasks of pairs."""
+    def _pair_classes(self, examples: Examples) -> tuple[Examples, NDArray[np.int64]]:
+        """Return examples with signs, of pairs where there are more classes; and their rows."""
         if self.classes_.size == 2:
-            return self._signs(examples)
+            return self._signs(examples), np.arange(examples.y.size)
         if len(examples.names) > 1:
             raise ValueError(
                 f"y must have two classes where there are tasks, got {self.classes_.size}; "
@@ -61,7 +61,7 @@ class TaskMKLClassifier(KernelClassifier):
             )
         names, rows, signs, ids = split_pairs(examples.y, self.classes_)
         weight = None if examples.weight is None else examples.weight[rows]
-        return Examples(examples.X[rows], signs, ids, names, weight)
+        return Examples(examples.X[rows], signs, ids, names, weight), rows
 
     def _keep(self, prepared: Prepared, found: KernelSolution) -> None:
         """Set what a fitted classifier has."""
@@ -74,12 +74,15 @@ class TaskMKLClassifier(KernelClassifier):
         rows = np.concatenate(prepared.rows)
         kept = np.flatnonzero(self.dual_coef_)
         amount, rows = (self.dual_coef_ * examples.y[rows])[kept], rows[kept]
+        _, first, example_ids = np.unique(
+            prepared.sources[rows], return_index=True, return_inverse=True
+        )
         T = len(examples.names)
         coupling = np.zeros((len(prepared.kernels), T, T))
         coupling[:, np.arange(T), np.arange(T)] = found.theta.T
         model = KernelModel(
-            prepared.kernels, examples.X[rows], amount, examples.ids[rows], coupling,
-            np.array([svm.bias for svm in found.svms]), examples.names, self._labels(),
+            prepared.kernels, examples.X[rows[first]], example_ids, amount, examples.ids[rows],
+            coupling, np.array([svm.bias for svm in found.svms]), examples.names, self._labels(),
             {"C": float(self.C), "objectives": found.g.tolist(), "theta": found.theta.tolist()},
         )  # fmt: skip
         self._finish(model, found.converged, found.gap)
@@ -92,6 +95,8 @@ class Prepared:
     ----------
     examples : Examples
         Examples with signs -1 and +1.
+    sources : ndarray of int64
+        Number of each of them in the training data, where it may be in several tasks.
     kernels : tuple of BaseKernel
         Kernels with their parameters known.
     rows : list of ndarray of int64
@@ -100,9 +105,11 @@ class Prepared:
         What is to be solved for every task.
     """
 
-    def __init__(self, examples: Examples, kernels: Any, C: float) -> None:
+    def __init__(
+        self, examples: Examples, sources: NDArray[np.int64], kernels: Any, C: float
+    ) -> None:
         check_classes(examples.y, examples.ids, examples.names)
-        self.examples = examples
+        self.examples, self.sources = examples, sources
         self.kernels: tuple[BaseKernel, ...] = resolve_all(kernels, examples)
         cost = np.full(examples.y.size, float(C))
         if examples.weight is not None:

@@ -129,9 +129,9 @@ class KernelMKLClassifier(KernelClassifier):
         sums = np.bincount(ids, amount, minlength=len(names))
         kept = np.flatnonzero(amount)
         model = KernelModel(
-            kernels, X[kept], amount[kept], ids[kept], A, constant * (A.sum(axis=0) @ sums), names,
-            self._labels(), {"mkl": self.kernel_weights_, "norm": _number(self.norm),
-            "C": float(self.C)},
+            kernels, X[kept], np.arange(kept.size), amount[kept], ids[kept], A,
+            constant * (A.sum(axis=0) @ sums), names, self._labels(),
+            {"mkl": self.kernel_weights_, "norm": _number(self.norm), "C": float(self.C)},
         )  # fmt: skip
         self._finish(model, found.converged, found.gap)
 

@@ -151,7 +151,8 @@ class MultiTaskKernelSVC(KernelClassifier):
         self.dual_coef_, self.support_ = alpha, np.flatnonzero(alpha)
         kept = self.support_
         model = KernelModel(
-            (kernel,), X[kept], (alpha * y)[kept], ids[kept], K[None], bias, names, self._labels(),
+            (kernel,), X[kept], np.arange(kept.size), (alpha * y)[kept], ids[kept], K[None],
+            bias, names, self._labels(),
             {"task_kernel": self.task_kernel_.source, "C": float(self.C)},
         )  # fmt: skip
         self._finish(model, True, 0.0)

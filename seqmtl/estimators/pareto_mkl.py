@@ -226,7 +226,7 @@ def pareto_path(
         for model in [models[number] for number in order]:
             examples = model._read(X, y, tasks, sample_weight)
             if prepared is None:
-                prepared = Prepared(model._pair_classes(examples), model.kernels, model.C)
+                prepared = Prepared(*model._pair_classes(examples), model.kernels, model.C)
             state = None if last is None else _warm(last.theta_, model.norm)
             model._keep(prepared, model._solve(prepared.problems, state))
             last = model

@@ -103,7 +103,7 @@ def train_model(  # noqa: PLR0913
         rows, y, task_ids, K, settings,
         sample_weight=sample_weight, state=state, on_epoch=on_epoch,
     )  # fmt: skip
-    summary = _summary(y, task_ids, names, settings, solution)
+    summary = summarise(y, task_ids, names, settings, solution)
     if settings.norm is None:
         kernel = TaskKernel(kernel.names, kernel.matrix, kernel.source)
     else:
@@ -111,7 +111,15 @@ def train_model(  # noqa: PLR0913
         summary["mkl"] = _describe_weights(kernel, T, views, solution.theta)
         kernel = learnt_kernel(kernel, T, solution.theta, views)
     if settings.kind == "classification":
-        calibration = _calibrate(rows, y, task_ids, K, settings, solution, sample_weight)
+        upper = settings.C * class_factors(y, settings.class_weight)
+        if sample_weight is not None:
+            upper = upper * sample_weight
+        if settings.loss == "squared_hinge":
+            upper = np.full_like(y, np.inf)
+        calibration = calibrate(
+            rows, y, task_ids, K, solution,
+            upper=upper, bias_scale=float(settings.fit_intercept), weight=sample_weight,
+        )  # fmt: skip
     else:  # of novelty the margin, f(x) = 1
         calibration = np.ones((len(names), len(CALIBRATION[settings.kind])))
     model = build_model(
@@ -146,41 +154,65 @@ def build_model(
     )
 
 
-def _calibrate(
+def calibrate(
     rows: Rows,
     y: NDArray[np.float64],
     task_ids: NDArray[Any],
     K: NDArray[np.float64],
-    settings: Settings,
     solution: Solution,
+    *,
+    upper: NDArray[np.float64],
+    bias_scale: float,
     weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Fit a sigmoid per task to approximate leave-one-out scores, shape (T, 2).
+    """Fit a sigmoid per task to approximate leave-one-out scores.
 
     Leaving out an example of dual variable alpha_i lowers its margin by alpha_i S_i^2 (Vapnik,
     Chapelle 2000); copies of an example share its alpha evenly.
+
+    Parameters
+    ----------
+    rows : Rows
+        Examples, n of them.
+    y : ndarray of float64, shape (n,)
+        Labels, -1 or +1.
+    task_ids : ndarray of int, shape (n,)
+        Rows of K.
+    K : ndarray, shape (G, T, T)
+        Task kernel of every view.
+    solution : Solution
+        Dual variables and margins.
+    upper : ndarray of float64, shape (n,)
+        Largest value of every dual variable.
+    bias_scale : float
+        Value of the constant feature.
+    weight : ndarray, shape (n,), optional
+        Weight of every example.
+
+    Returns
+    -------
+    ndarray of float64, shape (T, 2)
+        Slopes and intercepts.
     """
     scores, norms = y * solution.margins, rows.squared_norms()
     views = views_of(rows)
-    bias_square = float(settings.fit_intercept)
     ones = np.ones_like(y) if weight is None else weight
     copy_of = find_copies(scores, norms, y)
     alpha = np.bincount(copy_of, solution.alpha)
     n_copies = np.bincount(copy_of, ones)
-    upper = np.bincount(copy_of, settings.C * class_factors(y, settings.class_weight) * ones)
-    if settings.loss == "squared_hinge":
-        upper[:] = np.inf
     one_of_each = np.unique(copy_of, return_index=True)[1]
 
     def kernel_matrix(chosen: NDArray[np.int64]) -> NDArray[Any]:
         s, t = np.ix_(task_ids[chosen], task_ids[chosen])
         parts = zip(K, views, strict=True)
-        return sum(K_g[s, t] * (gram_matrix(v.rows, chosen) + bias_square) for K_g, v in parts)
+        return sum(K_g[s, t] * (gram_matrix(v.rows, chosen) + bias_scale**2) for K_g, v in parts)
 
-    share = span_share(kernel_matrix, one_of_each[(alpha > 0) & (alpha < upper)])
+    share = span_share(
+        kernel_matrix, one_of_each[(alpha > 0) & (alpha < np.bincount(copy_of, upper))]
+    )
     own = np.zeros_like(y)
     for K_g, view in zip(K, views, strict=True):
-        own += np.diagonal(K_g)[task_ids] * (view.rows.squared_norms() + bias_square)
+        own += np.diagonal(K_g)[task_ids] * (view.rows.squared_norms() + bias_scale**2)
     left_out = scores - y * share * own * (alpha / n_copies)[copy_of]
     return calibrate_tasks(left_out, y, task_ids, K.shape[-1], weight)
 
@@ -202,13 +234,14 @@ def _describe_weights(
     ]
 
 
-def _summary(
+def summarise(
     y: NDArray[Any],
     task_ids: NDArray[Any],
     names: tuple[str, ...],
     settings: Settings,
     solution: Solution,
 ) -> dict[str, Any]:
+    """Return settings, counts, objectives and history, as JSON values."""
     counts = {}
     for t, name in enumerate(names):
         labels = y[task_ids == t]

@@ -1,9 +1,10 @@
 """A trained model in kernel space: support examples, what each counts in every task, the kernels.
 
-    f_t(x) = sum_m sum_i A_m[t, t_i] a_i k_m(x, x_i) + b_t
+    f_t(x) = sum_m sum_i A_m[t, t_i] a_i k_m(x, x_e(i)) + b_t
 
-with a_i = alpha_i y_i. A_m is theta_m K_m where kernels are products with task kernels, and the
-diagonal matrix of theta_tm where tasks have kernels of their own.
+with a_i = alpha_i y_i. An example may be in several tasks, and counts in each by itself. A_m is
+theta_m K_m where kernels are products with task kernels, and the diagonal matrix of theta_tm where
+tasks have kernels of their own.
 """
 
 from __future__ import annotations
@@ -40,12 +41,14 @@ class KernelModel:
     ----------
     kernels : tuple of BaseKernel
         k_m, M of them.
-    examples : Windows or ndarray, shape (n, ...)
+    examples : Windows or ndarray, shape (E, ...)
         Support examples.
+    example_ids : ndarray of int, shape (n,)
+        e(i), the example of every support vector.
     amounts : ndarray of float64, shape (n,)
         alpha_i y_i.
     task_ids : ndarray of int, shape (n,)
-        Task of every support example.
+        Task of every support vector.
     coupling : ndarray of float64, shape (M, T, T)
         A_m.
     bias : ndarray of float64, shape (T,)
@@ -63,6 +66,7 @@ class KernelModel:
 
     kernels: tuple[BaseKernel, ...]
     examples: Any
+    example_ids: NDArray[Any]
     amounts: NDArray[np.float64]
     task_ids: NDArray[Any]
     coupling: NDArray[np.float64]
@@ -90,7 +94,7 @@ class KernelModel:
         scores = np.empty(n)
         for number in range(len(names)):
             rows = np.flatnonzero(ids == number)
-            scores[rows] = self._scores_of(X[rows], int(order[number]))
+            scores[rows] = self._scores_of(X[rows], order[[number]])[:, 0]
         return scores
 
     def decision_function(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
@@ -115,8 +119,7 @@ class KernelModel:
             If a task was not trained on, or it is not known of which task the examples are.
         """
         if tasks is None and len(self.classes) > 2:
-            columns = [self._scores_of(X, t) for t in range(len(self.tasks))]
-            return vote(np.column_stack(columns), len(self.classes))
+            return vote(self._scores_of(X, np.arange(len(self.tasks))), len(self.classes))
         if tasks is None:
             tasks = self._carried_tasks(X)
         return self.task_scores(X, tasks)
@@ -151,12 +154,15 @@ class KernelModel:
             )
         return self.tasks[0]
 
-    def _scores_of(self, X: Any, t: int) -> NDArray[np.float64]:
-        """Score all examples as of task number t."""
-        scores = np.full(len(X), self.bias[t])
+    def _scores_of(self, X: Any, wanted: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Score all examples as of some tasks, by number; shape (n, len(wanted))."""
+        scores = np.tile(self.bias[wanted], (len(X), 1))
         for kernel, A in zip(self.kernels, self.coupling, strict=True):
-            weights = A[t, self.task_ids] * self.amounts
-            used = np.flatnonzero(weights)
+            weights = np.zeros((len(self.examples), wanted.size))
+            np.add.at(
+                weights, self.example_ids, A[wanted][:, self.task_ids].T * self.amounts[:, None]
+            )
+            used = np.flatnonzero(weights.any(axis=1))
             if not used.size:
                 continue
             support, weights = self.examples[used], weights[used]
@@ -189,6 +195,7 @@ class KernelModel:
             "feature_names": list(self.feature_names),
         }
         arrays |= {
+            "example_ids": self.example_ids.astype(np.int64),
             "amounts": self.amounts,
             "task_ids": self.task_ids.astype(np.int64),
             "coupling": self.coupling,
@@ -224,6 +231,7 @@ class KernelModel:
             model = cls(
                 tuple(kernel_from_dict(entry) for entry in description["kernels"]),
                 _unpack_examples(description["examples"], arrays),
+                arrays["example_ids"],
                 np.asarray(arrays["amounts"], dtype=np.float64),
                 arrays["task_ids"],
                 np.asarray(arrays["coupling"], dtype=np.float64),
@@ -240,15 +248,20 @@ class KernelModel:
 
     def _check(self, path: str) -> None:
         """Refuse arrays that do not fit together."""
-        n, M, T = len(self.examples), len(self.kernels), len(self.tasks)
+        n, M, T = self.amounts.size, len(self.kernels), len(self.tasks)
         fits = (
-            self.amounts.shape == self.task_ids.shape == (n,)
+            self.amounts.shape == self.task_ids.shape == self.example_ids.shape == (n,)
             and self.coupling.shape == (M, T, T)
             and self.bias.shape == (T,)
-            and (n == 0 or (self.task_ids.min() >= 0 and self.task_ids.max() < T))
+            and _are_numbers_below(self.task_ids, T)
+            and _are_numbers_below(self.example_ids, len(self.examples))
         )
         if not fits:
             raise ModelFileError("is not a whole kernel model: its arrays do not fit", path=path)
+
+
+def _are_numbers_below(ids: NDArray[Any], limit: int) -> bool:
+    return not ids.size or (int(ids.min()) >= 0 and int(ids.max()) < limit)
 
 
 def _pack_examples(examples: Any) -> tuple[str, dict[str, NDArray[Any]]]:

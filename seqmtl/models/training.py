@@ -72,16 +72,11 @@ class Settings:
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
         if not (isinstance(self.epsilon, numbers.Real) and 0 <= float(self.epsilon) < np.inf):
             raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon!r}")
-        if self.norm is not None and not (
-            isinstance(self.norm, numbers.Real) and float(self.norm) >= 1
-        ):
-            raise ValueError(
-                f"norm must be a number from 1 to infinity, got {self.norm!r}; below 1 the "
-                "problem is not convex"
-            )
-        _check_choice("kind", self.kind, CALIBRATION)
+        if self.norm is not None:
+            check_norm(self.norm)
+        check_choice("kind", self.kind, CALIBRATION)
         losses = REGRESSION_LOSSES if self.kind == "regression" else LOSSES
-        _check_choice("loss", self.loss, losses)
+        check_choice("loss", self.loss, losses)
         if not (isinstance(self.max_epochs, numbers.Integral) and self.max_epochs >= 1):
             raise ValueError(f"max_epochs must be a positive integer, got {self.max_epochs!r}")
         if self.dtype not in ("float32", "float64"):
@@ -103,7 +98,29 @@ class Settings:
         return settings
 
 
-def _check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+def check_norm(norm: Any) -> None:
+    """Refuse a p below 1.
+
+    Raises
+    ------
+    ValueError
+        States it.
+    """
+    if not (isinstance(norm, numbers.Real) and float(norm) >= 1):
+        raise ValueError(
+            f"norm must be a number from 1 to infinity, got {norm!r}; below 1 the "
+            "problem is not convex"
+        )
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Refuse a value that is not one of the choices.
+
+    Raises
+    ------
+    ValueError
+        Lists them, and names the nearest.
+    """
     if value not in tuple(choices):
         near = difflib.get_close_matches(str(value), choices, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -32,6 +32,7 @@ from seqmtl.solvers.svm import SVMSolution, TaskProblem
 
 Array = NDArray[np.float64]
 
+_NEARNESS = 0.01  # of distances in lambda beside those in theta; with 1, infinite p crawls
 _LONGER = 1.5  # the next step, after one that was not halved to nothing
 _SHORTEST = 1e-12  # step length at which rounding is all that is left
 
@@ -134,16 +135,17 @@ def _advance(
         ahead = _look(
             tasks,
             step_in_ball(now.theta, slopes[0], length, norm),
-            step_in_ball(now.weights, slopes[1], length, dual),
+            step_in_ball(now.weights, slopes[1], length / _NEARNESS, dual),
             p,
             tol,
         )
         theta = step_in_ball(now.theta, ahead.slopes[0], length, norm)
-        weights = step_in_ball(now.weights, ahead.slopes[1], length, dual)
+        weights = step_in_ball(now.weights, ahead.slopes[1], length / _NEARNESS, dual)
         strayed = ahead.slopes[0] @ (ahead.theta - theta) + ahead.slopes[1] @ (
             ahead.weights - weights
         )
-        distance = divergence(theta, now.theta, norm) + divergence(weights, now.weights, dual)
+        distance = divergence(theta, now.theta, norm)
+        distance += _NEARNESS * divergence(weights, now.weights, dual)
         if length * strayed <= distance + 1e-15 or length < _SHORTEST:
             return _look(tasks, theta, weights, p, tol), length
         length *= 0.5
