@@ -147,6 +147,30 @@ def test_the_commands_agree_with_the_estimator(method, table, tmp_path, capsys):
     assert ("trade-off weight" in text) == (method == "pareto")
 
 
+@pytest.mark.parametrize("options", [[], ["--share", "0.25", "--norm", "2", "-C", "30"]])
+def test_minimax_is_linear(options, table, tmp_path, capsys):
+    from sklearn.preprocessing import StandardScaler
+
+    from seqmtl import MinimaxClassifier
+
+    path, rows = tmp_path / "m", DATA.split == "train"
+    assert _train(table, path, "minimax", "--tol", "1e-4", *options) == 0
+    mean = {"regularizer": "mean", "share": 0.25, "norm": 2.0, "C": 30.0}
+    estimator = MinimaxClassifier(tol=1e-4, **(mean if options else {}))
+    scaler = StandardScaler().fit(DATA.X[rows][:, :2])
+    scaled = np.c_[scaler.transform(DATA.X[:, :2]), np.zeros(len(DATA.X))]
+    estimator.fit(scaled[rows], DATA.label[rows], DATA.task[rows])
+    found = _predict(path, table)
+    expected = estimator.decision_function(scaled[~rows], DATA.task[~rows])
+    np.testing.assert_allclose(_floats(found["score"]), expected, atol=1e-4)
+    assert main(["info", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "loss  trade-off weight" in text
+    training = KernelModel.load(path).training
+    np.testing.assert_allclose(training["losses"], estimator.losses_, atol=1e-6)
+    assert _train(table, path, "minimax", "--no-standardize", "--max-epochs", "100000") == 0
+
+
 def test_info_draws_the_weights(model, folder, table, capsys):
     assert main(["info", str(model)]) == 0
     text = capsys.readouterr().out
@@ -453,6 +477,8 @@ def test_windows_of_dna(tmp_path, capsys):
     assert "--kernel must compare sequences here, got rbf:scale" in capsys.readouterr().err
     assert _train(table, path, "kernel-svc", "--kernel", "wd:4", "--standardize") == 1
     assert "--standardize is of numbers" in capsys.readouterr().err
+    assert _train(table, path, "minimax") == 1
+    assert "minimax learns from numbers" in capsys.readouterr().err
     # asked for as a column, the same sequences are strings
     options = ["--sequence", "sequence", "--task-column", "organism", "--kernel", "spectrum:3"]
     assert _train(table, path, "pareto", *options) == 0
@@ -466,12 +492,13 @@ def test_windows_of_dna(tmp_path, capsys):
     ("options", "message"),
     [
         (["--kernel", "rbf"], "--kernel needs --method kernel-svc or kernel-mkl"),
+        (["--method", "minimax", "--kernel", "rbf"], "minimax has no use of it"),
         (["--p", "1"], "--p needs --method pareto or sparse-mkl"),
         (["--label-column", "y"], "--label-column needs --method"),
         (["--plot", "x.png"], "--plot needs --method pareto"),
         (["--no-standardize"], "--standardize needs --method"),
         (["--method", "svc"], "invalid choice: 'svc'"),
-        (["--method", "pareto", "--share", "0.1"], "--share is of partial-mkl; pareto has no use"),
+        (["--method", "pareto", "--share", "0.1"], "--share is of partial-mkl, minimax; pareto"),
         (["--method", "pareto", "--q", "2"], "--q is of sparse-mkl"),
         (["--method", "partial-mkl", "--norm", "2"], "--norm is of kernel-mkl, pareto, indep"),
         (["--method", "kernel-svc", "--p", "2"], "--p is of pareto, sparse-mkl"),

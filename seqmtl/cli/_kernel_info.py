@@ -34,7 +34,7 @@ def show_kernels(model: KernelModel, args: argparse.Namespace) -> int:
         *_wrapped("examples", _examples(model)),
         *_wrapped("classes", ", ".join(map(str, model.classes))),
         *_wrapped("kernels", "; ".join(short_name(kernel) for kernel in model.kernels)),
-        f"support        {len(model.amounts):,} vectors"
+        f"support        {training.get('n_support', len(model.amounts)):,} vectors"
         + (f" of {training['n']:,} examples" if "n" in training else ""),
         f"settings       {settings}",
         *_solution(training),
@@ -80,16 +80,17 @@ def _solution(training: dict[str, Any]) -> list[str]:
 def _tasks(model: KernelModel) -> list[str]:
     """Lay out what is known of every task, in columns."""
     counts = model.training.get("tasks", {})
-    header = ["tasks", "support"]
-    columns = [
-        list(model.tasks),
-        [f"{n:,}" for n in np.bincount(model.task_ids, minlength=len(model.tasks))],
-    ]
+    header, columns = ["tasks"], [list(model.tasks)]
+    if "losses" not in model.training:
+        header.append("support")
+        support = np.bincount(model.task_ids, minlength=len(model.tasks))
+        columns.append([f"{n:,}" for n in support])
     for key, title in (("n", "examples"), ("n_positive", f"of {model.classes[1]}")):
         if counts:
             header.append(title)
             columns.append([f"{counts[name][key]:,}" for name in model.tasks])
-    for key, title in (("objectives", "objective"), ("weights", "trade-off weight")):
+    known = {"objectives": "objective", "losses": "loss", "weights": "trade-off weight"}
+    for key, title in known.items():
         if key in model.training:
             header.append(title)
             columns.append([f"{value:.4g}" for value in model.training[key]])
@@ -141,6 +142,6 @@ def _summary(model: KernelModel, path: str) -> dict[str, Any]:
         "classes": list(model.classes),
         "kernels": [kernel.to_dict() for kernel in model.kernels],
         "feature_names": list(model.feature_names),
-        "n_support": len(model.amounts),
+        "n_support": model.training.get("n_support", len(model.amounts)),
         "training": model.training,
     }

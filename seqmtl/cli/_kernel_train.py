@@ -19,7 +19,7 @@ from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
     from seqmtl.estimators.cross_validation import GridPoint
-    from seqmtl.kernels import BaseKernel
+    from seqmtl.kernels import BaseKernel, Standardized
     from seqmtl.models.kernel_model import KernelModel
 
 logger = logging.getLogger("seqmtl")
@@ -30,6 +30,7 @@ _FOLDS = 3
 def train_kernels(args: argparse.Namespace) -> int:
     """Train, save and say how it went; the usage has been checked."""
     from seqmtl.cli.train import NOT_CONVERGED, write_summary
+    from seqmtl.kernels import Linear, Standardized
 
     started = time.perf_counter()
     examples = read_for_training(args)
@@ -40,11 +41,16 @@ def train_kernels(args: argparse.Namespace) -> int:
         from sklearn.utils import compute_sample_weight
 
         weight = compute_sample_weight("balanced", examples.y)
+    scale = None
+    if METHODS[args.method].kernels is None and args.standardize is not False:
+        scale = Standardized(Linear()).resolve(examples.X, weight)
+        examples = examples._replace(X=scale.transform(examples.X))
     points = _choose(estimator, examples, weight, args)
     estimator, converged = _fit(estimator, examples, weight, args)
-    model: KernelModel = estimator.model_
+    is_linear = METHODS[args.method].kernels is None
+    model: KernelModel = _of_linear(estimator, scale) if is_linear else estimator.model_
     model.feature_names = examples.feature_names
-    model.training |= _summary(estimator, examples, args) | {
+    model.training |= _summary(model, estimator, examples, args) | {
         "converged": converged,
         "selection": [_entry(point) for point in points],
         "seconds": round(time.perf_counter() - started, 3),
@@ -54,8 +60,8 @@ def train_kernels(args: argparse.Namespace) -> int:
         write_summary(args.json, model.training)
     logger.info(
         "%s: %s, %d tasks, %d examples, %d support vectors, %.1f s",
-        args.output, args.method, len(model.tasks), len(examples.names), len(model.amounts),
-        model.training["seconds"],
+        args.output, args.method, len(model.tasks), len(examples.names),
+        model.training["n_support"], model.training["seconds"],
     )  # fmt: skip
     if not converged:
         logger.warning("stopped before the tolerance %g; raise --max-epochs or --tol", args.tol)
@@ -75,7 +81,6 @@ def make_estimator(args: argparse.Namespace, examples: Examples) -> Any:
 
     method = METHODS[args.method]
     takes = method.options
-    kernels = _kernels(args, examples)
     settings: dict[str, Any] = {
         name: getattr(args, name)
         for name in ("norm", "share", "q")
@@ -84,11 +89,33 @@ def make_estimator(args: argparse.Namespace, examples: Examples) -> Any:
     if args.p and len(args.p) == 1:
         settings["p"] = args.p[0]
     if "max_epochs" in takes:
-        settings["max_iter"] = args.max_epochs
+        settings["max_iter" if method.kernels else "max_epochs"] = args.max_epochs
     if "tree" in takes:
         settings["task_kernels" if "mkl" in takes else "task_kernel"] = _task_kernel(args, examples)
-    settings[method.kernels] = kernels if method.kernels == "kernels" else kernels[0]
+    if method.kernels:
+        kernels = _kernels(args, examples)
+        settings[method.kernels] = kernels if method.kernels == "kernels" else kernels[0]
+    elif not isinstance(examples.X, np.ndarray):
+        raise SeqmtlError(f"{args.method} learns from numbers, and DATA holds windows of DNA")
+    elif "share" in settings:
+        settings["regularizer"] = "mean"
     return getattr(estimators, method.estimator)(C=args.C, tol=args.tol, **settings)
+
+
+def _of_linear(estimator: Any, scale: Standardized | None) -> KernelModel:
+    """Return linear weights as a model with one support vector per task: the weights."""
+    from seqmtl.kernels import Linear
+    from seqmtl.models.kernel_model import KernelModel
+
+    W, bias = np.array(estimator.coef_, dtype=np.float64), estimator.intercept_.copy()
+    if scale is not None:
+        W = W / np.array(scale.scale)
+        bias -= W @ np.array(scale.center)
+    T = len(W)
+    return KernelModel(
+        (Linear(),), W, np.arange(T), np.ones(T), np.arange(T), np.eye(T)[None], bias,
+        estimator.tasks_, tuple(estimator.classes_.tolist()), {"C": float(estimator.C)},
+    )  # fmt: skip
 
 
 def _check_classes(estimator: Any, examples: Examples, args: argparse.Namespace) -> None:
@@ -212,13 +239,14 @@ def _fit(
     return estimator, len(others) == len(caught)
 
 
-def _summary(estimator: Any, examples: Examples, args: argparse.Namespace) -> dict[str, Any]:
+def _summary(
+    model: KernelModel, estimator: Any, examples: Examples, args: argparse.Namespace
+) -> dict[str, Any]:
     """Describe the training in JSON values."""
-    model = estimator.model_
     summary: dict[str, Any] = {
         "method": args.method,
         "n": len(examples.names),
-        "n_support": len(model.amounts),
+        "n_support": int(np.count_nonzero(estimator.dual_coef_)),
         "classes": {str(c): int((examples.y == c).sum()) for c in model.classes},
         "tol": args.tol,
         "balanced": args.balanced,
@@ -244,6 +272,9 @@ def _summary(estimator: Any, examples: Examples, args: argparse.Namespace) -> di
         value = getattr(estimator, attribute, math.nan)
         if math.isfinite(value):
             summary[name] = value
-    if hasattr(estimator, "weights_"):
-        summary["weights"] = estimator.weights_.tolist()
+    lists = {"weights": ("weights_", "task_weights_"), "losses": ("losses_",)}
+    for name, attributes in lists.items():
+        for attribute in attributes:
+            if hasattr(estimator, attribute):
+                summary[name] = getattr(estimator, attribute).tolist()
     return summary

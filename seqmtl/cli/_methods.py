@@ -27,30 +27,42 @@ class Method:
         Its class in :mod:`seqmtl.estimators`.
     options : frozenset of str
         Arguments that it takes and some other method does not.
-    kernels : str
-        Its parameter for base kernels.
+    kernels : str, optional
+        Its parameter for base kernels; without, it is linear.
+    C : float
+        Cost where none is given.
+    max_epochs : int
+        Iterations at most where no limit is given.
     """
 
     estimator: str
     options: frozenset[str]
-    kernels: str = "kernels"
+    kernels: str | None = "kernels"
+    C: float = 1.0
+    max_epochs: int = 1000
 
 
 _SOURCES = frozenset(
     {"similarity", "tree", "taxonomy", "alignment", "distances", "graph", "groups", "scales"}
 )
 
+_KERNELS = frozenset({"kernel", "sequence"})
+_MKL = _KERNELS | {"max_epochs"}
+
 METHODS = {
-    "kernel-svc": Method("MultiTaskKernelSVC", _SOURCES, "kernel"),
-    "kernel-mkl": Method("KernelMKLClassifier", _SOURCES | {"mkl", "norm", "max_epochs"}),
-    "pareto": Method("ParetoMKLClassifier", frozenset({"p", "norm", "plot", "max_epochs"})),
-    "independent-mkl": Method("IndependentMKLClassifier", frozenset({"norm", "max_epochs"})),
-    "partial-mkl": Method("PartiallySharedMKLClassifier", frozenset({"share", "max_epochs"})),
-    "sparse-mkl": Method("SparseMKLClassifier", frozenset({"p", "q", "max_epochs"})),
+    "kernel-svc": Method("MultiTaskKernelSVC", _KERNELS | _SOURCES, "kernel"),
+    "kernel-mkl": Method("KernelMKLClassifier", _MKL | _SOURCES | {"mkl", "norm"}),
+    "pareto": Method("ParetoMKLClassifier", _MKL | {"p", "norm", "plot"}),
+    "independent-mkl": Method("IndependentMKLClassifier", _MKL | {"norm"}),
+    "partial-mkl": Method("PartiallySharedMKLClassifier", _MKL | {"share"}),
+    "sparse-mkl": Method("SparseMKLClassifier", _MKL | {"p", "q"}),
+    "minimax": Method(
+        "MinimaxClassifier", frozenset({"norm", "share", "max_epochs"}), None, 100.0, 10_000
+    ),
 }
 
 _OF_SOME = sorted(frozenset().union(*(method.options for method in METHODS.values())))
-_OF_ALL = ("kernel", "standardize", "label_column", "task_column", "sequence")
+_OF_ALL = ("standardize", "label_column", "task_column")
 _WITHOUT = ("degree", "hash_bits", "spectrum", "loss", "dtype", "resume")
 _ALSO_WITHOUT = _SOURCES | {"mkl", "norm", "max_epochs"}
 
@@ -66,7 +78,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="kernel-svc: one kernel times the similarity of the tasks; kernel-mkl: weigh several "
         "kernels times similarities; pareto, sparse-mkl, partial-mkl, independent-mkl: a machine "
         "per task, and kernel weights in common along the Pareto front, few and alike, partly in "
-        "common, or per task",
+        "common, or per task; minimax: linear, for the worst task",
     )  # fmt: skip
     group.add_argument(
         "--kernel", action="append", type=_kernel, metavar="SPEC",
@@ -82,7 +94,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--share", type=float, metavar="S",
-        help="of partial-mkl: part of the kernel weights in common, 0 to 1 (default: 0.5)",
+        help="of partial-mkl: part of the kernel weights in common, 0 to 1 (default: 0.5); of "
+        "minimax: part that the weights of the tasks have in common (default: they lie in a common "
+        "space of few dimensions instead)",
     )  # fmt: skip
     group.add_argument(
         "--q", type=float, metavar="Q", help="of sparse-mkl: norm over tasks, 1 to 2 (default: 2)"
@@ -105,6 +119,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         )
     group.add_argument("--sequence", metavar="NAME", help="column of sequences to learn from")
     parser.set_defaults(default_of=parser.get_default)
+
+
+def fill_in(args: argparse.Namespace) -> None:
+    """Set the defaults that depend on the method."""
+    method = METHODS.get(args.method, METHODS["kernel-mkl"])
+    args.C = args.C or method.C
+    args.max_epochs = args.max_epochs or method.max_epochs
 
 
 def check_usage(args: argparse.Namespace) -> None:

@@ -80,7 +80,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     tasks.add_argument(
         "--norm", type=_norm, metavar="P",
         help="of the weights that --mkl or --method learns: 1 (few) to inf (all alike) (default: "
-        "2; with pareto and independent-mkl 1.1)",
+        "2; with pareto and independent-mkl 1.1); with minimax of the losses (default: inf)",
     )  # fmt: skip
     _add_model_options(parser)
     _methods.add_options(parser)
@@ -103,7 +103,9 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         "--spectrum", type=_options.positive_int, metavar="K",
         help="also count the K-mers up- and downstream of the site, as two more views",
     )  # fmt: skip
-    model.add_argument("-C", type=_options.positive_float, default=1.0, help="cost (default: 1)")
+    model.add_argument(
+        "-C", type=_options.positive_float, help="cost (default: 1; with minimax 100)"
+    )
     model.add_argument(
         "--tune", type=_options.positive_floats, metavar="C,...",
         help="hold out a fifth of every organism and choose the cost on it, per organism; with "
@@ -121,8 +123,8 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         help="relative duality gap to stop at (default: 1e-3)",
     )  # fmt: skip
     model.add_argument(
-        "--max-epochs", type=_options.positive_int, default=1000, metavar="N",
-        help="epochs at most (default: 1000)",
+        "--max-epochs", type=_options.positive_int, metavar="N",
+        help="epochs, or iterations of a method, at most (default: 1000; with minimax 10000)",
     )  # fmt: skip
     model.add_argument(
         "--dtype", choices=("float32", "float64"), default="float32",
@@ -136,6 +138,7 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.io.atomic import check_writable
 
     _methods.check_usage(args)
+    _methods.fill_in(args)
     for path in (args.output, args.json, args.plot):
         if path:
             check_writable(path)

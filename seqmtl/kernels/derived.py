@@ -108,11 +108,11 @@ class Standardized(BaseKernel):
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""
-        return self.kernel(self._scaled(X), None if Z is None else self._scaled(Z))
+        return self.kernel(self.transform(X), None if Z is None else self.transform(Z))
 
     def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return k(x, x) of every row, shape (n,)."""
-        return self.kernel.diagonal(self._scaled(X))
+        return self.kernel.diagonal(self.transform(X))
 
     def resolve(self, X: ArrayLike, weight: NDArray[np.float64] | None = None) -> Standardized:
         """Return the kernel with mean and deviation of these rows, and the other resolved."""
@@ -122,13 +122,14 @@ class Standardized(BaseKernel):
         is_constant = scale <= _ROUNDING * np.abs(rows).max(axis=0)
         scale = np.where(is_constant, 1.0, scale)
         known = replace(self, center=tuple(center.tolist()), scale=tuple(scale.tolist()))
-        return replace(known, kernel=self.kernel.resolve(known._scaled(rows), weight))
+        return replace(known, kernel=self.kernel.resolve(known.transform(rows), weight))
 
     def to_dict(self) -> dict[str, Any]:
         """Describe the kernel in JSON values."""
         return super().to_dict() | {"kernel": self.kernel.to_dict()}
 
-    def _scaled(self, X: ArrayLike) -> NDArray[np.float64]:
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the scaled rows, shape (n, d)."""
         rows = np.asarray(X, dtype=np.float64)
         if self.center is None or self.scale is None:
             raise ValueError(
