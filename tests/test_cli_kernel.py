@@ -142,6 +142,8 @@ def test_the_commands_agree_with_the_estimator(method, table, tmp_path, capsys):
     assert main(["info", str(path)]) == 0
     text = capsys.readouterr().out
     assert f"{method}\n" in text
+    for name in ("p", "q", "norm", "share"):
+        assert (f"{name}={getattr(expected, name, '')}" in text) == hasattr(expected, name)
     assert "3 numbers, standardized: a, b, c" in text
     assert ("learnt weights" in text) == (method != "kernel-svc")
     assert ("trade-off weight" in text) == (method == "pareto")

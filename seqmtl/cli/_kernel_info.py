@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from seqmtl.models.kernel_model import KernelModel
 
-_SHOWN = ("C", "p", "norm", "tol", "balanced", "task_kernel")
+_SHOWN = ("C", "p", "q", "norm", "share", "regularizer", "tol", "balanced", "task_kernel")
 _ALIKE = 1e-6  # of the largest weight: below, weights are shown as one for all tasks
 
 

@@ -265,6 +265,12 @@ def _summary(
         summary["columns"] = {LABEL: args.label_column or LABEL, TASK: args.task_column or TASK}
     else:
         summary["shift"] = args.shift
+    return summary | _found(model, estimator)
+
+
+def _found(model: KernelModel, estimator: Any) -> dict[str, Any]:
+    """Return settings and results that the model does not hold yet."""
+    summary: dict[str, Any] = {}
     names = {"objective": "objective_", "gap": "gap_", "n_iter": "n_iter_"}
     if hasattr(estimator, "dual_gap_"):
         names["gap"] = "dual_gap_"
@@ -272,6 +278,9 @@ def _summary(
         value = getattr(estimator, attribute, math.nan)
         if math.isfinite(value):
             summary[name] = value
+    for name in ("p", "q", "norm", "share", "regularizer"):
+        if hasattr(estimator, name) and name not in model.training:
+            summary[name] = str(getattr(estimator, name))
     lists = {"weights": ("weights_", "task_weights_"), "losses": ("losses_",)}
     for name, attributes in lists.items():
         for attribute in attributes:
