@@ -19,15 +19,18 @@ from seqmtl.kernels import (
     GappedKmerKernel,
     Linear,
     MismatchKernel,
+    Normalized,
     Polynomial,
     Precomputed,
     SpectrumKernel,
+    Standardized,
     WeightedDegreeKernel,
     check_psd,
     check_symmetric,
     kernel_from_dict,
     make_kernel,
     product_kernel,
+    short_name,
 )
 
 FORMULAS = [
@@ -289,3 +292,76 @@ def test_rounding_is_no_asymmetry():
     matrix = M.copy()
     matrix[0, 1] *= 1 + 1e-12
     check_symmetric(matrix, "k")
+
+
+# ---- scaled numbers
+
+TABLE = np.array([[1.0, 0.1, 300.0], [2.0, 0.1, 100.0], [4.0, 0.1, 200.0], [5.0, 0.1, 150.0]])
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, 0.5), RBF(0.3), RBF("scale")])
+def test_standardized_is_the_kernel_of_scaled_columns(kernel):
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(TABLE)
+    known = Standardized(kernel).resolve(TABLE)
+    scaled, other = scaler.transform(TABLE), scaler.transform(TABLE[:2] + 1)
+    plain = kernel.resolve(scaled)
+    assert_allclose(known(TABLE), plain(scaled), atol=1e-12)
+    assert_allclose(known(TABLE, TABLE[:2] + 1), plain(scaled, other), atol=1e-12)
+    assert_allclose(known.diagonal(TABLE), plain.diagonal(scaled), atol=1e-12)
+    assert known.scale[1] == 1.0
+    again = kernel_from_dict(json.loads(json.dumps(known.to_dict())))
+    assert again == known
+    assert_array_equal(again(TABLE), known(TABLE))
+    assert str(known) == f"{known.kernel}, standardized"
+
+
+def test_standardized_weighs_rows():
+    weight = np.array([2.0, 0.0, 1.0, 1.0])
+    repeated = TABLE[[0, 0, 2, 3]]
+    found, expected = Standardized(RBF("scale")).resolve(TABLE, weight), Standardized(RBF("scale"))
+    assert_allclose(found(TABLE), expected.resolve(repeated)(TABLE))
+    assert clone(found, safe=False) == found
+
+
+def test_standardized_of_a_function_is_checked():
+    assert Standardized(Linear()).is_psd
+    assert not Standardized(Function(_dot)).is_psd
+
+
+def test_standardized_refuses():
+    with pytest.raises(ValueError, match=r"kernel must be one of seqmtl\.kernels, got 'rbf'"):
+        Standardized("rbf")
+    with pytest.raises(ValueError, match="center and scale must be known"):
+        Standardized(Linear())(TABLE)
+    with pytest.raises(ValueError, match="one finite number per column, the scale above 0"):
+        Standardized(Linear(), (0.0, 1.0), (1.0, 0.0))
+    with pytest.raises(ValueError, match="one finite number per column, the scale above 0"):
+        Standardized(Linear(), (0.0, 1.0))
+    with pytest.raises(ValueError, match=r"X must have 3 columns .* got the shape \(4, 2\)"):
+        Standardized(Linear()).resolve(TABLE)(TABLE[:, :2])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["linear", "rbf:0.5", "wd:8", "wd:8:2", "spectrum:4", "mismatch:5:1", "gapped:8:5",
+     "spectrum:3:protein", "wd:2:1:protein"],
+)  # fmt: skip
+def test_short_names_are_those_that_users_write(name):
+    assert short_name(make_kernel(name)) == name
+    assert short_name(Standardized(make_kernel(name))) == name
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        (RBF(1 / 3), "rbf:0.333333"),
+        (Polynomial(3, 0.25), "poly:3, gamma 0.25"),
+        (SpectrumKernel(2, normalize=False), "spectrum:2, not normalized"),
+        (Normalized(Linear()), "linear, normalized"),
+        (Precomputed(M), "Precomputed(<matrix of 3 examples>)"),
+    ],
+)
+def test_short_names_say_what_is_not_the_default(kernel, name):
+    assert short_name(kernel) == name

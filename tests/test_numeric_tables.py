@@ -162,7 +162,7 @@ def test_a_split_of_numbers_is_a_feature(write):
 def test_sequences_are_the_examples(write, caplog):
     text = "allele,peptide,label,affinity\nA1,SYFPEITHI,1,?\nB7, KV,-1,5\n"
     path = write(text, "t.csv")
-    with caplog.at_level("INFO"):
+    with caplog.at_level("INFO", logger="seqmtl"):
         table = read_numeric_table(path, task="allele", sequence="peptide")
     assert "columns left out: 'affinity'" in caplog.text
     assert table.X.tolist() == ["SYFPEITHI", "KV"]
@@ -617,3 +617,38 @@ def test_all_formats_say_the_same_of_real_data(shared_data, tmp_path):
         assert other.feature_names == table.feature_names
         for attribute in ("X", "y", "tasks", "names"):
             np.testing.assert_array_equal(getattr(other, attribute), getattr(table, attribute))
+
+
+# ---- chosen features
+
+
+def test_features_can_be_chosen(write, tmp_path, caplog):
+    text = "task,label,a,name,note,split,b\nx,1,0.5,one,?,3,2\ny,-1,7,two,,4,0\n"
+    with caplog.at_level("INFO", logger="seqmtl"):
+        table = read_numeric_table(write(text, "t.csv"), features=["b", "a"])
+    assert "columns left out: 'note'" in caplog.text
+    assert table.X.tolist() == [[2.0, 0.5], [0.0, 7.0]]
+    assert table.feature_names == ("b", "a")
+    assert table.names.tolist() == ["one", "two"]
+    assert table.splits.tolist() == ["3", "4"]
+    caplog.clear()
+    table = read_numeric_table(write(text, "t.csv"), features=["split"])
+    assert table.X.tolist() == [[3.0], [4.0]]
+    assert table.splits is None
+    np.savez(tmp_path / "t.npz", X=np.eye(3), y=[1, 1, -1], feature_names=["a", "b", "c"])
+    with caplog.at_level("INFO", logger="seqmtl"):
+        table = read_numeric_table(tmp_path / "t.npz", features=("c", "a"))
+    assert "columns left out: 'b'" in caplog.text
+    assert table.X.tolist() == [[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
+    assert table.feature_names == ("c", "a")
+
+
+def test_chosen_features_must_be_there(write, tmp_path):
+    path = write("Task,label,Alpha\nx,1,0.5\n", "t.csv")
+    message = refused(path, 1, features=["alpha"])
+    assert message.startswith("the header must name the column 'alpha'")
+    assert "did you mean 'Alpha'?" in message
+    assert read_numeric_table(path, features=["Alpha"]).tasks is None
+    path = tmp_path / "t.npz"
+    np.savez(path, X=np.eye(2), y=[1, -1], feature_names=["a", "b"])
+    assert refused(path, features=["c"]).startswith("X must have the column 'c'")

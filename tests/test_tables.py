@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io import _stream as stream
-from seqmtl.io import guess_format, read_windows
+from seqmtl.io import guess_format, is_table_of_windows, read_windows
 
 ROWS = [
     ("worm", "1", "ACGTA"),
@@ -406,3 +406,20 @@ def test_real_split_and_centre(shared_data):
     assert int((windows.labels > 0).sum()) == 737
     assert np.array_equal(windows.matrix(), whole.matrix()[:, (398 - 141) // 2 :][:, :141])
     assert windows.names.tolist() == whole.names.tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("organism\tlabel\tsequence\n", True),
+        ("\ufeff\n sequence \tsplit\torganism\r\nACGT", True),
+        (gzip.compress(b"organism\tsequence\nfly\tACGT\n"), True),
+        ("organism,label,sequence\n", False),
+        ("task\tlabel\tsequence\n", False),
+        (">organism\tsequence\nACGT\n", False),
+        ("", False),
+        (b"PK\x03\x04\x00", False),
+    ],
+)
+def test_a_table_of_windows_is_told_by_its_header(write, content, expected):
+    assert is_table_of_windows(write(content)) is expected

@@ -72,14 +72,15 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_window_input(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the ways to say which windows are meant."""
+def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | None = None) -> None:
+    """Add the ways to say which windows are meant, or tables where a command takes them."""
     parser.add_argument(
         "data",
         nargs="?",
         metavar="DATA",
         help=f"{what}: TSV with the columns organism, label, sequence and optionally split, or "
-        "FASTA with organism= and label= in the headers; plain, gzip or bgzip, - for stdin",
+        "FASTA with organism= and label= in the headers; plain, gzip or bgzip, - for stdin"
+        + (f"; {tables}" if tables else ""),
     )
     sites = parser.add_argument_group("windows cut from genomes instead of DATA")
     sites.add_argument(

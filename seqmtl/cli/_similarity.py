@@ -19,6 +19,8 @@ KINDS = (
     "independent", "union", "easy",
 )  # fmt: skip
 
+_PLAIN = ("independent", "union", "easy")
+
 KINDS_HELP = """\
 kinds of similarity, and what they are made of:
   tree          path shared from the root (default for --tree, --taxonomy)
@@ -92,6 +94,26 @@ def kernel_from_args(
     if kind is None:
         return None
     return build(kind, sources_from_args(args), organisms=organisms, scales=args.scales)
+
+
+def task_kernel(args: argparse.Namespace, organisms: tuple[str, ...]) -> TaskKernel | None:
+    """Return the task kernel, or the kernels to be weighed, that the arguments of train ask for.
+
+    A single kernel keeps the organisms without data, which can be scored from their relatives.
+    """
+    keeps_all = args.mkl is None and args.similarity not in _PLAIN
+    return kernel_from_args(asked(args), None if keeps_all else organisms)
+
+
+def asked(args: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments of train with --mkl as the kind of similarity."""
+    if args.mkl is None and args.method is None and args.norm is not None:
+        refuse(args, "--norm is of the weights that --mkl learns; give --mkl too")
+    if args.mkl is None:
+        return args
+    if args.similarity is not None:
+        refuse(args, "--mkl and --similarity both say the kind; give one of them")
+    return argparse.Namespace(**{**vars(args), "similarity": args.mkl})
 
 
 def check_usage(args: argparse.Namespace, organisms: Sequence[str] | None = ("?",)) -> str | None:

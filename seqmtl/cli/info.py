@@ -30,9 +30,14 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.models.model import MultiTaskModel
+    from seqmtl.cli.predict import load_model
+    from seqmtl.models.kernel_model import KernelModel
 
-    model = MultiTaskModel.load(args.model)
+    model = load_model(args.model)
+    if isinstance(model, KernelModel):
+        from seqmtl.cli._kernel_info import show_kernels
+
+        return show_kernels(model, args)
     summary = summarise(model, args.model)
     if args.json:
         json.dump(summary, sys.stdout, indent=1)

@@ -7,7 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from seqmtl.cli import _options, _similarity
+from seqmtl.cli import _methods, _options, _similarity
 from seqmtl.exceptions import TrainingInterrupted
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ logger = logging.getLogger("seqmtl")
 
 NOT_CONVERGED = 3
 _MKL_KINDS = ("hierarchical", "smooth", "multigraph")
-_PLAIN = ("independent", "union", "easy")
 
 _EXAMPLES = """\
   seqmtl train windows.tsv.gz --tree tree.nwk --window 141 -o splice.seqmtl
@@ -27,19 +26,30 @@ _EXAMPLES = """\
   seqmtl train windows.tsv.gz --similarity independent -C 2 -o own.seqmtl
   seqmtl train --genome worm=worm.fa --sites worm=worm.bed \\
                --genome fly=fly.fa --sites fly=fly.bed -o splice.seqmtl
-  seqmtl train windows.tsv.gz -o splice.seqmtl --resume      # after an interruption"""
+  seqmtl train windows.tsv.gz -o splice.seqmtl --resume      # after an interruption
+  seqmtl train expression.csv --method pareto --kernel linear --kernel rbf:0.1 -C 10 -o m.seqmtl
+  seqmtl train expression.csv --method pareto --p 0.1,0.5,1,2,10 --plot front.png -o m.seqmtl
+  seqmtl train land.npz --method kernel-svc --graph neighbours.tsv --tune 0.1,1,10 -o m.seqmtl
+  seqmtl train peptides.csv --method kernel-mkl --sequence peptide --task-column allele \\
+               --kernel spectrum:2:protein --kernel gapped:5:3:protein -o m.seqmtl
+  seqmtl train windows.tsv.gz --method kernel-svc --kernel wd:8 --tree tree.nwk -o wd.seqmtl
+
+"""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
-        subparsers, "train", run, "train one model for all organisms of the data", _EXAMPLES
-    )
-    _options.add_window_input(parser, "training windows")
+        subparsers, "train", run, "train one model for all organisms of the data",
+        _EXAMPLES + _methods.RULE,
+    )  # fmt: skip
+    _options.add_window_input(parser, "training windows", tables="with --method a table (below)")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file")
     data = parser.add_argument_group("examples")
     data.add_argument(
-        "--organism", help="take all of DATA for this organism, whatever its organism column says"
+        "--organism",
+        "--task",
+        help="take all of DATA for this organism or task, whatever its column says",
     )
     data.add_argument("--split", default="train", help="rows to use, where DATA has a split column")
     data.add_argument(
@@ -69,9 +79,11 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )  # fmt: skip
     tasks.add_argument(
         "--norm", type=_norm, metavar="P",
-        help="of the weights that --mkl learns: 1 (few) to inf (all alike) (default: 2)",
+        help="of the weights that --mkl or --method learns: 1 (few) to inf (all alike) (default: "
+        "2; with pareto and independent-mkl 1.1); with minimax of the losses (default: inf)",
     )  # fmt: skip
     _add_model_options(parser)
+    _methods.add_options(parser)
     run_ = parser.add_argument_group("run")
     run_.add_argument("--seed", type=int, default=0, help="visiting order and decoys (default: 0)")
     run_.add_argument("--resume", action="store_true", help="continue from MODEL.checkpoint")
@@ -91,11 +103,15 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         "--spectrum", type=_options.positive_int, metavar="K",
         help="also count the K-mers up- and downstream of the site, as two more views",
     )  # fmt: skip
-    model.add_argument("-C", type=_options.positive_float, default=1.0, help="cost (default: 1)")
+    model.add_argument(
+        "-C", type=_options.positive_float, help="cost (default: 1; with minimax 100)"
+    )
     model.add_argument(
         "--tune", type=_options.positive_floats, metavar="C,...",
         help="hold out a fifth of every organism and choose the cost on it, per organism; with "
-        "--mkl also how far to trust the similarities (replaces -C; cannot be resumed)",
+        "--mkl also how far to trust the similarities (replaces -C; cannot be resumed). With "
+        "--method the cost is one for all, chosen in three folds by the mean AUROC of the tasks, "
+        "or the accuracy of several classes",
     )  # fmt: skip
     model.add_argument(
         "--loss", choices=("hinge", "squared_hinge", "logistic"), default="hinge",
@@ -107,8 +123,8 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         help="relative duality gap to stop at (default: 1e-3)",
     )  # fmt: skip
     model.add_argument(
-        "--max-epochs", type=_options.positive_int, default=1000, metavar="N",
-        help="epochs at most (default: 1000)",
+        "--max-epochs", type=_options.positive_int, metavar="N",
+        help="epochs, or iterations of a method, at most (default: 1000; with minimax 10000)",
     )  # fmt: skip
     model.add_argument(
         "--dtype", choices=("float32", "float64"), default="float32",
@@ -121,12 +137,18 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.cli._input import read_input
     from seqmtl.io.atomic import check_writable
 
-    check_writable(args.output)
-    if args.json:
-        check_writable(args.json)
+    _methods.check_usage(args)
+    _methods.fill_in(args)
+    for path in (args.output, args.json, args.plot):
+        if path:
+            check_writable(path)
     if args.tune and args.resume:
         _similarity.refuse(args, "--tune cannot be resumed; leave --resume out")
-    _similarity.check_usage(_asked(args))
+    _similarity.check_usage(_similarity.asked(args))
+    if args.method:
+        from seqmtl.cli._kernel_train import train_kernels
+
+        return train_kernels(args)
     started = time.perf_counter()
     windows = read_input(
         args, split=args.split, window=args.window, require_labels=True, shift=args.shift
@@ -138,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
     model.save(args.output)
     checkpoint.remove()
     if args.json:
-        _write_json(args.json, model)
+        write_summary(args.json, model.training)
     summary = model.training
     logger.info(
         "%s: %d organisms, %d windows, relative duality gap %.1e after %d epochs, %.1f s",
@@ -175,7 +197,7 @@ def train_with_checkpoint(
     features: Any = WeightedDegree(degree=args.degree, hash_bits=args.hash_bits)
     if args.spectrum:
         features = views_around_site(features, windows, args.spectrum)
-    kernel = task_kernel(args, tuple(dict.fromkeys(windows.tasks)))
+    kernel = _similarity.task_kernel(args, tuple(dict.fromkeys(windows.tasks)))
     checkpoint = Checkpoint(f"{args.output}.checkpoint", windows, features, kernel, settings)
     if args.tune:
         return _tune(windows, features, kernel, settings, args), checkpoint
@@ -221,26 +243,6 @@ def _tune(
     return model
 
 
-def task_kernel(args: argparse.Namespace, organisms: tuple[str, ...]) -> Any:
-    """Return the task kernel, or the kernels to be weighed, that the arguments ask for.
-
-    A single kernel keeps the organisms without data, which can be scored from their relatives.
-    """
-    keeps_all = args.mkl is None and args.similarity not in _PLAIN
-    return _similarity.kernel_from_args(_asked(args), None if keeps_all else organisms)
-
-
-def _asked(args: argparse.Namespace) -> argparse.Namespace:
-    """Return the arguments with --mkl as the kind of similarity."""
-    if args.mkl is None and args.norm is not None:
-        _similarity.refuse(args, "--norm is of the weights that --mkl learns; give --mkl too")
-    if args.mkl is None:
-        return args
-    if args.similarity is not None:
-        _similarity.refuse(args, "--mkl and --similarity both say the kind; give one of them")
-    return argparse.Namespace(**{**vars(args), "similarity": args.mkl})
-
-
 def _norm(text: str) -> float:
     value = float(text)
     if not value >= 1:
@@ -254,11 +256,12 @@ def _progress(args: argparse.Namespace) -> Any:
     return TrainingProgress(args.tol, args)
 
 
-def _write_json(path: str, model: MultiTaskModel) -> None:
+def write_summary(path: str, training: dict[str, Any]) -> None:
+    """Write how a model was trained as JSON."""
     import json
 
     from seqmtl.io.atomic import atomic_write
 
     with atomic_write(path) as stream:
-        json.dump({"schema_version": 1, **model.training}, stream, indent=1)
+        json.dump({"schema_version": 1, **training}, stream, indent=1)
         stream.write("\n")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl.estimators._kernel_base import check_positive
 from seqmtl.estimators._task_mkl import Prepared, TaskMKLClassifier
+from seqmtl.kernels import short_name
 from seqmtl.solvers.alternation import KernelSolution
 from seqmtl.solvers.kernel_set import norm_of
 from seqmtl.solvers.kernel_weights import Shared, trade_off
@@ -175,12 +176,18 @@ class ParetoPath:
         """
         from seqmtl.evaluation.pareto import plot_path
 
-        kernels = [str(kernel) for kernel in self.estimators[0].kernels_]
+        kernels = [short_name(kernel) for kernel in self.estimators[0].kernels_]
         plot_path(self.p, self.objectives, self.tasks, self.theta, kernels, path)
 
 
 def pareto_path(
-    X: Any, y: ArrayLike, tasks: Any = None, *, p: Sequence[float] = PATH, **parameters: Any
+    X: Any,
+    y: ArrayLike,
+    tasks: Any = None,
+    *,
+    p: Sequence[float] = PATH,
+    sample_weight: ArrayLike | None = None,
+    **parameters: Any,
 ) -> ParetoPath:
     """Train :class:`ParetoMKLClassifier` for several p, each from the solution before.
 
@@ -189,7 +196,7 @@ def pareto_path(
 
     Parameters
     ----------
-    X, y, tasks
+    X, y, tasks, sample_weight
         See :meth:`ParetoMKLClassifier.fit`.
     p : sequence of float
         Trade-offs, in any order.
@@ -217,7 +224,7 @@ def pareto_path(
     for order in (range(first, grid.size), range(first - 1, -1, -1)):
         last = models[first] if prepared else None
         for model in [models[number] for number in order]:
-            examples = model._read(X, y, tasks, None)
+            examples = model._read(X, y, tasks, sample_weight)
             if prepared is None:
                 prepared = Prepared(*model._pair_classes(examples), model.kernels, model.C)
             state = None if last is None else _warm(last.theta_, model.norm)

@@ -7,7 +7,7 @@ from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, open_contig
 from seqmtl.io.indexed import IndexedGenome
 from seqmtl.io.numeric_tables import NumericTable, read_numeric_table
 from seqmtl.io.sites import SiteReport, SiteWindows, read_sites
-from seqmtl.io.tables import read_windows
+from seqmtl.io.tables import is_table_of_windows, read_windows
 
 __all__ = [
     "ContigPiece",
@@ -19,6 +19,7 @@ __all__ = [
     "atomic_write",
     "check_writable",
     "guess_format",
+    "is_table_of_windows",
     "load_genome",
     "load_genomes",
     "open_contigs",

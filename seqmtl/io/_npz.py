@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Sequence
 from typing import IO, Any, NoReturn
 
 import numpy as np
@@ -20,6 +21,7 @@ from seqmtl.io._table_columns import (
     Places,
     Wanted,
     check_distinct,
+    log_left_out,
     refuse_missing,
 )
 
@@ -47,6 +49,9 @@ def read_npz(path: PathLike, wanted: Wanted) -> Columns:
         if wanted.sequence is None:
             examples: NDArray[Any] = archive.matrix("X")
             feature_names = archive.feature_names(examples.shape[1])
+            if wanted.features is not None:
+                examples = examples[:, archive.places_of(wanted.features, feature_names)]
+                feature_names = wanted.features
         else:
             examples = archive.sequences(wanted.sequence)
             feature_names = (wanted.sequence,)
@@ -146,6 +151,17 @@ class _Archive:
         names = tuple(map(str, self._of_length(name, d, "column of X").tolist()))
         check_distinct(names, self.source)
         return names
+
+    def places_of(self, wanted: Sequence[str], names: Sequence[str]) -> list[int]:
+        """Return the columns of X with the wanted names."""
+        place = {name: j for j, name in enumerate(names)}
+        for name in wanted:
+            if name not in place:
+                refuse_missing("X must have the column", name, names, self.source)
+        left_out = [name for name in names if name not in set(wanted)]
+        if left_out:
+            log_left_out(left_out, self.source)
+        return [place[name] for name in wanted]
 
     def tasks(self, name: str | None, n: int) -> NDArray[Any] | None:
         """Return the task of each example, by its name where ``task_names`` has one."""

@@ -32,6 +32,7 @@ class Wanted:
     task: str
     sequence: str | None
     require_labels: bool
+    features: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -146,20 +147,24 @@ def find_roles(
     """
     _check_names(names, source, line)
     required = [wanted.label] * wanted.require_labels
-    required += [wanted.task] if wanted.task != TASK_COLUMN else _near_task(names)
-    required += [wanted.sequence] if wanted.sequence is not None else []
+    if wanted.task != TASK_COLUMN:
+        required.append(wanted.task)
+    elif wanted.features is None:
+        required += _near_task(names)
+    required += [wanted.sequence] if wanted.sequence is not None else wanted.features or ()
     for name in required:
         if name not in names:
             refuse_missing("the header must name the column", name, names, source, line)
 
     place = {name: i for i, name in enumerate(names)}
-    taken = {wanted.label, wanted.task, wanted.sequence}
+    taken = {wanted.label, wanted.task, wanted.sequence, *(wanted.features or ())}
     row_names = [name for name in NAME_COLUMNS if name in place and name not in taken]
     split = None if SPLIT_COLUMN in taken else place.get(SPLIT_COLUMN)
-    if split is not None and wanted.sequence is None and is_number(split):
-        split = None
+    if wanted.features is None and wanted.sequence is None and split is not None:
+        split = None if is_number(split) else split
     taken.update(row_names)
-    features = tuple(i for i, name in enumerate(names) if name not in taken and i != split)
+    others = tuple(i for i, name in enumerate(names) if name not in taken and i != split)
+    features = others if wanted.features is None else tuple(map(place.__getitem__, wanted.features))
     if wanted.sequence is None and not features:
         raise InputFormatError(
             f"the table must have a column of features, got only {shown(names)}; add one, or say "
@@ -167,9 +172,8 @@ def find_roles(
             path=source,
             line=line,
         )
-    if wanted.sequence is not None and features:
-        left_out = shown([names[i] for i in features])
-        logger.info("%s: examples are sequences; columns left out: %s", source, left_out)
+    if others and (wanted.sequence is not None or wanted.features is not None):
+        log_left_out([names[i] for i in others], source)
     return Roles(
         features=features if wanted.sequence is None else (),
         label=place.get(wanted.label),
@@ -178,6 +182,11 @@ def find_roles(
         name=place[row_names[0]] if row_names else None,
         split=split,
     )
+
+
+def log_left_out(names: Sequence[str], source: str) -> None:
+    """Say which columns are not read."""
+    logger.info("%s: columns left out: %s", source, shown(names))
 
 
 def refuse_missing(

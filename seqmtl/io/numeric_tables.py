@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,6 +79,7 @@ def read_numeric_table(
     label: str = "label",
     task: str = "task",
     sequence: str | None = None,
+    features: Sequence[str] | None = None,
     require_labels: bool = True,
 ) -> NumericTable:
     """Read a table of features, labels and tasks.
@@ -105,6 +107,9 @@ def read_numeric_table(
     sequence : str, optional
         Name of a column (or array) of sequences, which then are the examples; there are no
         features.
+    features : sequence of str, optional
+        Names of the columns to take as features, in this order; others are left out. Default: all
+        that are nothing else.
     require_labels : bool
         Whether labels must be there.
 
@@ -132,7 +137,8 @@ def read_numeric_table(
         raise ValueError(
             f"label, task and sequence must be different columns, got {', '.join(given)}; name each"
         )
-    wanted = Wanted(label, task, sequence, require_labels)
+    columns_of = None if features is None else tuple(features)
+    wanted = Wanted(label, task, sequence, require_labels, columns_of)
     kind = _format_of(path)
     if kind == "parquet":
         columns = read_parquet(path, wanted)

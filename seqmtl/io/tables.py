@@ -21,7 +21,7 @@ from seqmtl.io._fields import (
 )
 from seqmtl.io._labels import LabelColumn
 from seqmtl.io._names import NameTable
-from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
+from seqmtl.io._stream import BYTE_ORDER_MARK, PAD_BYTES, PathLike, first_bytes, source_name
 from seqmtl.sequences import RowNames, Windows
 from seqmtl.sequences.alphabet import CHECKED_CODES, OTHER
 
@@ -79,6 +79,16 @@ def read_windows(
     for block in reader.blocks():
         reader.add(block)
     return reader.windows()
+
+
+def is_table_of_windows(path: PathLike) -> bool:
+    """Tell by its header whether a file is a table that :func:`read_windows` takes.
+
+    That is one of text with the columns ``organism`` and ``sequence`` between tabs. Standard
+    input is only looked at.
+    """
+    header = first_bytes(path).removeprefix(BYTE_ORDER_MARK).lstrip().partition(b"\n")[0]
+    return {b"organism", b"sequence"} <= {name.strip() for name in header.split(b"\t")}
 
 
 class _Reader:

@@ -1,8 +1,8 @@
 """Base kernels k(x, z) of examples: on numbers, and on sequences compared directly."""
 
 from seqmtl.kernels._base import BaseKernel
-from seqmtl.kernels.definitions import kernel_from_dict, make_kernel
-from seqmtl.kernels.derived import KernelRows, Normalized
+from seqmtl.kernels.definitions import kernel_from_dict, make_kernel, short_name
+from seqmtl.kernels.derived import KernelRows, Normalized, Standardized
 from seqmtl.kernels.matrices import check_psd, check_symmetric, product_kernel
 from seqmtl.kernels.numeric import RBF, Function, Linear, Polynomial, Precomputed
 from seqmtl.kernels.strings import (
@@ -25,6 +25,7 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "SpectrumKernel",
+    "Standardized",
     "StringKernel",
     "WeightedDegreeKernel",
     "check_psd",
@@ -32,4 +33,5 @@ __all__ = [
     "kernel_from_dict",
     "make_kernel",
     "product_kernel",
+    "short_name",
 ]

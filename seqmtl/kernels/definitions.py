@@ -9,7 +9,7 @@ from typing import Any
 
 from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels._sequences import ALPHABETS
-from seqmtl.kernels.derived import KernelRows, Normalized
+from seqmtl.kernels.derived import KernelRows, Normalized, Standardized
 from seqmtl.kernels.numeric import RBF, SCALE, Function, Linear, Polynomial, Precomputed
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
@@ -31,6 +31,7 @@ _KINDS: dict[str, Any] = {
         MismatchKernel,
         GappedKmerKernel,
         Normalized,
+        Standardized,
         KernelRows,
     )
 }
@@ -46,6 +47,11 @@ _NAMES: dict[str, tuple[Callable[..., BaseKernel], _Parameters]] = {
     "spectrum": (SpectrumKernel, {"k": int}),
     "mismatch": (MismatchKernel, {"k": int, "mismatches": int}),
     "gapped": (GappedKmerKernel, {"length": int, "k": int}),
+}
+
+_SHORT: dict[Any, tuple[str, tuple[str, ...]]] = {
+    getattr(make, "func", make): (name, tuple(parameters))
+    for name, (make, parameters) in _NAMES.items()
 }
 
 
@@ -117,6 +123,41 @@ def make_kernel(spec: BaseKernel | str | Callable[[Any, Any], Any]) -> BaseKerne
             f"names are {', '.join(_NAMES)}"
         )
     return Function(spec)
+
+
+def short_name(kernel: BaseKernel) -> str:
+    """Return a kernel as a user would write it for :func:`make_kernel`, with six digits.
+
+    Where the name leaves something open, it follows in words; that numbers are standardized is not
+    said.
+
+    Examples
+    --------
+    >>> short_name(SpectrumKernel(4)), short_name(Polynomial(2, 0.5, 0.0))
+    ('spectrum:4', 'poly:2, gamma 0.5, coef0 0')
+    """
+    if isinstance(kernel, Standardized):
+        return short_name(kernel.kernel)
+    if isinstance(kernel, Normalized):
+        return f"{short_name(kernel.kernel)}, normalized"
+    values = kernel.to_dict() if type(kernel) in _SHORT else {}
+    if not values:
+        return str(kernel)
+    name, parameters = _SHORT[type(kernel)]
+    words = [name, *(_brief(values[parameter]) for parameter in parameters)]
+    if values.get("shift") == 0:
+        words.pop()
+    if values.get("alphabet", "dna") != "dna":
+        words.append(values["alphabet"])
+    text = ":".join(words)
+    if isinstance(kernel, Polynomial):
+        text += f", gamma {_brief(kernel.gamma)}"
+        text += f", coef0 {_brief(kernel.coef0)}" if kernel.coef0 != 1.0 else ""
+    return text if values.get("normalize", True) else f"{text}, not normalized"
+
+
+def _brief(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _named(spec: str) -> BaseKernel:

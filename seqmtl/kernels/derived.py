@@ -1,14 +1,16 @@
-"""Kernels made from others: scaled to k(x, x) = 1, or given row by row."""
+"""Kernels made from others: scaled to k(x, x) = 1, of scaled numbers, or given row by row."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl.kernels._base import BaseKernel
+
+_ROUNDING = 1e-12  # of a standard deviation, relative to the numbers
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,87 @@ class Normalized(BaseKernel):
         diagonal = self.kernel.diagonal(X)
         out = np.zeros_like(diagonal)
         return np.divide(1.0, np.sqrt(diagonal), out=out, where=diagonal > 0.0)
+
+
+@dataclass(frozen=True)
+class Standardized(BaseKernel):
+    """Another kernel, of numbers scaled to mean 0 and variance 1: k((x - c) / s, (z - c) / s).
+
+    Parameters
+    ----------
+    kernel : BaseKernel
+        A kernel of rows of numbers.
+    center, scale : sequence of float, optional
+        c and s, one number per column; those of the training examples, which :meth:`resolve`
+        computes. The scale of a column that does not vary is 1.
+
+    Examples
+    --------
+    >>> from seqmtl.kernels import Linear
+    >>> Standardized(Linear()).resolve([[0.0, 5.0], [4.0, 5.0]])([[4.0, 5.0]], [[0.0, 6.0]])
+    array([[-1.]])
+    """
+
+    kind: ClassVar[str] = "standardized"
+    kernel: BaseKernel
+    center: tuple[float, ...] | None = field(default=None, repr=False)
+    scale: tuple[float, ...] | None = field(default=None, repr=False)
+
+    def check(self) -> None:
+        """Check that there is a kernel, and a center where there is a scale."""
+        if not isinstance(self.kernel, BaseKernel):
+            raise ValueError(f"kernel must be one of seqmtl.kernels, got {self.kernel!r}")
+        object.__setattr__(self, "is_psd", self.kernel.is_psd)
+        if self.center is None and self.scale is None:
+            return
+        center, scale = (np.array(given or (), dtype=float) for given in (self.center, self.scale))
+        if center.shape != scale.shape or not np.isfinite(center).all() or not (scale > 0).all():
+            raise ValueError(
+                "center and scale must have one finite number per column, the scale above 0, "
+                f"got {self.center} and {self.scale}"
+            )
+        object.__setattr__(self, "center", tuple(center.tolist()))
+        object.__setattr__(self, "scale", tuple(scale.tolist()))
+
+    def __str__(self) -> str:
+        return f"{self.kernel}, standardized"
+
+    def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""
+        return self.kernel(self.transform(X), None if Z is None else self.transform(Z))
+
+    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return k(x, x) of every row, shape (n,)."""
+        return self.kernel.diagonal(self.transform(X))
+
+    def resolve(self, X: ArrayLike, weight: NDArray[np.float64] | None = None) -> Standardized:
+        """Return the kernel with mean and deviation of these rows, and the other resolved."""
+        rows = np.asarray(X, dtype=np.float64)
+        center = np.average(rows, axis=0, weights=weight)
+        scale = np.sqrt(np.average((rows - center) ** 2, axis=0, weights=weight))
+        is_constant = scale <= _ROUNDING * np.abs(rows).max(axis=0)
+        scale = np.where(is_constant, 1.0, scale)
+        known = replace(self, center=tuple(center.tolist()), scale=tuple(scale.tolist()))
+        return replace(known, kernel=self.kernel.resolve(known.transform(rows), weight))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Describe the kernel in JSON values."""
+        return super().to_dict() | {"kernel": self.kernel.to_dict()}
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the scaled rows, shape (n, d)."""
+        rows = np.asarray(X, dtype=np.float64)
+        if self.center is None or self.scale is None:
+            raise ValueError(
+                "center and scale must be known when the kernel is computed, got None; "
+                "call resolve(X) with the training examples first"
+            )
+        if rows.ndim != 2 or rows.shape[1] != len(self.center):
+            raise ValueError(
+                f"X must have {len(self.center)} columns like the training examples, "
+                f"got the shape {rows.shape}"
+            )
+        return np.asarray((rows - np.array(self.center)) / np.array(self.scale))
 
 
 @dataclass(frozen=True)

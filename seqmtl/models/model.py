@@ -292,10 +292,20 @@ class MultiTaskModel:
         ModelFileError
             If the file is damaged, foreign, or from a later format.
         """
-        path = os.fspath(path)
-        description, arrays = read_arrays(path)
+        return cls.from_arrays(*read_arrays(path), os.fspath(path))
+
+    @classmethod
+    def from_arrays(
+        cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], path: str
+    ) -> MultiTaskModel:
+        """Rebuild the model from what a file holds."""
         version = description.get("format_version")
         if description.get("format") != "seqmtl model" or not isinstance(version, int):
+            if description.get("model") == "kernel model":
+                raise ModelFileError(
+                    "is a model of kernels, not of weights; predict, evaluate and info take it",
+                    path=path,
+                )
             raise ModelFileError("is not a seqmtl model", path=path)
         if version > FORMAT_VERSION:
             raise ModelFileError(

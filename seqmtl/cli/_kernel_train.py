@@ -1,0 +1,289 @@
+"""``seqmtl train --method``: from examples to one model of kernels."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import math
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.cli import _similarity
+from seqmtl.cli._kernel_input import LABEL, TASK, Examples, read_for_training
+from seqmtl.cli._methods import METHODS
+from seqmtl.exceptions import SeqmtlError
+
+if TYPE_CHECKING:
+    from seqmtl.estimators.cross_validation import GridPoint
+    from seqmtl.kernels import BaseKernel, Standardized
+    from seqmtl.models.kernel_model import KernelModel
+
+logger = logging.getLogger("seqmtl")
+
+_FOLDS = 3
+
+
+def train_kernels(args: argparse.Namespace) -> int:
+    """Train, save and say how it went; the usage has been checked."""
+    from seqmtl.cli.train import NOT_CONVERGED, write_summary
+    from seqmtl.kernels import Linear, Standardized
+
+    started = time.perf_counter()
+    examples = read_for_training(args)
+    estimator = make_estimator(args, examples)
+    _check_classes(estimator, examples, args)
+    weight = None
+    if args.balanced:
+        from sklearn.utils import compute_sample_weight
+
+        weight = compute_sample_weight("balanced", examples.y)
+    scale = None
+    if METHODS[args.method].kernels is None and args.standardize is not False:
+        scale = Standardized(Linear()).resolve(examples.X, weight)
+        examples = examples._replace(X=scale.transform(examples.X))
+    points = _choose(estimator, examples, weight, args)
+    estimator, converged = _fit(estimator, examples, weight, args)
+    is_linear = METHODS[args.method].kernels is None
+    model: KernelModel = _of_linear(estimator, scale) if is_linear else estimator.model_
+    model.feature_names = examples.feature_names
+    model.training |= _summary(model, estimator, examples, args) | {
+        "converged": converged,
+        "selection": [_entry(point) for point in points],
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+    model.save(args.output)
+    if args.json:
+        write_summary(args.json, model.training)
+    logger.info(
+        "%s: %s, %d tasks, %d examples, %d support vectors, %.1f s",
+        args.output, args.method, len(model.tasks), len(examples.names),
+        model.training["n_support"], model.training["seconds"],
+    )  # fmt: skip
+    if not converged:
+        logger.warning("stopped before the tolerance %g; raise --max-epochs or --tol", args.tol)
+        return NOT_CONVERGED
+    return 0
+
+
+def make_estimator(args: argparse.Namespace, examples: Examples) -> Any:
+    """Return the classifier that the arguments ask for.
+
+    Raises
+    ------
+    SeqmtlError
+        If kernels or similarities do not suit the examples.
+    """
+    from seqmtl import estimators
+
+    method = METHODS[args.method]
+    takes = method.options
+    settings: dict[str, Any] = {
+        name: getattr(args, name)
+        for name in ("norm", "share", "q")
+        if name in takes and getattr(args, name) is not None
+    }
+    if args.p and len(args.p) == 1:
+        settings["p"] = args.p[0]
+    if "max_epochs" in takes:
+        settings["max_iter" if method.kernels else "max_epochs"] = args.max_epochs
+    if "tree" in takes:
+        settings["task_kernels" if "mkl" in takes else "task_kernel"] = _task_kernel(args, examples)
+    if method.kernels:
+        kernels = _kernels(args, examples)
+        settings[method.kernels] = kernels if method.kernels == "kernels" else kernels[0]
+    elif not isinstance(examples.X, np.ndarray):
+        raise SeqmtlError(f"{args.method} learns from numbers, and DATA holds windows of DNA")
+    elif "share" in settings:
+        settings["regularizer"] = "mean"
+    return getattr(estimators, method.estimator)(C=args.C, tol=args.tol, **settings)
+
+
+def _of_linear(estimator: Any, scale: Standardized | None) -> KernelModel:
+    """Return linear weights as a model with one support vector per task: the weights."""
+    from seqmtl.kernels import Linear
+    from seqmtl.models.kernel_model import KernelModel
+
+    W, bias = np.array(estimator.coef_, dtype=np.float64), estimator.intercept_.copy()
+    if scale is not None:
+        W = W / np.array(scale.scale)
+        bias -= W @ np.array(scale.center)
+    T = len(W)
+    return KernelModel(
+        (Linear(),), W, np.arange(T), np.ones(T), np.arange(T), np.eye(T)[None], bias,
+        estimator.tasks_, tuple(estimator.classes_.tolist()), {"C": float(estimator.C)},
+    )  # fmt: skip
+
+
+def _check_classes(estimator: Any, examples: Examples, args: argparse.Namespace) -> None:
+    from sklearn.utils import get_tags
+
+    n_classes = np.unique(examples.y).size
+    if n_classes > 2 and not get_tags(estimator).classifier_tags.multi_class:
+        raise SeqmtlError(
+            f"labels must be of two classes with {args.method}, got {n_classes}; pareto and the "
+            "other methods of a machine per task learn more, one against one"
+        )
+
+
+def _kernels(args: argparse.Namespace, examples: Examples) -> list[BaseKernel]:
+    """Return the base kernels, of scaled numbers where these are to be scaled."""
+    from seqmtl.kernels import Standardized, StringKernel, make_kernel, short_name
+
+    is_numbers = isinstance(examples.X, np.ndarray) and examples.X.ndim == 2
+    default = ("rbf",) if METHODS[args.method].kernels == "kernel" else ("linear", "poly", "rbf")
+    kernels = args.kernel or [make_kernel(name) for name in default]
+    for kernel in kernels:
+        if is_numbers == isinstance(kernel, StringKernel):
+            rule, remedy = (
+                ("numbers", "say with --sequence which column holds sequences")
+                if is_numbers
+                else ("sequences", "give one such as wd:8 or spectrum:4")
+            )
+            raise SeqmtlError(
+                f"--kernel must compare {rule} here, got {short_name(kernel)}; {remedy}"
+            )
+    if not is_numbers and args.standardize:
+        raise SeqmtlError("--standardize is of numbers, and the examples are sequences")
+    if is_numbers and args.standardize is not False:
+        return [Standardized(kernel) for kernel in kernels]
+    return list(kernels)
+
+
+def _task_kernel(args: argparse.Namespace, examples: Examples) -> Any:
+    if examples.tasks is None:
+        given = args.similarity or args.mkl or _similarity.sources_from_args(args).given
+        if given:
+            raise SeqmtlError(
+                "a similarity of tasks was given, but DATA has no column of tasks; name it with "
+                "--task-column"
+            )
+        return None
+    return _similarity.task_kernel(args, tuple(np.unique(examples.tasks).tolist()))
+
+
+def _choose(
+    estimator: Any, examples: Examples, weight: NDArray[np.float64] | None, args: Any
+) -> list[GridPoint]:
+    """Set what is left open to what does best in cross-validation; return all that was tried."""
+    from seqmtl.estimators.cross_validation import grid_scores
+
+    grid: dict[str, Any] = {"C": args.tune} if args.tune else {}
+    if len(args.p or ()) > 1:
+        grid["p"] = args.p
+    if not grid:
+        return []
+    n_points = math.prod(map(len, grid.values()))
+    what = "AUROC" if np.unique(examples.y).size == 2 else "accuracy"
+    started, n_done = time.perf_counter(), 0
+
+    def show(point: GridPoint) -> None:
+        nonlocal n_done
+        n_done += 1
+        taken = time.perf_counter() - started
+        logger.info(
+            "%s: %s %.4f in %d folds; %d of %d, about %.0f s left", _text(point.settings), what,
+            point.score, _FOLDS, n_done, n_points, taken / n_done * (n_points - n_done),
+        )  # fmt: skip
+
+    points = grid_scores(
+        estimator, grid, examples.X, examples.y, examples.tasks, sample_weight=weight,
+        n_folds=_FOLDS, seed=args.seed, on_point=show,
+    )  # fmt: skip
+    best = max(points, key=lambda point: point.score)
+    logger.info("chosen: %s", _text(best.settings))
+    estimator.set_params(**best.settings)
+    return points
+
+
+def _entry(point: GridPoint) -> dict[str, Any]:
+    """Return a point as JSON values."""
+    settings = {k: "inf" if math.isinf(v) else float(v) for k, v in point.settings.items()}
+    return settings | {"score": point.score}
+
+
+def _text(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in settings.items())
+
+
+def _fit(
+    estimator: Any, examples: Examples, weight: NDArray[np.float64] | None, args: Any
+) -> tuple[Any, bool]:
+    """Train, or trace the path and take the chosen point; also say whether it converged."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    data = (examples.X, examples.y, examples.tasks)
+    column, what = (examples.y, "classes") if examples.tasks is None else (examples.tasks, "tasks")
+    logger.info(
+        "training %s on %d examples of %d %s",
+        args.method, len(examples.names), np.unique(column).size, what,
+    )  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if args.plot:
+            from seqmtl.estimators import pareto_path
+
+            settings = estimator.get_params()
+            best = settings.pop("p")
+            path = pareto_path(*data, p=args.p, sample_weight=weight, **settings)
+            path.plot(args.plot)
+            estimator = path.estimators[path.p.tolist().index(best)]
+        else:
+            estimator.fit(*data, sample_weight=weight)
+    others = [w for w in caught if not issubclass(w.category, ConvergenceWarning)]
+    for warning in others:
+        warnings.warn(warning.message, stacklevel=2)
+    return estimator, len(others) == len(caught)
+
+
+def _summary(
+    model: KernelModel, estimator: Any, examples: Examples, args: argparse.Namespace
+) -> dict[str, Any]:
+    """Describe the training in JSON values."""
+    summary: dict[str, Any] = {
+        "method": args.method,
+        "n": len(examples.names),
+        "n_support": int(np.count_nonzero(estimator.dual_coef_)),
+        "classes": {str(c): int((examples.y == c).sum()) for c in model.classes},
+        "tol": args.tol,
+        "balanced": args.balanced,
+        "sources": [args.data] if args.data else [path for _, path in args.genome],
+    }
+    if examples.tasks is not None:
+        is_positive = examples.y == model.classes[1]
+        summary["tasks"] = {
+            name: {
+                "n": int((examples.tasks == name).sum()),
+                "n_positive": int((is_positive & (examples.tasks == name)).sum()),
+            }
+            for name in model.tasks
+        }
+    if examples.feature_names:
+        summary["columns"] = {LABEL: args.label_column or LABEL, TASK: args.task_column or TASK}
+    else:
+        summary["shift"] = args.shift
+    return summary | _found(model, estimator)
+
+
+def _found(model: KernelModel, estimator: Any) -> dict[str, Any]:
+    """Return settings and results that the model does not hold yet."""
+    summary: dict[str, Any] = {}
+    names = {"objective": "objective_", "gap": "gap_", "n_iter": "n_iter_"}
+    if hasattr(estimator, "dual_gap_"):
+        names["gap"] = "dual_gap_"
+    for name, attribute in names.items():
+        value = getattr(estimator, attribute, math.nan)
+        if math.isfinite(value):
+            summary[name] = value
+    for name in ("p", "q", "norm", "share", "regularizer"):
+        if hasattr(estimator, name) and name not in model.training:
+            summary[name] = str(getattr(estimator, name))
+    lists = {"weights": ("weights_", "task_weights_"), "losses": ("losses_",)}
+    for name, attributes in lists.items():
+        for attribute in attributes:
+            if hasattr(estimator, attribute):
+                summary[name] = getattr(estimator, attribute).tolist()
+    return summary
