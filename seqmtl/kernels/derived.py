@@ -36,6 +36,7 @@ class Normalized(BaseKernel):
         """Check that there is a kernel to scale."""
         if not isinstance(self.kernel, BaseKernel):
             raise ValueError(f"kernel must be one of seqmtl.kernels, got {self.kernel!r}")
+        object.__setattr__(self, "is_psd", self.kernel.is_psd)
 
     def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m)."""
