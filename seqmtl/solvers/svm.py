@@ -86,8 +86,10 @@ class TaskProblem(NamedTuple):
 def solve_dual(H: Array, y: Array, C: Array, tol: float) -> Array:
     """Return the dual variables of a support vector machine on a kernel matrix, by libsvm.
 
-    What libsvm leaves is taken to rounding by one Newton step, where the right variables are at
-    their bounds already.
+    The matrix is centred first, which changes nothing where sum_i alpha_i y_i = 0 but the digits
+    that are lost to features far from zero: libsvm keeps kernel values in single precision. What
+    it leaves is taken to rounding by one Newton step, where the right variables are at their
+    bounds already.
 
     Parameters
     ----------
@@ -107,6 +109,8 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float) -> Array:
     """
     from sklearn.svm import SVC
 
+    means = H.mean(axis=0)
+    H = H - means - means[:, None] + means.mean()
     largest = float(C.max())
     weight = None if C.min() == largest else C / largest
     svc = SVC(kernel="precomputed", C=largest, tol=tol, cache_size=1000.0)
