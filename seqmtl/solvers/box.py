@@ -113,9 +113,7 @@ def _reach(v: Array, step: Array) -> float:
     return min(1.0 / _INWARDS, float((-v[falling] / step[falling]).min(initial=np.inf)))
 
 
-def _newton(
-    H: Array, C: Array, alpha: Array
-) -> Array:
+def _newton(H: Array, C: Array, alpha: Array) -> Array:
     """Return the end of a Newton step on the variables that no bound holds."""
     gradient = H @ alpha - 1.0
     free = np.flatnonzero(

@@ -116,7 +116,7 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float) -> Array:
     svc = SVC(kernel="precomputed", C=largest, tol=tol, cache_size=1000.0)
     svc.fit(H, y, sample_weight=weight)
     alpha = np.zeros(y.size)
-    alpha[svc.support_] = np.abs(svc.dual_coef_[0])
+    alpha[svc.support_] = np.minimum(np.abs(svc.dual_coef_[0]), C[svc.support_])
     return _sharpen(H, y, C, alpha)
 
 
