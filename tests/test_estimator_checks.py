@@ -2,11 +2,34 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from seqmtl import MultiTaskMKLClassifier, MultiTaskOneClassSVM, MultiTaskSVC, MultiTaskSVR
+from seqmtl import (
+    IndependentMKLClassifier,
+    KernelMKLClassifier,
+    MultiTaskKernelSVC,
+    MultiTaskMKLClassifier,
+    MultiTaskOneClassSVM,
+    MultiTaskSVC,
+    MultiTaskSVR,
+    ParetoMKLClassifier,
+    PartiallySharedMKLClassifier,
+    SparseMKLClassifier,
+)
 
 
 @parametrize_with_checks(
-    [MultiTaskSVC(), MultiTaskMKLClassifier(), MultiTaskSVR(), MultiTaskOneClassSVM()]
+    [
+        MultiTaskSVC(),
+        MultiTaskMKLClassifier(),
+        MultiTaskSVR(),
+        MultiTaskOneClassSVM(),
+        MultiTaskKernelSVC(),
+        KernelMKLClassifier(),
+        ParetoMKLClassifier(),
+        ParetoMKLClassifier(p=4.0),
+        IndependentMKLClassifier(),
+        PartiallySharedMKLClassifier(),
+        SparseMKLClassifier(),
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._kernel_base import (
     KernelClassifier,
+    check_count,
     kernel_matrix,
     resolve_all,
 )
@@ -27,6 +28,10 @@ class TaskMKLClassifier(KernelClassifier):
     """Base: T support vector machines, each with its intercept, over weighted kernels."""
 
     kernels: Any
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_count("max_iter", self.max_iter)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -10,6 +10,7 @@ import numpy as np
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._kernel_base import (
     KernelClassifier,
+    check_count,
     check_positive,
     kernel_matrix,
     resolve_all,
@@ -48,7 +49,7 @@ class KernelMKLClassifier(KernelClassifier):
         Relative duality gap to stop at.
     max_iter : int, default=1000
         Support vector machines at most, one per step of the kernel weights.
-    random_state : int, default=0
+    random_state : int or RandomState, default=0
         Visiting order.
 
     Attributes
@@ -87,7 +88,7 @@ class KernelMKLClassifier(KernelClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = 1000,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.kernels = kernels
         self.task_kernels = task_kernels
@@ -102,6 +103,7 @@ class KernelMKLClassifier(KernelClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_positive("norm", self.norm, least=1.0)
+        check_count("max_iter", self.max_iter)
 
     def _fit_classes(self, examples: Examples) -> None:
         X, y, ids, names, weight = self._signs(examples)
@@ -113,7 +115,7 @@ class KernelMKLClassifier(KernelClassifier):
         grams = [np.ascontiguousarray(kernel_matrix(kernel, X) + constant) for kernel in kernels]
         found = solve_on_matrices(
             grams, y, ids, weighed, self._costs(y, weight, self._class_weight()),
-            tol=self.tol, max_iter=self.max_iter, seed=int(self.random_state),
+            tol=self.tol, max_iter=self.max_iter, seed=self._seed(),
         )  # fmt: skip
         self.theta_, self.dual_coef_ = found.theta, found.alpha
         self.objective_, self.dual_gap_, self.n_iter_ = found.primal, found.gap, found.n_iter

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_AT_BOUND = 1e-9  # of C: closer to a bound is at it
+_AT_BOUND = 1e-9  # of C, or of the largest alpha: closer to a bound is at it
 _RIDGE = 1e-13  # of the mean of the diagonal, on a matrix that may be singular
 _MOST_FREE = 2000  # variables that equations are solved for
 
@@ -130,8 +130,7 @@ def _sharpen(
 
     For the others, y_i (f(x_i) + b) = 1: linear equations in their change and the intercept.
     """
-    margin = _AT_BOUND * C
-    free = np.flatnonzero((alpha > margin) & (alpha < C - margin))
+    free = np.flatnonzero((alpha > _AT_BOUND * alpha.max()) & (alpha < (1.0 - _AT_BOUND) * C))
     m = free.size
     if not 0 < m <= _MOST_FREE:
         return alpha
