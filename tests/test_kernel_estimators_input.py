@@ -101,7 +101,7 @@ def test_numbers_that_are_none(kind, data):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_classes_that_do_not_do(kind, data):
-    with pytest.raises(ValueError, match="the data contains only one class: 1"):
+    with pytest.raises(ValueError, match=r"the data contains only one class: 1\.0"):
         kind().fit(data.X, np.ones(data.y.size), data.names)
     y = np.where(data.names == "b", 1.0, data.y)
     with pytest.raises(ValueError, match="but task 'b' has 14 positive and 0 negative"):
@@ -155,7 +155,8 @@ def test_costs_and_tolerances_are_finite_numbers(kind, value, data):
         (MultiTaskKernelSVC, "gamma", ["auto", 0.0, -1], "gamma must be a finite number above 0"),
         (MultiTaskKernelSVC, "task_kernel", ["alike"], "task_kernel must be one of independent"),
         (MultiTaskKernelSVC, "task_kernel", [np.eye(2)], r"one row per task \(3\), got shape"),
-        (MultiTaskKernelSVC, "task_kernel", [TaskKernel(["x", "b"], np.eye(2))], "task 'a' .* is not in"),
+        (MultiTaskKernelSVC, "task_kernel", [TaskKernel(["x", "b"], np.eye(2))],
+         "task 'a' .* is not in"),
         (KernelMKLClassifier, "task_kernels", [[]], "task_kernels must hold at least one"),
         *[(kind, "class_weight", ["heavy"], "class_weight must be None, 'balanced' or a mapping")
           for kind in (MultiTaskKernelSVC, KernelMKLClassifier)],
@@ -188,7 +189,7 @@ def test_texts_and_their_labels(kind):
         kind("spectrum:2").fit(texts)
     with pytest.raises(ValueError, match="sequences must be of nucleotides, got the letter 'Q'"):
         kind("spectrum:2").fit([*texts[:-1], "ACQT"], y)
-    with pytest.raises(ValueError, match="sequences must be of the same length"):
+    with pytest.raises(ValueError, match="sequences must be of equal length"):
         kind("wd:2").fit([*texts[:-1], "ACTTT"], y)
     with pytest.raises(ValueError, match=r"y must have one label per window \(8\), got \(7,\)"):
         kind("spectrum:2").fit(Windows.from_strings(texts), y[:-1])
@@ -202,11 +203,14 @@ def test_weights_of_examples_that_are_none(data):
             kind().fit(data.X, data.y, data.names, sample_weight=-np.ones(data.y.size))
 
 
-def test_a_matrix_that_does_not_fit_into_memory(data, monkeypatch):
-    def refuse(n_bytes, what, remedy):
-        raise MemoryLimitError(f"{what} needs {n_bytes:.0f} bytes; {remedy}")
-
-    monkeypatch.setattr("seqmtl.estimators._kernel_base.require_memory", refuse)
+def test_matrices_that_do_not_fit_into_memory(data, monkeypatch):
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 10_000)
     for kind in ALL:
-        with pytest.raises(MemoryLimitError, match=r"a kernel matrix of 4?[0-9] examples needs"):
+        with pytest.raises(
+            MemoryLimitError, match=r"\d x \d kernel matrices of up to \d\d examples"
+        ):
             kind().fit(data.X, data.y, data.names)
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 8 * (3 * 596 + 2 * 256))
+    ParetoMKLClassifier().fit(data.X, data.y, data.names)  # three tasks of 12, 14 and 16
+    with pytest.raises(MemoryLimitError, match="train on fewer examples"):
+        ParetoMKLClassifier(["rbf"] * 4).fit(data.X, data.y, data.names)

@@ -130,15 +130,24 @@ def kernel_matrix(kernel: BaseKernel, X: Any) -> NDArray[np.float64]:
     ------
     ValueError
         If it is not finite, symmetric and positive semi-definite.
-    MemoryLimitError
-        If it cannot fit into memory.
     """
-    n = len(X)
-    require_memory(16.0 * n * n, f"a kernel matrix of {n:,} examples", "train on fewer examples")
     H = kernel(X)
     if not kernel.is_psd:
         check_psd(H, str(kernel))
     return H
+
+
+def require_matrices(n_kernels: int, *sizes: int) -> None:
+    """Refuse kernel matrices of these numbers of examples where they cannot fit into memory.
+
+    Raises
+    ------
+    MemoryLimitError
+        States what would be needed.
+    """
+    entries = float(n_kernels) * sum(n * n for n in sizes) + 2.0 * max(sizes) ** 2
+    what = f"{n_kernels} x {len(sizes)} kernel matrices of up to {max(sizes):,} examples"
+    require_memory(8.0 * entries, what, "train on fewer examples")
 
 
 def check_positive(

@@ -13,6 +13,7 @@ from seqmtl.estimators._kernel_base import (
     KernelClassifier,
     check_count,
     kernel_matrix,
+    require_matrices,
     resolve_all,
 )
 from seqmtl.kernels import BaseKernel
@@ -113,6 +114,7 @@ class Prepared:
         if examples.weight is not None:
             cost *= examples.weight
         self.rows = [np.flatnonzero(examples.ids == t) for t in range(len(examples.names))]
+        require_matrices(len(self.kernels), *(own.size for own in self.rows))
         self.problems = [
             TaskProblem(
                 np.array([kernel_matrix(k, examples.X[own]) for k in self.kernels]),

@@ -13,6 +13,7 @@ from seqmtl.estimators._kernel_base import (
     check_count,
     check_positive,
     kernel_matrix,
+    require_matrices,
     resolve_all,
 )
 from seqmtl.models.kernel_model import KernelModel
@@ -111,6 +112,7 @@ class KernelMKLClassifier(KernelClassifier):
         kernels = resolve_all(self.kernels, examples)
         task_kernel = resolve_kernels(self.task_kernels, names)
         weighed = kernel_set(task_kernel, len(names), len(kernels), self.norm)
+        require_matrices(len(kernels), y.size)
         constant = 1.0 if self.fit_intercept else 0.0
         grams = [np.ascontiguousarray(kernel_matrix(kernel, X) + constant) for kernel in kernels]
         found = solve_on_matrices(

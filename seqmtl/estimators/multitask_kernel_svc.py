@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from seqmtl.estimators._base import Examples
-from seqmtl.estimators._kernel_base import KernelClassifier, kernel_matrix, resolve_all
+from seqmtl.estimators._kernel_base import (
+    KernelClassifier,
+    kernel_matrix,
+    require_matrices,
+    resolve_all,
+)
 from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial, Precomputed
 from seqmtl.models.kernel_model import KernelModel
 from seqmtl.models.kernels import resolve_kernel
@@ -148,6 +153,7 @@ class MultiTaskKernelSVC(KernelClassifier):
         C = self._costs(y, weight, self._class_weight())
         (used,) = resolve_all([given or self._base_kernel()], examples)
         kernel = KernelRows() if given else used
+        require_matrices(1, y.size)
         alpha, bias = np.zeros(y.size), np.zeros(len(names))
         for group in connected_tasks(K):
             rows = np.flatnonzero(np.isin(ids, group))

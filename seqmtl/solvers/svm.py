@@ -110,7 +110,8 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float) -> Array:
     from sklearn.svm import SVC
 
     means = H.mean(axis=0)
-    H = H - means - means[:, None] + means.mean()
+    H = H - means
+    H -= means[:, None] - means.mean()
     largest = float(C.max())
     weight = None if C.min() == largest else C / largest
     svc = SVC(kernel="precomputed", C=largest, tol=tol, cache_size=1000.0)
