@@ -107,11 +107,10 @@ def test_the_best_of_a_saddle_point_search_is_kept(data):
 
 
 def test_a_warm_start_ends_where_a_cold_one_does(data, path):
-    for p, model in zip(P, path.estimators, strict=True):
+    for p, model in zip(P[::2], path.estimators[::2], strict=True):
         cold = fit(data, p=p)
         assert_allclose(model.objective_, cold.objective_, rtol=3e-6)
-        if np.isfinite(p):
-            assert_allclose(model.objectives_, cold.objectives_, rtol=5e-3)
+        assert_allclose(model.objectives_, cold.objectives_, rtol=5e-3)
 
 
 def test_a_model_of_the_path_predicts_like_any_other(data, path):
@@ -159,11 +158,11 @@ def test_one_task_is_one_problem_whatever_the_trade_off(data, p):
 
 def test_tasks_may_be_many():
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((400, 2)), np.tile([0, 1], 200)
-    tasks = np.repeat([f"task {t:02}" for t in range(50)], 8)
+    X, y = rng.standard_normal((160, 2)), np.tile([0, 1], 80)
+    tasks = np.repeat([f"task {t:02}" for t in range(20)], 8)
     for p in (0.1, 10.0):
         model = ParetoMKLClassifier(KERNELS, p=p, tol=1e-3).fit(X, y, tasks)
-        assert model.objectives_.shape == (50,)
+        assert model.objectives_.shape == (20,)
         assert model.gap_ <= 1e-3
 
 
