@@ -2,8 +2,19 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from seqmtl import MultiTaskMKLClassifier, MultiTaskOneClassSVM, MultiTaskSVC, MultiTaskSVR
-from seqmtl.estimators.minimax import MinimaxClassifier
+from seqmtl import (
+    IndependentMKLClassifier,
+    KernelMKLClassifier,
+    MinimaxClassifier,
+    MultiTaskKernelSVC,
+    MultiTaskMKLClassifier,
+    MultiTaskOneClassSVM,
+    MultiTaskSVC,
+    MultiTaskSVR,
+    ParetoMKLClassifier,
+    PartiallySharedMKLClassifier,
+    SparseMKLClassifier,
+)
 
 
 @parametrize_with_checks(
@@ -13,6 +24,13 @@ from seqmtl.estimators.minimax import MinimaxClassifier
         MultiTaskSVR(),
         MultiTaskOneClassSVM(),
         MinimaxClassifier(),
+        MultiTaskKernelSVC(),
+        KernelMKLClassifier(),
+        ParetoMKLClassifier(),
+        ParetoMKLClassifier(p=4.0),
+        IndependentMKLClassifier(),
+        PartiallySharedMKLClassifier(),
+        SparseMKLClassifier(),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

@@ -53,6 +53,8 @@ class Examples(NamedTuple):
 class ExampleReader(BaseEstimator):
     """Base of all estimators: what they check of examples and tasks."""
 
+    random_state: Any
+
     def _check_X_y(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, NDArray[Any]]:  # noqa: N802
         """Return checked examples and what to learn of them, as float64 where `numeric`."""
         if not isinstance(X, Windows):
@@ -88,6 +90,13 @@ class ExampleReader(BaseEstimator):
         used = np.flatnonzero(weight)
         return Examples(X[used], y[used], ids[used], names, weight[used])
 
+    def _seed(self) -> int:
+        """Return the seed that `random_state` stands for."""
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        return int(seed)
+
 
 class MultiTaskEstimator(ExampleReader):
     """Base of the estimators over features: `fit` says the settings and calls `_fit`.
@@ -101,7 +110,6 @@ class MultiTaskEstimator(ExampleReader):
     tol: float
     max_epochs: int
     dtype: str | None
-    random_state: Any
     from_relatives: bool
 
     def __sklearn_tags__(self) -> Tags:
@@ -118,12 +126,9 @@ class MultiTaskEstimator(ExampleReader):
 
     def _settings(self, X: Any, **options: Any) -> Settings:
         """Return the settings that all estimators have, and the given ones."""
-        seed = self.random_state
-        if not isinstance(seed, (int, np.integer)):
-            seed = check_random_state(seed).randint(2**31 - 1)
         dtype = self.dtype or ("float32" if isinstance(X, Windows) else "float64")
         return Settings(
-            C=self.C, tol=self.tol, max_epochs=self.max_epochs, dtype=dtype, seed=int(seed),
+            C=self.C, tol=self.tol, max_epochs=self.max_epochs, dtype=dtype, seed=self._seed(),
             **options,
         )  # fmt: skip
 

@@ -107,7 +107,7 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
         if self.classes_.size < 2:
             raise ValueError(
                 "y must have two classes to be told apart, but the data contains only one class: "
-                f"{self.classes_[0]!r}"
+                f"{self.classes_.tolist()[0]!r}"
             )
         raise ValueError(
             f"Only binary classification is supported. The type of the target is multiclass "

@@ -19,6 +19,8 @@ from seqmtl.models.kernel_model import KernelModel
 from seqmtl.models.training import class_factors
 from seqmtl.sequences import Windows
 
+_LARGEST_LOG = 690.0  # of a number
+
 
 class KernelClassifier(TaskClassifier):
     """Base of the classifiers in kernel space; examples are numbers, windows or texts."""
@@ -38,6 +40,8 @@ class KernelClassifier(TaskClassifier):
         if not _is_text(X):
             return self._check_numbers(X, y)
         X = _as_texts(X)
+        if y is None:
+            raise ValueError("y must be given: sequences carry no labels, got None")
         y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"))
         if y.shape != X.shape:
             raise ValueError(f"y must have one label per sequence ({X.size}), got {y.size}")
@@ -60,14 +64,16 @@ class KernelClassifier(TaskClassifier):
 
     def _check_parameters(self) -> None:
         """Refuse settings that are out of range, before anything is computed."""
-        check_positive("C", self.C)
-        check_positive("tol", self.tol)
+        check_positive("C", self.C, is_finite=True)
+        check_positive("tol", self.tol, is_finite=True)
 
     def _costs(
         self, y: NDArray[np.float64], weight: NDArray[np.float64] | None, class_weight: Any = None
     ) -> NDArray[np.float64]:
         """Return C_i."""
         C = self.C * class_factors(y, class_weight)
+        if not (np.isfinite(C) & (C > 0.0)).all():
+            raise ValueError(f"class_weight must hold finite numbers above 0, got {class_weight!r}")
         return C if weight is None else C * weight
 
     def _finish(self, model: KernelModel, converged: bool, gap: float) -> None:
@@ -120,27 +126,55 @@ def kernel_matrix(kernel: BaseKernel, X: Any) -> NDArray[np.float64]:
     ------
     ValueError
         If it is not finite, symmetric and positive semi-definite.
-    MemoryLimitError
-        If it cannot fit into memory.
     """
-    n = len(X)
-    require_memory(16.0 * n * n, f"a kernel matrix of {n:,} examples", "train on fewer examples")
     H = kernel(X)
     if not kernel.is_psd:
         check_psd(H, str(kernel))
     return H
 
 
-def check_positive(name: str, value: Any, *, most: float = np.inf, least: float = 0.0) -> None:
+def require_matrices(n_kernels: int, *sizes: int) -> None:
+    """Refuse kernel matrices of these numbers of examples where they cannot fit into memory.
+
+    Raises
+    ------
+    MemoryLimitError
+        States what would be needed.
+    """
+    entries = float(n_kernels) * sum(n * n for n in sizes) + 2.0 * max(sizes) ** 2
+    what = f"{n_kernels} x {len(sizes)} kernel matrices of up to {max(sizes):,} examples"
+    require_memory(8.0 * entries, what, "train on fewer examples")
+
+
+def check_positive(
+    name: str, value: Any, *, most: float = np.inf, least: float = 0.0, is_finite: bool = False
+) -> None:
     """Refuse what is not a number above 0, or from `least` to `most`."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not is_number or not (value > 0 and least <= value <= most):
-        rule = "a number above 0"
+    if (
+        not is_number
+        or not (value > 0 and least <= value <= most)
+        or is_finite > np.isfinite(value)
+    ):
+        rule = f"a {'finite ' * is_finite}number above 0"
         if least > 0:
             rule = f"a number from {least:g} to {'infinity' if np.isinf(most) else f'{most:g}'}"
         elif np.isfinite(most):
             rule = f"a number above 0 and at most {most:g}"
         raise ValueError(f"{name} must be {rule}, got {value!r}")
+
+
+def check_count(name: str, value: Any) -> None:
+    """Refuse what is not an integer of at least 1."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+
+
+def check_power(p: float, n: int, what: str, power: float = 1.0) -> None:
+    """Refuse a p so small that n^(power/p) is beyond floating point."""
+    least = power * np.log(n) / _LARGEST_LOG
+    if p < least:
+        raise ValueError(f"p must be at least {least:.2g} for {n} {what}, got {p!r}")
 
 
 def _is_text(X: Any) -> bool:

@@ -11,7 +11,9 @@ from sklearn.utils import Tags
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._kernel_base import (
     KernelClassifier,
+    check_count,
     kernel_matrix,
+    require_matrices,
     resolve_all,
 )
 from seqmtl.kernels import BaseKernel
@@ -27,6 +29,10 @@ class TaskMKLClassifier(KernelClassifier):
     """Base: T support vector machines, each with its intercept, over weighted kernels."""
 
     kernels: Any
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_count("max_iter", self.max_iter)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -115,6 +121,7 @@ class Prepared:
         if examples.weight is not None:
             cost *= examples.weight
         self.rows = [np.flatnonzero(examples.ids == t) for t in range(len(examples.names))]
+        require_matrices(len(self.kernels), *(own.size for own in self.rows))
         self.problems = [
             TaskProblem(
                 np.array([kernel_matrix(k, examples.X[own]) for k in self.kernels]),

@@ -10,8 +10,10 @@ import numpy as np
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._kernel_base import (
     KernelClassifier,
+    check_count,
     check_positive,
     kernel_matrix,
+    require_matrices,
     resolve_all,
 )
 from seqmtl.models.kernel_model import KernelModel
@@ -98,6 +100,7 @@ class KernelMKLClassifier(KernelClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_positive("norm", self.norm, least=1.0)
+        check_count("max_iter", self.max_iter)
 
     def _fit_classes(self, examples: Examples) -> None:
         X, y, ids, names, weight = self._signs(examples)
@@ -105,6 +108,7 @@ class KernelMKLClassifier(KernelClassifier):
         kernels = resolve_all(self.kernels, examples)
         task_kernel = resolve_kernels(self.task_kernels, names)
         weighed = kernel_set(task_kernel, len(names), len(kernels), self.norm)
+        require_matrices(len(kernels), y.size)
         constant = 1.0 if self.fit_intercept else 0.0
         grams = [np.ascontiguousarray(kernel_matrix(kernel, X) + constant) for kernel in kernels]
         found = solve_on_matrices(

@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from seqmtl.estimators._base import Examples
-from seqmtl.estimators._kernel_base import KernelClassifier, kernel_matrix, resolve_all
+from seqmtl.estimators._kernel_base import (
+    KernelClassifier,
+    kernel_matrix,
+    require_matrices,
+    resolve_all,
+)
 from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial, Precomputed
 from seqmtl.models.kernel_model import KernelModel
 from seqmtl.models.kernels import resolve_kernel
@@ -115,8 +120,6 @@ class MultiTaskKernelSVC(KernelClassifier):
 
     def _base_kernel(self) -> Any:
         """Return the kernel with the parameters of this class."""
-        if self._is_precomputed():
-            return self.__dict__.pop("_given")
         if not isinstance(self.kernel, str):
             return self.kernel
         named: dict[str, BaseKernel] = {
@@ -126,6 +129,13 @@ class MultiTaskKernelSVC(KernelClassifier):
         }
         return named.get(self.kernel, self.kernel)
 
+    def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> Examples:
+        try:
+            return super()._read(X, y, tasks, sample_weight)
+        except BaseException:
+            self.__dict__.pop("_given", None)
+            raise
+
     def _gather(self, X: Any, y: NDArray[Any], tasks: Any, sample_weight: Any) -> Examples:
         """Let numbers of rows stand for examples whose kernel matrix is given."""
         if not self._is_precomputed():
@@ -134,17 +144,19 @@ class MultiTaskKernelSVC(KernelClassifier):
             raise ValueError(
                 f"X must be a square kernel matrix where kernel='precomputed', got {X.shape}"
             )
-        self._given = Precomputed(X)  # until it is trained on
+        self._given = Precomputed(X)  # until training begins
         return super()._gather(np.arange(len(X))[:, None], y, tasks, sample_weight)
 
     def _fit_classes(self, examples: Examples) -> None:
+        given = self.__dict__.pop("_given", None)
         X, y, ids, names, weight = self._signs(examples)
         check_classes(y, ids, names)
         self.task_kernel_ = resolve_kernel(self.task_kernel, names)
         K = self.task_kernel_.matrix[: len(names), : len(names)]
         C = self._costs(y, weight, self._class_weight())
-        (used,) = resolve_all([self._base_kernel()], examples)
-        kernel = KernelRows() if self._is_precomputed() else used
+        (used,) = resolve_all([given or self._base_kernel()], examples)
+        kernel = KernelRows() if given else used
+        require_matrices(1, y.size)
         alpha, bias, gap = np.zeros(y.size), np.zeros(len(names)), 0.0
         for group in connected_tasks(K):
             rows = np.flatnonzero(np.isin(ids, group))

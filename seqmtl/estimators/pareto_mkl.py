@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.estimators._kernel_base import check_positive
+from seqmtl.estimators._kernel_base import check_positive, check_power
 from seqmtl.estimators._task_mkl import Prepared, TaskMKLClassifier
 from seqmtl.kernels import short_name
 from seqmtl.solvers.alternation import KernelSolution
@@ -95,7 +95,7 @@ class ParetoMKLClassifier(TaskMKLClassifier):
     >>> model.predict([[1.1], [1.9]], tasks="b")
     array([1, 0])
     >>> model.theta_.round(3)
-    array([0.048, 0.968])
+    array([0., 1.])
     """
 
     def __init__(
@@ -125,6 +125,7 @@ class ParetoMKLClassifier(TaskMKLClassifier):
     def _solve(
         self, problems: list[TaskProblem], state: NDArray[np.float64] | None = None
     ) -> KernelSolution:
+        check_power(self.p, len(problems), "tasks")
         if self.p <= 1.0:
             return super()._solve(problems, state)
         return find_saddle(
@@ -216,7 +217,7 @@ def pareto_path(
     grid = np.unique([float(value) for value in p])
     if not grid.size:
         raise ValueError("p must hold at least one number above 0, got none")
-    models = [ParetoMKLClassifier(p=value, **parameters) for value in grid]
+    models = [ParetoMKLClassifier(p=value, **parameters) for value in grid.tolist()]
     for model in models:
         model._check_parameters()
     prepared: Prepared | None = None

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from seqmtl.estimators._kernel_base import check_positive
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.estimators._kernel_base import check_positive, check_power
 from seqmtl.estimators._task_mkl import TaskMKLClassifier
+from seqmtl.solvers.alternation import KernelSolution
 from seqmtl.solvers.kernel_weights import MixedNorm, Partial, Separate
+from seqmtl.solvers.svm import TaskProblem
 
 
 class IndependentMKLClassifier(TaskMKLClassifier):
@@ -178,6 +183,12 @@ class SparseMKLClassifier(TaskMKLClassifier):
         super()._check_parameters()
         check_positive("p", self.p, most=1.0)
         check_positive("q", self.q, least=1.0, most=2.0)
+
+    def _solve(
+        self, problems: list[TaskProblem], state: NDArray[np.float64] | None = None
+    ) -> KernelSolution:
+        check_power(self.p, len(problems[0].kernels), "kernels", power=2.0)
+        return super()._solve(problems, state)
 
     def _rule(self) -> MixedNorm:
         return MixedNorm(float(self.p), float(self.q))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_NAMED = 28  # lines that differ in their look
-_MOST_LABELS = 7  # points of the front with their p written beside
+_ROOM = (0.14, 0.06)  # of the width and height of the front, for the p beside a point
 
 
 def plot_path(
@@ -66,8 +66,9 @@ def draw_path(
     x = np.where(np.isfinite(p), p, 10.0 * finite.max(initial=1.0))
     base = int(np.argmin(np.abs(np.log(x))))
     change = 100.0 * (objectives / objectives[base] - 1.0)
+    rows = max(-(-min(len(names), _MOST_NAMED) // _columns(names)) for names in (tasks, kernels))
     with figure_style():
-        figure = new_figure(15.5, 5.0)
+        figure = new_figure(15.5, 4.6 + 0.16 * rows)
         along, front, weights = figure.subplots(1, 3)
         _draw_lines(along, x, change, tasks)
         along.set(
@@ -76,22 +77,40 @@ def draw_path(
         _draw_front(front, p, objectives, tasks)
         _draw_lines(weights, x, theta, kernels)
         weights.set(title="Kernel weights", ylabel=r"$\theta_m$")
+        for axes in (along, weights):
+            _mark_trade_offs(axes, finite, x[-1] if np.isinf(p[-1]) else None)
     return figure
+
+
+def _columns(names: Sequence[str]) -> int:
+    """Return how many columns a legend has."""
+    return 2 if len(names) <= 10 else 3
 
 
 def _draw_lines(
     axes: Axes, x: NDArray[np.float64], values: NDArray[np.float64], names: Sequence[str]
 ) -> None:
     """Draw one line per column along p, with a legend below."""
+    columns = _columns(names)
     for index, (column, name) in enumerate(zip(values.T, names, strict=True)):
-        label = plain_text(name, 24) if index < _MOST_NAMED else None
+        label = plain_text(name, 72 // columns) if index < _MOST_NAMED else None
         axes.plot(x, column, marker=".", linewidth=1.4, label=label, **line_look(index))
     axes.axvline(1.0, color=GREY, linewidth=0.8, linestyle=":")
-    axes.set(xscale="log", xlabel="Trade-off p: easy tasks first < 1 < hard tasks first")
     axes.grid(color="#eeeeee")
-    columns = 2 if len(names) <= 10 else 3
     axes.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, fontsize=7.5, frameon=False
+    )
+
+
+def _mark_trade_offs(axes: Axes, finite: NDArray[np.float64], infinite: float | None) -> None:
+    """Write powers of ten under the finite p, and infinity where it is drawn."""
+    axes.set(xscale="log", xlabel="Trade-off p: easy tasks first < 1 < hard tasks first")
+    if infinite is None:
+        return
+    low, high = np.log10([finite.min(initial=1.0), finite.max(initial=1.0)])
+    powers = np.arange(np.floor(low), np.floor(high) + 1)
+    axes.set_xticks(
+        [*10.0**powers, infinite], labels=[*(f"$10^{{{k:.0f}}}$" for k in powers), r"$\infty$"]
     )
 
 
@@ -109,10 +128,23 @@ def _draw_front(
         axes.set(xlabel="Mean of $g_t$ over the tasks", ylabel="Largest $g_t$")
     axes.plot(x, y, color=GREY, linewidth=0.9)
     axes.scatter(x, y, s=26, zorder=3, **{"color": line_look(0)["color"]})
-    labelled = np.unique(np.linspace(0, len(p) - 1, min(len(p), _MOST_LABELS)).round().astype(int))
-    for i in labelled:
+    for i in _with_room(x, y):
         axes.annotate(
-            f"p = {p[i]:g}", (x[i], y[i]), xytext=(5, 4), textcoords="offset points", fontsize=7.5
+            f"p = {p[i]:.3g}", (x[i], y[i]), xytext=(5, 4), textcoords="offset points", fontsize=7.5
         )
+    axes.ticklabel_format(useOffset=False)
+    axes.locator_params(axis="x", nbins=6)
     axes.set(title="The front")
     axes.grid(color="#eeeeee")
+
+
+def _with_room(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
+    """Return points, the ends of the path first, whose labels do not cover one another."""
+    spread = np.array([np.ptp(x), np.ptp(y)])
+    places = np.column_stack([x, y]) / np.where(spread > 0.0, spread, 1.0)
+    chosen: list[int] = []
+    for i in [0, len(x) - 1, *range(1, len(x) - 1)]:
+        far = np.abs(places[chosen] - places[i]) > _ROOM
+        if far.any(axis=1).all():
+            chosen.append(i)
+    return chosen

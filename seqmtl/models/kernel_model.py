@@ -241,16 +241,18 @@ class KernelModel:
                 dict(description["training"]),
                 tuple(map(str, description["feature_names"])),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"is not a whole kernel model: {error}", path=path) from error
         model._check(path)
         return model
 
     def _check(self, path: str) -> None:
-        """Refuse arrays that do not fit together."""
-        n, M, T = self.amounts.size, len(self.kernels), len(self.tasks)
+        """Refuse arrays that do not fit together, and numbers that are none."""
+        n, M, T, k = self.amounts.size, len(self.kernels), len(self.tasks), len(self.classes)
         fits = (
-            self.amounts.shape == self.task_ids.shape == self.example_ids.shape == (n,)
+            (k == 2 or (k > 2 and T == k * (k - 1) // 2))
+            and self.task_ids.dtype.kind == self.example_ids.dtype.kind == "i"
+            and self.amounts.shape == self.task_ids.shape == self.example_ids.shape == (n,)
             and self.coupling.shape == (M, T, T)
             and self.bias.shape == (T,)
             and _are_numbers_below(self.task_ids, T)
@@ -258,6 +260,8 @@ class KernelModel:
         )
         if not fits:
             raise ModelFileError("is not a whole kernel model: its arrays do not fit", path=path)
+        if not all(np.isfinite(a).all() for a in (self.amounts, self.coupling, self.bias)):
+            raise ModelFileError("is not a whole kernel model: it has weights of NaN", path=path)
 
 
 def _are_numbers_below(ids: NDArray[Any], limit: int) -> bool:
@@ -282,5 +286,7 @@ def _unpack_examples(kind: str, arrays: dict[str, NDArray[Any]]) -> Any:
         return np.asarray(arrays["examples"], dtype=np.float64)
     letters = bytes(arrays["letters"]).decode("latin-1")
     ends = [0, *arrays["ends"].tolist()]
+    if ends != sorted(ends) or ends[-1] != len(letters):
+        raise ValueError("its sequences do not end where they should")
     texts = [letters[a:b] for a, b in itertools.pairwise(ends)]
     return Windows.from_strings(texts) if kind == "windows" else np.array(texts)

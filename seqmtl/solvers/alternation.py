@@ -1,5 +1,9 @@
 """Block descent: one support vector machine per task, then the kernel weights in closed form.
 
+Where weights go to 0 the steps are small and all alike. So a step is taken longer, in the
+logarithm of the weights and twice as long each time, as long as the objective falls; where it does
+not, the plain step is taken, which never raises it.
+
 Source: Li, Georgiopoulos, Anagnostopoulos (2014), Section 3.2 (p = 1) and Algorithm 2 (p < 1);
 Widmer et al. (2015), Section 3.1, for one task.
 """
@@ -18,6 +22,8 @@ from seqmtl.solvers.svm import SVMSolution, TaskProblem
 #: Violation of the conditions of each support vector machine, in units of the tolerance.
 SVM_SHARE = 0.1
 _SVM_LEAST = 1e-9
+_FARTHEST = 32.0  # times the length of a step in the logarithm of the weights
+_DEEPEST = 4.6  # the fall of a weight in one long step, in its logarithm
 _SETTLED = 0.01  # of the tolerance: a fall of the objective below it, where no gap is known
 
 
@@ -100,21 +106,54 @@ def descend(
     """
     if state is None:
         state = rule.start(len(tasks), len(tasks[0].kernels))
-    history: list[Step] = []
+    now = _look(tasks, rule, state, tol)
+    history = [now.step]
+    reach = 1.0
     while True:
-        svms = train_tasks(tasks, rule.theta(state), tol)
-        g = np.array([svm.primal for svm in svms])
-        q = np.array([svm.q for svm in svms])
-        totals = np.array([svm.total for svm in svms])
-        history.append(Step(rule.objective(g), rule.gap(g, totals, q)))
         if on_iteration is not None:
             on_iteration(history[-1])
         converged = _has_converged(history, tol)
         if converged or len(history) >= max_iter:
             break
-        state = rule.step(state, g, q)
-    theta = np.broadcast_to(rule.theta(state), (len(tasks), q.shape[1])).copy()
-    return KernelSolution(theta, state, svms, *history[-1], converged, history)
+        plain = rule.step(now.state, now.g, now.q)
+        ahead = _look(tasks, rule, rule.rescale(_extend(now.state, plain, reach)), tol)
+        if ahead.step.objective > now.step.objective and reach > 1.0:
+            ahead, reach = _look(tasks, rule, plain, tol), 1.0
+        now, reach = ahead, min(2.0 * reach, _FARTHEST)
+        history.append(now.step)
+    theta = np.broadcast_to(rule.theta(now.state), (len(tasks), now.q.shape[1])).copy()
+    return KernelSolution(theta, now.state, now.svms, *history[-1], converged, history)
+
+
+class _Look(NamedTuple):
+    """What the support vector machines say about some weights."""
+
+    state: NDArray[np.float64]
+    svms: list[SVMSolution]
+    g: NDArray[np.float64]
+    q: NDArray[np.float64]
+    step: Step
+
+
+def _look(
+    tasks: list[TaskProblem], rule: WeightRule, state: NDArray[np.float64], tol: float
+) -> _Look:
+    svms = train_tasks(tasks, rule.theta(state), tol)
+    g = np.array([svm.primal for svm in svms])
+    q = np.array([svm.q for svm in svms])
+    totals = np.array([svm.total for svm in svms])
+    return _Look(state, svms, g, q, Step(rule.objective(g), rule.gap(g, totals, q)))
+
+
+def _extend(
+    old: NDArray[np.float64], new: NDArray[np.float64], reach: float
+) -> NDArray[np.float64]:
+    """Return old (new / old)^reach, up to a factor; 0 stays 0, and nothing falls at once."""
+    if reach == 1.0:
+        return new
+    ratio = np.divide(new, old, out=np.ones_like(new), where=old > 0.0)
+    change = reach * np.log(np.maximum(ratio, 1e-300))
+    return old * np.exp(np.maximum(change - change.max(), -_DEEPEST))
 
 
 def _has_converged(history: list[Step], tol: float) -> bool:

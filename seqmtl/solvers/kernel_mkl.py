@@ -21,6 +21,7 @@ _SVM_SHARE = 0.1  # of the gap that is left, for the support vector machine
 _SVM_LEAST = 1e-9
 _FREE_ENTRIES = 3_000_000  # of kernel matrices: small problems are solved to rounding
 _ROUNDING = 1e-12  # relative gap below which there is nothing to win
+_STALLED = 10  # iterations without a smaller gap: the kernels are too ill-conditioned for less
 
 
 class KernelMKLSolution(NamedTuple):
@@ -82,7 +83,7 @@ def solve_on_matrices(
     theta, alpha = kernels.start(), np.zeros(y.size)
     problem = Problem(None, y, tasks, kernels.couple(theta), C)  # type: ignore[arg-type]
     matrices = KernelMatrices(problem, np.arange(y.size), grams)
-    primal, gap, n_read = float(C.sum()), 1.0, 0
+    primal, gap, n_read, gaps = float(C.sum()), 1.0, 0, []
     for n_iter in range(1, max_iter + 1):
         K = kernels.couple(theta)
         H = y[:, None] * matrices.hessian(K) * y  # the kernel matrix itself
@@ -96,7 +97,9 @@ def solve_on_matrices(
         dual += 0.5 * (float(theta @ q) - kernels.dual_norm(q))
         gap = (primal - dual) / max(abs(primal), 1e-300)
         n_read += H.size
-        if gap <= tol and (n_read > _FREE_ENTRIES or gap <= _ROUNDING):
+        gaps.append(gap)
+        is_free = n_read <= _FREE_ENTRIES and min(gaps[-_STALLED:]) == min(gaps)
+        if gap <= tol and (gap <= _ROUNDING or not is_free):
             break
         if not is_solved:  # nor would it be with other weights
             break

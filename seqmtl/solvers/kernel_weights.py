@@ -47,6 +47,9 @@ class WeightRule(Protocol):
     def step(self, state: Array, g: Array, q: Array) -> Array:
         """Return the state that is best for the present functions; q of shape (T, M)."""
 
+    def rescale(self, state: Array) -> Array:
+        """Return the multiple of a positive state that is on the border of what is allowed."""
+
     def gap(self, g: Array, totals: Array, q: Array) -> float:
         """Return a bound of how far the state is from a minimiser, relative; NaN for unknown.
 
@@ -90,6 +93,10 @@ class Shared:
         best = minimise_on_ball(a, self.norm)
         return state if best is None else best[None]
 
+    def rescale(self, state: Array) -> Array:
+        """Return weights of norm 1."""
+        return _to_norm(state, self.norm)
+
     def gap(self, g: Array, totals: Array, q: Array) -> float:
         """Return the relative duality gap of the sum of lambda_t g_t."""
         weights = trade_off(g, self.p)
@@ -125,6 +132,10 @@ class Separate:
         """Weigh the kernels of every task in closed form."""
         best = [minimise_on_ball(a, self.norm) for a in state**2 * q]
         return np.array([old if new is None else new for old, new in zip(state, best, strict=True)])
+
+    def rescale(self, state: Array) -> Array:
+        """Return weights of norm 1 for every task."""
+        return _to_norm(state, self.norm)
 
     def gap(self, g: Array, totals: Array, q: Array) -> float:
         """Return the largest relative duality gap of a task."""
@@ -170,6 +181,12 @@ class Partial:
                 new[row] = best * (self.share if row == 0 else 1.0 - self.share)
         return new
 
+    def rescale(self, state: Array) -> Array:
+        """Return weights that sum to mu in common, and to 1 - mu for every task."""
+        sums = np.full((len(state), 1), 1.0 - self.share)
+        sums[0] = self.share
+        return sums * _to_norm(state, 1.0)
+
     def gap(self, g: Array, totals: Array, q: Array) -> float:
         """Return the relative duality gap."""
         common, own = float(q.sum(axis=0).max()), float(q.max(axis=1).sum())
@@ -213,6 +230,13 @@ class MixedNorm:
         norms = state * np.sqrt(q)
         return self._weights(norms) if norms.max() > 0.0 else state
 
+    def rescale(self, state: Array) -> Array:
+        """Return weights of mixed norm 1."""
+        r = self.p / (2.0 - self.p)
+        s = np.inf if self.q == 2.0 else self.q / (2.0 - self.q)
+        largest = state / state.max()
+        return np.asarray(largest / norm_of(np.array([norm_of(c, s) for c in largest.T]), r))
+
     def gap(self, g: Array, totals: Array, q: Array) -> float:
         """Return the relative duality gap where p = 1, NaN elsewhere."""
         if self.p < 1.0:
@@ -241,6 +265,12 @@ def trade_off(g: Array, p: float) -> Array:
         weights[int(np.argmax(g))] = 1.0
         return weights
     return np.asarray((g / norm_of(g, p)) ** (p - 1.0))
+
+
+def _to_norm(rows: Array, p: float) -> Array:
+    """Return rows of norm 1; those of 0 as they are."""
+    sizes = np.array([norm_of(row, p) for row in rows])[:, None]
+    return np.divide(rows, sizes, out=np.zeros_like(rows), where=sizes > 0.0)
 
 
 def _relative(primal: float, bound: float) -> float:

@@ -22,9 +22,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.solvers.interior import minimise_in_box
+
 Array = NDArray[np.float64]
 
-_AT_BOUND = 1e-9  # of C: closer to a bound is at it
+_AT_BOUND = 1e-9  # of C, or of the largest alpha: closer to a bound is at it
 _MOST_STEPS = 1_000_000  # of libsvm
 _STEPS_PER_EXAMPLE = 2000
 _RIDGE = 1e-13  # of the mean of the diagonal, on a matrix that may be singular
@@ -89,9 +91,11 @@ class TaskProblem(NamedTuple):
 def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool = True) -> Array:
     """Return the dual variables of a support vector machine on a kernel matrix, by libsvm.
 
-    What libsvm leaves is taken to rounding by one Newton step, where the right variables are at
-    their bounds already. libsvm computes in single precision: on kernels of huge values it may
-    not reach the tolerance, and stops after a number of steps. The duality gap tells.
+    The matrix is centred first, which changes nothing where sum_i alpha_i y_i = 0 but the digits
+    that are lost to features far from zero: libsvm keeps kernel values in single precision. What
+    it leaves is taken to rounding by one Newton step, where the right variables are at their
+    bounds already. It stops after a number of steps; where that leaves a gap and there is no
+    intercept, an interior-point method takes over.
 
     Parameters
     ----------
@@ -117,6 +121,9 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
 
     n = y.size
     matrix, labels, costs = (H, y, C) if has_intercept else _anchor(H, y, C)
+    means = matrix.mean(axis=0)
+    matrix = matrix - means
+    matrix -= means[:, None] - means.mean()
     largest = float(costs.max())
     weight = None if costs.min() == largest else costs / largest
     most = _MOST_STEPS + _STEPS_PER_EXAMPLE * n
@@ -129,7 +136,13 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
         svc.fit(matrix, labels, sample_weight=weight)
     alpha = np.zeros(labels.size)
     alpha[svc.support_] = np.abs(svc.dual_coef_[0])
-    return _sharpen(H, y, C, np.minimum(alpha[:n], C), has_intercept)
+    alpha = _sharpen(H, y, C, np.minimum(alpha[:n], C), has_intercept)
+    if has_intercept:
+        return alpha
+    gap = tol * float(alpha.sum())
+    if duality_gap(H @ (alpha * y), y, C, alpha, has_intercept=False) <= gap:
+        return alpha
+    return minimise_in_box(y[:, None] * H * y, C, alpha, gap)
 
 
 def _anchor(H: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
@@ -152,8 +165,7 @@ def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) ->
 
     For the others, y_i (f(x_i) + b) = 1: linear equations in their change and the intercept.
     """
-    margin = _AT_BOUND * C
-    free = np.flatnonzero((alpha > margin) & (alpha < C - margin))
+    free = np.flatnonzero((alpha > _AT_BOUND * alpha.max()) & (alpha < (1.0 - _AT_BOUND) * C))
     m = free.size
     if not 0 < m <= _MOST_FREE:
         return alpha

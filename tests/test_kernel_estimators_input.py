@@ -1,0 +1,216 @@
+"""What the estimators in kernel space refuse, and how they say so."""
+
+import numpy as np
+import pytest
+
+from seqmtl import (
+    IndependentMKLClassifier,
+    KernelMKLClassifier,
+    MultiTaskKernelSVC,
+    ParetoMKLClassifier,
+    PartiallySharedMKLClassifier,
+    SparseMKLClassifier,
+    TaskKernel,
+    Windows,
+)
+from seqmtl.exceptions import MemoryLimitError, UnknownTaskError
+from seqmtl.kernels import Precomputed
+from tests.oracles import kernel_space as oracle
+
+LEARNERS = [
+    ParetoMKLClassifier, IndependentMKLClassifier, PartiallySharedMKLClassifier,
+    SparseMKLClassifier, KernelMKLClassifier,
+]  # fmt: skip
+ALL = [*LEARNERS, MultiTaskKernelSVC]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return oracle.data(0)
+
+
+def negative(X, Z):
+    return -X @ Z.T
+
+
+def lopsided(X, Z):
+    return X @ Z.T + np.arange(len(Z))
+
+
+def broken(X, Z):
+    return np.full((len(X), len(Z)), np.nan)
+
+
+def short(X, Z):
+    return X @ Z[1:].T
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (negative, r"must be positive semi-definite, got the eigenvalue -\d"),
+        (lopsided, r"must be symmetric, got .* \(k \+ k\.T\) / 2 is symmetric"),
+        (broken, r"the values of a kernel function must be finite, got nan"),
+        (short, r"the matrix of a kernel function must have shape \((\d+), \1\), got"),
+        ("quantum", r"kernel must be one of linear, poly, rbf, wd, .*, got 'quantum'"),
+        ("rbf:wide", r"kernel must be rbf:GAMMA with numbers, got 'rbf:wide'"),
+        (5, r"kernel must be a name, a kernel or a function k\(X, Z\), got 5"),
+        (None, r"kernel must be a name, a kernel or a function k\(X, Z\), got None"),
+    ],
+)
+def test_kernels_that_are_none(kind, kernel, message, data):
+    with pytest.raises((ValueError, TypeError), match=message):
+        kind(kernel).fit(data.X, data.y, data.names)
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_kernels_must_be_some(kind, data):
+    with pytest.raises(ValueError, match="kernels must hold at least one kernel, got none"):
+        kind([]).fit(data.X, data.y, data.names)
+
+
+def test_matrices_that_are_no_kernels(data):
+    n = data.y.size
+    model = MultiTaskKernelSVC("precomputed")
+    with pytest.raises(ValueError, match="must be positive semi-definite, got the eigenvalue -1"):
+        model.fit(1 - np.eye(n), data.y, data.names)
+    with pytest.raises(ValueError, match="matrix must be symmetric, got"):
+        model.fit(np.tri(n), data.y, data.names)
+    with pytest.raises(ValueError, match=r"X must be a square kernel matrix .* got \(42, 2\)"):
+        model.fit(data.X, data.y, data.names)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        model.fit(np.full((n, n), np.nan), data.y, data.names)
+    with pytest.raises(ValueError, match="X must be row numbers from 0 to 9, got 10"):
+        ParetoMKLClassifier([Precomputed(np.eye(10))]).fit(np.arange(n)[:, None], data.y)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_numbers_that_are_none(kind, data):
+    for value, message in ((np.nan, "Input X contains NaN"), (np.inf, "Input X contains infinity")):
+        X = data.X.copy()
+        X[3, 1] = value
+        with pytest.raises(ValueError, match=message):
+            kind().fit(X, data.y, data.names)
+        model = kind().fit(data.X, data.y, data.names)
+        with pytest.raises(ValueError, match=message):
+            model.predict(X, data.names)
+    with pytest.raises(ValueError, match="X must have features that vary, but all 42 examples"):
+        kind().fit(np.ones_like(data.X), data.y, data.names)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_classes_that_do_not_do(kind, data):
+    with pytest.raises(ValueError, match=r"the data contains only one class: 1\.0"):
+        kind().fit(data.X, np.ones(data.y.size), data.names)
+    y = np.where(data.names == "b", 1.0, data.y)
+    with pytest.raises(ValueError, match="but task 'b' has 14 positive and 0 negative"):
+        kind().fit(data.X, y, data.names)
+    with pytest.raises(ValueError, match="but task 'a' has 0 positive and 0 negative"):
+        kind().fit(data.X, data.y, data.names, sample_weight=data.names != "a")
+    several = "y must have two classes where there are tasks, got 3|Only binary classification"
+    with pytest.raises(ValueError, match=several):
+        kind().fit(data.X, np.arange(data.y.size) % 3, data.names)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        kind().fit(data.X, np.where(data.y > 0, np.nan, 0.0), data.names)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_tasks_that_do_not_fit(kind, data):
+    with pytest.raises(ValueError, match=r"tasks must have one entry per example \(42\), got 41"):
+        kind().fit(data.X, data.y, data.names[1:])
+    model = kind().fit(data.X, data.y, data.names)
+    with pytest.raises(ValueError, match=r"tasks must have one entry per example \(42\), got 3"):
+        model.predict(data.X, ["a", "b", "c"])
+    with pytest.raises(UnknownTaskError, match="task 'z' is not in the model"):
+        model.predict(data.X, "z")
+    with pytest.raises(UnknownTaskError, match="tasks must be given: the model has several, a, b"):
+        model.predict(data.X)
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 2"):
+        model.predict(np.ones((2, 3)), "a")
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "1", None, True])
+def test_costs_and_tolerances_are_finite_numbers(kind, value, data):
+    for name in ("C", "tol"):
+        with pytest.raises(ValueError, match=f"{name} must be a finite number above 0, got"):
+            kind(**{name: value}).fit(data.X, data.y, data.names)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "values", "message"),
+    [
+        (ParetoMKLClassifier, "p", [0, -0.5, np.nan, "2", None], "p must be a number above 0, got"),
+        (ParetoMKLClassifier, "p", [1e-3, 1e-300], r"p must be at least 0\.0016 for 3 tasks, got"),
+        (SparseMKLClassifier, "p", [1.5, 0, "x"], "p must be a number above 0 and at most 1, got"),
+        (SparseMKLClassifier, "p", [2e-3], r"p must be at least 0\.0032 for 3 kernels, got 0\.002"),
+        (SparseMKLClassifier, "q", [0.9, 2.1, "x"], "q must be a number from 1 to 2, got"),
+        (PartiallySharedMKLClassifier, "share", [1.1, -0.1, np.nan, "x"],
+         "share must be a number above 0 and at most 1, got"),
+        *[(kind, "norm", [0.99, 0, np.nan, "2"], "norm must be a number from 1 to infinity, got")
+          for kind in (ParetoMKLClassifier, IndependentMKLClassifier, KernelMKLClassifier)],
+        *[(kind, "max_iter", [0, -3, 2.5, "5", True, None],
+           "max_iter must be an integer of at least 1, got") for kind in LEARNERS],
+        (MultiTaskKernelSVC, "gamma", ["auto", 0.0, -1], "gamma must be a finite number above 0"),
+        (MultiTaskKernelSVC, "task_kernel", ["alike"], "task_kernel must be one of independent"),
+        (MultiTaskKernelSVC, "task_kernel", [np.eye(2)], r"one row per task \(3\), got shape"),
+        (MultiTaskKernelSVC, "task_kernel", [TaskKernel(["x", "b"], np.eye(2))],
+         "task 'a' .* is not in"),
+        (KernelMKLClassifier, "task_kernels", [[]], "task_kernels must hold at least one"),
+        *[(kind, "class_weight", ["heavy"], "class_weight must be None, 'balanced' or a mapping")
+          for kind in (MultiTaskKernelSVC, KernelMKLClassifier)],
+        *[(kind, "class_weight", [{1: 0.0}, {-1: -1.0}, {1: np.inf}, {1: np.nan}],
+           "class_weight must hold finite numbers above 0, got")
+          for kind in (MultiTaskKernelSVC, KernelMKLClassifier)],
+    ],
+)  # fmt: skip
+def test_settings_out_of_range(kind, name, values, message, data):
+    for value in values:
+        with pytest.raises(ValueError, match=message):
+            kind(**{name: value}).fit(data.X, data.y, data.names)
+
+
+def test_poly_needs_a_kernel_that_is_one(data):
+    for options, message in (
+        ({"coef0": -1.0}, "coef0 must be a finite number of at least 0, got -1"),
+        ({"degree": 0}, "degree must be an integer of at least 1, got 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            MultiTaskKernelSVC("poly", **options).fit(data.X, data.y)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_texts_and_their_labels(kind):
+    texts, y = ["ACGT", "CCGT", "ACAC", "GGTT"] * 2, [0, 1] * 4
+    with pytest.raises(ValueError, match=r"y must have one label per sequence \(8\), got 7"):
+        kind("spectrum:2").fit(texts, y[:-1])
+    with pytest.raises(ValueError, match="y must be given: sequences carry no labels, got None"):
+        kind("spectrum:2").fit(texts)
+    with pytest.raises(ValueError, match="sequences must be of nucleotides, got the letter 'Q'"):
+        kind("spectrum:2").fit([*texts[:-1], "ACQT"], y)
+    with pytest.raises(ValueError, match="sequences must be of equal length"):
+        kind("wd:2").fit([*texts[:-1], "ACTTT"], y)
+    with pytest.raises(ValueError, match=r"y must have one label per window \(8\), got \(7,\)"):
+        kind("spectrum:2").fit(Windows.from_strings(texts), y[:-1])
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        kind("rbf").fit(texts, y)
+
+
+def test_weights_of_examples_that_are_none(data):
+    for kind in ALL:
+        with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+            kind().fit(data.X, data.y, data.names, sample_weight=-np.ones(data.y.size))
+
+
+def test_matrices_that_do_not_fit_into_memory(data, monkeypatch):
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 10_000)
+    for kind in ALL:
+        with pytest.raises(
+            MemoryLimitError, match=r"\d x \d kernel matrices of up to \d\d examples"
+        ):
+            kind().fit(data.X, data.y, data.names)
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 8 * (3 * 596 + 2 * 256))
+    ParetoMKLClassifier().fit(data.X, data.y, data.names)  # three tasks of 12, 14 and 16
+    with pytest.raises(MemoryLimitError, match="train on fewer examples"):
+        ParetoMKLClassifier(["rbf"] * 4).fit(data.X, data.y, data.names)
