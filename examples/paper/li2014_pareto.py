@@ -56,7 +56,7 @@ KERNELS = [Normalized(Linear()), Normalized(Polynomial(2))] + [
     RBF(1.0 / (2.0 * spread**2)) for spread in SPREADS
 ]
 COSTS = (1.0, 10.0, 100.0)
-MINIMAX_COSTS = (1.0, 10.0, 100.0, 1000.0)
+MINIMAX_COSTS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7)
 LARGEST = {"steel": 3, "shuttle": 3}  # classes, where the paper has fewer than the data
 
 
@@ -155,7 +155,7 @@ def candidates(method: str) -> list[tuple]:
         return list(product(COSTS, (0.25, 0.5, 0.75, 1.0)))
     if method == "sparse":
         return list(product(COSTS, (0.5, 1.0), (1.0, 1.5, 2.0)))
-    shares = (0.5,) if method == "mm-aep" else (0.1, 0.5, 0.9)
+    shares = (0.5,) if method == "mm-aep" else (0.02, 0.1, 0.5)
     return list(product(MINIMAX_COSTS, shares))
 
 
