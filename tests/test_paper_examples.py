@@ -8,8 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from seqmtl import MultiTaskKernelSVC, TaskKernel
 
 from tests.oracles import svm
 
@@ -198,3 +207,202 @@ def test_solver_times_run_and_are_resumed(times, tmp_path, capsys, monkeypatch):
 def test_a_run_ends_at_its_limit(times):
     watch = times.follow(_sample(times), 1e-12, 0.0)
     assert len(watch.seconds) == 1
+
+
+@pytest.fixture(scope="module")
+def months():
+    return _load("sheldon2008_months")
+
+
+@pytest.fixture
+def hours_file(tmp_path):
+    """Four months of 16 days; whether it rains depends on the first feature and on the day."""
+    rng = np.random.default_rng(0)
+    month, day, hour = (a.ravel() for a in np.indices((4, 16, 6)))
+    X = rng.normal(size=(month.size, 2))
+    y = np.where((X[:, 0] + 0.2 * month > 0.8) & (day % 2 == 0), 1, -1)
+    path = tmp_path / "hours.npz"
+    np.savez(
+        path, X=X, y=y, task=month, day_of_month=day + 1, hour=hour,
+        task_names=["Winter", "Spring", "Summer", "Autumn"],
+        edges=[[0, 1], [1, 2], [2, 3], [3, 0]],
+    )  # fmt: skip
+    return path
+
+
+def _check_split(hours, split, size):
+    days = [set(zip(hours.month[part], hours.day[part], strict=True)) for part in split]
+    assert not days[0] & days[1]
+    assert not days[0] & days[2]
+    assert not days[1] & days[2]
+    for part, seen in zip(split, days, strict=True):
+        assert np.unique(part).size == part.size
+        for month in range(len(hours.names)):
+            assert set(hours.y[part[hours.month[part] == month]]) == {-1, 1}
+        whole = sum((hours.month == m) & (hours.day == d) for m, d in seen).sum()
+        assert part is split.train or part.size == whole
+    assert_array_equal(np.bincount(hours.month[split.train]), size)
+
+
+def test_days_are_dealt_out_by_month(months, hours_file):
+    hours = months.load(hours_file)
+    assert_array_equal(hours.A, [[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
+    small, large = (months.draw_split(hours, size, 3) for size in (10, 20))
+    _check_split(hours, small, 10)
+    _check_split(hours, large, 20)
+    assert set(small.train) <= set(large.train)
+    assert_array_equal(small.test, large.test)
+    assert set(months.draw_split(hours, 10, 4).test) != set(small.test)
+    with pytest.raises(ValueError, match="from 2 to 48 hours per month, got 49"):
+        months.draw_split(hours, 49, 3)
+    with pytest.raises(ValueError, match="Winter must have wet and dry hours on several days"):
+        months.draw_split(hours._replace(y=np.where(hours.month == 0, -1, hours.y)), 10, 3)
+
+
+def test_every_month_of_the_real_hours_is_wet_in_every_part(months, shared_data):
+    path = shared_data / "mtl" / "nyc_weather" / "nyc_weather.npz"
+    if not path.exists():
+        pytest.skip(f"no {path.name}")
+    hours = months.load(path)
+    assert_array_equal(hours.A.sum(axis=0), np.full(12, 2.0))
+    for repeat in range(10):
+        _check_split(hours, months.draw_split(hours, 300, repeat), 300)
+
+
+def test_auroc_of_the_months(months, hours_file):
+    hours = months.load(hours_file)
+    rows = np.arange(0, hours.y.size, 2)
+    scores = np.round(hours.X[rows, 0], 1)
+    found = months.judge(hours, rows, scores)
+    assert found["all"] == pytest.approx(roc_auc_score(hours.y[rows], scores), abs=1e-6)
+    for month, auc in enumerate(found["months"]):
+        own = hours.month[rows] == month
+        assert auc == pytest.approx(roc_auc_score(hours.y[rows][own], scores[own]), abs=1e-6)
+
+
+def test_methods_of_the_months_are_support_vector_machines(months, hours_file):
+    hours = months.load(hours_file)
+    methods = {(name, a): (K, X) for name, a, K, X in months.methods(hours)}
+    assert {name for name, _ in methods} == {"POOL", "INDIV", "CYCLE", "CENTRED"}
+    split = months.draw_split(hours, 20, 0)
+    month, (train, test) = hours.month, (split.train, split.test)
+    y = hours.y[train]
+    names = np.array(hours.names)[month]
+    L = np.diag(hours.A.sum(axis=0)) - hours.A
+    inverse = np.linalg.inv(L + 2.0**-8 * np.eye(4))
+    scale = np.sqrt(np.diagonal(inverse))
+    expected = {
+        ("POOL", None): np.ones((4, 4)),
+        ("INDIV", None): np.eye(4),
+        ("CYCLE", 2.0**-8): inverse / np.outer(scale, scale),
+    }
+    for key, product in expected.items():
+        K, X = methods[key]
+        common = {"task_kernel": K, "C": 2.0, "tol": 1e-9}
+        svc = MultiTaskKernelSVC("rbf", 0.3, **common).fit(X[train], y, tasks=names[train])
+        found = svc.decision_function(X[test], tasks=names[test])
+        given = MultiTaskKernelSVC("precomputed", **common)
+        given.fit(rbf_kernel(X[train], gamma=0.3), y, tasks=names[train])
+        held = rbf_kernel(X[test], X[train], gamma=0.3)
+        assert_allclose(given.decision_function(held, tasks=names[test]), found, atol=1e-9)
+        if key[0] == "INDIV":
+            for m in range(4):
+                one = SVC(C=2.0, gamma=0.3, tol=1e-9)
+                one.fit(X[train[month[train] == m]], y[month[train] == m])
+                rows = month[test] == m
+                assert_allclose(one.decision_function(X[test[rows]]), found[rows], atol=1e-6)
+            continue
+        H = product[np.ix_(month[train], month[train])] * rbf_kernel(X[train], gamma=0.3)
+        oracle = SVC(kernel="precomputed", C=2.0, tol=1e-9).fit(H, y)
+        held = product[np.ix_(month[test], month[train])] * held
+        assert_allclose(oracle.decision_function(held), found, atol=1e-6)
+
+
+def test_centred_kernel_is_an_inner_product_about_the_mean(months):
+    X, Z = np.random.default_rng(0).normal(size=(2, 9, 3))
+    # of degree 1 in gamma the RBF kernel is 1 - gamma ||x - z||^2: centred, 2 gamma <x, z>
+    for found, one in zip(months.centred(X, Z, 1e-7), (X, Z), strict=True):
+        assert_allclose(found / 2e-7, (one - X.mean(0)) @ (X - X.mean(0)).T, atol=1e-4)
+
+
+class _AUC:
+    """AUC of all hours together, with tasks routed to the scores."""
+
+    def __call__(self, model, X, y, tasks):
+        return roc_auc_score(y, model.decision_function(X, tasks=tasks))
+
+    def get_metadata_routing(self):
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="tasks", alias=True)
+        return request
+
+
+def test_months_are_chosen_as_grid_search_chooses(months, hours_file, monkeypatch):
+    monkeypatch.setattr(months, "TIES", (2.0**-8, 1.0))
+    hours = months.load(hours_file)
+    grid = {"C": (0.1, 10.0), "gamma": (0.1, 1.0)}
+    fits = months.run(hours, 20, 0, grid)
+    split = months.draw_split(hours, 20, 0)
+    rows = np.concatenate([split.train, split.valid])
+    folds = PredefinedSplit(np.where(np.arange(rows.size) < split.train.size, -1, 0))
+    step = "multitaskkernelsvc__"
+    options = {f"{step}{name}": values for name, values in grid.items()}
+    options[f"{step}task_kernel"] = [
+        TaskKernel.graphical(hours.A, a, hours.names) for a in months.TIES
+    ]
+    with sklearn.config_context(enable_metadata_routing=True):
+        svc = MultiTaskKernelSVC().set_fit_request(tasks=True)
+        svc.set_decision_function_request(tasks=True)
+        pipe = make_pipeline(StandardScaler(), svc)
+        search = GridSearchCV(pipe, options, scoring=_AUC(), cv=folds, refit=False)
+        tasks = np.array(hours.names)[hours.month[rows]]
+        search.fit(hours.X[rows], hours.y[rows], tasks=tasks)
+    table = search.cv_results_
+    for parameters, auc in zip(table["params"], table["mean_test_score"], strict=True):
+        known = [
+            fit for fit in fits
+            if fit["method"] == "CYCLE"
+            and all(fit[name] == parameters[f"{step}{name}"] for name in grid)
+            and parameters[f"{step}task_kernel"].source == f"graphical(a={fit['a']:g})"
+        ]  # fmt: skip
+        assert [fit["valid"]["all"] for fit in known] == [pytest.approx(auc, abs=1e-6)]
+    best = months.choose(fits, "CYCLE", months.TIES, "all")
+    assert best["valid"]["all"] == pytest.approx(search.best_score_, abs=1e-6)
+    assert {name: best[name] for name in grid} == {
+        name: search.best_params_[f"{step}{name}"] for name in grid
+    }
+
+
+def test_months_run_and_go_on(months, hours_file, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(months, "COARSE", {"C": (0.1, 10.0), "gamma": (0.3,)})
+    out = tmp_path / "new"
+    arguments = [str(hours_file), "--sizes", "10", "20", "--out", str(out)]
+    months.main([*arguments, "--repeats", "1"])
+    assert "20 hours per month, repeat 1" in capsys.readouterr().out
+    months.main([*arguments, "--repeats", "2"])
+    printed = capsys.readouterr().out
+    assert "repeat 1" not in printed
+    assert "20 hours per month, repeat 2" in printed
+    assert sorted(path.name for path in out.iterdir()) == [
+        "figure.png", "grid_10_0.json", "grid_10_1.json", "grid_20_0.json", "grid_20_1.json",
+    ]  # fmt: skip
+    fits = json.loads((out / "grid_20_1.json").read_text())
+    assert len(fits) == (3 + len(months.TIES)) * 2
+    hours = months.load(hours_file)
+    expected = {10: [], 20: []}
+    for size, repeat in ((10, 0), (10, 1), (20, 0), (20, 1)):
+        fits = json.loads((out / f"grid_{size}_{repeat}.json").read_text())
+        split = months.draw_split(hours, size, repeat)
+        pool = [fit for fit in fits if fit["method"] == "POOL"]
+        best = pool[int(np.argmax([fit["valid"]["all"] for fit in pool]))]
+        scaler = StandardScaler().fit(months.with_month(hours)[split.train])
+        Z = scaler.transform(months.with_month(hours))
+        svc = SVC(C=best["C"], gamma=best["gamma"]).fit(Z[split.train], hours.y[split.train])
+        auc = roc_auc_score(hours.y[split.test], svc.decision_function(Z[split.test]))
+        assert best["test"]["all"] == pytest.approx(auc, abs=0.01)  # both stop at tol
+        expected[size].append(best["test"]["all"])
+    rows = [line.split() for line in printed.splitlines() if line.startswith("POOL")]
+    for row, values in zip(rows, expected.values(), strict=True):
+        assert row[1] == f"{np.mean(values):.4f}"
+        assert row[3] == f"{np.std(values, ddof=1) / np.sqrt(2):.4f}"
+    assert (out / "figure.png").read_bytes()[1:4] == b"PNG"
