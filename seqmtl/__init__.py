@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ParetoMKLClassifier,
         PartiallySharedMKLClassifier,
         SparseMKLClassifier,
+        TaskScorer,
         pareto_path,
     )
     from seqmtl.features.joint import JointFeatures
@@ -42,6 +43,7 @@ _HOME = {
     "ParetoMKLClassifier": "seqmtl.estimators",
     "PartiallySharedMKLClassifier": "seqmtl.estimators",
     "SparseMKLClassifier": "seqmtl.estimators",
+    "TaskScorer": "seqmtl.estimators",
     "pareto_path": "seqmtl.estimators",
     "JointFeatures": "seqmtl.features.joint",
     "MultiTaskMKLClassifier": "seqmtl.estimators",
@@ -73,6 +75,7 @@ __all__ = [
     "SparseMKLClassifier",
     "Spectrum",
     "TaskKernel",
+    "TaskScorer",
     "WeightedDegree",
     "Windows",
     "__version__",

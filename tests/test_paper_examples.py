@@ -19,7 +19,6 @@ from sklearn.svm import SVC
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel
-
 from tests.oracles import svm
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples" / "paper"

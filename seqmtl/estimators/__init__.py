@@ -8,6 +8,7 @@ from seqmtl.estimators.multitask_one_class import MultiTaskOneClassSVM
 from seqmtl.estimators.multitask_svc import MultiTaskSVC
 from seqmtl.estimators.multitask_svr import MultiTaskSVR
 from seqmtl.estimators.pareto_mkl import ParetoMKLClassifier, ParetoPath, pareto_path
+from seqmtl.estimators.scoring import TaskScorer
 from seqmtl.estimators.task_mkl import (
     IndependentMKLClassifier,
     PartiallySharedMKLClassifier,
@@ -27,5 +28,6 @@ __all__ = [
     "ParetoPath",
     "PartiallySharedMKLClassifier",
     "SparseMKLClassifier",
+    "TaskScorer",
     "pareto_path",
 ]

@@ -1,0 +1,91 @@
+"""Scorers that know of tasks, for scikit-learn's searches and cross-validations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from seqmtl.sequences import Windows
+
+_METRICS = {"auroc": roc_auc_score, "auprc": average_precision_score}
+
+
+class TaskScorer:
+    """Mean over the tasks of the area under the ROC or the precision-recall curve.
+
+    scikit-learn's own "roc_auc" cannot tell a classifier the tasks of the examples that it is to
+    score. This one asks for `tasks`, which reach it with metadata routing enabled.
+
+    Parameters
+    ----------
+    metric : {"auroc", "auprc"}, default="auroc"
+        Area under the ROC curve, or average precision.
+
+    Examples
+    --------
+    >>> import sklearn
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from seqmtl import MultiTaskKernelSVC, TaskScorer
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 4, [0, 1, 0, 1] * 4
+    >>> tasks = (["a"] * 4 + ["b"] * 4) * 2
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     svc = MultiTaskKernelSVC(gamma=5.0).set_fit_request(tasks=True)
+    ...     search = GridSearchCV(svc, {"C": [0.1, 10]}, scoring=TaskScorer("auroc"), cv=2)
+    ...     float(search.fit(X, y, tasks=tasks).best_score_)
+    1.0
+    """
+
+    def __init__(self, metric: str = "auroc") -> None:
+        if metric not in _METRICS:
+            raise ValueError(f"metric must be one of {', '.join(_METRICS)}, got {metric!r}")
+        self.metric = metric
+
+    def __call__(self, estimator: Any, X: Any, y: ArrayLike, tasks: Any = None) -> float:
+        """Score a fitted classifier of two classes.
+
+        Parameters
+        ----------
+        estimator : classifier
+            With ``decision_function(X, tasks=...)``.
+        X : array_like or Windows, shape (n, ...)
+            Examples.
+        y : array_like, shape (n,)
+            Classes.
+        tasks : sequence of str, shape (n,), optional
+            Tasks of the examples. Default: what windows carry, or one task.
+
+        Returns
+        -------
+        float
+            Mean over the tasks that have both classes here.
+
+        Raises
+        ------
+        ValueError
+            If no task has both classes.
+        """
+        carried = X.tasks if isinstance(X, Windows) else np.zeros(len(X), dtype=np.int64)
+        scores = estimator.decision_function(X, **({} if tasks is None else {"tasks": tasks}))
+        names = np.asarray(carried if tasks is None else tasks)
+        positive = np.asarray(y) == estimator.classes_[-1]
+        areas = []
+        for name in np.unique(names):
+            rows = names == name
+            if 0 < positive[rows].sum() < rows.sum():
+                areas.append(_METRICS[self.metric](positive[rows], scores[rows]))
+        if not areas:
+            raise ValueError("y must have both classes in a task to be scored, got none that has")
+        return float(np.mean(areas))
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Ask for the tasks."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="tasks", alias=True)
+        return request
+
+    def __repr__(self) -> str:
+        return f"TaskScorer({self.metric!r})"

@@ -1,0 +1,89 @@
+"""Scores of classifiers by task, inside scikit-learn's searches."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from seqmtl import MultiTaskKernelSVC, MultiTaskSVC, TaskKernel, TaskScorer, Windows
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X, tasks = rng.standard_normal((90, 2)), np.repeat(["a", "b", "c"], 30)
+    y = np.where(X[:, 0] * np.where(tasks == "c", -1, 1) + rng.standard_normal(90) > 0, "yes", "no")
+    return X, y, tasks
+
+
+@pytest.mark.parametrize(
+    ("metric", "area"), [("auroc", roc_auc_score), ("auprc", average_precision_score)]
+)
+def test_the_score_is_the_mean_over_the_tasks(data, metric, area):
+    X, y, tasks = data
+    model = MultiTaskKernelSVC().fit(X, y, tasks)
+    scores = model.decision_function(X, tasks)
+    each = [area(y[tasks == t] == "yes", scores[tasks == t]) for t in "abc"]
+    assert TaskScorer(metric)(model, X, y, tasks) == pytest.approx(np.mean(each))
+
+
+def test_searches_route_the_tasks_to_it(data):
+    X, y, tasks = data
+    PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    grid = {
+        "C": [0.1, 10.0],
+        "gamma": [0.1, 1.0],
+        "task_kernel": [TaskKernel.graphical(PATH, a, list("abc")) for a in (0.1, 1.0)],
+    }
+    folds = list(StratifiedKFold(3).split(X, np.char.add(y, tasks)))
+    with sklearn.config_context(enable_metadata_routing=True):
+        svc = MultiTaskKernelSVC().set_fit_request(tasks=True)
+        search = GridSearchCV(svc, grid, scoring=TaskScorer(), cv=folds).fit(X, y, tasks=tasks)
+    by_hand = [
+        TaskScorer()(
+            MultiTaskKernelSVC(**search.best_params_).fit(X[fit], y[fit], tasks[fit]),
+            X[held], y[held], tasks[held],
+        )
+        for fit, held in folds
+    ]  # fmt: skip
+    assert search.best_score_ == pytest.approx(np.mean(by_hand))
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+
+
+def test_pipelines_pass_the_tasks_on(data):
+    X, y, tasks = data
+    folds = StratifiedKFold(3).split(X, np.char.add(y, tasks))
+    with sklearn.config_context(enable_metadata_routing=True):
+        svc = MultiTaskSVC().set_fit_request(tasks=True).set_decision_function_request(tasks=True)
+        pipe = make_pipeline(StandardScaler(), svc)
+        found = cross_val_score(pipe, X, y, scoring=TaskScorer(), params={"tasks": tasks}, cv=folds)
+    assert (found > 0.5).all()
+
+
+def test_windows_bring_their_tasks():
+    sequences = ["ACGTACGT", "TTTTACGT"] * 6
+    windows = Windows.from_strings(sequences, [1, -1] * 6, ["fly"] * 6 + ["worm"] * 6)
+    model = MultiTaskSVC().fit(windows)
+    assert TaskScorer("auprc")(model, windows, windows.labels) == 1.0
+
+
+def test_tasks_of_one_class_are_not_scored(data):
+    X, y, tasks = data
+    model = MultiTaskKernelSVC().fit(X, y, tasks)
+    rows = (tasks == "a") | (y == "yes")
+    own = roc_auc_score(y[tasks == "a"] == "yes", model.decision_function(X[tasks == "a"], "a"))
+    assert TaskScorer()(model, X[rows], y[rows], tasks[rows]) == pytest.approx(own)
+    with pytest.raises(ValueError, match="both classes in a task"):
+        TaskScorer()(model, X[y == "yes"], y[y == "yes"], tasks[y == "yes"])
+
+
+def test_unknown_metrics_are_refused():
+    with pytest.raises(ValueError, match="metric must be one of auroc, auprc, got 'auc'"):
+        TaskScorer("auc")
+
+
+def test_it_says_what_it_is():
+    assert repr(TaskScorer("auprc")) == "TaskScorer('auprc')"
