@@ -13,9 +13,9 @@ Gaussians have a spread of 2^-7 ... 2^7; the classes of Steel and Shuttle are th
 "10 %" is of as many examples per class as the smallest class has. Robot has 24 sensors here;
 "Robot-4" are the smallest readings in four arcs of 60 degrees, which the archive offers too.
 
-Reduced: 5 splits instead of 20, at most 650 examples per class (Shuttle has more), the cost and the parameters of
-each method chosen once per data set and size on a third of the first split's training examples,
-instead of by cross-validation in every split.
+Reduced: 5 splits instead of 20, at most 650 examples per class (Shuttle has more), the cost and the
+parameters of each method chosen once per data set and size, on a third of the first split's
+training examples, instead of by cross-validation in every split.
 """
 
 from __future__ import annotations
