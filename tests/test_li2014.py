@@ -118,3 +118,13 @@ def test_verdicts(li):
     assert judge(ours, 85.9)["verdict"] == "within 2 sd"
     assert judge(ours, 86.1)["verdict"] == "below"
     assert judge(ours, 77.9)["verdict"] == "above"
+
+
+def test_every_cell_that_differs_has_a_reason(li):
+    explain = sys.modules["li2014_tables"].explain
+    cell = {"data": "vehicle", "row": "p < 1", "mean": 80.0, "paper": 81.0, "verdict": "below"}
+    assert "within 3 points" in explain(cell)
+    assert explain(cell | {"verdict": "within 2 sd"}) == ""
+    assert explain(cell | {"paper": 90.0}) == "not explained"
+    assert "weight 0" in explain(cell | {"paper": 60.0, "row": "p = inf"})
+    assert "balanced" in explain(cell | {"data": "landmine"})
