@@ -129,10 +129,11 @@ def write_tables(out: Path) -> str:
                     )
                     cell["why"] = explain(cell)
                     cells.append(cell)
-                    lines.append(
+                    line = (
                         f"{name:<10} {fraction:>5.0%} {key:<9} {cell['mean']:>6.2f} ± "
-                        f"{cell['sd']:<4.2f} {published:>7.2f}  {cell['verdict']:<11}  {cell['why']}".rstrip()
+                        f"{cell['sd']:<4.2f} {published:>7.2f}  {cell['verdict']:<11}  {cell['why']}"
                     )
+                    lines.append(line.rstrip())
                 if part == 0:
                     better, every = rows["better tasks"]
                     lines.append(
