@@ -131,7 +131,7 @@ def write_tables(out: Path) -> str:
                     cells.append(cell)
                     line = (
                         f"{name:<10} {fraction:>5.0%} {key:<9} {cell['mean']:>6.2f} ± "
-                        f"{cell['sd']:<4.2f} {published:>7.2f}  {cell['verdict']:<11}  {cell['why']}"
+                        f"{cell['sd']:<4.2f} {published:>7.2f}  {cell['verdict']:<11} {cell['why']}"
                     )
                     lines.append(line.rstrip())
                 if part == 0:
