@@ -527,6 +527,39 @@ def test_wrong_usage(options, message, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_table_of_examples_needs_a_method(table, tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", str(table), "-o", str(tmp_path / "m")])
+    message = "is a table of examples by its name; say how to learn from it with --method {kernel-"
+    assert message in " ".join(capsys.readouterr().err.split())
+    windows = tmp_path / "windows.csv"
+    windows.write_text("organism\tlabel\tsequence\nworm\t1\tACGT\nworm\t-1\tTTGT\n")
+    assert main(["train", str(windows), "-o", str(tmp_path / "m"), "--degree", "2", "-q"]) == 0
+
+
+def test_figures_are_refused_before_the_work(model, table, tmp_path, capsys):
+    path = ["--p", "1,2", "--plot", str(tmp_path / "x.gif")]
+    assert _train(table, tmp_path / "m", "pareto", *path) == 1
+    assert main(["evaluate", str(model), str(tmp_path / "absent.csv"), "--plot", "x.gif"]) == 1
+    error = capsys.readouterr().err
+    assert error.count("path must end in .png, .svg or .pdf") == 2
+    assert "training" not in error
+    assert not list(tmp_path.iterdir())
+
+
+def test_labels_that_are_no_classes(tmp_path, capsys):
+    rows = [f"{'ab'[i % 2]},{i},{i / 3:.3f},{i % 3}" for i in range(12)]
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(["task,f,height,label", *rows]) + "\n")
+    for method in ("pareto", "kernel-svc"):
+        assert main(["train", str(path), "--method", method, "-o", str(tmp_path / "m")]) == 1
+        message = "labels must be of two classes where there are tasks, got 3; more are learnt"
+        assert message in capsys.readouterr().err
+        options = ["--method", method, "--label-column", "height", "-o", str(tmp_path / "m")]
+        assert main(["train", str(path), *options]) == 1
+        assert "labels must be names or whole numbers, got 0.333; say" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

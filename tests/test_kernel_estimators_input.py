@@ -130,6 +130,19 @@ def test_tasks_that_do_not_fit(kind, data):
         model.predict(np.ones((2, 3)), "a")
 
 
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_tasks_are_not_missing(missing, data):
+    names = data.names.astype(object)
+    names[5] = missing
+    with pytest.raises(ValueError, match=r"task of every example, got (None|nan) for example 5"):
+        MultiTaskKernelSVC().fit(data.X, data.y, names)
+
+
+def test_a_warning_names_the_settings_that_there_are(data):
+    with pytest.warns(UserWarning, match=r"scale the features, or raise tol$"):
+        MultiTaskKernelSVC("linear", C=1e6, tol=1e-300).fit(data.X * 1e6, data.y, data.names)
+
+
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "1", None, True])
 def test_costs_and_tolerances_are_finite_numbers(kind, value, data):
@@ -147,7 +160,7 @@ def test_costs_and_tolerances_are_finite_numbers(kind, value, data):
         (SparseMKLClassifier, "p", [2e-3], r"p must be at least 0\.0032 for 3 kernels, got 0\.002"),
         (SparseMKLClassifier, "q", [0.9, 2.1, "x"], "q must be a number from 1 to 2, got"),
         (PartiallySharedMKLClassifier, "share", [1.1, -0.1, np.nan, "x"],
-         "share must be a number above 0 and at most 1, got"),
+         "share must be a number from 0 to 1, got"),
         *[(kind, "norm", [0.99, 0, np.nan, "2"], "norm must be a number from 1 to infinity, got")
           for kind in (ParetoMKLClassifier, IndependentMKLClassifier, KernelMKLClassifier)],
         *[(kind, "max_iter", [0, -3, 2.5, "5", True, None],

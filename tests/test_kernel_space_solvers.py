@@ -5,11 +5,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
 from seqmtl import (
     IndependentMKLClassifier,
     KernelMKLClassifier,
+    MultiTaskKernelSVC,
     MultiTaskMKLClassifier,
     ParetoMKLClassifier,
     PartiallySharedMKLClassifier,
@@ -447,6 +449,33 @@ def test_a_box_by_cvxpy(kind):
     F = oracle.factor(H)
     expected = oracle.minimise(0.5 * cp.sum_squares(F.T @ x) - cp.sum(x), [x >= 0, x <= C])
     assert_allclose(0.5 * alpha @ H @ alpha - alpha.sum(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["good", "singular", "far"])
+@pytest.mark.parametrize("C", [1e-3, 0.5, "mixed"])
+def test_a_box_with_an_intercept_by_cvxpy(kind, C):
+    rng = np.random.default_rng(9)
+    y = np.where(rng.random(40) < 0.3, 1.0, -1.0)
+    H = boxed(kind, rng)
+    C = rng.exponential(size=40) + 0.1 if C == "mixed" else np.full(40, C)
+    alpha = minimise_in_box(H, C, np.zeros(40), 1e-8, y)
+    assert (alpha >= 0).all()
+    assert (alpha <= C).all()
+    assert_allclose(alpha @ y, 0, atol=1e-12)
+    x = cp.Variable(40)
+    energy = cp.sum_squares(oracle.factor(H).T @ x)
+    rules = [x >= 0, x <= C, y @ x == 0]
+    expected = oracle.minimise(0.5 * energy - cp.sum(x), rules)
+    assert_allclose(0.5 * alpha @ H @ alpha - alpha.sum(), expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_numbers_that_nobody_scaled_are_solved_to_the_gap(C):
+    X, y = load_breast_cancer(return_X_y=True)
+    machine = MultiTaskKernelSVC("linear", C=C).fit(X, y, tasks=(X[:, 4] > 0.1).astype(str))
+    assert machine.dual_gap_ <= machine.tol
+    weights = ParetoMKLClassifier(["linear", "rbf"], p=np.inf, C=C).fit(X[:200], y[:200])
+    assert weights.gap_ <= weights.tol
 
 
 @pytest.mark.parametrize("r", [1.0, 1.1, 2.0, 5.0, np.inf])

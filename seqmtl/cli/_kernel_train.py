@@ -64,7 +64,10 @@ def train_kernels(args: argparse.Namespace) -> int:
         model.training["n_support"], model.training["seconds"],
     )  # fmt: skip
     if not converged:
-        logger.warning("stopped before the tolerance %g; raise --max-epochs or --tol", args.tol)
+        limits = (
+            "--max-epochs or --tol" if "max_epochs" in METHODS[args.method].options else "--tol"
+        )
+        logger.warning("stopped before the tolerance %g; raise %s", args.tol, limits)
         return NOT_CONVERGED
     return 0
 
@@ -122,6 +125,16 @@ def _check_classes(estimator: Any, examples: Examples, args: argparse.Namespace)
     from sklearn.utils import get_tags
 
     n_classes = np.unique(examples.y).size
+    if examples.y.dtype.kind == "f":
+        raise SeqmtlError(
+            f"labels must be names or whole numbers, got {examples.y[examples.y % 1 != 0][0]}; say "
+            "with --label-column which column holds classes"
+        )
+    if n_classes > 2 and examples.tasks is not None:
+        raise SeqmtlError(
+            f"labels must be of two classes where there are tasks, got {n_classes}; more are "
+            "learnt where the table has no column of tasks"
+        )
     if n_classes > 2 and not get_tags(estimator).classifier_tags.multi_class:
         raise SeqmtlError(
             f"labels must be of two classes with {args.method}, got {n_classes}; pareto and the "

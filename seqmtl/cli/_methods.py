@@ -63,6 +63,7 @@ METHODS = {
 
 _OF_SOME = sorted(frozenset().union(*(method.options for method in METHODS.values())))
 _OF_ALL = ("standardize", "label_column", "task_column")
+_TABLES = (".csv", ".parquet", ".npz")
 _WITHOUT = ("degree", "hash_bits", "spectrum", "loss", "dtype", "resume")
 _ALSO_WITHOUT = _SOURCES | {"mkl", "norm", "max_epochs"}
 
@@ -153,6 +154,26 @@ def check_usage(args: argparse.Namespace) -> None:
                 args, f"{_flag(name)} is of {takers}; {args.method} has no use of it"
             )
     _check_values(args)
+
+
+def refuse_tables(args: argparse.Namespace) -> None:
+    """Refuse tables that no learner of windows reads.
+
+    Raises
+    ------
+    SystemExit
+        As for any wrong usage.
+    """
+    from seqmtl.io import is_table_of_windows
+
+    if not str(args.data).lower().removesuffix(".gz").endswith(_TABLES) or args.organism:
+        return
+    if not is_table_of_windows(args.data):
+        _similarity.refuse(
+            args,
+            f"{args.data} is a table of examples by its name; say how to learn from it with "
+            f"--method {{{','.join(METHODS)}}}",
+        )
 
 
 def _check_values(args: argparse.Namespace) -> None:

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from seqmtl.exceptions import SeqmtlError
+
 Subparsers = Any
 
 
@@ -59,6 +61,25 @@ def named_path(text: str) -> tuple[str, str]:
     if not (name and separator and path):
         raise argparse.ArgumentTypeError(f"must be ORGANISM=FILE, got {text!r}")
     return name, path
+
+
+def check_figure(path: str) -> None:
+    """Refuse a figure that could not be drawn after hours of work.
+
+    Raises
+    ------
+    ValueError
+        If the suffix is not one of a figure.
+    SeqmtlError
+        If matplotlib is not installed.
+    """
+    from importlib.util import find_spec
+
+    from seqmtl.evaluation.figures import figure_format
+
+    figure_format(path)
+    if find_spec("matplotlib") is None:
+        raise SeqmtlError("figures need matplotlib; pip install 'seqmtl[plots]'")
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:

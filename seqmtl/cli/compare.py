@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options, _similarity
-from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
     from seqmtl.compare import Comparison, Result
@@ -176,9 +175,6 @@ def _n_processes(comparison: Comparison) -> int:
 
 def _check_outputs(args: argparse.Namespace) -> None:
     """Refuse what could not be written after hours of work."""
-    from importlib.util import find_spec
-
-    from seqmtl.evaluation.figures import figure_format
     from seqmtl.io.atomic import check_writable
 
     for path in (args.json, f"{args.json}.partial", args.table, args.plot):
@@ -187,9 +183,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
     if args.table and not args.table.endswith((".tsv", ".md")):
         raise ValueError(f"table must end in .tsv or .md, got {args.table!r}; the suffix sets it")
     if args.plot:
-        figure_format(args.plot)
-        if find_spec("matplotlib") is None:
-            raise SeqmtlError("figures need matplotlib; pip install 'seqmtl[plots]'")
+        _options.check_figure(args.plot)
 
 
 def _comparison(args: argparse.Namespace) -> Comparison:

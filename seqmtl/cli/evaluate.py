@@ -47,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.json, args.plot):
         if path and path != "-":
             check_writable(path)
+    if args.plot:
+        _options.check_figure(args.plot)
     model = load_model(args.model)
     if isinstance(model, KernelModel):
         from seqmtl.cli._kernel_use import evaluate_kernels

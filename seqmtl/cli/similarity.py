@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
 
     for path in filter(None, (args.output, args.plot)):
         check_writable(path)
+    if args.plot:
+        _options.check_figure(args.plot)
     kernel = _similarity.kernel_from_args(args, args.organisms)
     if kernel is None:
         _similarity.refuse(args, f"give one of {_SOURCES}, or --kind independent with --organisms")

@@ -142,6 +142,8 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.output, args.json, args.plot):
         if path:
             check_writable(path)
+    if args.plot:
+        _options.check_figure(args.plot)
     if args.tune and args.resume:
         _similarity.refuse(args, "--tune cannot be resumed; leave --resume out")
     _similarity.check_usage(_similarity.asked(args))
@@ -149,6 +151,7 @@ def run(args: argparse.Namespace) -> int:
         from seqmtl.cli._kernel_train import train_kernels
 
         return train_kernels(args)
+    _methods.refuse_tables(args)
     started = time.perf_counter()
     windows = read_input(
         args, split=args.split, window=args.window, require_labels=True, shift=args.shift

@@ -186,10 +186,24 @@ class MultiTaskEstimator(ExampleReader):
         return [names] * n if isinstance(names, str) else [str(name) for name in names]
 
 
+def _checked_names(tasks: Any) -> list[Any]:
+    """Refuse tasks that are missing: None and NaN would be tasks like others."""
+    names = list(tasks)
+    missing = next((i for i, name in enumerate(names) if name is None or name != name), None)
+    if missing is not None:
+        raise ValueError(
+            f"tasks must name the task of every example, got {names[missing]!r} for example "
+            f"{missing}; fill it in or leave the example out"
+        )
+    return names
+
+
 def _number_tasks(X: Any, tasks: Any) -> tuple[tuple[str, ...], NDArray[np.int16]]:
     """Return the sorted task names and the task number of every example."""
     if tasks is None:
         tasks = X.tasks if isinstance(X, Windows) else np.full(X.shape[0], "task")
+    elif not isinstance(X, Windows):
+        tasks = _checked_names(tasks)
     found, ids = name_table(tasks)
     if ids.size != X.shape[0]:
         raise ValueError(

@@ -82,9 +82,10 @@ class KernelClassifier(TaskClassifier):
         self.tasks_, self.intercept_ = model.tasks, model.bias.copy()
         self.kernels_ = model.kernels
         if not converged:
+            limits = "max_iter or tol" if hasattr(self, "max_iter") else "tol"
             warnings.warn(
                 f"stopped at a relative gap of {gap:.1e} (tol={self.tol:g}); scale the features, "
-                "or raise max_iter or tol",
+                f"or raise {limits}",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -146,13 +147,23 @@ def require_matrices(n_kernels: int, *sizes: int) -> None:
     require_memory(8.0 * entries, what, "train on fewer examples")
 
 
+def check_share(name: str, value: Any) -> None:
+    """Refuse what is not a number from 0 to 1."""
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number, and no bool."""
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
 def check_positive(
     name: str, value: Any, *, most: float = np.inf, least: float = 0.0, is_finite: bool = False
 ) -> None:
     """Refuse what is not a number above 0, or from `least` to `most`."""
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if (
-        not is_number
+        not is_number(value)
         or not (value > 0 and least <= value <= most)
         or is_finite > np.isfinite(value)
     ):

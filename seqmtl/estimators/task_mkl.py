@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.estimators._kernel_base import check_positive, check_power
+from seqmtl.estimators._kernel_base import check_positive, check_power, check_share
 from seqmtl.estimators._task_mkl import TaskMKLClassifier
 from seqmtl.solvers.alternation import KernelSolution
 from seqmtl.solvers.kernel_weights import MixedNorm, Partial, Separate
@@ -116,8 +116,7 @@ class PartiallySharedMKLClassifier(TaskMKLClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.share != 0:
-            check_positive("share", self.share, most=1.0)
+        check_share("share", self.share)
 
     def _rule(self) -> Partial:
         return Partial(float(self.share))

@@ -1,4 +1,4 @@
-"""The dual of a support vector machine without intercept, however ill-conditioned its kernel.
+"""The dual of a support vector machine, however ill-conditioned its kernel.
 
 Primal-dual interior-point method with predictor and corrector (Mehrotra 1992, SIAM J. Optim. 2).
 Slow beside libsvm, and needed where kernel values are so large that single precision fails it.
@@ -17,11 +17,12 @@ _ROUNDING = 1e-13  # of the objective at 0: a gap that is none
 _CENTRE = 0.01  # of the box: how far from its bounds to start at least
 
 
-def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float) -> Array:
+def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float, y: Array | None = None) -> Array:
     """Return the minimiser of 1/2 alpha' H alpha - sum_i alpha_i over 0 <= alpha_i <= C_i.
 
     The path is followed in units of the sides of the box, x = alpha / C; z and w are the
-    multipliers of the bounds 0 and 1, and z x + w (1 - x) sums to the gap.
+    multipliers of the bounds 0 and 1, and z x + w (1 - x) sums to the gap. That of the equation
+    sum_i y_i alpha_i = 0, where it is to hold, is the intercept.
 
     Parameters
     ----------
@@ -33,31 +34,45 @@ def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float) -> Array:
         Where to start; inside the box.
     tol : float
         Duality gap to stop at, absolute.
+    y : ndarray of float64, shape (n,), optional
+        Labels, -1 or +1, where there is an intercept.
     """
     from scipy.linalg import lu_factor, lu_solve
 
     H, x = H * C[:, None] * C, np.clip(alpha / C, _CENTRE, 1.0 - _CENTRE)
-    gradient = H @ x - C
+    a = np.zeros_like(C) if y is None else y * C
+    x = _balance(x, a)
+    b, gradient = 0.0, H @ x - C
     spread = float(np.abs(gradient).mean())
     z, w = np.maximum(gradient, 0.0) + spread, np.maximum(-gradient, 0.0) + spread
-    y, tol = 1.0 - x, max(tol, _ROUNDING * float(C.sum()))
+    v, tol = 1.0 - x, max(tol, _ROUNDING * float(C.sum()))
     for _ in range(_BARRIERS):
-        gradient = H @ x - C
-        gap = float(z @ x + w @ y)
+        gradient = H @ x - C + b * a
+        gap = float(z @ x + w @ v)
         if gap <= tol:
             break
-        factors = lu_factor(H + np.diag(z / x + w / y))
-        low = high = 0.0  # what z x and w y are to become
+        factors = lu_factor(H + np.diag(z / x + w / v))
+        along = lu_solve(factors, a)
+        low = high = 0.0  # what z x and w v are to become
         for is_ahead in (True, False):
-            dx = lu_solve(factors, low / x - high / y - gradient)
-            dz, dw = (low - z * dx) / x - z, (high + w * dx) / y - w
-            size = _INWARDS * min(map(_reach, (x, y, z, w), (dx, -dx, dz, dw)))
+            dx = lu_solve(factors, low / x - high / v - gradient)
+            db = 0.0 if y is None else float(a @ x + a @ dx) / float(a @ along)
+            dx = dx - db * along
+            dz, dw = (low - z * dx) / x - z, (high + w * dx) / v - w
+            size = _INWARDS * min(map(_reach, (x, v, z, w), (dx, -dx, dz, dw)))
             if is_ahead:
-                left = (z + size * dz) @ (x + size * dx) + (w + size * dw) @ (y - size * dx)
+                left = (z + size * dz) @ (x + size * dx) + (w + size * dw) @ (v - size * dx)
                 mu = gap / (2 * x.size) * float(left / gap) ** 3
                 low, high = mu - dx * dz, mu + dx * dw
-        x, y, z, w = x + size * dx, y - size * dx, z + size * dz, w + size * dw
+        x, v, z, w, b = x + size * dx, v - size * dx, z + size * dz, w + size * dw, b + size * db
     return C * np.clip(x, 0.0, 1.0)
+
+
+def _balance(x: Array, a: Array) -> Array:
+    """Return x in (0, 1) with its positive or its negative part shrunk, so that <a, x> = 0."""
+    sums = [float(np.abs(a) @ np.where(side, x, 0.0)) for side in (a > 0.0, a < 0.0)]
+    factors = min(sums) / np.maximum(sums, 1e-300)
+    return np.where(a > 0.0, factors[0], np.where(a < 0.0, factors[1], 1.0)) * x
 
 
 def _reach(v: Array, step: Array) -> float:

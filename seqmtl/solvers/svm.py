@@ -94,8 +94,8 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     The matrix is centred first, which changes nothing where sum_i alpha_i y_i = 0 but the digits
     that are lost to features far from zero: libsvm keeps kernel values in single precision. What
     it leaves is taken to rounding by one Newton step, where the right variables are at their
-    bounds already. It stops after a number of steps; where that leaves a gap and there is no
-    intercept, an interior-point method takes over.
+    bounds already. It stops after a number of steps; where that leaves a gap, an interior-point
+    method takes over.
 
     Parameters
     ----------
@@ -137,12 +137,13 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     alpha = np.zeros(labels.size)
     alpha[svc.support_] = np.abs(svc.dual_coef_[0])
     alpha = _sharpen(H, y, C, np.minimum(alpha[:n], C), has_intercept)
-    if has_intercept:
+    gap, wanted = duality_gap(H @ (alpha * y), y, C, alpha, has_intercept), tol * float(alpha.sum())
+    if gap <= wanted:
         return alpha
-    gap = tol * float(alpha.sum())
-    if duality_gap(H @ (alpha * y), y, C, alpha, has_intercept=False) <= gap:
-        return alpha
-    return minimise_in_box(y[:, None] * H * y, C, alpha, gap)
+    signed = y[:, None] * (matrix if has_intercept else H) * y
+    inside = minimise_in_box(signed, C, alpha, wanted, y if has_intercept else None)
+    is_better = duality_gap(H @ (inside * y), y, C, inside, has_intercept) < gap
+    return inside if is_better else alpha
 
 
 def _anchor(H: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
