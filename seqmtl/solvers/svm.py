@@ -31,6 +31,7 @@ _MOST_STEPS = 1_000_000  # of libsvm
 _STEPS_PER_EXAMPLE = 2000
 _RIDGE = 1e-13  # of the mean of the diagonal, on a matrix that may be singular
 _MOST_FREE = 2000  # variables that equations are solved for
+_NEARLY = 10.0  # times the tolerance: a gap that conditions within it may leave
 
 
 class SVMSolution(NamedTuple):
@@ -94,8 +95,8 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     The matrix is centred first, which changes nothing where sum_i alpha_i y_i = 0 but the digits
     that are lost to features far from zero: libsvm keeps kernel values in single precision. What
     it leaves is taken to rounding by one Newton step, where the right variables are at their
-    bounds already. It stops after a number of steps; where that leaves a gap, an interior-point
-    method takes over.
+    bounds already. It stops after a number of steps; where a large gap is left then, and examples
+    are few enough, an interior-point method takes over.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     alpha[svc.support_] = np.abs(svc.dual_coef_[0])
     alpha = _sharpen(H, y, C, np.minimum(alpha[:n], C), has_intercept)
     gap, wanted = duality_gap(H @ (alpha * y), y, C, alpha, has_intercept), tol * float(alpha.sum())
-    if gap <= wanted:
+    if gap <= _NEARLY * wanted or n > _MOST_FREE:
         return alpha
     signed = y[:, None] * (matrix if has_intercept else H) * y
     inside = minimise_in_box(signed, C, alpha, wanted, y if has_intercept else None)
