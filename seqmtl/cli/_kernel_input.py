@@ -81,7 +81,7 @@ def read_for_model(
     SeqmtlError
         If a column of the model is missing, the tasks are not known, or the files are at fault.
     """
-    from seqmtl.cli.predict import read_windows_for
+    from seqmtl.cli._scoring import read_windows_for
     from seqmtl.io import read_numeric_table
     from seqmtl.sequences import Windows
 

@@ -29,7 +29,7 @@ _FOLDS = 3
 
 def train_kernels(args: argparse.Namespace) -> int:
     """Train, save and say how it went; the usage has been checked."""
-    from seqmtl.cli.train import NOT_CONVERGED, write_summary
+    from seqmtl.cli._output import NOT_CONVERGED, write_summary
     from seqmtl.kernels import Linear, Standardized
 
     started = time.perf_counter()

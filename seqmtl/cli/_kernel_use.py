@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.cli._kernel_input import Examples, read_for_model
+from seqmtl.cli._output import open_output, table, write_metrics
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ logger = logging.getLogger("seqmtl")
 
 def predict_kernels(model: KernelModel, args: argparse.Namespace) -> int:
     """Write name, task, score and class of every example; votes where classes are several."""
-    from seqmtl.cli.predict import open_output
-
     examples = read_for_model(model, args, require_labels=False)
     scores = model.decision_function(examples.X, examples.tasks)
     classes = np.asarray(model.classes)[model.choose(scores)].tolist()
@@ -46,7 +45,6 @@ def predict_kernels(model: KernelModel, args: argparse.Namespace) -> int:
 
 def evaluate_kernels(model: KernelModel, args: argparse.Namespace) -> int:
     """Write AUROC, AUPRC and accuracy of every task; the accuracy where classes are several."""
-    from seqmtl.cli.evaluate import table, write_metrics
     from seqmtl.evaluation import evaluate, plot_curves
 
     is_binary = len(model.classes) == 2

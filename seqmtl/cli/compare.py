@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options, _similarity
+from seqmtl.cli._output import NOT_CONVERGED
 
 if TYPE_CHECKING:
     from seqmtl.compare import Comparison, Result
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-NOT_CONVERGED = 3
 _WEIGHTS_AT_ONCE = 4  # sets of weights that training and selection hold in one process
 
 _EXAMPLES = """\

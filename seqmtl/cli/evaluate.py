@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from typing import Any
 
 from seqmtl.cli import _options
-from seqmtl.cli.predict import add_scoring_options, load_model, read_for, score
+from seqmtl.cli._output import table, write_metrics
+from seqmtl.cli._scoring import add_scoring_options, load_model, read_for, score
 
 _EXAMPLES = """\
   seqmtl evaluate splice.seqmtl windows.tsv.gz
@@ -63,42 +61,3 @@ def run(args: argparse.Namespace) -> int:
         plot_curves(windows.labels, scores, windows.tasks, args.plot)
     write_metrics(metrics, table(metrics), args.json)
     return 0
-
-
-def write_metrics(metrics: dict[str, Any], text: str, path: str | None) -> None:
-    """Write metrics as JSON to a file and as a table to standard output, or as JSON there."""
-    from seqmtl.io.atomic import atomic_write
-
-    if path == "-":
-        json.dump(metrics, sys.stdout, indent=1)
-        sys.stdout.write("\n")
-        return
-    if path:
-        with atomic_write(path) as stream:
-            json.dump(metrics, stream, indent=1)
-            stream.write("\n")
-    sys.stdout.write(text)
-
-
-def table(metrics: dict[str, Any], task_column: str = "organism") -> str:
-    """Lay the metrics out for people, tab-separated; the accuracy too where it is known."""
-    lines = [f"{task_column}\tn\tpositive\tauroc\tauroc_95\tauprc\tauprc_95"]
-    for name, task in metrics["tasks"].items():
-        fields = [name, str(task["n"]), str(task["n_positive"])]
-        for key in ("auroc", "auprc"):
-            fields += [_number(task[key]), _interval(task[f"{key}_interval"])]
-        lines.append("\t".join(fields))
-    mean = metrics["mean"]
-    lines.append(f"mean\t\t\t{_number(mean['auroc'])}\t\t{_number(mean['auprc'])}\t")
-    if "accuracy" in mean:
-        shown = [_number(task["accuracy"]) for task in (*metrics["tasks"].values(), mean)]
-        lines = [f"{line}\t{end}" for line, end in zip(lines, ["accuracy", *shown], strict=True)]
-    return "\n".join(lines) + "\n"
-
-
-def _number(value: float | None) -> str:
-    return "NA" if value is None else f"{value:.4f}"
-
-
-def _interval(bounds: list[float] | None) -> str:
-    return "NA" if bounds is None else f"{bounds[0]:.4f}-{bounds[1]:.4f}"

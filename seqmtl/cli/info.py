@@ -30,7 +30,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.cli.predict import load_model
+    from seqmtl.cli._scoring import load_model
     from seqmtl.models.kernel_model import KernelModel
 
     model = load_model(args.model)

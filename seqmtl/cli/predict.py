@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
-from contextlib import AbstractContextManager, nullcontext
-from typing import IO, TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
-from seqmtl.exceptions import SeqmtlError
-
-if TYPE_CHECKING:
-    from seqmtl.models.kernel_model import KernelModel
-    from seqmtl.models.model import MultiTaskModel
-    from seqmtl.sequences import Windows
+from seqmtl.cli._output import open_output
+from seqmtl.cli._scoring import add_scoring_options, load_model, read_for, score
 
 logger = logging.getLogger("seqmtl")
 
@@ -44,21 +37,6 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )
 
 
-def add_scoring_options(parser: argparse.ArgumentParser) -> None:
-    """Add what `predict` and `evaluate` share."""
-    parser.add_argument(
-        "--organism", "--task", help="organism or task of all rows (default: what the data say)"
-    )
-    parser.add_argument(
-        "--split", default="test",
-        help="rows to use, where DATA has a split column; all for all (default: test)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--from-relatives", action="store_true",
-        help="score an organism without training data by its relatives in the model's tree",
-    )  # fmt: skip
-
-
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.io.atomic import check_writable
@@ -82,64 +60,3 @@ def run(args: argparse.Namespace) -> int:
             stream.write("".join(f"{n}\t{t}\t{s:.6g}\t{p:.6g}\n" for n, t, s, p in rows))
     logger.info("scored %d windows", len(windows))
     return 0
-
-
-def load_model(path: str) -> MultiTaskModel | KernelModel:
-    """Read a model of either kind."""
-    from seqmtl.io.model_file import read_arrays
-    from seqmtl.models.kernel_model import KIND, KernelModel
-    from seqmtl.models.model import MultiTaskModel
-
-    description, arrays = read_arrays(path)
-    kind = KernelModel if description.get("model") == KIND else MultiTaskModel
-    return kind.from_arrays(description, arrays, path)
-
-
-def read_for(model: MultiTaskModel, args: argparse.Namespace, *, require_labels: bool) -> Windows:
-    """Read the windows of a model of weights."""
-    return read_windows_for(
-        args, model.tasks, model.length, model.shift, require_labels=require_labels
-    )
-
-
-def read_windows_for(
-    args: argparse.Namespace,
-    tasks: tuple[str, ...],
-    length: int,
-    shift: int,
-    *,
-    require_labels: bool,
-) -> Windows:
-    """Read the windows at the model's length; of one organism where there is only one."""
-    from seqmtl.cli._input import read_input
-
-    if not args.organism and len(tasks) == 1 and not args.genome and _is_fasta(args.data):
-        args.organism = tasks[0]
-    split = None if args.split == "all" else args.split
-    windows = read_input(
-        args, split=split, window=length, require_labels=require_labels, shift=shift
-    )
-    if windows.task_names == ("task",) and "task" not in tasks:
-        raise SeqmtlError(
-            f"the windows do not say their organism; name one of {', '.join(tasks)} with --organism"
-        )
-    return windows
-
-
-def score(model: Any, windows: Any, args: argparse.Namespace) -> tuple[Any, Any]:
-    """Return scores and probabilities of windows."""
-    scores = model.decision_function(windows, from_relatives=args.from_relatives)
-    return scores, model.probability(scores, windows.tasks)
-
-
-def _is_fasta(data: str | None) -> bool:
-    from seqmtl.io import guess_format
-
-    return bool(data) and data != "-" and guess_format(str(data)) == "fasta"
-
-
-def open_output(path: str) -> AbstractContextManager[IO[Any]]:
-    """Open a file that appears when it is whole, or standard output."""
-    from seqmtl.io.atomic import atomic_write
-
-    return nullcontext(sys.stdout) if path == "-" else atomic_write(path)

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _methods, _options, _similarity
+from seqmtl.cli._output import NOT_CONVERGED, write_summary
 from seqmtl.exceptions import TrainingInterrupted
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-NOT_CONVERGED = 3
 _MKL_KINDS = ("hierarchical", "smooth", "multigraph")
 
 _EXAMPLES = """\
@@ -257,14 +257,3 @@ def _progress(args: argparse.Namespace) -> Any:
     from seqmtl.cli._console import TrainingProgress
 
     return TrainingProgress(args.tol, args)
-
-
-def write_summary(path: str, training: dict[str, Any]) -> None:
-    """Write how a model was trained as JSON."""
-    import json
-
-    from seqmtl.io.atomic import atomic_write
-
-    with atomic_write(path) as stream:
-        json.dump({"schema_version": 1, **training}, stream, indent=1)
-        stream.write("\n")

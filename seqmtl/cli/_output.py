@@ -1,0 +1,66 @@
+"""What several commands write: scores, metrics, summaries."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from typing import IO, Any
+
+#: Exit code of training that stopped before its tolerance.
+NOT_CONVERGED = 3
+
+
+def open_output(path: str) -> AbstractContextManager[IO[Any]]:
+    """Open a file that appears when it is whole, or standard output."""
+    from seqmtl.io.atomic import atomic_write
+
+    return nullcontext(sys.stdout) if path == "-" else atomic_write(path)
+
+
+def write_summary(path: str, training: dict[str, Any]) -> None:
+    """Write how a model was trained as JSON."""
+    from seqmtl.io.atomic import atomic_write
+
+    with atomic_write(path) as stream:
+        json.dump({"schema_version": 1, **training}, stream, indent=1)
+        stream.write("\n")
+
+
+def write_metrics(metrics: dict[str, Any], text: str, path: str | None) -> None:
+    """Write metrics as JSON to a file and as a table to standard output, or as JSON there."""
+    from seqmtl.io.atomic import atomic_write
+
+    if path == "-":
+        json.dump(metrics, sys.stdout, indent=1)
+        sys.stdout.write("\n")
+        return
+    if path:
+        with atomic_write(path) as stream:
+            json.dump(metrics, stream, indent=1)
+            stream.write("\n")
+    sys.stdout.write(text)
+
+
+def table(metrics: dict[str, Any], task_column: str = "organism") -> str:
+    """Lay the metrics out for people, tab-separated; the accuracy too where it is known."""
+    lines = [f"{task_column}\tn\tpositive\tauroc\tauroc_95\tauprc\tauprc_95"]
+    for name, task in metrics["tasks"].items():
+        fields = [name, str(task["n"]), str(task["n_positive"])]
+        for key in ("auroc", "auprc"):
+            fields += [_number(task[key]), _interval(task[f"{key}_interval"])]
+        lines.append("\t".join(fields))
+    mean = metrics["mean"]
+    lines.append(f"mean\t\t\t{_number(mean['auroc'])}\t\t{_number(mean['auprc'])}\t")
+    if "accuracy" in mean:
+        shown = [_number(task["accuracy"]) for task in (*metrics["tasks"].values(), mean)]
+        lines = [f"{line}\t{end}" for line, end in zip(lines, ["accuracy", *shown], strict=True)]
+    return "\n".join(lines) + "\n"
+
+
+def _number(value: float | None) -> str:
+    return "NA" if value is None else f"{value:.4f}"
+
+
+def _interval(bounds: list[float] | None) -> str:
+    return "NA" if bounds is None else f"{bounds[0]:.4f}-{bounds[1]:.4f}"
