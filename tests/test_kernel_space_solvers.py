@@ -531,6 +531,8 @@ def test_what_does_not_converge_says_so():
     data = given()
     with pytest.warns(UserWarning, match="stopped at a relative gap of"):
         fit(ParetoMKLClassifier, data, max_iter=2)
+    with pytest.warns(UserWarning, match=r"stopped before the objective settled \(tol=1e-06\)"):
+        fit(SparseMKLClassifier, data, p=0.5, max_iter=2)
     with pytest.warns(UserWarning, match="stopped at .* raise max_iter or tol"):
         fit(ParetoMKLClassifier, data, p=5, norm=1, max_iter=2)
     with pytest.warns(UserWarning, match="stopped at a relative gap"):
