@@ -138,6 +138,13 @@ def test_tasks_are_not_missing(missing, data):
         MultiTaskKernelSVC().fit(data.X, data.y, names)
 
 
+def test_a_number_names_one_task_for_all(data):
+    numbers = np.unique(data.names, return_inverse=True)[1]
+    model = ParetoMKLClassifier().fit(data.X, data.y, numbers)
+    expected = model.decision_function(data.X, np.full(data.y.size, 1))
+    np.testing.assert_array_equal(model.decision_function(data.X, 1), expected)
+
+
 def test_a_warning_names_the_settings_that_there_are(data):
     with pytest.warns(UserWarning, match=r"scale the features, or raise tol$"):
         MultiTaskKernelSVC("linear", C=1e6, tol=1e-300).fit(data.X * 1e6, data.y, data.names)
@@ -194,6 +201,14 @@ def test_poly_needs_a_kernel_that_is_one(data):
 
 
 @pytest.mark.parametrize("kind", ALL)
+def test_sequences_need_a_kernel_of_sequences(kind):
+    texts, y = ["ACGT", "CCGT", "ACAC", "GGTT"] * 2, [0, 1] * 4
+    for X in (texts, np.array(texts), Windows.from_strings(texts)):
+        with pytest.raises(ValueError, match="got sequences; choose a kernel such as 'spectrum:4'"):
+            kind().fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ALL)
 def test_texts_and_their_labels(kind):
     texts, y = ["ACGT", "CCGT", "ACAC", "GGTT"] * 2, [0, 1] * 4
     with pytest.raises(ValueError, match=r"y must have one label per sequence \(8\), got 7"):
@@ -206,7 +221,7 @@ def test_texts_and_their_labels(kind):
         kind("wd:2").fit([*texts[:-1], "ACTTT"], y)
     with pytest.raises(ValueError, match=r"y must have one label per window \(8\), got \(7,\)"):
         kind("spectrum:2").fit(Windows.from_strings(texts), y[:-1])
-    with pytest.raises(ValueError, match="could not convert string to float"):
+    with pytest.raises(ValueError, match="X must hold numbers with a kernel of numbers"):
         kind("rbf").fit(texts, y)
 
 

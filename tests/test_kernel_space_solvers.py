@@ -518,10 +518,21 @@ def test_a_divergence_is_zero_at_its_centre_only(r):
     assert divergence(x, v, r) > 0
 
 
+@pytest.mark.parametrize("p", [0.5, 2.0])
+def test_what_cannot_converge_ends_soon(p):
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(UserWarning, match="scale the features"):
+        model = ParetoMKLClassifier(p=p).fit(1e8 * X[:80], y[:80])
+    assert model.n_iter_ < 100
+    assert np.isfinite(model.decision_function(1e8 * X)).all()
+
+
 def test_what_does_not_converge_says_so():
     data = given()
     with pytest.warns(UserWarning, match="stopped at a relative gap of"):
         fit(ParetoMKLClassifier, data, max_iter=2)
+    with pytest.warns(UserWarning, match=r"stopped before the objective settled \(tol=1e-06\)"):
+        fit(SparseMKLClassifier, data, p=0.5, max_iter=2)
     with pytest.warns(UserWarning, match="stopped at .* raise max_iter or tol"):
         fit(ParetoMKLClassifier, data, p=5, norm=1, max_iter=2)
     with pytest.warns(UserWarning, match="stopped at a relative gap"):

@@ -186,6 +186,7 @@ def test_a_path_goes_without_one_and_without_tasks(data):
     own = data.names == "a"
     path = pareto_path(data.X[own], data.y[own], p=(3, 2), kernels=["rbf"])
     assert_array_equal(path.p, [2, 3])
+    assert_array_equal(pareto_path(data.X[own], data.y[own], p=2, kernels=["rbf"]).p, [2])
     assert path.tasks == ("task",)
 
 

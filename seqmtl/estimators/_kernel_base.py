@@ -83,9 +83,11 @@ class KernelClassifier(TaskClassifier):
         self.kernels_ = model.kernels
         if not converged:
             limits = "max_iter or tol" if hasattr(self, "max_iter") else "tol"
+            reached = "before the objective settled"
+            if not np.isnan(gap):
+                reached = f"at a relative gap of {gap:.1e}"
             warnings.warn(
-                f"stopped at a relative gap of {gap:.1e} (tol={self.tol:g}); scale the features, "
-                f"or raise {limits}",
+                f"stopped {reached} (tol={self.tol:g}); scale the features, or raise {limits}",
                 ConvergenceWarning,
                 stacklevel=4,
             )

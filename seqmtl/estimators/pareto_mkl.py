@@ -186,7 +186,7 @@ def pareto_path(
     y: ArrayLike,
     tasks: Any = None,
     *,
-    p: Sequence[float] = PATH,
+    p: float | Sequence[float] = PATH,
     sample_weight: ArrayLike | None = None,
     **parameters: Any,
 ) -> ParetoPath:
@@ -199,7 +199,7 @@ def pareto_path(
     ----------
     X, y, tasks, sample_weight
         See :meth:`ParetoMKLClassifier.fit`.
-    p : sequence of float
+    p : float or sequence of float
         Trade-offs, in any order.
     **parameters
         Of :class:`ParetoMKLClassifier`.
@@ -214,7 +214,7 @@ def pareto_path(
     ValueError
         If a p is not positive, and as :meth:`ParetoMKLClassifier.fit`.
     """
-    grid = np.unique([float(value) for value in p])
+    grid = np.unique(np.asarray(p, dtype=np.float64))
     if not grid.size:
         raise ValueError("p must hold at least one number above 0, got none")
     models = [ParetoMKLClassifier(p=value, **parameters) for value in grid.tolist()]

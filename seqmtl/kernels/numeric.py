@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl.kernels._base import BaseKernel, check_integer, check_number
 from seqmtl.kernels.matrices import check_symmetric
+from seqmtl.sequences import Windows
 
 #: The gamma that follows from the data: 1 / (number of features * variance of X).
 SCALE = "scale"
@@ -282,6 +283,12 @@ def _pair(
     X: ArrayLike, Z: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Check rows of numbers: finite, as many columns in both."""
+    first = X[0] if isinstance(X, (list, np.ndarray)) and len(X) else None
+    if isinstance(first, str) or isinstance(X, Windows):
+        raise ValueError(
+            "X must hold numbers with a kernel of numbers, got sequences; choose a kernel such as "
+            "'spectrum:4'"
+        )
     from sklearn.metrics.pairwise import check_pairwise_arrays
 
     checked = check_pairwise_arrays(X, Z, dtype=np.float64, accept_sparse=False)

@@ -87,7 +87,8 @@ class KernelModel:
             If there is not one task per example.
         """
         n = len(X)
-        names, ids = name_table([tasks] * n if isinstance(tasks, str) else tasks)
+        is_one = isinstance(tasks, (str, int, np.integer))
+        names, ids = name_table([tasks] * n if is_one else tasks)
         if ids.size != n:
             raise ValueError(f"tasks must have one entry per example ({n}), got {ids.size}")
         order = np.array(match_names(names, self.tasks, "the model"), dtype=np.int64)
@@ -150,7 +151,8 @@ class KernelModel:
             return X.tasks
         if len(self.tasks) > 1:
             raise UnknownTaskError(
-                "tasks must be given: the model has several, " + ", ".join(self.tasks[:5])
+                f"tasks must be given: the model has several, {', '.join(self.tasks[:5])}; name "
+                "that of every example (in a search with scoring=TaskScorer())"
             )
         return self.tasks[0]
 

@@ -22,6 +22,7 @@ from seqmtl.solvers.svm import SVMSolution, TaskProblem
 #: Violation of the conditions of each support vector machine, in units of the tolerance.
 SVM_SHARE = 0.1
 _SVM_LEAST = 1e-9
+_STALLED = 10  # iterations whose machines are not solved: kernels too ill-conditioned to go on
 _FARTHEST = 32.0  # times the length of a step in the logarithm of the weights
 _DEEPEST = 4.6  # the fall of a weight in one long step, in its logarithm
 _SETTLED = 0.01  # of the tolerance: a fall of the objective below it, where no gap is known
@@ -78,6 +79,20 @@ def train_tasks(
     return [task.solve(row, least) for task, row in zip(tasks, rows, strict=True)]
 
 
+class Patience:
+    """Counts iterations in a row that leave a support vector machine unsolved."""
+
+    def __init__(self, tol: float) -> None:
+        self._tol = tol
+        self._unsolved = 0
+
+    def is_lost(self, svms: list[SVMSolution]) -> bool:
+        """Whether there have been so many that other weights will not help."""
+        is_solved = max(svm.gap for svm in svms) <= self._tol
+        self._unsolved = 0 if is_solved else self._unsolved + 1
+        return self._unsolved >= _STALLED
+
+
 def descend(
     tasks: list[TaskProblem],
     rule: WeightRule,
@@ -107,13 +122,13 @@ def descend(
     if state is None:
         state = rule.start(len(tasks), len(tasks[0].kernels))
     now = _look(tasks, rule, state, tol)
-    history = [now.step]
+    history, patience = [now.step], Patience(tol)
     reach = 1.0
     while True:
         if on_iteration is not None:
             on_iteration(history[-1])
         converged = _has_converged(history, tol)
-        if converged or len(history) >= max_iter:
+        if converged or len(history) >= max_iter or patience.is_lost(now.svms):
             break
         plain = rule.step(now.state, now.g, now.q)
         ahead = _look(tasks, rule, rule.rescale(_extend(now.state, plain, reach)), tol)

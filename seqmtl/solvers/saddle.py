@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.solvers.alternation import KernelSolution, Step, train_tasks
+from seqmtl.solvers.alternation import KernelSolution, Patience, Step, train_tasks
 from seqmtl.solvers.kernel_set import conjugate, dual_norm, norm_of
 from seqmtl.solvers.kernel_weights import trade_off
 from seqmtl.solvers.svm import SVMSolution, TaskProblem
@@ -87,6 +87,7 @@ def find_saddle(
     now = _look(tasks, theta, None, p, tol)
     best, lowest, bound, length = now, np.inf, -np.inf, 1.0
     history: list[Step] = []
+    patience = Patience(tol)
     while True:
         objective = norm_of(now.g, p)
         bound = max(bound, _bound(now, now.weights, norm), _bound(now, trade_off(now.g, p), norm))
@@ -97,6 +98,8 @@ def find_saddle(
             on_iteration(history[-1])
         converged = history[-1].gap <= tol
         if converged or len(history) >= max_iter or length < _SHORTEST:
+            break
+        if patience.is_lost(now.svms):
             break
         now, length = _advance(tasks, now, p, norm, tol, length)
         length *= _LONGER

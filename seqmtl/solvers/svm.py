@@ -27,8 +27,10 @@ from seqmtl.solvers.interior import minimise_in_box
 Array = NDArray[np.float64]
 
 _AT_BOUND = 1e-9  # of C, or of the largest alpha: closer to a bound is at it
-_MOST_STEPS = 1_000_000  # of libsvm
-_STEPS_PER_EXAMPLE = 2000
+_LEAST_STEPS = 100_000  # that libsvm may take
+_STEPS_PER_PAIR = 1  # of examples: with more, interior points take less time
+_MOST_STEPS = 1_000_000
+_STEPS_PER_EXAMPLE = 2000  # beyond that
 _RIDGE = 1e-13  # of the mean of the diagonal, on a matrix that may be singular
 _MOST_FREE = 2000  # variables that equations are solved for
 _NEARLY = 10.0  # times the tolerance: a gap that conditions within it may leave
@@ -57,6 +59,11 @@ class SVMSolution(NamedTuple):
     dual: float
     total: float
     q: Array
+
+    @property
+    def gap(self) -> float:
+        """Duality gap, relative."""
+        return (self.primal - self.dual) / max(abs(self.primal), 1e-300)
 
 
 class TaskProblem(NamedTuple):
@@ -127,8 +134,7 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     matrix -= means[:, None] - means.mean()
     largest = float(costs.max())
     weight = None if costs.min() == largest else costs / largest
-    most = _MOST_STEPS + _STEPS_PER_EXAMPLE * n
-    svc = SVC(kernel="precomputed", C=largest, tol=tol, cache_size=1000.0, max_iter=most)
+    svc = SVC(kernel="precomputed", C=largest, tol=tol, cache_size=1000.0, max_iter=_most_steps(n))
     with (
         warnings.catch_warnings(),
         config_context(assume_finite=True, skip_parameter_validation=True),
@@ -145,6 +151,11 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     inside = minimise_in_box(signed, C, alpha, wanted, y if has_intercept else None)
     is_better = duality_gap(H @ (inside * y), y, C, inside, has_intercept) < gap
     return inside if is_better else alpha
+
+
+def _most_steps(n: int) -> int:
+    """Return how many steps of libsvm are worth their time for n examples."""
+    return min(_LEAST_STEPS + _STEPS_PER_PAIR * n * n, _MOST_STEPS + _STEPS_PER_EXAMPLE * n)
 
 
 def _anchor(H: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
