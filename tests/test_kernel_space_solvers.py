@@ -537,3 +537,13 @@ def test_what_does_not_converge_says_so():
         fit(ParetoMKLClassifier, data, p=5, norm=1, max_iter=2)
     with pytest.warns(UserWarning, match="stopped at a relative gap"):
         fit(KernelMKLClassifier, data, max_iter=2)
+
+
+@pytest.mark.parametrize("p", [0.02, 0.1])
+def test_a_small_p_is_no_worse_than_one_kernel_alone(p):
+    data = given()
+    alone = [
+        SparseMKLClassifier([kernel], C=data.C).fit(data.X, data.y, data.names).objective_
+        for kernel in KERNELS
+    ]
+    assert fit(SparseMKLClassifier, data, p=p).objective_ <= (1 + 1e-3) * max(alone)

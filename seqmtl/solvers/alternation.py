@@ -123,17 +123,18 @@ def descend(
         state = rule.start(len(tasks), len(tasks[0].kernels))
     now = _look(tasks, rule, state, tol)
     history, patience = [now.step], Patience(tol)
-    reach = 1.0
+    reach, moved = 1.0, np.inf
     while True:
         if on_iteration is not None:
             on_iteration(history[-1])
-        converged = _has_converged(history, tol)
+        converged = _has_converged(history, moved, tol)
         if converged or len(history) >= max_iter or patience.is_lost(now.svms):
             break
         plain = rule.step(now.state, now.g, now.q)
         ahead = _look(tasks, rule, rule.rescale(_extend(now.state, plain, reach)), tol)
         if ahead.step.objective > now.step.objective and reach > 1.0:
             ahead, reach = _look(tasks, rule, plain, tol), 1.0
+        moved = float(np.abs(ahead.state - now.state).max() / ahead.state.max())
         now, reach = ahead, min(2.0 * reach, _FARTHEST)
         history.append(now.step)
     theta = np.broadcast_to(rule.theta(now.state), (len(tasks), now.q.shape[1])).copy()
@@ -171,10 +172,14 @@ def _extend(
     return old * np.exp(np.maximum(change - change.max(), -_DEEPEST))
 
 
-def _has_converged(history: list[Step], tol: float) -> bool:
+def _has_converged(history: list[Step], moved: float, tol: float) -> bool:
+    """Whether the gap is small; where none is known, the fall of the objective and the step.
+
+    The objective alone will not do: where all weights are tiny it hardly falls, and they move.
+    """
     now = history[-1]
     if not np.isnan(now.gap):
         return now.gap <= tol
-    if len(history) == 1:
+    if moved > tol:
         return False
     return history[-2].objective - now.objective <= _SETTLED * tol * now.objective
