@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from seqmtl.estimators._kernel_base import check_positive, check_power, check_share
 from seqmtl.estimators._task_mkl import TaskMKLClassifier
-from seqmtl.solvers.alternation import KernelSolution
+from seqmtl.solvers.alternation import KernelSolution, descend
 from seqmtl.solvers.kernel_weights import MixedNorm, Partial, Separate
 from seqmtl.solvers.svm import TaskProblem
+
+_ROUGH = 1e-2  # relative gap of the convex problem that another one starts from
 
 
 class IndependentMKLClassifier(TaskMKLClassifier):
@@ -132,8 +134,9 @@ class SparseMKLClassifier(TaskMKLClassifier):
     Minimises 1/2 (sum_m (sum_t ||w_tm||^q)^(p/q))^(2/p) + C sum of the hinge losses, with the
     l_p-l_q norm of Rakotomamonjy, Flamary, Gasso, Canu (2011) squared, as multiple kernel
     learning has it. p = 1, q = 2 is :class:`~seqmtl.ParetoMKLClassifier` with p = norm = 1. Not
-    convex where p < 1: then a local minimum is found, by descent from equal weights. Classes may
-    be more than two where no tasks are given; see :class:`~seqmtl.ParetoMKLClassifier`.
+    convex where p < 1: then the lower of two local minima is taken, by descent from equal weights
+    and from the solution of p = 1. Classes may be more than two where no tasks are given; see
+    :class:`~seqmtl.ParetoMKLClassifier`.
 
     Parameters
     ----------
@@ -187,7 +190,13 @@ class SparseMKLClassifier(TaskMKLClassifier):
         self, problems: list[TaskProblem], state: NDArray[np.float64] | None = None
     ) -> KernelSolution:
         check_power(self.p, len(problems[0].kernels), "kernels", power=2.0)
-        return super()._solve(problems, state)
+        if self.p == 1.0 or state is not None:
+            return super()._solve(problems, state)
+        convex = MixedNorm(1.0, float(self.q))
+        rough = descend(problems, convex, tol=_ROUGH, max_iter=self.max_iter)
+        starts = (None, self._rule().rescale(rough.state))
+        solve = super()._solve
+        return min((solve(problems, start) for start in starts), key=lambda found: found.objective)
 
     def _rule(self) -> MixedNorm:
         return MixedNorm(float(self.p), float(self.q))
