@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 from seqmtl import MultiTaskKernelSVC, TaskKernel, Windows
 from seqmtl.estimators.multitask_kernel_svc import connected_tasks
 from seqmtl.kernels import MismatchKernel, Precomputed, SpectrumKernel, WeightedDegreeKernel
+from seqmtl.solvers.svm import violation
 from tests.oracles import kernel_space as oracle
 
 GAMMA, C, TIGHT = 0.5, 2.0, 1e-7
@@ -324,3 +325,31 @@ def test_dual_variables_are_those_of_the_model(data):
     assert model.model_.amounts.size == model.support_.size
     assert (model.dual_coef_ <= C).all()
     assert model.kernels_[0].gamma == GAMMA
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-3])
+def test_the_violation_is_what_libsvm_stops_at(data, tol):
+    y = np.where(data.y > 0, 1.0, -1.0)
+    costs = np.full(y.size, 50.0)
+    machine = SVC(gamma=GAMMA, C=50.0, tol=tol).fit(data.X, y)
+    alpha = np.zeros(y.size)
+    alpha[machine.support_] = np.abs(machine.dual_coef_[0])
+    f = machine.decision_function(data.X) - machine.intercept_[0]
+    found = violation(f, y, costs, alpha)
+    assert 0 < found <= 1.01 * tol
+    pairs = [
+        (y[i] - f[i]) - (y[j] - f[j])
+        for i in range(y.size)
+        for j in range(y.size)
+        if (alpha[i] < 50 if y[i] > 0 else alpha[i] > 0)
+        and (alpha[j] > 0 if y[j] > 0 else alpha[j] < 50)
+    ]
+    assert found == pytest.approx(max(pairs))
+
+
+def test_large_costs_converge_without_a_warning():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2100, 9))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + rng.standard_normal(2100) > 1
+    model = MultiTaskKernelSVC(gamma=1.0, C=1e5, tol=0.1).fit(X, y)
+    assert (model.predict(X) == y).mean() > 0.99

@@ -207,6 +207,19 @@ def duality_gap(f: Array, y: Array, C: Array, alpha: Array, has_intercept: bool 
     return float(losses.sum() + alpha @ (y * f) - alpha.sum())
 
 
+def violation(f: Array, y: Array, C: Array, alpha: Array) -> float:
+    """Return how far the optimality conditions are from being met, as libsvm has it.
+
+    In units of the margin: the largest y_i - f_i of an example whose y_i alpha_i may grow, less the
+    smallest of one whose may fall (Fan, Chen, Lin 2005). With large costs a small violation goes
+    with a large duality gap.
+    """
+    positive, rest = y > 0.0, y - f
+    may_grow = np.where(positive, alpha < C, alpha > 0.0)
+    may_fall = np.where(positive, alpha > 0.0, alpha < C)
+    return max(0.0, float(rest[may_grow].max() - rest[may_fall].min()))
+
+
 def best_intercept(f: Array, y: Array, C: Array) -> float:
     """Return the b that minimises sum_i C_i hinge(y_i (f_i + b)); the middle of an interval.
 
