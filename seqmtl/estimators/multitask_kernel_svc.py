@@ -22,7 +22,7 @@ from seqmtl.models.training import check_classes
 from seqmtl.solvers.svm import best_intercept, duality_gap, solve_dual, violation
 
 _PRECOMPUTED = "precomputed"
-_LARGE = 10.0  # times the tolerance: a violation that libsvm leaves only where it gave up
+_LARGE = 10.0  # times the tolerance: a violation and a gap that are left only where solvers gave up
 
 
 class MultiTaskKernelSVC(KernelClassifier):
@@ -174,7 +174,7 @@ class MultiTaskKernelSVC(KernelClassifier):
             bias, names, self._labels(),
             {"task_kernel": self.task_kernel_.source, "C": float(self.C)},
         )  # fmt: skip
-        self._finish(model, worst <= _LARGE * self.tol, self.dual_gap_)
+        self._finish(model, min(worst, self.dual_gap_) <= _LARGE * self.tol, self.dual_gap_)
 
 
 def connected_tasks(K: NDArray[np.float64]) -> list[NDArray[np.int64]]:
