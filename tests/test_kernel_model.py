@@ -228,7 +228,7 @@ def test_foreign_files_are_refused(tmp_path):
 
 
 def test_the_other_kind_of_model_is_told_apart(saved):
-    with pytest.raises(ModelFileError):
+    with pytest.raises(ModelFileError, match="is a model of kernels, not of weights"):
         MultiTaskModel.load(saved)
 
 

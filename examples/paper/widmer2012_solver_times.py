@@ -39,7 +39,7 @@ Writes also OUT/figure.png.
 
 What comes out: DCD gets to 1e-10 on all three; libsvm stops at 1e-8 on MNIST-MTL and a little above
 1e-10 on landmine, as its cache is in float32. On all examples and at 1e-4 obj* DCD is faster by
-a factor of about 30 on Gauss2D, 4 on MNIST-MTL and 60 on landmine; the factor grows with n, and
+a factor of about 35 on Gauss2D, 4 on MNIST-MTL and 70 on landmine; the factor grows with n, and
 below 1,000 examples (MNIST-MTL: 3,000) libsvm is as fast or faster. So the orders of magnitude of
 the paper need its n = 1e5 on Gauss2D, and its Fig. 2d, MTK faster on landmine, is not seen. At high
 precision the factor on landmine falls to 2 or 3: there DCD converges slowly, libsvm at once. With

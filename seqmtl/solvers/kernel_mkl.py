@@ -80,10 +80,10 @@ def solve_on_matrices(
     max_iter : int
         Support vector machines at most.
     """
-    theta, alpha = kernels.start(), np.zeros(y.size)
+    theta = kernels.start()
     problem = Problem(None, y, tasks, kernels.couple(theta), C)  # type: ignore[arg-type]
     matrices = KernelMatrices(problem, np.arange(y.size), grams)
-    primal, gap, n_read, gaps = float(C.sum()), 1.0, 0, []
+    gap, n_read, gaps = 1.0, 0, []
     for n_iter in range(1, max_iter + 1):
         K = kernels.couple(theta)
         H = y[:, None] * matrices.hessian(K) * y  # the kernel matrix itself
