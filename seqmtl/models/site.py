@@ -15,6 +15,17 @@ _SAMPLE = 4000
 _AGREEMENT = 0.95
 
 
+#: The kinds of signals, and what the genome has at each of them; "" where letters differ.
+SIGNALS: dict[str, str] = {
+    "donor": "GT",
+    "acceptor": "AG",
+    "tss": "",
+    "start": "ATG",
+    "stop": "TAA,TAG,TGA",
+    "polya": "",
+}
+
+
 @dataclass(frozen=True)
 class Site:
     """Where the signal sits in a window, in reading direction.
@@ -26,12 +37,22 @@ class Site:
     length : int
         Bases of the site.
     letters : str
-        What nearly all training windows have there, or "" where they differ.
+        What nearly all training windows have there, several words with commas between them, or
+        "" where they differ.
+    signal : str
+        One of :data:`SIGNALS`, or "" where it is not known.
     """
 
     offset: int
     length: int
     letters: str
+    signal: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The signal, guessed from the letters where it is not known; "site" in doubt."""
+        by_letters = {"GT": "donor", "GT,GC": "donor", "AG": "acceptor", "ATG": "start"}
+        return self.signal or by_letters.get(self.letters, "site")
 
 
 def find_site(windows: Windows) -> Site:

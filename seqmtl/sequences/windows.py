@@ -13,7 +13,7 @@ from seqmtl.sequences.naming import JoinedLocator, Locator, RowNames
 
 
 class Windows:
-    """Equally long windows of DNA with labels and tasks, at most 14 bytes each beside the sequence.
+    """Equally long windows of DNA with labels and tasks, at most 18 bytes each beside the sequence.
 
     A window is a start and a strand in one flat encoded buffer. Rows of a table are slices of
     their concatenation; *virtual* windows are slices of encoded genomes, and may overlap without
@@ -44,6 +44,9 @@ class Windows:
         A name per window. Default: the locator's names, or ``"0"``, ``"1"``, ... by row.
     locator : Locator, optional
         Says what the windows are called from where they lie, so that no names are stored.
+    weights : array_like of float32, shape (n,), optional
+        How many places of the genome each window stands for, where decoys were drawn from many
+        candidates: what estimates over the whole genome weigh it with.
 
     Raises
     ------
@@ -65,6 +68,7 @@ class Windows:
         split_names: Sequence[str] = (),
         names: Sequence[str] | None = None,
         locator: Locator | None = None,
+        weights: ArrayLike | None = None,
     ) -> None:
         self.codes = codes
         self.starts = np.ascontiguousarray(starts, dtype=np.int64)
@@ -78,6 +82,7 @@ class Windows:
         self.split_names = tuple(split_names)
         self._names = None if names is None else _column(names, n, object)
         self.locator = locator
+        self.weights = None if weights is None else _column(weights, n, np.float32)
         if n and (self.starts.min() < 0 or self.starts.max() + self.length > codes.size):
             raise ValueError("windows must lie inside the encoded buffer; pad contigs with N first")
 
@@ -190,6 +195,7 @@ class Windows:
             split_names=self.split_names,
             names=None if self._names is None else self._names[key],
             locator=self.locator,
+            weights=None if self.weights is None else self.weights[key],
         )
 
     def select_split(self, name: str) -> Windows:
@@ -312,7 +318,16 @@ def concatenate(parts: Sequence[Windows]) -> Windows:
         split_names=split_names if all(with_split) else (),
         names=[name for part in parts for name in part.names] if is_named else None,
         locator=locator,
+        weights=_join_weights(parts),
     )
+
+
+def _join_weights(parts: Sequence[Windows]) -> NDArray[np.float32] | None:
+    """Return the weights of all parts, 1 where a part has none; None where no part has any."""
+    if all(part.weights is None for part in parts):
+        return None
+    every = [np.ones(len(p), np.float32) if p.weights is None else p.weights for p in parts]
+    return np.concatenate(every)
 
 
 def _join_locators(parts: Sequence[Windows], begin_of: dict[int, int]) -> Locator | None:

@@ -1,0 +1,1 @@
+"""What a model has learnt: oligomer importance, logos, contributions, mutagenesis, k-mers."""

@@ -1,0 +1,1 @@
+"""Variants to their effects on a signal: gains, losses, and where."""
