@@ -437,8 +437,8 @@ class TestHostileDescriptions:
             MultiTaskModel.load(path)
 
     def test_a_newer_format_says_what_to_do(self, tmp_path, sparse_file):
-        raw = _edited(sparse_file, lambda d: d.update(format_version=3))
-        self._refuse(tmp_path, raw, r"has model format 3, .* install a newer seqmtl")
+        raw = _edited(sparse_file, lambda d: d.update(format_version=4))
+        self._refuse(tmp_path, raw, r"has model format 4, .* install a newer seqmtl")
 
     @pytest.mark.parametrize("version", [None, "1", 1.0])
     def test_versions_that_are_none(self, tmp_path, sparse_file, version):

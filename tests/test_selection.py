@@ -284,7 +284,9 @@ class TestValidation:
                 return (np.logaddexp(0, z) - target * z).sum()
 
             best = minimize(value, [1.0, 0.0], method="BFGS", options={"gtol": 1e-9})
-            assert_allclose(model.sigmoids([name])[0], best.x, rtol=1e-3, atol=1e-4)
+            assert_allclose(
+                model.calibration[model.tasks.index(name)], best.x, rtol=1e-3, atol=1e-4
+            )
 
     def test_the_order_of_tasks_in_the_validation_windows_does_not_matter(self):
         order = np.argsort(-VALID.task_ids, kind="stable")

@@ -52,10 +52,26 @@ def table(metrics: dict[str, Any], task_column: str = "organism") -> str:
         lines.append("\t".join(fields))
     mean = metrics["mean"]
     lines.append(f"mean\t\t\t{_number(mean['auroc'])}\t\t{_number(mean['auprc'])}\t")
+    if any("genome" in task for task in metrics["tasks"].values()):
+        lines = _with_genome(lines, list(metrics["tasks"].values()))
     if "accuracy" in mean:
         shown = [_number(task["accuracy"]) for task in (*metrics["tasks"].values(), mean)]
         lines = [f"{line}\t{end}" for line, end in zip(lines, ["accuracy", *shown], strict=True)]
     return "\n".join(lines) + "\n"
+
+
+def _with_genome(lines: list[str], tasks: list[dict[str, Any]]) -> list[str]:
+    """Add what holds at the prevalence of the genome to the lines of a table."""
+    names = ["prevalence", "auprc_genome", "precision_50", "precision_80", "precision_95"]
+    columns = ["\t".join(names)]
+    for genome in (task.get("genome", {}) for task in tasks):
+        precision = genome.get("precision_at_recall", {})
+        share = genome.get("prevalence")
+        fields = ["NA" if share is None else f"{share:.2g}", _number(genome.get("auprc"))]
+        fields += [_number(precision.get(recall)) for recall in ("0.5", "0.8", "0.95")]
+        columns.append("\t".join(fields))
+    columns.append("\t" * (len(names) - 1))
+    return [f"{line}\t{end}" for line, end in zip(lines, columns, strict=True)]
 
 
 def _number(value: float | None) -> str:

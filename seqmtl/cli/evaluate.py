@@ -55,8 +55,9 @@ def run(args: argparse.Namespace) -> int:
     windows = read_for(model, args, require_labels=True)
     scores, _ = score(model, windows, args)
     metrics = evaluate(
-        windows.labels, scores, windows.tasks, n_bootstrap=args.bootstrap, seed=args.seed
-    )
+        windows.labels, scores, windows.tasks, weights=windows.weights,
+        n_bootstrap=args.bootstrap, seed=args.seed,
+    )  # fmt: skip
     if args.plot:
         plot_curves(windows.labels, scores, windows.tasks, args.plot)
     write_metrics(metrics, table(metrics), args.json)

@@ -59,9 +59,26 @@ def run(args: argparse.Namespace) -> int:
         counts = training["tasks"][name]
         positive = f", {counts['n_positive']:,} positive" if "n_positive" in counts else ""
         lines.append(f"  {name:<{width}}  {counts['n']:>9,} windows{positive}")
-    lines.append(str(model.kernel))
+    lines += [*_calibrated(training), str(model.kernel)]
     sys.stdout.write("\n".join([*lines, *_weights(training), *_chosen(training), ""]))
     return 0
+
+
+def _calibrated(training: dict[str, Any]) -> list[str]:
+    """Say which score finds which share of the true sites, where the model was calibrated."""
+    found = training.get("calibration", {})
+    lines = ["calibrated on held-out windows"] if found else []
+    for name, task in found.items():
+        lines.append(
+            f"  {name}: {task['method']}, {task['n_positive']:,} true sites, a share of "
+            f"{task['prevalence']:.2g} of all candidates"
+        )
+        lines += [
+            f"    score {row['score']:8.4f}  probability {row['probability']:.4f}  recall "
+            f"{row['recall']:.2f}  precision {row['precision']:.3f}"
+            for row in task["thresholds"]
+        ]
+    return lines
 
 
 def _chosen(training: dict[str, Any]) -> list[str]:

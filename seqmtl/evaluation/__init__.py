@@ -1,7 +1,8 @@
 """How good scores are: metrics with intervals, curves, calibration; knows scores and names only."""
 
-from seqmtl.evaluation.curves import draw_curves, draw_reliability, plot_curves, plot_reliability
-from seqmtl.evaluation.metrics import calibration_error, evaluate, weighted_auroc_auprc
+from seqmtl.evaluation.curves import draw_curves, plot_curves
+from seqmtl.evaluation.metrics import evaluate, weighted_auroc_auprc
+from seqmtl.evaluation.reliability import calibration_error, draw_reliability, plot_reliability
 
 __all__ = [
     "calibration_error",

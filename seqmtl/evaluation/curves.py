@@ -1,4 +1,4 @@
-"""ROC, precision-recall and reliability figures, one line per task."""
+"""ROC and precision-recall figures, one line per task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.evaluation._groups import TaskGroup, check_labels, check_probabilities, group_by_task
+from seqmtl.evaluation._groups import TaskGroup, group_by_task
 from seqmtl.evaluation.figures import (
     GREY,
     figure_format,
@@ -19,7 +19,6 @@ from seqmtl.evaluation.figures import (
     plain_text,
     save_figure,
 )
-from seqmtl.evaluation.metrics import calibration_error, reliability_bins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MOST_IN_PANEL = 8
-_MOST_PER_COLUMN = 24
+MOST_IN_PANEL = 8
+MOST_PER_COLUMN = 24
 _STEPS = 1000
 
 
@@ -83,7 +82,7 @@ def draw_curves(
         raise ValueError(
             "labels must hold both classes in at least one task, got none; nothing to draw"
         )
-    columns = -(-len(groups) // _MOST_PER_COLUMN) if len(groups) > _MOST_IN_PANEL else 0
+    columns = -(-len(groups) // MOST_PER_COLUMN) if len(groups) > MOST_IN_PANEL else 0
     with figure_style():
         figure = new_figure(11 + 2.4 * max(columns - 1, 0), 4.9)
         roc_axes, pr_axes = figure.subplots(1, 2)
@@ -110,7 +109,7 @@ def _draw_roc(axes: Axes, groups: list[TaskGroup]) -> list[tuple[Any, float]]:
         curves.append(_thin(x, y))
         line = axes.plot(*curves[-1], linewidth=1.5, **line_look(index))[0]
         lines.append((line, float(roc_auc_score(group.positive, group.scores))))
-    _unit_square(axes, "False positive rate", "True positive rate", "ROC")
+    unit_square(axes, "False positive rate", "True positive rate", "ROC")
     if min(area for _, area in lines) >= 0.95:
         inset = axes.inset_axes((0.36, 0.52, 0.52, 0.34))
         for index, curve in enumerate(curves):
@@ -137,11 +136,11 @@ def _draw_precision_recall(axes: Axes, groups: list[TaskGroup]) -> list[tuple[An
         x, y = _thin(recall[::-1], precision[::-1])
         line = axes.plot(x, y, linewidth=1.5, drawstyle="steps-pre", **look)[0]
         lines.append((line, float(average_precision_score(group.positive, group.scores))))
-    _unit_square(axes, "Recall", "Precision", "Precision and recall (dotted: prevalence)")
+    unit_square(axes, "Recall", "Precision", "Precision and recall (dotted: prevalence)")
     return lines
 
 
-def _unit_square(axes: Axes, xlabel: str, ylabel: str, title: str) -> None:
+def unit_square(axes: Axes, xlabel: str, ylabel: str, title: str) -> None:
     """Label axes that both run from 0 to 1."""
     axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.015), xlabel=xlabel, ylabel=ylabel, title=title)
     axes.grid(color="#eeeeee")
@@ -191,85 +190,3 @@ def _thin(
     keep = np.concatenate([[True], moved])
     keep[-1] = True
     return x[keep], y[keep]
-
-
-def plot_reliability(
-    labels: ArrayLike,
-    probabilities: ArrayLike,
-    tasks: ArrayLike,
-    path: str | os.PathLike[str],
-    *,
-    n_bins: int = 10,
-    title: str | None = None,
-) -> None:
-    """Write a reliability diagram: share of positives against predicted probability, by task.
-
-    Parameters
-    ----------
-    labels : array-like, shape (n,)
-        -1/+1, 0/1 or bool.
-    probabilities : array-like of float, shape (n,)
-        Probability of the positive class, in [0, 1].
-    tasks : array-like of str, shape (n,)
-        Name of the task of each example.
-    path : path-like
-        Ends in .png, .svg or .pdf; appears only when it is whole.
-    n_bins : int, default 10
-        Bins of equal width on [0, 1].
-    title : str, optional
-        Line above both panels.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, a probability lies outside [0, 1] or the suffix is unknown.
-    ImportError
-        If matplotlib is not installed.
-    SeqmtlError
-        If the file cannot be written.
-    """
-    figure_format(path)
-    figure = draw_reliability(labels, probabilities, tasks, n_bins=n_bins, title=title)
-    save_figure(figure, path)
-
-
-def draw_reliability(
-    labels: ArrayLike,
-    probabilities: ArrayLike,
-    tasks: ArrayLike,
-    *,
-    n_bins: int = 10,
-    title: str | None = None,
-) -> Figure:
-    """Return the figure of `plot_reliability`: the diagram, and how many examples each bin has."""
-    check_probabilities(probabilities, check_labels(labels).size)
-    groups = group_by_task(labels, probabilities, tasks)
-    columns = -(-len(groups) // _MOST_PER_COLUMN)
-    with figure_style():
-        figure = new_figure(9.5 + 2.4 * (columns - 1), 4.9)
-        axes, histogram = figure.subplots(1, 2)
-        axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-        lines, names = [], []
-        for index, group in enumerate(groups):
-            look = line_look(index)
-            predicted, observed, counts = reliability_bins(group.positive, group.scores, n_bins)
-            lines += axes.plot(predicted, observed, marker="o", markersize=4, linewidth=1.3, **look)
-            histogram.plot(predicted, counts, marker="o", markersize=4, linewidth=1.3, **look)
-            error = calibration_error(group.positive, group.scores, n_bins)
-            names.append(f"{error:.3f}  {plain_text(group.name)}")
-        _unit_square(axes, "Predicted probability", "Share of positives", "Reliability")
-        histogram.set(xlim=(-0.01, 1.01), yscale="log", xlabel="Predicted probability")
-        histogram.set(ylabel="Examples in the bin", title="Examples per bin")
-        histogram.grid(color="#eeeeee")
-        figure.legend(
-            lines,
-            names,
-            loc="outside right upper",
-            title="Calibration error",
-            ncols=columns,
-            alignment="left",
-            fontsize=8.5 if len(groups) <= _MOST_IN_PANEL else 7.5,
-        )
-        if title:
-            figure.suptitle(plain_text(title, 120), fontsize=12, fontweight="bold")
-    return figure

@@ -1,4 +1,4 @@
-"""AUROC and AUPRC per task with bootstrap intervals, and the calibration error."""
+"""AUROC and AUPRC per task with bootstrap intervals, and what holds over a whole genome."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from seqmtl.evaluation._groups import (
     TaskGroup,
     check_labels,
-    check_probabilities,
     check_scores,
     group_by_task,
 )
@@ -20,6 +19,8 @@ from seqmtl.evaluation._groups import (
 logger = logging.getLogger(__name__)
 
 SCHEMA_VERSION = 1
+#: Shares of the true sites at which the precision is told.
+RECALLS = (0.5, 0.8, 0.95)
 
 
 class RankedScores:
@@ -142,6 +143,7 @@ def evaluate(
     scores: ArrayLike,
     tasks: ArrayLike,
     *,
+    weights: ArrayLike | None = None,
     n_bootstrap: int = 200,
     confidence: float = 0.95,
     seed: int = 0,
@@ -156,6 +158,9 @@ def evaluate(
         Higher means more likely positive.
     tasks : array-like of str, shape (n,)
         Name of the task (organism) of each example.
+    weights : array-like of float, shape (n,), optional
+        How many places of the genome each example stands for, not negative. Adds what holds at
+        the prevalence of the genome; AUROC and AUPRC stay those of the examples.
     n_bootstrap : int, default 200
         Resamples per task, drawn with replacement within each class; 0 leaves the intervals None.
     confidence : float, default 0.95
@@ -170,8 +175,9 @@ def evaluate(
         Ready for JSON: ``{"schema_version": 1, "tasks": {name: {"auroc", "auprc", "n",
         "n_positive", "auroc_interval": [low, high], "auprc_interval": [low, high]}},
         "mean": {"auroc", "auprc", "n_tasks"}, "bootstrap": {"n_resamples", "confidence",
-        "seed"}}``. A task with one class has None for its metrics and is not counted in the mean;
-        ``n_tasks`` says how many are.
+        "seed"}}``. With `weights` every task also has ``"genome"``, see `evaluate_genome`. A task
+        with one class has None for its metrics and is not counted in the mean; ``n_tasks`` says
+        how many are.
 
     Raises
     ------
@@ -187,6 +193,9 @@ def evaluate(
         raise ValueError(f"seed must be at least 0, got {seed}; give another")
     groups = group_by_task(labels, scores, tasks)
     results = {group.name: _evaluate_task(group, n_bootstrap, confidence, seed) for group in groups}
+    if weights is not None:
+        for name, genome in evaluate_genome(labels, scores, tasks, weights).items():
+            results[name]["genome"] = genome
     counted = [result for result in results.values() if result["auroc"] is not None]
     mean: dict[str, Any] = {
         metric: float(np.mean([result[metric] for result in counted])) if counted else None
@@ -199,6 +208,65 @@ def evaluate(
         "mean": mean,
         "bootstrap": {"n_resamples": n_bootstrap, "confidence": confidence, "seed": seed},
     }
+
+
+def evaluate_genome(
+    labels: ArrayLike, scores: ArrayLike, tasks: ArrayLike, weights: ArrayLike
+) -> dict[str, dict[str, Any]]:
+    """Judge scores at the prevalence of the genome, task by task.
+
+    Parameters
+    ----------
+    labels, scores, tasks, weights
+        See `evaluate`.
+
+    Returns
+    -------
+    dict of str to dict
+        ``{"prevalence", "auprc", "precision_at_recall": {"0.5", "0.8", "0.95"}}`` by task: the
+        weighted share of positives, the weighted average precision, and the weighted precision
+        of the smallest set of best scores that holds this share of the positives, ties included.
+        None for a task with one class.
+
+    Raises
+    ------
+    ValueError
+        As `evaluate`, or if a weight is negative or not finite.
+    """
+    weight = check_scores(weights, np.size(labels), "weights")
+    if weight.min() < 0:
+        raise ValueError(
+            f"weights must not be negative, got {weight.min():g}; leave such examples out"
+        )
+    groups = group_by_task(labels, scores, tasks)
+    parts = group_by_task(labels, weight, tasks)
+    return {
+        group.name: _evaluate_genome(group.positive, group.scores, part.scores)
+        for group, part in zip(groups, parts, strict=True)
+    }
+
+
+def _evaluate_genome(
+    positive: NDArray[np.bool_], scores: NDArray[np.float64], weights: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Return the entry of one task in the result of `evaluate_genome`."""
+    true, every = float(weights[positive].sum()), float(weights.sum())
+    result: dict[str, Any] = {
+        "prevalence": true / every if every else None,
+        "auprc": None,
+        "precision_at_recall": {str(recall): None for recall in RECALLS},
+    }
+    if not 0 < true < every:
+        return result
+    result["auprc"] = weighted_auroc_auprc(positive, scores, weights)[1]
+    order = np.argsort(-scores, kind="stable")
+    last = np.flatnonzero(np.diff(scores[order], append=-np.inf))  # of equal scores
+    found = np.cumsum(weights[order] * positive[order])[last]
+    precision = found / np.cumsum(weights[order])[last]
+    for recall in RECALLS:
+        place = int(np.searchsorted(found, recall * true * (1 - 1e-12)))
+        result["precision_at_recall"][str(recall)] = float(precision[place])
+    return result
 
 
 def _evaluate_task(
@@ -233,56 +301,3 @@ def _evaluate_task(
         result["auroc_interval"] = bounds[:, 0].tolist()
         result["auprc_interval"] = bounds[:, 1].tolist()
     return result
-
-
-def reliability_bins(
-    positive: NDArray[np.bool_], probabilities: NDArray[np.float64], n_bins: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Average probabilities and labels over equal-width bins of [0, 1]; empty bins are left out.
-
-    Returns
-    -------
-    predicted, observed : ndarray of float64, shape (n_filled,)
-        Mean probability and share of positives of each bin.
-    counts : ndarray of int64, shape (n_filled,)
-        Examples in each bin.
-    """
-    bins = np.minimum((probabilities * n_bins).astype(np.int64), n_bins - 1)
-    counts = np.bincount(bins, minlength=n_bins)
-    filled = counts > 0
-    predicted = np.bincount(bins, probabilities, n_bins)[filled] / counts[filled]
-    observed = np.bincount(bins, positive, n_bins)[filled] / counts[filled]
-    return predicted, observed, counts[filled]
-
-
-def calibration_error(labels: ArrayLike, probabilities: ArrayLike, n_bins: int = 10) -> float:
-    """Return the expected calibration error over equal-width bins.
-
-    The mean over the examples of |share of positives - mean probability| of their bin
-    (Naeini, Cooper and Hauskrecht, AAAI 2015).
-
-    Parameters
-    ----------
-    labels : array-like, shape (n,)
-        -1/+1, 0/1 or bool.
-    probabilities : array-like of float, shape (n,)
-        Probability of the positive class, in [0, 1].
-    n_bins : int, default 10
-        Bins of equal width; a boundary belongs to the upper bin, 1 to the last.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, a probability lies outside [0, 1] or `n_bins` is below 1.
-
-    Examples
-    --------
-    >>> round(calibration_error([1, 0, 1, 0], [0.9, 0.9, 0.1, 0.1]), 3)
-    0.4
-    """
-    if n_bins < 1:
-        raise ValueError(f"n_bins must be at least 1, got {n_bins}; 10 is usual")
-    positive = check_labels(labels)
-    values = check_probabilities(probabilities, positive.size)
-    predicted, observed, counts = reliability_bins(positive, values, n_bins)
-    return float(np.dot(counts, np.abs(observed - predicted)) / positive.size)

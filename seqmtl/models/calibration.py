@@ -142,11 +142,3 @@ def calibrate_tasks(
     return np.array(
         [fit_sigmoid(scores[r], y[r], None if weight is None else weight[r]) for r in rows]
     )
-
-
-def probabilities(
-    scores: NDArray[np.float64], coefficients: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Apply sigmoids; `coefficients` holds (slope, intercept) for each score, shape (n, 2)."""
-    z = coefficients[:, 0] * scores + coefficients[:, 1]
-    return np.exp(-np.logaddexp(0.0, -z))

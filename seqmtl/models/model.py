@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._memory import require_memory
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, UnknownTaskError
-from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.joint import flat_views
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.io.model_file import read_arrays, write_arrays
-from seqmtl.models.calibration import CALIBRATION, probabilities
+from seqmtl.models.packing import FORMAT_VERSION, pack, unpack
+from seqmtl.models.probability_curve import (
+    ProbabilityCurve,
+    describe_curve,
+    fit_curve,
+    to_probability,
+)
 from seqmtl.models.site import Site
 from seqmtl.sequences import Windows
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.names import match_names
-
-FORMAT_VERSION = 2  # 1: classification; 2: also other kinds
-_SPARSE_BELOW = 0.5
 
 
 @dataclass
@@ -58,6 +59,9 @@ class MultiTaskModel:
         Bases by which the window lies after the centre of the sequences it is cut from.
     kind : {"classification", "regression", "novelty"}
         What was learned.
+    curves : dict of str to ProbabilityCurve
+        By task, what scores mean where the model was calibrated on held-out windows; takes the
+        place of the sigmoid.
     """
 
     features: Any
@@ -71,6 +75,7 @@ class MultiTaskModel:
     training: dict[str, Any]
     shift: int = 0
     kind: str = "classification"
+    curves: dict[str, ProbabilityCurve] = field(default_factory=dict)
 
     def decision_function(
         self, data: Any, tasks: Any = None, *, from_relatives: bool = False
@@ -135,9 +140,9 @@ class MultiTaskModel:
         ]
 
     def probability(self, scores: NDArray[np.float64], tasks: Sequence[str]) -> NDArray[np.float64]:
-        """Turn scores into probabilities by the sigmoid of each task, shape (n,).
+        """Turn scores into probabilities by the calibration of each task, shape (n,).
 
-        A task without training data borrows the sigmoids of its relatives.
+        A task without training data borrows the log-odds of its relatives.
 
         Raises
         ------
@@ -145,11 +150,26 @@ class MultiTaskModel:
             If the model is not one of classification.
         """
         names, ids = name_table(tasks)
-        return probabilities(scores, self.sigmoids(names)[ids])
+        scores, out = np.asarray(scores, dtype=np.float64), np.empty(len(scores))
+        for t, name in enumerate(names):
+            out[ids == t] = self.log_odds(scores[ids == t], name)
+        return to_probability(out)
 
-    def sigmoids(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Slope and intercept of the sigmoid of some tasks, shape (len(names), 2)."""
-        return self._calibration_of(names, "classification", "probabilities")
+    def log_odds(self, scores: NDArray[np.float64], task: str) -> NDArray[np.float64]:
+        """Turn scores of one task into log-odds of a true site, shape (n,).
+
+        Raises
+        ------
+        ValueError
+            If the model is not one of classification.
+        """
+        shares = self._shares([task], "classification", "probabilities")[:, 0]
+        sum_ = np.zeros(len(scores))
+        for t in np.flatnonzero(shares):
+            curve = self.curves.get(self.tasks[t])
+            a, b = self.calibration[t]
+            sum_ += shares[t] * (a * scores + b if curve is None else curve(scores))
+        return sum_
 
     def offsets(self, tasks: Sequence[str]) -> NDArray[np.float64]:
         """Score below which an example of each task is a novelty, shape (n,).
@@ -162,18 +182,78 @@ class MultiTaskModel:
             If the model is not one of novelty detection.
         """
         names, ids = name_table(tasks)
-        return self._calibration_of(names, "novelty", "offsets")[ids, 0]
+        shares = self._shares(names, "novelty", "offsets")
+        return np.asarray(shares.T @ self.calibration)[ids, 0]
 
-    def _calibration_of(self, names: Sequence[str], kind: str, what: str) -> NDArray[np.float64]:
-        """Return rows of the calibration, those of relatives in the shares of their weights."""
+    def match(self, name: str) -> str:
+        """Return the task's name in the model's own spelling.
+
+        Raises
+        ------
+        UnknownTaskError
+            If the model was not trained on it.
+        """
+        return self.tasks[match_names([name], self.tasks, "this model")[0]]
+
+    def calibrate(
+        self,
+        task: str,
+        scores: NDArray[np.float64],
+        y: NDArray[Any],
+        weights: NDArray[np.float64],
+        method: str = "auto",
+    ) -> dict[str, Any]:
+        """Calibrate one task on scores of windows that had no part in the training.
+
+        Parameters
+        ----------
+        task : str
+            One of the trained tasks.
+        scores, y, weights, method
+            See :func:`seqmtl.models.probability_curve.fit_curve`.
+
+        Returns
+        -------
+        dict
+            Method, counts, prevalence, and a table of thresholds; kept in
+            ``training["calibration"]`` too.
+        """
+        name = self.match(task)
+        curve = fit_curve(scores, y, weights, method)
+        found = describe_curve(curve, scores, y, weights)
+        curves = {**self.curves, name: curve}
+        done = {**self.training.get("calibration", {}), name: found}
+        self.curves = {task: curves[task] for task in self.tasks if task in curves}
+        done = {task: done[task] for task in self.tasks if task in done}
+        self.training = {**self.training, "calibration": done}
+        return dict(found)
+
+    def prevalence(self, task: str) -> float:
+        """Return the share of true sites at which a task's probabilities hold.
+
+        That of the calibration, weighted, else that of the training windows. A task without
+        training data has the mean of all.
+        """
+        known = [name for name in self.tasks if _is_known(task, [name])] or list(self.tasks)
+        shares = []
+        for name in known:
+            counts = self.training["tasks"][name]
+            found = self.training.get("calibration", {}).get(name, {})
+            shares.append(found.get("prevalence", counts.get("n_positive", 0) / counts["n"]))
+        return float(np.mean(shares))
+
+    def _shares(self, names: Sequence[str], kind: str, what: str) -> NDArray[np.float64]:
+        """Return whose calibration some tasks use, in the shares of the weights, (T, len(names)).
+
+        For a task that was trained on, it is its own.
+        """
         if self.kind != kind:
             raise ValueError(
                 f"{what} must be asked of a model of {kind}, got one of {self.kind}; use its scores"
             )
         share = np.abs(self._mixing(names, True))
         sums = share.sum(axis=0)
-        share = np.where(sums > 0, share / np.where(sums > 0, sums, 1.0), 1.0 / len(self.tasks))
-        return np.asarray(share.T @ self.calibration)
+        return np.where(sums > 0, share / np.where(sums > 0, sums, 1.0), 1.0 / len(self.tasks))
 
     def position_weights(
         self, task: str, *, from_relatives: bool = False
@@ -217,7 +297,7 @@ class MultiTaskModel:
                 continue
             except UnknownTaskError as error:
                 if not from_relatives:
-                    known = len(self.kernel) > T and _is_known(name, self.kernel)
+                    known = len(self.kernel) > T and _is_known(name, self.kernel.names)
                     hint = "; ask for a prediction from its relatives to use it all the same"
                     raise UnknownTaskError(
                         f"task {name!r} was not trained on (the model has "
@@ -252,36 +332,7 @@ class MultiTaskModel:
 
         Rows of zeros are left out where they are the majority.
         """
-        used = np.flatnonzero(np.any(self.W, axis=1))
-        arrays: dict[str, NDArray[Any]] = {}
-        if used.size < _SPARSE_BELOW * self.W.shape[0]:
-            arrays["rows"] = used.astype(np.int32)
-            arrays["W"] = self.W[used]
-        else:
-            arrays["W"] = self.W
-        arrays["bias"] = self.bias
-        arrays["calibration"] = self.calibration
-        several = self.kernel.n_kernels > 1
-        arrays["K"] = np.array(self.kernel.matrices if several else self.kernel.matrix)
-        description = {
-            "format": "seqmtl model",
-            "format_version": 1 if self.kind == "classification" else FORMAT_VERSION,
-            "seqmtl_version": __version__,
-            "features": self.features.to_dict(self.length),
-            "n_features": int(self.W.shape[0]),
-            "length": self.length,
-            "tasks": list(self.tasks),
-            "kernel": {
-                "names": list(self.kernel.names),
-                "source": self.kernel.source,
-                "labels": list(self.kernel.labels),
-            },
-            "site": vars(self.site),
-            "shift": self.shift,
-            "kind": self.kind,
-            "training": self.training,
-        }
-        write_arrays(path, description, arrays)
+        write_arrays(path, *pack(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MultiTaskModel:
@@ -314,72 +365,14 @@ class MultiTaskModel:
                 path=path,
             )
         try:
-            return cls._from_parts(description, arrays)
+            return cls(**unpack(description, arrays))
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"is not a consistent model: {error}", path=path) from error
 
-    @classmethod
-    def _from_parts(
-        cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]
-    ) -> MultiTaskModel:
-        tasks, length = tuple(description["tasks"]), int(description["length"])
-        features = features_from_dict(description["features"])
-        T, n_features = len(tasks), int(description["n_features"])
-        W = arrays["W"]
-        if n_features != features.n_features(length) or W.ndim != 2 or W.shape[1] != T:
-            raise ValueError("weights do not match the features")
-        if W.dtype.kind != "f":
-            raise ValueError("weights must be floating-point numbers")
-        if "rows" in arrays:
-            W = _spread(arrays["rows"], W, n_features)
-        if W.shape[0] != n_features or arrays["bias"].shape != (T,):
-            raise ValueError("weights do not match the tasks")
-        kind = description.get("kind", "classification")
-        if kind not in CALIBRATION:
-            raise ValueError(f"kind must be one of {', '.join(CALIBRATION)}, got {kind!r}")
-        if arrays["calibration"].shape != (T, len(CALIBRATION[kind])):
-            raise ValueError("calibration does not match the tasks")
-        kernel = TaskKernel(
-            description["kernel"]["names"],
-            arrays["K"],
-            description["kernel"]["source"],
-            labels=description["kernel"].get("labels"),
-            not_psd="refuse",
-        )
-        if kernel.names[:T] != tasks:
-            raise ValueError("the task kernel does not match the tasks")
-        return cls(
-            features,
-            length,
-            tasks,
-            kernel,
-            W,
-            np.array(arrays["bias"]),
-            np.array(arrays["calibration"]),
-            Site(**description["site"]),
-            description["training"],
-            int(description["shift"]),
-            kind,
-        )
 
-
-def _spread(rows: NDArray[Any], W: NDArray[Any], n_features: int) -> NDArray[Any]:
-    """Put the stored rows of weights at their places among rows of zeros."""
-    if rows.shape != W.shape[:1] or (np.diff(rows, prepend=-1) <= 0).any():
-        raise ValueError("weights must have one place each, in rising order")
-    require_memory(
-        n_features * W.shape[1] * W.dtype.itemsize,
-        f"weights of {n_features:,} features for {W.shape[1]} tasks",
-        "use a machine with more memory",
-    )
-    spread = np.zeros((n_features, W.shape[1]), dtype=W.dtype)
-    spread[rows] = W
-    return spread
-
-
-def _is_known(name: str, kernel: TaskKernel) -> bool:
+def _is_known(name: str, names: Sequence[str]) -> bool:
     try:
-        match_names([name], kernel.names, "")
+        match_names([name], names, "")
     except UnknownTaskError:
         return False
     return True

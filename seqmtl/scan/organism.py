@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.calibration import probabilities
 from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.probability_curve import to_probability
 from seqmtl.scan.scanner import Scanner
 
 
@@ -70,9 +70,8 @@ def probability_of(
     model: MultiTaskModel, organism: str
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """Return the function from scores to probabilities of one organism."""
-    coefficients = model.sigmoids([organism])
 
     def probability(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return probabilities(scores, np.broadcast_to(coefficients, (scores.size, 2)))
+        return to_probability(model.log_odds(scores, organism))
 
     return probability

@@ -1,0 +1,122 @@
+"""A multi-task model as a description and arrays, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._memory import require_memory
+from seqmtl._version import __version__
+from seqmtl.features.definitions import features_from_dict
+from seqmtl.models.calibration import CALIBRATION
+from seqmtl.models.probability_curve import pack_curves, unpack_curves
+from seqmtl.models.site import Site
+from seqmtl.similarity import TaskKernel
+
+if TYPE_CHECKING:
+    from seqmtl.models.model import MultiTaskModel
+
+FORMAT_VERSION = 3  # 1: classification; 2: also other kinds; 3: calibrated on held-out windows
+_SPARSE_BELOW = 0.5
+
+
+def pack(model: MultiTaskModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the description, of JSON values, and the arrays of a model."""
+    used = np.flatnonzero(np.any(model.W, axis=1))
+    arrays: dict[str, NDArray[Any]] = {}
+    if used.size < _SPARSE_BELOW * model.W.shape[0]:
+        arrays["rows"] = used.astype(np.int32)
+        arrays["W"] = model.W[used]
+    else:
+        arrays["W"] = model.W
+    arrays["bias"] = model.bias
+    arrays["calibration"] = model.calibration
+    arrays.update(pack_curves(model.curves))
+    several = model.kernel.n_kernels > 1
+    arrays["K"] = np.array(model.kernel.matrices if several else model.kernel.matrix)
+    description = {
+        "format": "seqmtl model",
+        "format_version": 3 if model.curves else 1 if model.kind == "classification" else 2,
+        "seqmtl_version": __version__,
+        "features": model.features.to_dict(model.length),
+        "n_features": int(model.W.shape[0]),
+        "length": model.length,
+        "tasks": list(model.tasks),
+        "kernel": {
+            "names": list(model.kernel.names),
+            "source": model.kernel.source,
+            "labels": list(model.kernel.labels),
+        },
+        "site": vars(model.site),
+        "shift": model.shift,
+        "kind": model.kind,
+        "calibrated": list(model.curves),
+        "training": model.training,
+    }
+    return description, arrays
+
+
+def unpack(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return the fields of the model that a file describes.
+
+    Raises
+    ------
+    AttributeError, IndexError, KeyError, TypeError, ValueError
+        If it does not describe a consistent model.
+    """
+    tasks, length = tuple(description["tasks"]), int(description["length"])
+    features = features_from_dict(description["features"])
+    T, n_features = len(tasks), int(description["n_features"])
+    W = arrays["W"]
+    if n_features != features.n_features(length) or W.ndim != 2 or W.shape[1] != T:
+        raise ValueError("weights do not match the features")
+    if W.dtype.kind != "f":
+        raise ValueError("weights must be floating-point numbers")
+    if "rows" in arrays:
+        W = _spread(arrays["rows"], W, n_features)
+    if W.shape[0] != n_features or arrays["bias"].shape != (T,):
+        raise ValueError("weights do not match the tasks")
+    kind = description.get("kind", "classification")
+    if kind not in CALIBRATION:
+        raise ValueError(f"kind must be one of {', '.join(CALIBRATION)}, got {kind!r}")
+    if arrays["calibration"].shape != (T, len(CALIBRATION[kind])):
+        raise ValueError("calibration does not match the tasks")
+    kernel = TaskKernel(
+        description["kernel"]["names"],
+        arrays["K"],
+        description["kernel"]["source"],
+        labels=description["kernel"].get("labels"),
+        not_psd="refuse",
+    )
+    if kernel.names[:T] != tasks:
+        raise ValueError("the task kernel does not match the tasks")
+    return {
+        "features": features,
+        "length": length,
+        "tasks": tasks,
+        "kernel": kernel,
+        "W": W,
+        "bias": np.array(arrays["bias"]),
+        "calibration": np.array(arrays["calibration"]),
+        "site": Site(**description["site"]),
+        "training": description["training"],
+        "shift": int(description["shift"]),
+        "kind": kind,
+        "curves": unpack_curves(description.get("calibrated", []), arrays),
+    }
+
+
+def _spread(rows: NDArray[Any], W: NDArray[Any], n_features: int) -> NDArray[Any]:
+    """Put the stored rows of weights at their places among rows of zeros."""
+    if rows.shape != W.shape[:1] or (np.diff(rows, prepend=-1) <= 0).any():
+        raise ValueError("weights must have one place each, in rising order")
+    require_memory(
+        n_features * W.shape[1] * W.dtype.itemsize,
+        f"weights of {n_features:,} features for {W.shape[1]} tasks",
+        "use a machine with more memory",
+    )
+    spread = np.zeros((n_features, W.shape[1]), dtype=W.dtype)
+    spread[rows] = W
+    return spread
