@@ -20,8 +20,8 @@ from seqmtl.report import (
     write_report,
 )
 from seqmtl.report._html import Markup, element, join, text
+from seqmtl.report.demo_page import render_page, summarise
 from seqmtl.report.figures import draw_bars, draw_convergence
-from seqmtl.report.page import render_page, summarise
 from seqmtl.report.track import draw_track, richest_stretch
 from seqmtl.similarity import TaskKernel, read_tree
 

@@ -178,7 +178,7 @@ def draw_reliability(
             second.plot([_SMALLEST, 1], [_SMALLEST, 1], color=GREY, linewidth=0.8, linestyle=":")
             second.set(xscale="log", yscale="log", xlim=(_SMALLEST, 1.2), ylim=(_SMALLEST, 1.2))
             second.set(xlabel="Predicted probability", ylabel="Share of positives")
-            second.set_title("The same over the genome, small ones too")
+            second.set_title("Small probabilities (logarithmic)")
         second.grid(color="#eeeeee")
         figure.legend(
             lines,

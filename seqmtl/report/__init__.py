@@ -7,7 +7,7 @@ from seqmtl.report.contents import (
     OrganismData,
     ThresholdRow,
 )
-from seqmtl.report.page import write_report
+from seqmtl.report.demo_page import write_report
 
 __all__ = [
     "Convergence",

@@ -76,7 +76,7 @@ def _head_cell(cell: object) -> Markup:
     return element("th", cell, scope="col")
 
 
-def picture(content: bytes, file_format: str, alternative: str, caption: str) -> Markup:
+def embed(content: bytes, file_format: str, alternative: str, caption: str) -> Markup:
     """Return a figure with the image inside the page."""
     data = base64.b64encode(content).decode("ascii")
     source = f"data:{_MEDIA_TYPES[file_format]};base64,{data}"
