@@ -7,6 +7,8 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any
 
+from seqmtl._version import __version__
+
 #: Exit code of training that stopped before its tolerance.
 NOT_CONVERGED = 3
 
@@ -16,6 +18,19 @@ def open_output(path: str) -> AbstractContextManager[IO[Any]]:
     from seqmtl.io.atomic import atomic_write
 
     return nullcontext(sys.stdout) if path == "-" else atomic_write(path)
+
+
+def software_versions() -> dict[str, str]:
+    """Return the versions of the package and of what it rests on."""
+    import platform
+    from importlib.metadata import version
+
+    packages = ("numpy", "scipy", "numba", "scikit-learn", "biopython")
+    return {
+        "seqmtl": __version__,
+        "python": platform.python_version(),
+        **{package: version(package) for package in packages},
+    }
 
 
 def write_summary(path: str, training: dict[str, Any]) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import platform
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from seqmtl._version import __version__
 from seqmtl.cli import _options
+from seqmtl.cli._output import software_versions
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
@@ -184,7 +183,7 @@ class _Demo:
             settings={"window": _WINDOW, "degree": model.features.degree, "C": settings["C"],
                       "loss": settings["loss"]},
             timings=dict(self.timings),
-            versions=_versions(),
+            versions=software_versions(),
         )  # fmt: skip
 
     def _scan_result(self) -> Any:
@@ -225,12 +224,3 @@ def _true_sites(path: str, contig: str) -> set[tuple[int, int]]:
             if name == contig and float(score) > 0:
                 sites.add((int(start), 1 if strand == "+" else -1))
     return sites
-
-
-def _versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    versions = {"seqmtl": __version__, "python": platform.python_version()}
-    for package in ("numpy", "scipy", "numba", "scikit-learn", "biopython"):
-        versions[package] = version(package)
-    return versions

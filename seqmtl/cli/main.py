@@ -34,7 +34,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 logger = logging.getLogger("seqmtl")
 
-_COMMANDS = (simulate, similarity, train, calibrate, predict, evaluate, compare, scan, info, demo)
+_COMMANDS = (
+    simulate,
+    similarity,
+    train,
+    calibrate,
+    predict,
+    evaluate,
+    compare,
+    scan,
+    report,
+    info,
+    demo,
+)
 
 _DESCRIPTION = """\
 Train predictors of genomic signals (splice sites, transcription starts) jointly for many

@@ -1,4 +1,4 @@
-"""The page that a demo run leaves behind: one HTML file with its tables and figures inside."""
+"""One HTML file with its tables and figures inside: of a demo run, or of a folder of results."""
 
 from seqmtl.report.contents import (
     Convergence,
@@ -8,6 +8,7 @@ from seqmtl.report.contents import (
     ThresholdRow,
 )
 from seqmtl.report.demo_page import write_report
+from seqmtl.report.folder_page import write_folder_report
 
 __all__ = [
     "Convergence",
@@ -15,5 +16,6 @@ __all__ = [
     "GenomeScan",
     "OrganismData",
     "ThresholdRow",
+    "write_folder_report",
     "write_report",
 ]

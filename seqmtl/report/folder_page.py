@@ -1,0 +1,154 @@
+"""The page of a folder of results: one HTML file with its tables and figures inside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from seqmtl.compare.figure import draw_comparison
+from seqmtl.io.atomic import atomic_write
+from seqmtl.report._html import Markup, element, join, table
+from seqmtl.report._pieces import card, number, picture, run_facts
+from seqmtl.report.folder import FolderContents, read_folder
+from seqmtl.report.folder_figures import draw_learning_curves, training_windows
+from seqmtl.report.page import render_sections
+from seqmtl.report.signal_sections import signal_sections
+from seqmtl.similarity.trees import read_tree
+
+
+def write_folder_report(
+    folder: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    tree: str | None = None,
+    n_bootstrap: int = 200,
+    command: str = "",
+    versions: Mapping[str, str] | None = None,
+) -> FolderContents:
+    """Write the page of a folder as one HTML file that needs no other file and no network.
+
+    Parameters
+    ----------
+    folder : path-like
+        Holds data sets, models and comparisons, see :func:`~seqmtl.report.folder.read_folder`.
+    path : path-like
+        The HTML file; it appears only when it is whole.
+    title : str, optional
+        Heading. Default: the name of the folder.
+    tree : str, optional
+        Tree to draw beside the similarity, see :func:`~seqmtl.similarity.read_tree`. Default: the
+        organisms are joined by their similarity.
+    n_bootstrap : int, default 200
+        Resamples for the intervals.
+    command : str, optional
+        Command line that asks for the page.
+    versions : mapping of str to str, optional
+        Of the software.
+
+    Raises
+    ------
+    SeqmtlError
+        If the folder has nothing to show, or the page cannot be written.
+    UnknownTaskError
+        If the tree lacks an organism.
+    ImportError
+        If matplotlib is not installed.
+    """
+    found = read_folder(folder, n_bootstrap=n_bootstrap)
+    drawn = None if tree is None else read_tree(tree)
+    several = len(found.signals) > 1
+    sections: list[tuple[str, Markup]] = []
+    for signal in found.signals.values():
+        end = f", {signal.name}" if several else ""
+        sections += [(heading + end, part) for heading, part in signal_sections(signal, drawn)]
+    sections += [
+        ("Learning curve", _learning_curve(found)),
+        ("Genome scans", _scans(found)),
+        ("This page", _made(found, command, versions or {})),
+    ]
+    heading = title or f"seqmtl report: {os.path.basename(os.path.abspath(found.path))}"
+    page = render_sections(heading, summarise(found), _cards(found), sections)
+    with atomic_write(path) as stream:
+        stream.write(page)
+    return found
+
+
+def summarise(found: FolderContents) -> str:
+    """Say in a few sentences what the folder holds."""
+    parts = []
+    for signal in found.signals.values():
+        if not signal.models:
+            parts.append(f"A data set of {signal.name} sites, no model yet.")
+            continue
+        name = signal.main
+        model, metrics = signal.models[name], signal.metrics.get(name)
+        text = f"{signal.name}: {name}, one model of {len(model.tasks)} organism(s)"
+        if metrics and metrics["mean"]["auprc"] is not None:
+            text += (
+                f", reaches a mean AUPRC of {metrics['mean']['auprc']:.3f} and a mean AUROC of "
+                f"{metrics['mean']['auroc']:.3f} on held-out windows"
+            )
+            others = [m for other, m in signal.metrics.items() if other != name]
+            if others:
+                best = max(m["mean"]["auprc"] or 0.0 for m in others)
+                text += f"; the next best of {len(others)} other model(s) {best:.3f}"
+        parts.append(text + ".")
+    return " ".join(parts)
+
+
+def _cards(found: FolderContents) -> Markup:
+    cards = []
+    for signal in found.signals.values():
+        for name, metrics in signal.metrics.items():
+            kind = "card main" if name == signal.main else "card"
+            label = f"mean AUPRC, {signal.name}, {name}"
+            cards.append(card(number(metrics["mean"]["auprc"]), label, kind))
+    return join(cards)
+
+
+def _learning_curve(found: FolderContents) -> Markup:
+    """Return the curve over the comparisons of several sizes, or the bars of a single one."""
+    documents = list(found.comparisons.values())
+    if not documents:
+        return Markup()
+    if len({training_windows(document) for document in documents}) > 1:
+        return picture(
+            draw_learning_curves(documents),
+            "AUROC and AUPRC by the number of training windows",
+            "Mean over the organisms; bands are one standard deviation over the splits.",
+        )
+    return picture(
+        draw_comparison(documents[0]),
+        "Bars of AUROC and AUPRC by organism and method",
+        f"Methods on the same splits, {training_windows(documents[0]):,.0f} training windows per "
+        "organism; lines are one standard deviation over the splits.",
+    )
+
+
+def _scans(found: FolderContents) -> Markup:
+    columns = ("organism", "output", "n_bases", "n_scored", "n_records", "seconds")
+    rows = [
+        [name, *(_value(scan.get(column)) for column in columns)]
+        for name, scan in found.scans.items()
+    ]
+    if not rows:
+        return Markup()
+    head = ["Summary", "Organism", "File", "Bases", "Scored", "Written", "Seconds"]
+    return table([head], rows, "Scans whose summaries are in the folder")
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value or "")
+
+
+def _made(found: FolderContents, command: str, versions: Mapping[str, str]) -> Markup:
+    settings = {"Folder": os.path.abspath(found.path)}
+    for signal in found.signals.values():
+        if signal.dataset.get("command"):
+            settings[f"Data set, {signal.name}"] = signal.dataset["command"]
+    notes = [element("p", f"Not shown: {line}") for line in found.left_out]
+    return join([run_facts(command, settings, {}, versions), *notes])

@@ -1,0 +1,233 @@
+"""The sections of a page about one signal: data, similarity, accuracy, calibration, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from seqmtl.evaluation import draw_reliability
+from seqmtl.explain import poim
+from seqmtl.explain.figures import draw_logo, draw_poim
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.report._html import Markup, element, join, table
+from seqmtl.report._pieces import accuracy, number, picture
+from seqmtl.report.contents import Convergence
+from seqmtl.report.figures import draw_convergence
+from seqmtl.report.folder import Signal
+from seqmtl.report.folder_figures import draw_weights
+from seqmtl.report.similarity_figure import draw_kernel
+from seqmtl.similarity import Tree
+
+_POIM_ORDER = 6
+_MOST_ORGANISMS = 12  # whose logos are drawn
+_MOST_REASONS = 12
+
+
+def signal_sections(signal: Signal, tree: Tree | None) -> list[tuple[str, Markup]]:
+    """Return the sections of one signal; without content where there is nothing to show."""
+    data = ("Data", _data(signal.dataset))
+    if not signal.models:
+        return [data]
+    model = signal.models[signal.main]
+    return [
+        data,
+        ("Similarity", _similarity(model, tree)),
+        ("Learnt weights", _weights(model)),
+        ("Accuracy", _accuracy(signal)),
+        ("Calibration", _calibration(signal)),
+        ("Training", _training(signal)),
+        ("What was learnt", _learnt(model)),
+        ("Models", _models(signal)),
+    ]
+
+
+def _data(summary: Mapping[str, Any]) -> Markup:
+    """Return sites and decoys by organism and split, what was left out, and the check for leaks."""
+    if not summary:
+        return Markup()
+    splits = ("train", "valid", "test")
+    head = ["Organism", "Genome (bases)", "Sites", "Decoys"]
+    head += [f"{split}: sites / decoys" for split in splits]
+    rows = []
+    for name, entry in summary["organisms"].items():
+        counts = [entry["splits"].get(split, {}) for split in splits]
+        pairs = [(c.get("positive", 0), c.get("negative", 0)) for c in counts]
+        genome = summary["genomes"][name]
+        rows.append(
+            [
+                name,
+                f"{genome['n_bases']:,}",
+                f"{sum(p for p, _ in pairs):,}",
+                f"{sum(n for _, n in pairs):,}",
+                *(f"{p:,} / {n:,}" for p, n in pairs),
+            ]
+        )
+    caption = f"Windows of {summary['window']} bases around {summary['signal']} sites and decoys."
+    parts = [table([head], rows, caption)]
+    reasons = sorted(summary["left_out"].items(), key=lambda item: -item[1])[:_MOST_REASONS]
+    if reasons:
+        shown = [[reason, f"{count:,}"] for reason, count in reasons]
+        parts.append(table([["Left out", "Number"]], shown, "What is not in the data, and why"))
+    leaks = [[name.replace("_", " "), f"{n:,}"] for name, n in _numbers(summary["leakage"]).items()]
+    if leaks:
+        caption = "Windows that two splits share, after all such were left out"
+        parts.append(table([["Check for leaks", "Number"]], leaks, caption))
+    return join(parts)
+
+
+def _numbers(entries: Mapping[str, Any]) -> dict[str, int]:
+    return {name: value for name, value in entries.items() if isinstance(value, int)}
+
+
+def _similarity(model: MultiTaskModel, tree: Tree | None) -> Markup:
+    if len(model.tasks) < 2:
+        return Markup()
+    kernel = model.kernel.restrict(model.tasks)
+    beside = "the tree given" if tree else "a tree that joins the most similar organisms first"
+    return picture(
+        draw_kernel(kernel, tree),
+        "Tree of the organisms beside the heat map of their similarity",
+        f"Task kernel ({model.kernel.source}) beside {beside}. The larger the value, the more two "
+        "organisms share their weights.",
+    )
+
+
+def _weights(model: MultiTaskModel) -> Markup:
+    """Return the learnt weights of the kernels, and what was chosen for every organism."""
+    parts = []
+    learnt = model.training.get("mkl", [])
+    if learnt:
+        parts.append(
+            picture(
+                draw_weights(learnt),
+                "Bars of the weight of every kernel",
+                "Weight learnt for every similarity (clade, scale or graph).",
+            )
+        )
+    chosen = model.training.get("selection", {}).get("tasks", {})
+    rows = [
+        [name, f"{part['part']:.0%}", ", ".join(_settings(part)), f"{part['auprc']:.3f}"]
+        for name, own in chosen.items()
+        for part in sorted(own, key=lambda part: -part["part"])
+    ]
+    if rows:
+        head = ["Organism", "Part", "Chosen", "Held-out AUPRC"]
+        parts.append(table([head], rows, "What each organism's weights are put together from"))
+    return join(parts)
+
+
+def _settings(part: Mapping[str, Any]) -> list[str]:
+    return [f"{key} {value}" for key, value in part.items() if key not in ("part", "auprc")]
+
+
+def _accuracy(signal: Signal) -> Markup:
+    if signal.main not in signal.metrics or signal.test is None:
+        return Markup()
+    test = (signal.test.labels, signal.scores[signal.main], signal.test.tasks)
+    return join([accuracy(signal.metrics, signal.main, test), _genome_table(signal)])
+
+
+def _genome_table(signal: Signal) -> Markup:
+    """Return the precision over the whole genome at several shares of the sites."""
+    rows = []
+    for method, metrics in signal.metrics.items():
+        for name, task in metrics["tasks"].items():
+            genome = task.get("genome")
+            if genome and genome["auprc"] is not None:
+                precision = genome["precision_at_recall"]
+                rows.append(
+                    [name, method, f"{genome['prevalence']:.2g}", number(genome["auprc"])]
+                    + [number(precision[recall]) for recall in ("0.5", "0.8", "0.95")]
+                )
+    if not rows:
+        return Markup()
+    rows.sort(key=lambda row: row[0])
+    head = ["Organism", "Model", "Prevalence", "AUPRC"]
+    head += [f"Precision at {share} % of the sites" for share in (50, 80, 95)]
+    caption = (
+        "Over all candidates of the held-out part of the genome: decoys count as many times as the "
+        "candidates that they stand for."
+    )
+    return table([head], rows, caption)
+
+
+def _calibration(signal: Signal) -> Markup:
+    """Return the reliability of the main model on the test windows, and its thresholds."""
+    model = signal.models[signal.main]
+    if model.kind != "classification" or not model.curves:
+        return Markup()
+    parts = []
+    test = signal.test
+    if signal.main in signal.scores and test is not None:
+        p = model.probability(signal.scores[signal.main], list(test.tasks))
+        parts.append(
+            picture(
+                draw_reliability(test.labels, p, test.tasks, weights=test.weights),
+                "Share of true sites by predicted probability",
+                "Test windows, which took no part in training and calibration.",
+            )
+        )
+    rows = [
+        [name, entry["method"], f"{row['recall']:.0%}", f"{row['score']:.3f}"]
+        + [f"{row['probability']:.3f}", f"{row['precision']:.3f}"]
+        for name, entry in model.training["calibration"].items()
+        for row in entry["thresholds"]
+    ]
+    head = ["Organism", "Method", "Sites found", "Score", "Probability", "Precision"]
+    parts.append(table([head], rows, "Thresholds, from the windows of the calibration"))
+    return join(parts)
+
+
+def _training(signal: Signal) -> Markup:
+    runs = [
+        Convergence(name, [h["work"] for h in history], [h["gap"] for h in history])
+        for name, model in signal.models.items()
+        if (history := model.training.get("history"))
+    ]
+    if not runs:
+        return Markup()
+    return picture(
+        draw_convergence(runs, None),
+        "Relative duality gap against work on a log scale",
+        "The duality gap bounds how far the objective is from its optimum; relative to the "
+        "objective. Work counts the steps on examples that were not shrunk away.",
+    )
+
+
+def _learnt(model: MultiTaskModel) -> Markup:
+    """Return a logo and the importance of oligomers, organism by organism."""
+    parts = []
+    for name in model.tasks[:_MOST_ORGANISMS]:
+        found = poim(model, name, max_order=min(_POIM_ORDER, model.length))
+        parts.append(
+            picture(
+                draw_logo(found),
+                f"Logo of the weights of {name}",
+                f"{name}: what a letter at a position adds to the expected score.",
+            )
+        )
+        parts.append(
+            picture(
+                draw_poim(found),
+                f"Importance of oligomers by position, {name}",
+                f"{name}: the largest importance of an oligomer of each length at each position "
+                "(Sonnenburg et al. 2008).",
+            )
+        )
+    rest = len(model.tasks) - _MOST_ORGANISMS
+    if rest > 0:
+        parts.append(element("p", f"{rest} more organisms: see seqmtl explain."))
+    return join(parts)
+
+
+def _models(signal: Signal) -> Markup:
+    """Return how every model was made."""
+    rows = []
+    for name, model in signal.models.items():
+        training = model.training
+        settings = ", ".join(f"{k}={v}" for k, v in training["settings"].items() if v is not None)
+        gap = f"{training['duality_gap']:.1e}" + ("" if training["converged"] else " (stopped)")
+        counts = sum(task["n"] for task in training["tasks"].values())
+        rows.append([name, str(model.features), model.length, f"{counts:,}", gap, settings])
+    head = ["Model", "Features", "Window", "Training windows", "Duality gap", "Settings"]
+    return table([head], rows, "Models of this signal")
