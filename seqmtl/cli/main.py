@@ -20,6 +20,7 @@ from seqmtl.cli import (
     evaluate,
     info,
     predict,
+    report,
     scan,
     similarity,
     simulate,

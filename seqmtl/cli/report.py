@@ -19,8 +19,8 @@ _EXAMPLES = """\
 
 DIR is looked through for what the other commands write: data sets (seqmtl dataset), models
 (*.seqmtl), comparisons (seqmtl compare --json; several sizes of --per-organism make a learning
-curve) and scans (seqmtl scan --json). Models are judged on the test windows of the data set of their
-signal. The page is one file that needs no network."""
+curve) and scans (seqmtl scan --json). Models are judged on the test windows of the data set of
+their signal. The page is one file that needs no network."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:

@@ -168,8 +168,12 @@ def _calibration(signal: Signal) -> Markup:
             )
         )
     rows = [
-        [name, entry["method"], f"{row['recall']:.0%}", f"{row['score']:.3f}"]
-        + [f"{row['probability']:.3f}", f"{row['precision']:.3f}"]
+        [
+            name,
+            entry["method"],
+            f"{row['recall']:.0%}",
+            *(f"{row[key]:.3f}" for key in ("score", "probability", "precision")),
+        ]
         for name, entry in model.training["calibration"].items()
         for row in entry["thresholds"]
     ]
