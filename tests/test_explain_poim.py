@@ -108,7 +108,9 @@ def test_the_mean_over_the_last_or_the_first_letter_is_the_shorter_oligomer(
     degree, length, seed, odds
 ):
     p = np.array(odds) / np.sum(odds)
-    Q = poim(make_model(WeightedDegree(degree), length, seed=seed), "a", max_order=3, background=p).Q
+    Q = poim(
+        make_model(WeightedDegree(degree), length, seed=seed), "a", max_order=3, background=p
+    ).Q
     np.testing.assert_allclose(Q[0] @ p, 0, atol=1e-12)
     for shorter, longer in itertools.pairwise(Q):
         n, size = longer.shape
@@ -194,5 +196,5 @@ def test_what_cannot_be_had_is_said():
         poim(make_model(WeightedDegree(13, hash_bits=8), 20), "a")
     from seqmtl.features.numeric import Numeric
 
-    with pytest.raises(SeqmtlError, match="windows of DNA"):
+    with pytest.raises(SeqmtlError, match="needs weighted-degree features"):
         poim(make_model(Numeric(), 6), "a")

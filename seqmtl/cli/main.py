@@ -13,7 +13,18 @@ import sys
 from collections.abc import Sequence
 
 from seqmtl._version import __version__
-from seqmtl.cli import compare, demo, evaluate, info, predict, scan, similarity, simulate, train
+from seqmtl.cli import (
+    compare,
+    demo,
+    evaluate,
+    explain,
+    info,
+    predict,
+    scan,
+    similarity,
+    simulate,
+    train,
+)
 from seqmtl.cli._console import setup_logging, warnings_as_messages
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
 
@@ -23,7 +34,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 logger = logging.getLogger("seqmtl")
 
-_COMMANDS = (simulate, similarity, train, predict, evaluate, compare, scan, info, demo)
+_COMMANDS = (simulate, similarity, train, predict, evaluate, compare, scan, explain, info, demo)
 
 _DESCRIPTION = """\
 Train predictors of genomic signals (splice sites, transcription starts) jointly for many
@@ -38,6 +49,7 @@ examples:
   seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json
   seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --json comparison.json
   seqmtl scan splice.seqmtl genome.fa --organism c_elegans --consensus AG -o sites.bed
+  seqmtl explain splice.seqmtl -o explained
 
 exit codes: 0 success, 1 bad data, 2 wrong usage, 3 stopped before the tolerance, 130 interrupted"""
 

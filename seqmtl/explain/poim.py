@@ -31,7 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 from seqmtl._memory import require_memory
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.explain.views import LinearScore, linear_score
-from seqmtl.features.weighted_degree import WeightedDegreeRows
+from seqmtl.features.joint import flat_views
+from seqmtl.features.weighted_degree import WeightedDegree, WeightedDegreeRows
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site
 from seqmtl.sequences import decode
@@ -166,6 +167,7 @@ def poim(
     UnknownTaskError
         If the model was not trained on the organism.
     """
+    check_positions(model)
     check_order(max_order, model.length)
     letters = check_background(background)
     score = linear_score(model, [organism], from_relatives=from_relatives)
@@ -180,6 +182,7 @@ def mean_poim(
     Parameters, Raises
         See :func:`poim`.
     """
+    check_positions(model)
     check_order(max_order, model.length)
     letters = check_background(background)
     score = linear_score(model, model.tasks)
@@ -204,6 +207,32 @@ def differential(a: Poim, b: Poim) -> Poim:
         )
     parts = tuple(p - q for p, q in zip(a.Q, b.Q, strict=True))
     return replace(a, label=f"{a.label} - {b.label}", Q=parts)
+
+
+def check_positions(model: MultiTaskModel) -> None:
+    """Refuse a model for which there is no POIM.
+
+    Raises
+    ------
+    SeqmtlError
+        If it has no weighted-degree features, or too long ones.
+    """
+    degrees = [
+        min(view.degree, model.length)
+        for view in flat_views(model.features)
+        if isinstance(view, WeightedDegree)
+    ]
+    if not degrees:
+        raise SeqmtlError(
+            "the importance of oligomers at positions needs weighted-degree features, and the "
+            f"model has {model.features}"
+        )
+    if max(degrees) > _MAX_DEGREE:
+        raise SeqmtlError(
+            f"the importance of oligomers needs all 4^{max(degrees)} weights at every position; "
+            f"it is computed for degrees up to {_MAX_DEGREE}: train with --degree {_MAX_DEGREE} "
+            "or less"
+        )
 
 
 def check_order(max_order: int, length: int) -> None:
@@ -248,11 +277,6 @@ def _all_views(
         for view in score.views
         if isinstance(view.rows, WeightedDegreeRows)
     ]
-    if not parts:
-        raise SeqmtlError(
-            "the importance of oligomers at positions needs weighted-degree features, and the "
-            "model has none; its k-mers have weights without positions"
-        )
     return tuple(np.sum(same, axis=0) for same in zip(*parts, strict=True))
 
 
@@ -261,11 +285,6 @@ def _importance(
 ) -> list[NDArray[np.float64]]:
     """Return Q_1..Q_K of one weighted-degree view, shapes (L - k + 1, 4**k)."""
     degree, length = rows.degree, rows.windows.length
-    if degree > _MAX_DEGREE:
-        raise SeqmtlError(
-            f"the importance of oligomers needs all 4^{degree} weights at every position; it is "
-            f"computed for degrees up to {_MAX_DEGREE}: train with --degree {_MAX_DEGREE} or less"
-        )
     n_bytes = 8 * (5 * 4.0**degree + 8 * length * 4.0**max_order)
     require_memory(n_bytes, f"a POIM of order {max_order}", "lower --max-order")
     T = _containing(rows, w, max_order, letters)

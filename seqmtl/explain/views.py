@@ -57,11 +57,8 @@ def linear_score(
     SeqmtlError
         If the model is not one of windows of DNA.
     """
+    check_views(model)
     definitions = flat_views(model.features)
-    if not all(isinstance(view, (WeightedDegree, Spectrum)) for view in definitions):
-        raise SeqmtlError(
-            f"what a model has learnt is told of windows of DNA, but this one has {model.features}"
-        )
     W, bias = model.weights(organisms, from_relatives=from_relatives)
     w = W[:, 0] if len(organisms) == 1 else W.mean(axis=1, dtype=np.float64)
     if windows is None:
@@ -73,3 +70,18 @@ def linear_score(
         )
     ]
     return LinearScore(views, float(bias.mean()))
+
+
+def check_views(model: MultiTaskModel) -> None:
+    """Refuse a model of other examples than windows.
+
+    Raises
+    ------
+    SeqmtlError
+        If it has other features than weighted degrees and spectra.
+    """
+    if not all(isinstance(v, (WeightedDegree, Spectrum)) for v in flat_views(model.features)):
+        raise SeqmtlError(
+            "only models of windows of DNA, with weighted-degree or spectrum features, can be "
+            f"explained; this one has {model.features}"
+        )

@@ -242,9 +242,7 @@ class WeightedDegreeRows:
             gram_tile(planes, self.root_beta**2, scale, first, m, last, scratch, out)
         return out
 
-    def dmer_weights(
-        self, w: NDArray[Any], position: int, degree: int
-    ) -> NDArray[np.float64]:
+    def dmer_weights(self, w: NDArray[Any], position: int, degree: int) -> NDArray[np.float64]:
         """Return what every d-mer at one position adds to the score, before the window's scale.
 
         Parameters
