@@ -18,6 +18,7 @@ from seqmtl.cli import (
     compare,
     demo,
     evaluate,
+    explain,
     info,
     predict,
     report,
@@ -44,6 +45,7 @@ _COMMANDS = (
     evaluate,
     compare,
     scan,
+    explain,
     report,
     info,
     demo,
@@ -62,6 +64,7 @@ examples:
   seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json
   seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --json comparison.json
   seqmtl scan splice.seqmtl genome.fa --organism c_elegans --consensus AG -o sites.bed
+  seqmtl explain splice.seqmtl -o explained
 
 exit codes: 0 success, 1 bad data, 2 wrong usage, 3 stopped before the tolerance, 130 interrupted"""
 

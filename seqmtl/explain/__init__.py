@@ -1,1 +1,23 @@
 """What a model has learnt: oligomer importance, logos, contributions, mutagenesis, k-mers."""
+
+from seqmtl.explain.contributions import contributions, mutagenesis
+from seqmtl.explain.figures import draw_contributions, draw_logo, draw_poim
+from seqmtl.explain.kmers import KmerWeight, mean_kmers, spectrum_kmers
+from seqmtl.explain.poim import Oligomer, Poim, differential, mean_poim, oligomer, poim
+
+__all__ = [
+    "KmerWeight",
+    "Oligomer",
+    "Poim",
+    "contributions",
+    "differential",
+    "draw_contributions",
+    "draw_logo",
+    "draw_poim",
+    "mean_kmers",
+    "mean_poim",
+    "mutagenesis",
+    "oligomer",
+    "poim",
+    "spectrum_kmers",
+]

@@ -41,6 +41,13 @@ def hash_index(position, degree, code, n_bits):
 
 
 @njit
+def hashed_weights(column, position, degree, n_bits, out):
+    """Look up the weight of every d-mer at one position among hashed features."""
+    for code in range(out.size):
+        out[code] = column[hash_index(position, degree, code, np.uint64(n_bits))]
+
+
+@njit
 def squared_norms(codes, starts, is_reverse, length, beta, out):
     """Sum beta_d over the d-mers of every window that hold only A, C, G, T."""
     degree = beta.size

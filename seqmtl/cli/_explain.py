@@ -1,0 +1,175 @@
+"""The folder that ``explain`` writes, organism by organism."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from seqmtl._version import __version__
+from seqmtl.exceptions import SeqmtlError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from seqmtl.explain import Poim
+    from seqmtl.models.model import MultiTaskModel
+    from seqmtl.sequences import Windows
+
+logger = logging.getLogger("seqmtl")
+
+_DRAWN = 3  # windows per figure
+
+
+class Explanation:
+    """Files written so far, and the lines of the tables that all organisms share."""
+
+    def __init__(self, model: MultiTaskModel, folder: str, max_order: int, top: int) -> None:
+        from seqmtl.explain.tables import safe_names
+
+        self.model, self.folder, self.max_order, self.top = model, folder, max_order, top
+        self.files: list[str] = []
+        self.no_importance: str | None = None
+        self._stem = safe_names([*model.tasks, "mean"])
+        self._importance: list[str] = []
+        self._kmers: list[str] = []
+        self._contributions: list[str] = []
+        self._poim: Poim | None = None
+
+    def check(self) -> None:
+        """Find out what can be had, before any of it is computed.
+
+        Raises
+        ------
+        SeqmtlError
+            If the model is not one of windows.
+        ValueError
+            If the order is out of range.
+        """
+        from seqmtl.explain.poim import check_order, check_positions
+        from seqmtl.explain.views import check_views
+
+        check_views(self.model)
+        check_order(self.max_order, self.model.length)
+        try:
+            check_positions(self.model)
+        except SeqmtlError as error:
+            self.no_importance = str(error)
+            logger.warning("%s; logos and POIMs are left out", error)
+
+    def importance(self, organism: str, background: list[float], reference: str | None) -> None:
+        """Write POIM and logo of an organism, and how it differs from others."""
+        from seqmtl.explain import differential, draw_logo, draw_poim, mean_poim, poim
+        from seqmtl.explain.tables import OLIGOMER_HEADER, importance_lines, oligomer_lines
+
+        if self.no_importance:
+            return
+        options: Any = {"max_order": self.max_order, "background": background}
+        found = self._poim = poim(self.model, organism, **options)
+        name = self._stem[organism]
+        self._table(f"poim_{name}.tsv", OLIGOMER_HEADER, oligomer_lines(found, self.top))
+        self._importance += importance_lines(found)
+        self._figure(f"poim_{name}", draw_poim(found))
+        self._figure(f"logo_{name}", draw_logo(found))
+        other = self._compared_with(organism, reference)
+        if other is None:
+            return
+        if other in self.model.tasks:
+            difference = differential(found, poim(self.model, other, **options))
+        else:
+            difference = differential(found, mean_poim(self.model, **options))
+        self._figure(f"poim_difference_{name}_{self._stem[other]}", draw_poim(difference))
+
+    def _compared_with(self, organism: str, reference: str | None) -> str | None:
+        """Return with what an organism is compared: of two, the first with the second."""
+        tasks = self.model.tasks
+        if reference is not None:
+            return reference if reference != organism else None
+        if len(tasks) > 2:
+            return "mean"
+        return tasks[1] if len(tasks) == 2 and organism == tasks[0] else None
+
+    def kmers(self, organism: str) -> None:
+        """Gather the k-mers of the spectra, and those of the POIM on either side of the site."""
+        from seqmtl.explain import mean_kmers, spectrum_kmers
+        from seqmtl.explain.tables import kmer_lines
+
+        found = spectrum_kmers(self.model, organism, self.top)
+        if self._poim is not None:
+            for k in range(1, self.max_order + 1):
+                found += mean_kmers(self._poim, k, self.top)
+        self._kmers += kmer_lines(organism, found)
+
+    def windows(self, organism: str, windows: Windows, n: int) -> None:
+        """Explain the n windows with the highest scores, and draw the first of them."""
+        import numpy as np
+
+        from seqmtl.explain import contributions, draw_contributions, mutagenesis
+        from seqmtl.explain.tables import contribution_lines
+
+        scores = self.model.decision_function(windows, tasks=organism)
+        best = np.argsort(-scores, kind="stable")[:n]
+        windows, scores = windows[best], scores[best]
+        parts = contributions(self.model, windows, organism)
+        changes = mutagenesis(self.model, windows, organism)
+        codes, names = windows.matrix(), windows.names
+        self._contributions += contribution_lines(
+            organism, names, scores, codes, parts, changes,
+            np.arange(windows.length) - self.model.site.offset,
+        )  # fmt: skip
+        shown = slice(min(_DRAWN, len(windows)))
+        titles = [
+            f"{organism}, window {name}: score {value:.2f}"
+            for name, value in zip(names[shown], scores[shown], strict=True)
+        ]
+        figure = draw_contributions(
+            codes[shown], parts[shown], changes[shown], titles, self.model.site
+        )
+        self._figure(f"contributions_{self._stem[organism]}", figure)
+
+    def finish(self, path: str, organisms: list[str], settings: dict[str, Any]) -> None:
+        """Write the tables of all organisms and the summary."""
+        from seqmtl.explain import tables
+        from seqmtl.io.atomic import atomic_write
+
+        for name, header, lines in (
+            ("position_importance.tsv", tables.IMPORTANCE_HEADER, self._importance),
+            ("kmers.tsv", tables.KMER_HEADER, self._kmers),
+            ("contributions.tsv", tables.CONTRIBUTION_HEADER, self._contributions),
+        ):
+            if lines:
+                self._table(name, header, lines)
+        summary = {
+            "schema_version": 1,
+            "kind": "seqmtl explain",
+            "seqmtl_version": __version__,
+            "model": path,
+            "organisms": {name: self._stem[name] for name in organisms},
+            "window": self.model.length,
+            "site": vars(self.model.site),
+            "features": self.model.features.to_dict(self.model.length),
+            "settings": settings,
+            "no_importance": self.no_importance,
+            "files": [*sorted(self.files), "summary.json"],
+        }
+        with atomic_write(os.path.join(self.folder, "summary.json")) as stream:
+            json.dump(summary, stream, indent=1)
+            stream.write("\n")
+        self.files.append("summary.json")
+
+    def _table(self, name: str, header: str, lines: Iterable[str]) -> None:
+        from seqmtl.io.atomic import atomic_write
+
+        with atomic_write(os.path.join(self.folder, name)) as stream:
+            stream.write(header)
+            stream.writelines(lines)
+        self.files.append(name)
+
+    def _figure(self, stem: str, figure: Figure) -> None:
+        from seqmtl.evaluation.figures import save_figure
+
+        for suffix in ("png", "svg"):
+            save_figure(figure, os.path.join(self.folder, f"{stem}.{suffix}"))
+            self.files.append(f"{stem}.{suffix}")

@@ -1,0 +1,150 @@
+"""Figures of what a model has learnt; positions are relative to the site's first base."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.evaluation.figures import GREY, figure_style, new_figure, plain_text
+from seqmtl.explain.logos import LETTER_COLOURS, draw_letters, extent
+from seqmtl.explain.poim import Poim
+from seqmtl.models.site import Site
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_PER_ROW = 75  # positions in a row of a logo
+_SITE_COLOUR = "#f1e7c6"
+_X_LABEL = "position relative to the first base of the site"
+
+
+def draw_poim(found: Poim) -> Figure:
+    """Draw a POIM (11 inches wide): importance by position and order, and that of single letters.
+
+    Above, max over z of abs(Q_{k,j}(z)) for k = 1..K from bottom to top, at the first base of the
+    oligomer, as in Sonnenburg et al. (2008), Figure 2; below, Q_{1,j} of the four letters.
+    """
+    with figure_style():
+        figure = new_figure(11, 4.2 + 0.27 * found.max_order)
+        grid = figure.add_gridspec(
+            2, 2, width_ratios=(70, 1), height_ratios=(0.9 + 0.27 * found.max_order, 2.4)
+        )
+        heat = figure.add_subplot(grid[0, 0])
+        image = heat.imshow(
+            found.importance(), cmap="viridis", aspect="auto", origin="lower", vmin=0,
+            interpolation="nearest", extent=(*_limits(found.positions), 0.5, found.max_order + 0.5),
+        )  # fmt: skip
+        heat.set_facecolor("#dddddd")
+        heat.set(ylabel="order k", title=plain_text(found.label, 80))
+        heat.set_yticks(range(1, found.max_order + 1))
+        heat.tick_params(labelbottom=False)
+        bar = figure.colorbar(image, cax=figure.add_subplot(grid[0, 1]))
+        bar.set_label("max |Q| over oligomers")
+        lines = figure.add_subplot(grid[1, 0], sharex=heat)
+        _mark_site(lines, found.site)
+        lines.axhline(0, color=GREY, linewidth=0.6)
+        for code, letter in enumerate("ACGT"):
+            q = found.Q[0][:, code]
+            lines.plot(found.positions, q, color=LETTER_COLOURS[code], linewidth=1.3, label=letter)
+        lines.set(ylabel="Q of single letters", xlabel=_X_LABEL)
+        lines.legend(loc="upper left", ncols=4)
+        lines.grid(color="#eeeeee")
+        _ticks(lines, 20 if found.positions.size > 60 else 10)
+    return figure
+
+
+def draw_logo(found: Poim) -> Figure:
+    """Draw Q_{1,j} as a sequence logo (12 inches wide), in rows of at most 75 positions."""
+    q, positions = found.Q[0], found.positions
+    n_rows = -(-positions.size // _PER_ROW)
+    size = -(-positions.size // n_rows)
+    with figure_style():
+        figure = new_figure(12, 0.9 + 1.9 * n_rows)
+        rows = figure.subplots(n_rows, 1, squeeze=False, sharey=True)[:, 0]
+        for number, axes in enumerate(rows):
+            part = slice(number * size, (number + 1) * size)
+            first = positions[part][0]
+            _logo_panel(axes, q[part], positions[part], found.site)
+            axes.set(xlim=(first - 0.5, first + size - 0.5), ylim=extent(q))
+            _ticks(axes, 5)
+        rows[0].set_title(plain_text(found.label, 80))
+        rows[-1].set_xlabel(_X_LABEL)
+        figure.supylabel("Q of single letters", fontsize=9.5)
+    return figure
+
+
+def draw_contributions(
+    letters: NDArray[np.uint8],
+    parts: NDArray[np.float64],
+    changes: NDArray[np.float64],
+    titles: Sequence[str],
+    site: Site,
+) -> Figure:
+    """Draw contributions and mutagenesis of a few windows (16 inches wide), one below the other.
+
+    Parameters
+    ----------
+    letters : ndarray of uint8, shape (n, L)
+        Codes of the windows, in reading direction.
+    parts : ndarray of float64, shape (n, L)
+        From :func:`~seqmtl.explain.contributions`.
+    changes : ndarray of float64, shape (n, L, 4)
+        From :func:`~seqmtl.explain.mutagenesis`.
+    titles : sequence of str, length n
+        What stands above each window.
+    site : Site
+        Where the signal sits.
+    """
+    n, L = letters.shape
+    positions = np.arange(L) - site.offset
+    heights = np.where(letters[..., None] == np.arange(4), parts[..., None], 0.0)
+    most = float(np.abs(changes).max()) or 1.0
+    with figure_style():
+        figure = new_figure(16, 0.5 + 2.9 * n)
+        grid = figure.add_gridspec(2 * n, 2, width_ratios=(110, 1), height_ratios=(1.6, 1) * n)
+        heat = None
+        for i in range(n):
+            logo = figure.add_subplot(grid[2 * i, 0])
+            _logo_panel(logo, heights[i], positions, site)
+            logo.set(xlim=_limits(positions), ylim=extent(heights.reshape(-1, 4)))
+            logo.set(ylabel="contribution", title=plain_text(titles[i], 120))
+            logo.tick_params(labelbottom=False)
+            heat = figure.add_subplot(grid[2 * i + 1, 0], sharex=logo)
+            image = heat.imshow(
+                changes[i].T, cmap="RdBu_r", aspect="auto", vmin=-most, vmax=most,
+                interpolation="nearest", extent=(*_limits(positions), 3.5, -0.5),
+            )  # fmt: skip
+            heat.set_yticks(range(4), "ACGT")
+            heat.set_ylabel("changed to")
+            _ticks(heat, 10)
+            bar = figure.colorbar(image, cax=figure.add_subplot(grid[2 * i + 1, 1]))
+            bar.set_label("change")
+        if heat is not None:
+            heat.set_xlabel(_X_LABEL)
+    return figure
+
+
+def _logo_panel(
+    axes: Axes, values: NDArray[np.float64], positions: NDArray[Any], site: Site
+) -> None:
+    _mark_site(axes, site)
+    draw_letters(axes, values, positions)
+    axes.axhline(0, color=GREY, linewidth=0.6)
+
+
+def _mark_site(axes: Axes, site: Site) -> None:
+    axes.axvspan(-0.5, site.length - 0.5, color=_SITE_COLOUR, linewidth=0, zorder=0)
+
+
+def _limits(positions: NDArray[Any]) -> tuple[float, float]:
+    return float(positions[0]) - 0.5, float(positions[-1]) + 0.5
+
+
+def _ticks(axes: Axes, step: int) -> None:
+    from matplotlib.ticker import MultipleLocator
+
+    axes.xaxis.set_major_locator(MultipleLocator(step))

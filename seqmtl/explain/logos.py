@@ -1,0 +1,81 @@
+"""Letters drawn to scale: sequence logos with weights of either sign."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Colours of A, C, G, T: of the house palette, apart for colour-blind readers too.
+LETTER_COLOURS = ("#009E73", "#0072B2", "#E69F00", "#D55E00")
+_WIDTH = 0.94  # of the place that a letter has
+
+
+def draw_letters(axes: Axes, values: NDArray[np.float64], positions: NDArray[Any]) -> None:
+    """Draw a column of letters at every position, the largest farthest from the zero line.
+
+    Parameters
+    ----------
+    axes : Axes
+        Where to draw; its limits are left as they are.
+    values : ndarray of float64, shape (n, 4)
+        Height of A, C, G, T at each position; letters below 0 hang down from the line.
+    positions : ndarray, shape (n,)
+        Middle of every column.
+    """
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    bottoms = _bottoms(values)
+    for code, letter in enumerate("ACGT"):
+        outline = _outline(letter)
+        paths = [
+            Path(
+                outline.vertices * (_WIDTH, abs(height)) + (position - _WIDTH / 2, bottom),
+                outline.codes,
+            )
+            for position, height, bottom in zip(
+                positions, values[:, code], bottoms[:, code], strict=True
+            )
+            if height
+        ]
+        if paths:
+            colour = LETTER_COLOURS[code]
+            whole = Path.make_compound_path(*paths)
+            axes.add_patch(PathPatch(whole, facecolor=colour, linewidth=0))
+
+
+def extent(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return lowest and highest point of the columns of :func:`draw_letters`, with a margin."""
+    low = float(np.minimum(values, 0).sum(axis=1).min())
+    high = float(np.maximum(values, 0).sum(axis=1).max())
+    margin = 0.04 * (high - low) or 1.0
+    return low - margin, high + margin
+
+
+def _bottoms(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the lower edge of every letter, shape (n, 4)."""
+    order = np.argsort(np.abs(values), axis=1, kind="stable")
+    ranked = np.take_along_axis(values, order, axis=1)
+    up, down = np.maximum(ranked, 0), np.minimum(ranked, 0)
+    edges = np.where(ranked > 0, np.cumsum(up, axis=1) - up, np.cumsum(down, axis=1))
+    bottoms = np.empty_like(values)
+    np.put_along_axis(bottoms, order, edges, axis=1)
+    return bottoms
+
+
+@cache
+def _outline(letter: str) -> Any:
+    """Return the outline of a letter, stretched to the unit square."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.path import Path
+    from matplotlib.textpath import TextPath
+
+    path = TextPath((0, 0), letter, 1, prop=FontProperties(family="DejaVu Sans", weight="bold"))
+    low, high = path.vertices.min(axis=0), path.vertices.max(axis=0)
+    return Path((path.vertices - low) / (high - low), path.codes)

@@ -1,0 +1,333 @@
+"""Positional oligomer importance matrices: what an oligomer at a position adds to the score.
+
+Q_{k,j}(z) = E[f(X) | X[j:j+k] = z] - E[f(X)] over sequences X of independent letters (Sonnenburg,
+Zien, Philips, Raetsch, "POIMs: positional oligomer importance matrices", Bioinformatics 24, 2008).
+
+With weighted-degree features f is a sum of w_I(X_I) over intervals I, and those that are disjoint
+from J = [j, j+k) drop out. Let T_J(z) be the part of the intervals that contain J, all letters
+outside J averaged out. With ml and mr, the mean over the first and over the last letter,
+
+    A_{j,k} = w_{j,k} + mr A_{j,k+1},        the intervals that start at j and contain J
+    T_{j,k} = A_{j,k} + ml T_{j-1,k+1},      and those that start before
+
+and, because an interval that misses the first (the last) letter of J does not see it,
+
+    Q_{j,k}(z) = Q_{j,k-1}(z without its last letter) + Q_{j+1,k-1}(z without its first)
+                 - Q_{j+1,k-2}(z without both)
+                 + T_{j,k}(z) - (mr T_{j,k})(.) - (ml T_{j,k})(.) + (ml mr T_{j,k})(.)
+
+so that each value costs a few additions and no sequence is ever enumerated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seqmtl._memory import require_memory
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.explain.views import LinearScore, linear_score
+from seqmtl.features.joint import flat_views
+from seqmtl.features.weighted_degree import WeightedDegree, WeightedDegreeRows
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.site import Site
+from seqmtl.sequences import decode
+
+MAX_ORDER = 10
+_MAX_DEGREE = 12  # 4**12 weights at a position, held a few times over
+UNIFORM = (0.25, 0.25, 0.25, 0.25)
+
+
+class Oligomer(NamedTuple):
+    """One entry of a POIM: order k, position relative to the site, letters z, importance Q."""
+
+    k: int
+    position: int
+    letters: str
+    Q: float
+
+
+@dataclass(frozen=True)
+class Poim:
+    """Positional oligomer importance of one score.
+
+    Attributes
+    ----------
+    label : str
+        The organism, or what was taken from what.
+    Q : tuple of ndarray of float64
+        ``Q[k - 1][j, code]`` for k = 1..K, shape (L - k + 1, 4**k): what the k-mer with this
+        base-4 number (A, C, G, T = 0 to 3, first letter most significant) at window position j
+        changes in the expected score.
+    site : Site
+        Where the signal sits in the window.
+    background : tuple of float
+        Probabilities of A, C, G, T.
+    """
+
+    label: str
+    Q: tuple[NDArray[np.float64], ...]
+    site: Site
+    background: tuple[float, ...]
+
+    @property
+    def max_order(self) -> int:
+        """Longest oligomers K."""
+        return len(self.Q)
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """Position of every base of the window, 0 at the site's first base; shape (L,).
+
+        A k-mer stands where its first base does.
+        """
+        return np.arange(self.Q[0].shape[0]) - self.site.offset
+
+    def importance(self) -> NDArray[np.float64]:
+        """Return max over z of abs(Q_{k,j}(z)), shape (K, L); NaN where no k-mer fits."""
+        found = np.full((self.max_order, self.Q[0].shape[0]), np.nan)
+        for row, q in zip(found, self.Q, strict=True):
+            row[: q.shape[0]] = np.abs(q).max(axis=1)
+        return found
+
+    def gain(self) -> NDArray[np.float64]:
+        """Return what order k adds to the importance of the two (k-1)-mers inside, shape (K, L).
+
+        The "differential POIM" of the paper: M_{k,j} - max(M_{k-1,j},
+        M_{k-1,j+1}) where M is the importance. Row 0 is the importance itself.
+        """
+        M = self.importance()
+        found = M.copy()
+        found[1:, :-1] -= np.fmax(M[:-1, :-1], M[:-1, 1:])
+        return found
+
+    def top(self, k: int, n: int) -> list[Oligomer]:
+        """Return the n k-mers with the largest abs(Q), the largest first.
+
+        Ties go to the position further left, then in the order of the alphabet. Overlapping
+        oligomers are all listed.
+        """
+        q = self.Q[k - 1]
+        flat = np.abs(q).ravel()
+        n = min(n, flat.size)
+        best = np.flatnonzero(flat >= np.partition(flat, flat.size - n)[flat.size - n])
+        best = best[np.argsort(-flat[best], kind="stable")][:n]
+        rows, codes = np.divmod(best, q.shape[1])
+        return [
+            Oligomer(k, int(row) - self.site.offset, oligomer(int(code), k), float(q[row, code]))
+            for row, code in zip(rows, codes, strict=True)
+        ]
+
+
+def oligomer(code: int, k: int) -> str:
+    """Return the letters of the k-mer with this base-4 number."""
+    digits = (code >> 2 * np.arange(k - 1, -1, -1)) & 3
+    return decode(digits.astype(np.uint8))
+
+
+def poim(
+    model: MultiTaskModel,
+    organism: str,
+    *,
+    max_order: int = 6,
+    background: ArrayLike = UNIFORM,
+    from_relatives: bool = False,
+) -> Poim:
+    """Compute the positional oligomer importance of the score of one organism.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        Model of windows with a weighted-degree view. Other views are not in the result: a count
+        of k-mers has no position, and its norm differs from window to window.
+    organism : str
+        One of its tasks, or a relative without data where `from_relatives` is set.
+    max_order : int, default=6
+        Longest oligomers K, 1 to 10 and at most the window length.
+    background : array-like of float, shape (4,)
+        Probabilities of A, C, G, T in the sequences over which is averaged. Default: all alike.
+    from_relatives : bool, default=False
+        See :meth:`MultiTaskModel.decision_function`.
+
+    Returns
+    -------
+    Poim
+        In units of the score: divided by the norm of windows without N where the features are.
+
+    Raises
+    ------
+    ValueError
+        If the order or the background is out of range.
+    SeqmtlError
+        If the model has no weighted-degree features, or they are too long.
+    UnknownTaskError
+        If the model was not trained on the organism.
+    """
+    check_positions(model)
+    check_order(max_order, model.length)
+    letters = check_background(background)
+    score = linear_score(model, [organism], from_relatives=from_relatives)
+    return Poim(organism, _all_views(score, max_order, letters), model.site, tuple(letters))
+
+
+def mean_poim(
+    model: MultiTaskModel, *, max_order: int = 6, background: ArrayLike = UNIFORM
+) -> Poim:
+    """Compute the mean of the POIMs of all organisms, which is the POIM of their mean weights.
+
+    Parameters, Raises
+        See :func:`poim`.
+    """
+    check_positions(model)
+    check_order(max_order, model.length)
+    letters = check_background(background)
+    score = linear_score(model, model.tasks)
+    return Poim("mean", _all_views(score, max_order, letters), model.site, tuple(letters))
+
+
+def differential(a: Poim, b: Poim) -> Poim:
+    """Return Q_a - Q_b: what an oligomer is worth more in one organism than in another.
+
+    This is between organisms; what the paper calls a differential POIM is :meth:`Poim.gain`.
+
+    Raises
+    ------
+    ValueError
+        If the two differ in window, orders, site or background.
+    """
+    shapes = [[q.shape for q in one.Q] for one in (a, b)]
+    if shapes[0] != shapes[1] or (a.site, a.background) != (b.site, b.background):
+        raise ValueError(
+            "POIMs must have the same window, orders, site and background to be compared; "
+            "compute both with the same max_order and background"
+        )
+    parts = tuple(p - q for p, q in zip(a.Q, b.Q, strict=True))
+    return replace(a, label=f"{a.label} - {b.label}", Q=parts)
+
+
+def check_positions(model: MultiTaskModel) -> None:
+    """Refuse a model for which there is no POIM.
+
+    Raises
+    ------
+    SeqmtlError
+        If it has no weighted-degree features, or too long ones.
+    """
+    degrees = [
+        min(view.degree, model.length)
+        for view in flat_views(model.features)
+        if isinstance(view, WeightedDegree)
+    ]
+    if not degrees:
+        raise SeqmtlError(
+            "the importance of oligomers at positions needs weighted-degree features, and the "
+            f"model has {model.features}"
+        )
+    if max(degrees) > _MAX_DEGREE:
+        raise SeqmtlError(
+            f"the importance of oligomers needs all 4^{max(degrees)} weights at every position; "
+            f"it is computed for degrees up to {_MAX_DEGREE}: train with --degree {_MAX_DEGREE} "
+            "or less"
+        )
+
+
+def check_order(max_order: int, length: int) -> None:
+    """Refuse orders out of range.
+
+    Raises
+    ------
+    ValueError
+        If the order is not from 1 to 10, or longer than the window.
+    """
+    limit = min(MAX_ORDER, length)
+    if not 1 <= max_order <= limit:
+        raise ValueError(
+            f"max_order must be from 1 to {limit}, got {max_order}; all 4^k oligomers are listed "
+            "at every position"
+        )
+
+
+def check_background(background: ArrayLike) -> NDArray[np.float64]:
+    """Return the probabilities of A, C, G, T, scaled to the sum 1 exactly.
+
+    Raises
+    ------
+    ValueError
+        If they are not four numbers of 0 or more with a sum of 1.
+    """
+    letters = np.asarray(background, dtype=np.float64)
+    if letters.shape != (4,) or not (letters >= 0).all() or abs(letters.sum() - 1) > 1e-3:
+        raise ValueError(
+            "background must be four probabilities, of A, C, G and T, with the sum 1, got "
+            f"{np.array2string(letters, separator=', ')}"
+        )
+    return letters / letters.sum()
+
+
+def _all_views(
+    score: LinearScore, max_order: int, letters: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """Return the sum of the POIMs of all weighted-degree views."""
+    parts = [
+        _importance(view.rows, view.w, max_order, letters)
+        for view in score.views
+        if isinstance(view.rows, WeightedDegreeRows)
+    ]
+    return tuple(np.sum(same, axis=0) for same in zip(*parts, strict=True))
+
+
+def _importance(
+    rows: WeightedDegreeRows, w: NDArray[Any], max_order: int, letters: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """Return Q_1..Q_K of one weighted-degree view, shapes (L - k + 1, 4**k)."""
+    degree, length = rows.degree, rows.windows.length
+    n_bytes = 8 * (5 * 4.0**degree + 8 * length * 4.0**max_order)
+    require_memory(n_bytes, f"a POIM of order {max_order}", "lower --max-order")
+    T = _containing(rows, w, max_order, letters)
+    found: list[NDArray[np.float64]] = []
+    for k, t in enumerate(T, 1):
+        n = length - k + 1
+        if k == 1:
+            found.append(t - (t @ letters)[:, None])
+            continue
+        inner = t.reshape(n, 4, -1, 4)  # first letter, letters between, last letter
+        without_last, without_first = inner @ letters, np.einsum("a,najb->njb", letters, inner)
+        shorter = found[-1]
+        without_last = shorter[:-1].reshape(n, 4, -1) - without_last
+        both = (without_first @ letters)[:, None, :, None]
+        if k > 2:
+            both -= found[-2][1:-1].reshape(n, 1, -1, 1)
+        inner += without_last[..., None] + both
+        inner += (shorter[1:].reshape(n, -1, 4) - without_first)[:, None]
+        found.append(inner.reshape(n, -1))
+    return found
+
+
+def _containing(
+    rows: WeightedDegreeRows, w: NDArray[Any], max_order: int, letters: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """Return T_1..T_K, the means over the d-mers that contain each k-mer; (L - k + 1, 4**k)."""
+    degree, length = rows.degree, rows.windows.length
+    scale = float(rows.scale[0])
+    found = [np.zeros((length - k + 1, 4**k)) for k in range(1, max_order + 1)]
+    before: Sequence[NDArray[np.float64]] = ()  # T at the position before, by length
+    for position in range(length):
+        here: list[NDArray[np.float64]] = []
+        starting = np.zeros(0)
+        for k in range(min(degree, length - position), 0, -1):
+            longer = starting
+            starting = scale * rows.dmer_weights(w, position, k)
+            if longer.size:
+                starting += longer.reshape(-1, 4) @ letters
+            total = starting
+            if k < len(before):
+                total = starting + letters @ before[k].reshape(4, -1)
+            here.insert(0, total)
+            if k <= max_order:
+                found[k - 1][position] = total
+        before = here
+    return found

@@ -1,0 +1,200 @@
+"""Oligomer importance against the enumeration of all sequences, and against sampling."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seqmtl import JointFeatures, MultiTaskModel, Spectrum, TaskKernel, WeightedDegree
+from seqmtl.exceptions import SeqmtlError, UnknownTaskError
+from seqmtl.explain import differential, mean_poim, oligomer, poim
+from seqmtl.models.site import Site
+from seqmtl.sequences import Windows
+
+SKEWED = (0.37, 0.09, 0.21, 0.33)
+UNIFORM = (0.25,) * 4
+
+
+def make_model(features, length, tasks=("a", "b"), seed=0, dtype=np.float64, offset=2):
+    rng = np.random.default_rng(seed)
+    W = rng.normal(size=(features.n_features(length), len(tasks))).astype(dtype)
+    T = len(tasks)
+    return MultiTaskModel(
+        features, length, tasks, TaskKernel(tasks, np.eye(T), "test"), W, rng.normal(size=T),
+        np.tile([-1.0, 0.0], (T, 1)), Site(offset, 2, "AG"), {},
+    )  # fmt: skip
+
+
+def all_windows(length):
+    return ["".join(letters) for letters in itertools.product("ACGT", repeat=length)]
+
+
+def enumerate_importance(model, organism, k, background):
+    """E[f | X[j:j+k] = z] - E[f], summed over all sequences of the window's length."""
+    texts = all_windows(model.length)
+    scores = model.decision_function(Windows.from_strings(texts), tasks=organism)
+    p = dict(zip("ACGT", background, strict=True))
+    chance = np.array([np.prod([p[letter] for letter in text]) for text in texts])
+    mean = float(chance @ scores)
+    words = ["".join(letters) for letters in itertools.product("ACGT", repeat=k)]
+    found = np.empty((model.length - k + 1, len(words)))
+    for j in range(found.shape[0]):
+        for code, word in enumerate(words):
+            match = np.array([text[j : j + k] == word for text in texts])
+            found[j, code] = chance[match] @ scores[match] / chance[match].sum() - mean
+    return found
+
+
+@pytest.mark.parametrize("background", [UNIFORM, SKEWED])
+@pytest.mark.parametrize(
+    ("length", "degree", "options"),
+    [
+        (5, 1, {}),
+        (5, 2, {"weighting": "flat"}),
+        (5, 3, {"normalize": False}),
+        (6, 4, {}),
+        (5, 5, {}),
+        (4, 7, {}),
+        (5, 3, {"hash_bits": 9}),
+    ],
+)
+def test_equals_the_enumeration_of_all_sequences(length, degree, options, background):
+    model = make_model(WeightedDegree(degree, **options), length)
+    K = min(5, length)
+    found = poim(model, "b", max_order=K, background=background)
+    for k in range(1, K + 1):
+        expected = enumerate_importance(model, "b", k, background)
+        np.testing.assert_allclose(found.Q[k - 1], expected, rtol=0, atol=1e-10)
+
+
+def test_two_weighted_degree_views_add_up_and_a_spectrum_is_left_out():
+    parts = [WeightedDegree(2), WeightedDegree(4, weighting="flat")]
+    model = make_model(JointFeatures(parts), 5)
+    found = poim(model, "a", max_order=3, background=SKEWED)
+    expected = enumerate_importance(model, "a", 3, SKEWED)
+    np.testing.assert_allclose(found.Q[2], expected, rtol=0, atol=1e-10)
+
+    mixed = make_model(JointFeatures([*parts, Spectrum(2)]), 5)
+    mixed.W[: model.W.shape[0]] = model.W
+    again = poim(mixed, "a", max_order=3, background=SKEWED)
+    np.testing.assert_array_equal(again.Q[2], found.Q[2])
+
+
+def test_agrees_with_sampled_windows_of_real_size():
+    model = make_model(WeightedDegree(5), 60, dtype=np.float32, seed=4)
+    found = poim(model, "a", max_order=3, background=SKEWED)
+    rng = np.random.default_rng(1)
+    codes = rng.choice(4, size=(60_000, 60), p=SKEWED).astype(np.uint8)
+    windows = Windows(codes.ravel(), np.arange(60_000) * 60, 60)
+    scores = model.decision_function(windows, tasks="a")
+    for j, word in [(0, (3,)), (57, (0, 0, 3)), (30, (2,)), (31, (3, 0)), (17, (0, 3, 2))]:
+        match = (codes[:, j : j + len(word)] == word).all(axis=1)
+        code = int("".join(map(str, word)), 4)
+        sampled = scores[match].mean() - scores.mean()
+        error = scores[match].std() / np.sqrt(match.sum()) + scores.std() / np.sqrt(60_000)
+        assert abs(found.Q[len(word) - 1][j, code] - sampled) < 4 * error
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(1, 5), st.integers(3, 9), st.integers(0, 99),
+    st.lists(st.floats(0.05, 1), min_size=4, max_size=4),
+)  # fmt: skip
+def test_the_mean_over_the_last_or_the_first_letter_is_the_shorter_oligomer(
+    degree, length, seed, odds
+):
+    p = np.array(odds) / np.sum(odds)
+    Q = poim(
+        make_model(WeightedDegree(degree), length, seed=seed), "a", max_order=3, background=p
+    ).Q
+    np.testing.assert_allclose(Q[0] @ p, 0, atol=1e-12)
+    for shorter, longer in itertools.pairwise(Q):
+        n, size = longer.shape
+        np.testing.assert_allclose(longer.reshape(n, -1, 4) @ p, shorter[:-1], atol=1e-12)
+        first = p @ longer.reshape(n, 4, size // 4)
+        np.testing.assert_allclose(first, shorter[1:], atol=1e-12)
+
+
+def test_one_motif_is_found_where_it_is():
+    model = make_model(WeightedDegree(4, normalize=False), 20, offset=12)
+    model.W[:] = 0
+    tables = model.position_weights("a")
+    position, word = 7, "TACT"
+    sizes = [20 * 4**d for d in (1, 2, 3)]
+    code = int("".join(str("ACGT".index(letter)) for letter in word), 4)
+    model.W[sum(sizes) + position * 256 + code, 0] = 2.0
+    beta = model.features.beta()[3]
+    assert tables is not None
+    found = poim(model, "a", max_order=5)
+    best = found.top(4, 3)[0]
+    assert best[:3] == (4, 7 - 12, "TACT")
+    assert best.Q == pytest.approx(2 * np.sqrt(beta) * (1 - 1 / 256))
+    # a longer oligomer around it is worth as much, a single letter a sixty-fourth
+    importance = found.importance()
+    assert importance[4, 6] == pytest.approx(best.Q)
+    assert found.Q[0][7, 3] == pytest.approx(2 * np.sqrt(beta) * (1 / 64 - 1 / 256))
+    assert importance.shape == (5, 20)
+    assert np.isnan(importance[4, 16:]).all()
+    assert not np.isnan(importance[4, :16]).any()
+    gain = found.gain()
+    np.testing.assert_array_equal(gain[0], importance[0])
+    assert gain[3, 7] == pytest.approx(importance[3, 7] - importance[2, 7:9].max())
+    assert gain[4, 6] == pytest.approx(0)
+    assert found.positions[[0, -1]].tolist() == [-12, 7]
+
+
+def test_difference_and_mean_of_organisms():
+    model = make_model(WeightedDegree(3), 9, tasks=("a", "b", "c"))
+    each = [poim(model, name, max_order=4) for name in model.tasks]
+    mean = mean_poim(model, max_order=4)
+    for k in range(4):
+        np.testing.assert_allclose(
+            mean.Q[k], np.mean([one.Q[k] for one in each], axis=0), atol=1e-12
+        )
+    difference = differential(each[0], each[1])
+    np.testing.assert_array_equal(difference.Q[2], each[0].Q[2] - each[1].Q[2])
+    assert difference.label == "a - b"
+    with pytest.raises(ValueError, match="the same window, orders, site and background"):
+        differential(each[0], poim(model, "b", max_order=3))
+    with pytest.raises(ValueError, match="the same window, orders, site and background"):
+        differential(each[0], poim(model, "b", max_order=4, background=SKEWED))
+
+
+def test_top_oligomers_are_ordered_and_complete():
+    found = poim(make_model(WeightedDegree(2), 6), "a", max_order=2)
+    listed = found.top(2, 10_000)
+    assert len(listed) == 5 * 16
+    sizes = [abs(one.Q) for one in listed]
+    assert sizes == sorted(sizes, reverse=True)
+    best = listed[0]
+    row, code = best.position + 2, int("".join(str("ACGT".index(c)) for c in best.letters), 4)
+    assert best.Q == found.Q[1][row, code]
+    assert np.abs(found.Q[1]).max() == abs(best.Q)
+    assert found.top(2, 7) == listed[:7]
+    assert oligomer(0b00_01_10_11, 4) == "ACGT"
+
+
+def test_what_cannot_be_had_is_said():
+    model = make_model(WeightedDegree(2), 6)
+    with pytest.raises(UnknownTaskError, match="'zebra' was not trained on"):
+        poim(model, "zebra")
+    for order in (0, 7):
+        with pytest.raises(ValueError, match=f"max_order must be from 1 to 6, got {order}"):
+            poim(model, "a", max_order=order)
+    with pytest.raises(ValueError, match="from 1 to 10, got 11"):
+        poim(make_model(WeightedDegree(1), 40), "a", max_order=11)
+    for wrong in [(0.5, 0.5), (0.5, 0.5, 0.5, 0.5), (-0.5, 0.5, 0.5, 0.5), (np.nan, 0, 0, 1)]:
+        with pytest.raises(ValueError, match="background must be four probabilities"):
+            poim(model, "a", max_order=2, background=wrong)
+    with pytest.raises(SeqmtlError, match="needs weighted-degree features"):
+        poim(make_model(Spectrum(2), 6), "a")
+    with pytest.raises(SeqmtlError, match="train with --degree 12 or less"):
+        poim(make_model(WeightedDegree(13, hash_bits=8), 20), "a")
+    from seqmtl.features.numeric import Numeric
+
+    with pytest.raises(SeqmtlError, match="needs weighted-degree features"):
+        poim(make_model(Numeric(), 6), "a")
