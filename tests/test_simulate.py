@@ -74,7 +74,7 @@ def written(request, tmp_path_factory):
 
 def test_all_files_are_there(written):
     folder, _ = written
-    expected = {"windows.tsv.gz", "tree.nwk", "summary.json"}
+    expected = {"windows.tsv.gz", "dataset.toml", "tree.nwk", "summary.json"}
     for organism in "abc":
         expected |= {f"genomes/{organism}.fa", f"sites/{organism}.bed"}
         expected |= {f"annotation/{organism}.gff3"}

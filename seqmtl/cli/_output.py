@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any
@@ -55,6 +56,44 @@ def write_metrics(metrics: dict[str, Any], text: str, path: str | None) -> None:
             json.dump(metrics, stream, indent=1)
             stream.write("\n")
     sys.stdout.write(text)
+
+
+def write_multiqc(metrics: dict[str, Any], model: str, path: str) -> None:
+    """Write metrics as custom content of MultiQC: a table with a row per organism.
+
+    The name must end in ``_mqc.json`` for MultiQC to find the file.
+    """
+    from seqmtl.io.atomic import atomic_write
+
+    name = os.path.basename(model).removesuffix(".seqmtl")
+    rows = {}
+    for organism, task in metrics["tasks"].items():
+        genome = task.get("genome", {})
+        precision = genome.get("precision_at_recall", {})
+        row = {key: task[key] for key in ("n", "n_positive", "auroc", "auprc")}
+        row["auprc_genome"] = genome.get("auprc")
+        row |= {f"precision_{float(r) * 100:.0f}": value for r, value in precision.items()}
+        rows[f"{name} {organism}"] = {k: v for k, v in row.items() if v is not None}
+    share = {"min": 0, "max": 1, "format": "{:,.3f}", "scale": "Blues"}
+    content = {
+        "id": f"seqmtl_{name}",
+        "section_name": f"seqmtl: {name}",
+        "description": "Held-out accuracy by organism; precision over the genome.",
+        "plot_type": "table",
+        "pconfig": {"id": f"seqmtl_{name}_table", "title": f"seqmtl: {name}"},
+        "headers": {
+            "n": {"title": "Windows", "format": "{:,.0f}"},
+            "n_positive": {"title": "True sites", "format": "{:,.0f}"},
+            "auroc": {"title": "AUROC", **share},
+            "auprc": {"title": "AUPRC", **share},
+            "auprc_genome": {"title": "AUPRC, genome", **share},
+            **{f"precision_{r}": {"title": f"Precision at {r} %", **share} for r in (50, 80, 95)},
+        },
+        "data": rows,
+    }
+    with atomic_write(path) as stream:
+        json.dump(content, stream, indent=1)
+        stream.write("\n")
 
 
 def table(metrics: dict[str, Any], task_column: str = "organism") -> str:

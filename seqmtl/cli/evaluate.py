@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from seqmtl.cli import _options
-from seqmtl.cli._output import table, write_metrics
+from seqmtl.cli._output import table, write_metrics, write_multiqc
 from seqmtl.cli._scoring import add_scoring_options, load_model, read_for, score
 
 _EXAMPLES = """\
@@ -27,6 +27,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     _options.add_window_input(parser, "labelled windows", tables="a table for models of such")
     add_scoring_options(parser)
     parser.add_argument("--json", metavar="FILE", help="metrics as JSON; - for standard output")
+    parser.add_argument(
+        "--multiqc", metavar="FILE_mqc.json", help="metrics as custom content of MultiQC"
+    )
     parser.add_argument("--plot", metavar="FILE", help="ROC and PR curves: .png, .svg or .pdf")
     parser.add_argument(
         "--bootstrap", type=int, default=200, metavar="N",
@@ -42,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.io.atomic import check_writable
     from seqmtl.models.kernel_model import KernelModel
 
-    for path in (args.json, args.plot):
+    for path in (args.json, args.plot, args.multiqc):
         if path and path != "-":
             check_writable(path)
     if args.plot:
@@ -60,5 +63,7 @@ def run(args: argparse.Namespace) -> int:
     )  # fmt: skip
     if args.plot:
         plot_curves(windows.labels, scores, windows.tasks, args.plot)
+    if args.multiqc:
+        write_multiqc(metrics, args.model, args.multiqc)
     write_metrics(metrics, table(metrics), args.json)
     return 0

@@ -36,6 +36,7 @@ def write_simulation(
     ``sites/<organism>.bed``       BED6 of the labelled sites, in the order of the windows: name
                                    ``<gene>.<intron>`` or ``<gene>.tss``, score 1000; ``decoy``, 0
     ``annotation/<organism>.gff3`` genes, mRNA and exons of all genes
+    ``dataset.toml``               names all of them for ``seqmtl dataset``
     ``tree.nwk``                   the tree
     ``summary.json``               seed, parameters, files and counts
     =============================  ===========================================================
@@ -59,7 +60,7 @@ def write_simulation(
     target = Path(directory)
     stems = file_stems(simulation.settings.organisms)
     files = [f"{folder}/{stem}{end}" for folder, end in _FOLDERS.items() for stem in stems.values()]
-    files += ["tree.nwk", "summary.json"] + ["windows.tsv.gz"] * windows
+    files += ["dataset.toml", "tree.nwk", "summary.json"] + ["windows.tsv.gz"] * windows
     _refuse_strangers(target, files)
     is_new = not target.exists()
     target.mkdir(parents=True, exist_ok=True)
@@ -74,6 +75,7 @@ def write_simulation(
             _write_lines(scratch / "annotation" / f"{stem}.gff3", _gff_lines(genome))
         if windows:
             _write_windows(simulation, scratch / "windows.tsv.gz")
+        _write_lines(scratch / "dataset.toml", _toml_lines(simulation, stems))
         _write_lines(scratch / "tree.nwk", [simulation.newick])
         summary = json.dumps(_summary(simulation, stems), indent=2, ensure_ascii=False)
         _write_lines(scratch / "summary.json", [summary + "\n"])
@@ -197,6 +199,16 @@ def _window_lines(simulation: Simulation, genome: SimulatedGenome, rows: slice) 
             f"{genome.organism}\t{label}\t{'test' if is_test else 'train'}\t{contigs[contig]}\t"
             f"{_STRANDS[strand]}\t{start}\t{text[row * width : (row + 1) * width]}\n"
         )
+
+
+def _toml_lines(simulation: Simulation, stems: dict[str, str]) -> Iterator[str]:
+    """Yield what ``seqmtl dataset`` reads; JSON strings are TOML strings."""
+    yield f'signal = "{simulation.settings.signal}"\n'
+    for organism, stem in stems.items():
+        yield f"\n[organisms.{json.dumps(organism, ensure_ascii=False)}]\n"
+        for key, folder in (("genome", "genomes"), ("annotation", "annotation")):
+            path = json.dumps(f"{folder}/{stem}{_FOLDERS[folder]}", ensure_ascii=False)
+            yield f"{key} = {path}\n"
 
 
 def _summary(simulation: Simulation, stems: dict[str, str]) -> dict[str, object]:
