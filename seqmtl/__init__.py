@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from seqmtl.features.joint import JointFeatures
     from seqmtl.features.spectrum import Spectrum
     from seqmtl.features.weighted_degree import WeightedDegree
+    from seqmtl.io.annotation import read_annotation
+    from seqmtl.io.dataset import read_dataset
     from seqmtl.io.tables import read_windows
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.sequences import Windows
@@ -55,6 +57,8 @@ _HOME = {
     "TaskKernel": "seqmtl.similarity",
     "WeightedDegree": "seqmtl.features.weighted_degree",
     "Windows": "seqmtl.sequences",
+    "read_annotation": "seqmtl.io.annotation",
+    "read_dataset": "seqmtl.io.dataset",
     "read_windows": "seqmtl.io.tables",
     "simulate": "seqmtl.simulate",
 }
@@ -80,6 +84,8 @@ __all__ = [
     "Windows",
     "__version__",
     "pareto_path",
+    "read_annotation",
+    "read_dataset",
     "read_windows",
     "simulate",
 ]

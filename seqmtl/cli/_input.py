@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
+    from seqmtl.models.site import Site
     from seqmtl.sequences import Windows
 
 logger = logging.getLogger("seqmtl")
@@ -62,9 +63,18 @@ def _read(
         return _from_genomes(args, window or DEFAULT_WINDOW, require_labels, split)
     if not args.data:
         raise SeqmtlError("no windows given; name a DATA file, or --genome and --sites")
-    from seqmtl.io import guess_format, read_fasta_windows, read_windows
+    from seqmtl.io import (
+        guess_format,
+        is_dataset,
+        read_dataset,
+        read_fasta_windows,
+        read_windows,
+    )
 
     organism = getattr(args, "organism", None)
+    if is_dataset(args.data):
+        windows = read_dataset(args.data, split=split, organism=organism).windows
+        return windows if window is None else windows.center(window)
     if guess_format(args.data) == "fasta":
         return read_fasta_windows(
             args.data, window=window, organism=organism, require_labels=require_labels
@@ -72,6 +82,36 @@ def _read(
     return read_windows(
         args.data, window=window, split=split, organism=organism, require_labels=require_labels
     )
+
+
+def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:
+    """Return where the site is in windows that were cut from a dataset; None for other inputs.
+
+    Parameters
+    ----------
+    data : str or None
+        What DATA names.
+    length : int
+        Bases of the windows as they were cut.
+    shift : int
+        Bases by which they lie after the centre.
+    """
+    from seqmtl.io.dataset import is_dataset, read_summary
+    from seqmtl.models.site import Site
+
+    if data is None or not is_dataset(data):
+        return None
+    summary = read_summary(data)
+    site = Site(**summary["site"])
+    wide = length + 2 * abs(shift)
+    before = (summary["window"] - wide) // 2 + abs(shift) + shift
+    if not 0 <= site.offset - before <= length - site.length:
+        raise SeqmtlError(
+            f"--window {length} --shift {shift} cuts the {site.kind} site off: it is at "
+            f"{site.offset} of the dataset's {summary['window']} bases; take a longer window or "
+            "another shift"
+        )
+    return Site(site.offset - before, site.length, site.letters, site.signal)
 
 
 def _from_genomes(

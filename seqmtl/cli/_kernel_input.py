@@ -118,12 +118,14 @@ def read_for_model(
 
 def _holds_windows(args: argparse.Namespace) -> bool:
     """Tell windows from a table of examples; without either the reader of windows complains."""
-    from seqmtl.io import guess_format, is_table_of_windows
+    from seqmtl.io import guess_format, is_dataset, is_table_of_windows
 
     if args.genome or not args.data:
         return True
     if args.label_column or args.task_column or args.sequence:
         return False
+    if is_dataset(args.data):
+        return True
     return guess_format(args.data) == "fasta" or is_table_of_windows(args.data)
 
 

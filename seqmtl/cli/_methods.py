@@ -164,11 +164,11 @@ def refuse_tables(args: argparse.Namespace) -> None:
     SystemExit
         As for any wrong usage.
     """
-    from seqmtl.io import is_table_of_windows
+    from seqmtl.io import is_dataset, is_table_of_windows
 
     if not str(args.data).lower().removesuffix(".gz").endswith(_TABLES) or args.organism:
         return
-    if not is_table_of_windows(args.data):
+    if not is_table_of_windows(args.data) and not is_dataset(args.data):
         _similarity.refuse(
             args,
             f"{args.data} is a table of examples by its name; say how to learn from it with "

@@ -77,6 +77,8 @@ def score(model: Any, windows: Any, args: argparse.Namespace) -> tuple[Any, Any]
 
 
 def _is_fasta(data: str | None) -> bool:
-    from seqmtl.io import guess_format
+    from seqmtl.io import guess_format, is_dataset
 
-    return bool(data) and data != "-" and guess_format(str(data)) == "fasta"
+    if not data or data == "-" or is_dataset(data):
+        return False
+    return guess_format(data) == "fasta"

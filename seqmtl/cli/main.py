@@ -16,6 +16,7 @@ from seqmtl._version import __version__
 from seqmtl.cli import (
     calibrate,
     compare,
+    dataset,
     demo,
     evaluate,
     explain,
@@ -39,6 +40,7 @@ logger = logging.getLogger("seqmtl")
 _COMMANDS = (
     simulate,
     similarity,
+    dataset,
     train,
     calibrate,
     predict,

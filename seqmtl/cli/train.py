@@ -134,7 +134,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.cli._input import read_input
+    from seqmtl.cli._input import read_input, site_in_dataset
     from seqmtl.io.atomic import check_writable
 
     _methods.check_usage(args)
@@ -156,8 +156,12 @@ def run(args: argparse.Namespace) -> int:
     windows = read_input(
         args, split=args.split, window=args.window, require_labels=True, shift=args.shift
     )
+    site = site_in_dataset(args.data, windows.length, args.shift)
     model, checkpoint = train_with_checkpoint(windows, args)
     model.shift = args.shift
+    if site is not None:
+        model.site = site
+        model.training["dataset"] = {"path": args.data, "signal": site.signal}
     model.training["sources"] = [args.data] if args.data else [path for _, path in args.genome]
     model.training["seconds"] = round(time.perf_counter() - started, 3)
     model.save(args.output)

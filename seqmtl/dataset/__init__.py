@@ -1,1 +1,7 @@
 """Annotated genomes to labelled windows: sites, decoys, splits, and a check for leaks."""
+
+from seqmtl.dataset.config import Config, read_config
+from seqmtl.dataset.leakage import measure_leakage
+from seqmtl.dataset.writing import check_folder, write_dataset
+
+__all__ = ["Config", "check_folder", "measure_leakage", "read_config", "write_dataset"]

@@ -65,7 +65,7 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
             f"ratio must leave enough places for decoys: {wanted:,} wanted, {total:,} found; "
             "lower the ratio or give decoys in the file of sites"
         )
-    ranks = _draw(total, wanted, np.random.default_rng(seed))
+    ranks = draw_ranks(total, wanted, np.random.default_rng(seed))
     starts, is_reverse = _pick(_candidates(genome, windows.length, site, centers), ranks)
     logger.info(
         "drew %d decoys for %d true sites at %s, of %d places",
@@ -162,8 +162,7 @@ def _candidates(
     for begin in range(first, last - length + 1, _BLOCK):
         n = min(_BLOCK, last - length + 1 - begin)
         codes = genome.codes[begin : begin + n + length - 1]
-        n_other = np.concatenate([[0], np.cumsum(codes == OTHER, dtype=np.int32)])
-        is_clean = n_other[length:] == n_other[:n]
+        is_clean = clean_windows(codes, length)
         near = np.zeros(n + length, dtype=bool)
         low, high = np.searchsorted(centers, [begin - CLEARANCE, begin + n + length + CLEARANCE])
         for shift in range(-CLEARANCE, CLEARANCE + 1):
@@ -179,6 +178,13 @@ def _candidates(
         yield found[0], found[1]
 
 
+def clean_windows(codes: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
+    """Tell of each window of `length` in encoded bases whether it has only A, C, G, T."""
+    n_other = np.concatenate([[0], np.cumsum(codes == OTHER, dtype=np.int32)])
+    is_clean: NDArray[np.bool_] = n_other[length:] == n_other[:-length]
+    return is_clean
+
+
 def _has_dinucleotide(
     codes: NDArray[np.uint8], n: int, length: int, site: tuple[int, str], is_reverse: bool
 ) -> NDArray[np.bool_]:
@@ -191,8 +197,18 @@ def _has_dinucleotide(
     return has_first & (codes[offset + 1 : offset + 1 + n] == second)
 
 
-def _draw(total: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw `wanted` distinct numbers below `total`, sorted, in memory that grows with `wanted`."""
+def draw_ranks(total: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw distinct numbers, sorted, in memory that grows with how many are wanted.
+
+    Parameters
+    ----------
+    total : int
+        The numbers are below it.
+    wanted : int
+        How many, at most `total`.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
     if 2 * wanted > total:
         return np.sort(rng.permutation(total)[:wanted])
     drawn = np.empty(0, dtype=np.int64)

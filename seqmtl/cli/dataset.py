@@ -1,0 +1,117 @@
+"""``seqmtl dataset``: from annotated genomes to labelled windows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from seqmtl.cli import _options
+from seqmtl.cli._output import open_output
+
+logger = logging.getLogger("seqmtl")
+
+_SIGNALS = ("donor", "acceptor", "tss", "start", "stop", "polya")
+
+_EXAMPLES = """\
+  seqmtl dataset splice.toml -o donors
+  seqmtl dataset splice.toml -o acceptors --signal acceptor
+  seqmtl train donors --tree tree.nwk -o donor.seqmtl && seqmtl evaluate donor.seqmtl donors
+
+splice.toml, whose paths are relative to its folder:
+  signal = "donor"              # acceptor, tss, start, stop, polya
+  window = 141                  # bases; the site is in the middle; shift moves the window to 3'
+  seed = 0
+  [sites]
+  consensus = "canonical"       # GT, AG; "all", or words such as ["GT", "GC"]
+  min_intron = 20               # sources = ["ensembl"] takes some values of column 2 only
+  [decoys]
+  ratio = 10                    # per true site
+  in_genes = 0.5                # share from genes that have sites, on their strand
+  test = "sampled"              # "all": every candidate of the test regions; clearance = 141
+  [split]
+  by = "auto"                   # contigs, blocks
+  valid = 0.1                   # shares of the sites
+  test = 0.2                    # block = 100000
+  [organisms.worm]
+  genome = "worm.fa.gz"
+  annotation = "worm.gff3.gz"   # GFF3, GTF, BED12; or sites = "tss.bed.gz", BED6 of the sites
+  [organisms.fly]
+  genome = "fly.fa.gz"
+  annotation = "fly.gtf.gz"
+  contig_names = "names.tsv"    # annotation's name, FASTA's name; allow_missing_contigs = true
+  split = { test = ["X"], valid = ["3L"] }
+
+DIR/windows.tsv has a window a line as BED6 and organism, label, split and weight: how many
+places of the genome it stands for. DIR/left_out.tsv says what is not in it, and why."""
+
+
+def add_parser(subparsers: _options.Subparsers) -> None:
+    """Add the command."""
+    parser = _options.new_command(
+        subparsers, "dataset", run, "labelled windows from genomes and their annotations",
+        _EXAMPLES,
+    )  # fmt: skip
+    parser.add_argument("config", metavar="CONFIG", help="TOML file, see below")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write")
+    parser.add_argument("--signal", choices=_SIGNALS, help="take the place of CONFIG's")
+    parser.add_argument("--json", metavar="FILE", help="the summary as JSON; - for standard output")
+    parser.add_argument(
+        "--force", action="store_true", help="write into a folder that holds other files"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    from seqmtl.dataset import check_folder, read_config, write_dataset
+    from seqmtl.io.atomic import check_writable
+
+    if args.json and args.json != "-":
+        check_writable(args.json)
+    check_folder(Path(args.output), force=args.force)
+    config = read_config(args.config, signal=args.signal)
+    started = time.perf_counter()
+    command = shlex.join(["seqmtl", *sys.argv[1:]])
+    summary = write_dataset(config, args.output, command=command, force=args.force)
+    if args.json != "-":
+        sys.stdout.write(_table(summary))
+    if args.json:
+        with open_output(args.json) as stream:
+            json.dump(summary, stream, indent=1)
+            stream.write("\n")
+    _log(summary, args.output, time.perf_counter() - started)
+    return 0
+
+
+def _table(summary: dict[str, Any]) -> str:
+    """Lay the counts out, tab-separated."""
+    lines = ["organism\tsites\tdecoys\ttrain\tvalid\ttest\tleft_out"]
+    for name, facts in summary["organisms"].items():
+        of_splits = [f"{row['sites']}+{row['decoys']}" for row in facts["splits"].values()]
+        n_left_out = sum(facts["left_out"].values())
+        lines.append(
+            "\t".join(
+                [name, str(facts["sites"]), str(facts["decoys"]), *of_splits, str(n_left_out)]
+            )
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _log(summary: dict[str, Any], folder: str, seconds: float) -> None:
+    for reason, count in sorted(summary["left_out"].items(), key=lambda item: -item[1]):
+        logger.info("left out: %s: %d", reason, count)
+    leaks = summary["leakage"]
+    n_leaks = leaks["with_both_labels"] + sum(
+        sum(leaks[key].values())
+        for key in ("duplicates_between_splits", "overlapping_between_splits")
+    )
+    n_rows = sum(row["sites"] + row["decoys"] for row in summary["organisms"].values())
+    logger.info(
+        "%s: %d windows of %d organisms, %d shared between splits or labels, %.1f s",
+        folder, n_rows, len(summary["organisms"]), n_leaks, seconds,
+    )  # fmt: skip

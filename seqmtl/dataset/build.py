@@ -1,0 +1,267 @@
+"""From annotated genomes to the rows of a dataset."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
+from seqmtl.dataset.decoys import Decoys, Sampler, merge_intervals
+from seqmtl.dataset.duplicates import fingerprints
+from seqmtl.dataset.signals import Place, places_of
+from seqmtl.dataset.sites import CROSSING, Finder, LeftOut, TrueSites
+from seqmtl.dataset.splits import Regions, make_regions
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.io import load_genome
+from seqmtl.io._fields import readable
+from seqmtl.io.annotation import Annotation, read_annotation
+from seqmtl.io.site_bed import read_site_bed
+from seqmtl.sequences import Genome, Windows
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Part:
+    """The rows of one organism, sorted by contig, start and strand.
+
+    Attributes
+    ----------
+    organism : str
+        Name of the organism.
+    genome : dict
+        Path, size and numbers of the FASTA.
+    contigs : tuple of str
+        Contigs of the FASTA.
+    contig, start : ndarray of int64, shape (n,)
+        Contig of each window, and its 0-based start on the forward strand.
+    is_reverse : ndarray of bool, shape (n,)
+        Windows on the minus strand.
+    labels, splits, words : ndarray of int8, shape (n,)
+        1 or -1; index into the splits; number of the word at the site.
+    strata : ndarray of int16, shape (n,)
+        Stratum of a decoy; -1 of a true site.
+    prints : ndarray of uint64, shape (n, 2)
+        What equal sequences share.
+    places : list of Place
+        Of the true sites, in their order.
+    names : tuple of str
+        Words by number.
+    decoys : Decoys
+        What was drawn, with the sizes of the strata.
+    left_out : list of LeftOut
+        What is not in the dataset.
+    split_by : str
+        How the genome was cut.
+    """
+
+    organism: str
+    genome: dict[str, object]
+    contigs: tuple[str, ...]
+    contig: NDArray[np.int64]
+    start: NDArray[np.int64]
+    is_reverse: NDArray[np.bool_]
+    labels: NDArray[np.int8]
+    splits: NDArray[np.int8]
+    words: NDArray[np.int8]
+    strata: NDArray[np.int16]
+    prints: NDArray[np.uint64]
+    places: list[Place]
+    names: tuple[str, ...]
+    decoys: Decoys
+    left_out: list[LeftOut]
+    split_by: str
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Drop rows."""
+        is_site = kept[self.labels > 0].tolist()
+        self.places = [place for place, k in zip(self.places, is_site, strict=True) if k]
+        for name in ("contig", "start", "is_reverse", "labels", "splits", "words", "strata"):
+            setattr(self, name, getattr(self, name)[kept])
+        self.prints = self.prints[kept]
+
+    def weights(self, all_of_test: bool) -> NDArray[np.float32]:
+        """Return how many places of the genome each row stands for, shape (n,)."""
+        is_decoy = self.strata >= 0
+        drawn = np.bincount(self.strata[is_decoy], minlength=self.decoys.population.size)
+        share = self.decoys.population / np.maximum(drawn, 1)
+        weights = np.ones(self.strata.size, dtype=np.float32)
+        weights[is_decoy] = share[self.strata[is_decoy]]
+        if all_of_test:
+            weights[self.splits == SPLITS.index("test")] = 1.0
+        return weights
+
+
+def build_parts(config: Config) -> Iterator[Part]:
+    """Yield the rows of one organism after the other; only one genome is in memory.
+
+    Raises
+    ------
+    InputFormatError
+        If a file is at fault.
+    SeqmtlError
+        If an organism has no usable site.
+    """
+    for number, (name, organism) in enumerate(config.organisms.items()):
+        rng = np.random.default_rng([config.seed, number])
+        yield _build(config, name, organism, rng)
+
+
+def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.Generator) -> Part:
+    annotation, places, source = _read_places(config, organism)
+    names = _read_names(organism.contig_names) if organism.contig_names else {}
+    genome = load_genome(organism.genome, padding=config.window + 1)
+    finder = Finder(name, source, genome, config.site, config.window)
+    sites = finder.find(places, names, organism.allow_missing_contigs)
+    if not len(sites):
+        raise SeqmtlError(
+            f"{source}: none of the {len(sites.left_out):,} {config.signal} sites can be used: "
+            + "; ".join(sorted({row.reason for row in sites.left_out}))
+        )
+    regions = make_regions(genome, sites.starts, config.split, organism.split, rng)
+    windows = finder.window_starts(sites.starts, sites.is_reverse)
+    is_whole = regions.of_windows(windows, config.window) >= 0
+    sites.left_out += [
+        finder.left_out(place, CROSSING)
+        for place, whole in zip(sites.places, is_whole.tolist(), strict=True)
+        if not whole
+    ]
+    sites.keep(is_whole)
+    genes = _genes(annotation, places, sites, names, genome)
+    decoys = Sampler(finder, sites, genes, regions, config.decoys).draw(rng)
+    part = _join(name, organism, finder, sites, decoys, regions)
+    part.left_out += _transcripts_left_out(name, annotation)
+    _log(part)
+    return part
+
+
+def _read_places(
+    config: Config, organism: OrganismConfig
+) -> tuple[Annotation | None, list[Place], str]:
+    """Return the annotation if there is one, the sites' places, and the name of the file."""
+    if organism.sites is not None:
+        rows = read_site_bed(organism.sites, length=config.site.length)
+        places = [Place(r.contig, r.start, r.is_reverse, r.name, r.line) for r in rows]
+        return None, places, organism.sites
+    path = str(organism.annotation)
+    annotation = read_annotation(path, sources=organism.sources or config.sites.sources)
+    return annotation, places_of(annotation, config.signal, config.sites.min_intron), path
+
+
+def _read_names(path: str) -> dict[str, str]:
+    """Read the FASTA's contig names by the annotation's.
+
+    Raises
+    ------
+    InputFormatError
+        If a line has not two columns, or a name comes twice.
+    """
+    names: dict[str, str] = {}
+    with open(path, "rb") as stream:
+        for line, row in enumerate(stream, 1):
+            if not row.strip() or row.startswith(b"#"):
+                continue
+            fields = readable(row).rstrip("\r\n").split("\t")
+            if len(fields) != 2 or not all(fields):
+                raise InputFormatError(
+                    f"contig names must be two tab-separated columns (annotation, FASTA), got "
+                    f"{len(fields)}; correct the line",
+                    path,
+                    line,
+                )
+            if fields[0] in names:
+                raise InputFormatError(f"a contig must come once, got {fields[0]!r}", path, line)
+            names[fields[0]] = fields[1]
+    return names
+
+
+def _genes(
+    annotation: Annotation | None,
+    places: list[Place],
+    sites: TrueSites,
+    names: dict[str, str],
+    genome: Genome,
+) -> list[NDArray[np.int64]]:
+    """Return what genes with sites span on the plus and on the minus strand of the buffer."""
+    spans: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    if annotation is not None:
+        where = {(p.contig, p.start, p.is_reverse) for p in sites.places}
+        with_sites = {p.name for p in places if (p.contig, p.start, p.is_reverse) in where}
+        genes = {(t.contig, t.gene) for t in annotation.transcripts if t.name in with_sites}
+        for transcript in annotation.transcripts:
+            contig = names.get(transcript.contig, transcript.contig)
+            if (transcript.contig, transcript.gene) in genes and contig in genome:
+                begin = int(genome.starts[genome.index(contig)])
+                span = begin + transcript.start, begin + transcript.end
+                spans[transcript.is_reverse].append(span)
+    return [merge_intervals(np.array(s, dtype=np.int64).reshape(-1, 2)) for s in spans]
+
+
+def _join(
+    name: str,
+    organism: OrganismConfig,
+    finder: Finder,
+    sites: TrueSites,
+    decoys: Decoys,
+    regions: Regions,
+) -> Part:
+    """Sort the true sites and the decoys of a genome together."""
+    genome, length = finder.genome, finder.window
+    true_windows = finder.window_starts(sites.starts, sites.is_reverse)
+    starts = np.concatenate([true_windows, decoys.window_starts])
+    is_reverse = np.concatenate([sites.is_reverse, decoys.is_reverse])
+    order = np.lexsort([is_reverse, starts])
+    strata = np.concatenate([np.full(len(sites), -1, np.int16), decoys.strata])[order]
+    n_words = np.int16(len(finder.motif.names))
+    words = np.concatenate([sites.words, (decoys.strata % n_words).astype(np.int8)])[order]
+    starts, is_reverse = starts[order], is_reverse[order]
+    windows = Windows(genome.codes, starts, length, is_reverse=is_reverse)
+    contig = genome.contigs.contig_of(starts + length // 2)
+    rank = order[strata < 0]  # the true sites in their new order
+    facts = {
+        "path": organism.genome,
+        "bytes": os.path.getsize(organism.genome),
+        "n_contigs": len(genome),
+        "n_bases": genome.n_bases,
+    }
+    left_out = sites.left_out + [
+        LeftOut(name, ".", ".", ".", ".", ".", reason, count, organism.genome)
+        for reason, count in decoys.excluded.items()
+        if count
+    ]
+    return Part(
+        name, facts, genome.names, contig, starts - genome.starts[contig], is_reverse,
+        np.where(strata < 0, 1, -1).astype(np.int8), regions.of_windows(starts, length), words,
+        strata, fingerprints(windows), [sites.places[i] for i in rank], finder.motif.names,
+        decoys, left_out, regions.by,
+    )  # fmt: skip
+
+
+def _transcripts_left_out(name: str, annotation: Annotation | None) -> list[LeftOut]:
+    if annotation is None:
+        return []
+    return [
+        LeftOut(
+            name, row.contig, row.start, row.end, row.strand, row.name or ".", row.reason, 1,
+            f"{annotation.path}:{row.line}",
+        )
+        for row in annotation.left_out
+    ]  # fmt: skip
+
+
+def _log(part: Part) -> None:
+    n_sites = int((part.labels > 0).sum())
+    logger.info(
+        "%s: %d true sites and %d decoys; split by %s",
+        part.organism, n_sites, part.labels.size - n_sites, part.split_by,
+    )  # fmt: skip
+    if part.decoys.moved:
+        logger.warning(
+            "%s: %d decoys are from other strata than planned, which have too few candidates",
+            part.organism, part.decoys.moved,
+        )  # fmt: skip

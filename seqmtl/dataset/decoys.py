@@ -1,0 +1,286 @@
+"""Decoys of a genome, by stratum: split, in a gene or not, and the letters at the site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.dataset.config import SPLITS, DecoyRules
+from seqmtl.dataset.motifs import word_codes
+from seqmtl.dataset.sites import Finder, TrueSites
+from seqmtl.dataset.splits import Regions
+from seqmtl.sequences.decoys import clean_windows, draw_ranks
+
+_BLOCK = 1 << 20
+_TEST = SPLITS.index("test")
+
+#: Why a place with the letters of the signal is no candidate, in the order in which it is asked.
+NOT_CLEAN = "candidate whose window has other letters than A, C, G, T or runs over a contig's end"
+IS_SITE = "candidate that is an annotated site"
+CROSSES = "candidate whose window is across a border between splits"
+NEAR = "candidate near an annotated site"
+
+
+@dataclass
+class Decoys:
+    """Decoys drawn from a genome.
+
+    Attributes
+    ----------
+    window_starts : ndarray of int64, shape (n,)
+        Start of each window on the forward strand, in the genome's buffer.
+    is_reverse : ndarray of bool, shape (n,)
+        Windows on the minus strand.
+    strata : ndarray of int16, shape (n,)
+        Stratum of each, see :class:`Strata`.
+    population : ndarray of int64, shape (n_strata,)
+        Candidates of each stratum, those near a site too.
+    excluded : dict of str to int
+        Places with the letters of the signal that were not drawn from, by reason.
+    moved : int
+        Decoys that were drawn from another stratum than planned, which had too few.
+    """
+
+    window_starts: NDArray[np.int64]
+    is_reverse: NDArray[np.bool_]
+    strata: NDArray[np.int16]
+    population: NDArray[np.int64]
+    excluded: dict[str, int] = field(default_factory=dict)
+    moved: int = 0
+
+
+class Strata:
+    """Numbers of strata: (split, in a gene with sites on its strand, word).
+
+    Parameters
+    ----------
+    n_words : int
+        Words that a site may have.
+    """
+
+    def __init__(self, n_words: int) -> None:
+        self.shape = (len(SPLITS), 2, n_words)
+        self.size = len(SPLITS) * 2 * n_words
+
+    def split_of(self, strata: NDArray[np.int16]) -> NDArray[np.int8]:
+        """Return the split of strata."""
+        return (strata // (2 * self.shape[2])).astype(np.int8)
+
+    def word_of(self, strata: NDArray[np.int16]) -> NDArray[np.int8]:
+        """Return the word of strata."""
+        return (strata % self.shape[2]).astype(np.int8)
+
+
+class Sampler:
+    """Finds the candidates of a genome and draws from them.
+
+    Parameters
+    ----------
+    finder : Finder
+        Genome, window and motif.
+    sites : TrueSites
+        True sites and all annotated places.
+    genes : list of two arrays of int64, shape (n, 2)
+        Disjoint increasing intervals of the buffer that genes with sites take on the plus and on
+        the minus strand.
+    regions : Regions
+        Splits.
+    rules : DecoyRules
+        How many, and from where.
+    """
+
+    def __init__(
+        self,
+        finder: Finder,
+        sites: TrueSites,
+        genes: list[NDArray[np.int64]],
+        regions: Regions,
+        rules: DecoyRules,
+    ) -> None:
+        self.finder, self.sites, self.genes = finder, sites, genes
+        self.regions, self.rules = regions, rules
+        self.length = finder.window
+        self.strata = Strata(len(finder.motif.names))
+        site = finder.site
+        # how far the site is behind the start of its window on the forward strand, by strand
+        self.offsets = (site.offset, self.length - site.length - site.offset)
+        known = [sites.known_starts[sites.known_is_reverse == strand] for strand in (False, True)]
+        self.known_windows = [np.sort(known[s] - self.offsets[s]) for s in (0, 1)]
+        near = np.sort(np.concatenate(self.known_windows))
+        self.near = _merge(near - rules.clearance + 1, near + rules.clearance)
+        self.inside = np.stack([regions.starts, regions.ends - self.length + 1], axis=1)
+        self.excluded = dict.fromkeys((NOT_CLEAN, IS_SITE, CROSSES, NEAR), 0)
+
+    def draw(self, rng: np.random.Generator) -> Decoys:
+        """Draw decoys; two passes over the genome, in memory that grows with what is drawn."""
+        size = self.strata.size
+        population, free = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        for _, _, strata, is_near in self._candidates():
+            population += np.bincount(strata, minlength=size)
+            free += np.bincount(strata[~is_near], minlength=size)
+        excluded = dict(self.excluded)
+        wanted, moved = self._plan(free)
+        if self.rules.all_of_test:
+            in_test = np.unravel_index(np.arange(size), self.strata.shape)[0] == _TEST
+            wanted[in_test] = 0
+        ranks = [draw_ranks(int(n), int(k), rng) for n, k in zip(free, wanted, strict=True)]
+        starts, is_reverse, strata = self._pick(ranks)
+        return Decoys(starts, is_reverse, strata, population, excluded, moved)
+
+    def _plan(self, free: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+        """Return how many to draw of each stratum, and how many had to be moved to another."""
+        splits = self.regions.of_windows(
+            self.finder.window_starts(self.sites.starts, self.sites.is_reverse), self.length
+        )
+        shape = self.strata.shape
+        room = free.reshape(shape)
+        wanted = np.zeros(shape, dtype=np.int64)
+        moved = 0
+        has_genes = any(len(genes) for genes in self.genes)
+        in_genes = self.rules.in_genes if has_genes else 0.0
+        for split in range(shape[0]):
+            words = self.sites.words[splits == split]
+            total = round(self.rules.ratio * words.size)
+            if not total:
+                continue
+            composition = np.bincount(words, minlength=shape[2]) / words.size
+            plan = _round(total * np.outer([1 - in_genes, in_genes], composition))
+            taken = np.minimum(plan, room[split])
+            moved += int((plan - taken).sum())
+            for word in range(shape[2]):  # first the same word on the other side of the genes
+                lack = int(plan[:, word].sum() - taken[:, word].sum())
+                for side in (0, 1):
+                    more = min(lack, int(room[split, side, word] - taken[side, word]))
+                    taken[side, word] += more
+                    lack -= more
+            wanted[split] = _fill(taken, room[split], int(plan.sum()))
+        return wanted.ravel(), moved
+
+    def _pick(
+        self, ranks: list[NDArray[np.int64]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int16]]:
+        """Return the candidates of the given ranks in each stratum."""
+        seen = np.zeros(self.strata.size, dtype=np.int64)
+        starts, is_reverse, strata = [], [], []
+        for strand, places, numbers, is_near in self._candidates():
+            free = np.flatnonzero(~is_near)
+            order = free[np.argsort(numbers[free], kind="stable")]
+            counts = np.bincount(numbers[free], minlength=seen.size)
+            ends = np.cumsum(counts)
+            chosen = []
+            for stratum in np.flatnonzero(counts):
+                mine, before = ranks[stratum], seen[stratum]
+                low, high = np.searchsorted(mine, [before, before + counts[stratum]])
+                if low < high:
+                    chosen.append(order[ends[stratum] - counts[stratum] + mine[low:high] - before])
+            if self.rules.all_of_test:
+                chosen.append(np.flatnonzero(self.strata.split_of(numbers) == _TEST))
+            seen += counts
+            if chosen:
+                rows = np.sort(np.concatenate(chosen))
+                starts.append(places[rows])
+                strata.append(numbers[rows])
+                is_reverse.append(np.full(rows.size, strand == 1))
+        if not starts:
+            return np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, np.int16)
+        return np.concatenate(starts), np.concatenate(is_reverse), np.concatenate(strata)
+
+    def _candidates(
+        self,
+    ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int16], NDArray[np.bool_]]]:
+        """Yield strand, window starts, strata and nearness to a site, block by block.
+
+        These are all places with one of the words whose window is clean and inside one split's
+        region and that are no annotated site.
+        """
+        genome, motif, length = self.finder.genome, self.finder.motif, self.length
+        self.excluded = dict.fromkeys(self.excluded, 0)
+        first, last = genome.span
+        first = first - length + 1  # windows over an end are counted
+        for begin in range(first, last, _BLOCK):
+            n = min(_BLOCK, last - begin)
+            clean = clean_windows(genome.codes[begin : begin + n + length - 1], length)
+            near = _paint(self.near, begin, n)
+            split = _paint_values(self.inside, self.regions.splits, begin, n)
+            for strand in (0, 1):
+                site = begin + self.offsets[strand]
+                word_start = site - (motif.lead if strand == 0 else 0)
+                codes = genome.codes[word_start : word_start + n + motif.width - 1]
+                words = motif.numbers(strand == 1)[word_codes(codes, motif.width, n)]
+                found = np.flatnonzero(words >= 0)
+                is_site = np.zeros(n, dtype=bool)
+                windows = self.known_windows[strand]
+                near_here = np.searchsorted(windows, [begin, begin + n])
+                is_site[windows[slice(*near_here)] - begin] = True
+                found = self._without(found, ~clean[found], NOT_CLEAN)
+                found = self._without(found, is_site[found], IS_SITE)
+                found = self._without(found, split[found] < 0, CROSSES)
+                in_gene = _paint(self.genes[strand], site, n)[found]
+                self.excluded[NEAR] += int(near[found].sum())
+                numbers = (split[found].astype(np.int16) * 2 + in_gene) * self.strata.shape[2]
+                yield strand, begin + found, numbers + words[found], near[found]
+
+    def _without(
+        self, found: NDArray[np.int64], is_out: NDArray[np.bool_], reason: str
+    ) -> NDArray[np.int64]:
+        """Drop candidates and count them."""
+        self.excluded[reason] += int(is_out.sum())
+        return found[~is_out]
+
+
+def _merge(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Join sorted intervals that overlap or touch, shape (n, 2)."""
+    if not starts.size:
+        return np.zeros((0, 2), dtype=np.int64)
+    furthest = np.maximum.accumulate(ends)
+    is_first = np.append(True, starts[1:] > furthest[:-1])
+    first = np.flatnonzero(is_first)
+    last = np.append(first[1:], starts.size) - 1
+    return np.stack([starts[first], furthest[last]], axis=1)
+
+
+def merge_intervals(intervals: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return intervals of shape (n, 2) sorted and disjoint."""
+    ordered = intervals[np.argsort(intervals[:, 0], kind="stable")]
+    return _merge(ordered[:, 0], ordered[:, 1])
+
+
+def _paint(intervals: NDArray[np.int64], begin: int, n: int) -> NDArray[np.bool_]:
+    """Tell for begin..begin+n-1 which places are in disjoint increasing intervals."""
+    ones = np.ones(len(intervals), dtype=np.int8)
+    return _paint_values(intervals, ones, begin, n) >= 0
+
+
+def _paint_values(
+    intervals: NDArray[np.int64], values: NDArray[np.int8], begin: int, n: int
+) -> NDArray[np.int8]:
+    """Return for begin..begin+n-1 the value of the interval that each place is in, -1 if none."""
+    painted = np.full(n, -1, dtype=np.int8)
+    low = np.searchsorted(intervals[:, 1], begin, side="right")
+    high = np.searchsorted(intervals[:, 0], begin + n)
+    rows = zip((intervals[low:high] - begin).tolist(), values[low:high].tolist(), strict=True)
+    for (start, end), value in rows:
+        painted[max(0, start) : max(0, end)] = value
+    return painted
+
+
+def _round(amounts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Round so that the sum stays: the largest remainders are rounded up."""
+    floors = np.floor(amounts).astype(np.int64)
+    lack = round(float(amounts.sum())) - int(floors.sum())
+    order = np.argsort(-(amounts - floors).ravel(), kind="stable")[:lack]
+    floors.ravel()[order] += 1
+    return floors
+
+
+def _fill(taken: NDArray[np.int64], room: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    """Take what is still lacking of a total wherever there is room, in proportion to it."""
+    left = room - taken
+    lack = min(total - int(taken.sum()), int(left.sum()))
+    if lack <= 0:
+        return taken
+    more = _round(lack * (left / left.sum()))
+    return taken + np.minimum(more, left)

@@ -1,0 +1,154 @@
+"""Where transcripts say that a signal is, before any letter of the genome is looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io.annotation import Annotation, Segment, Transcript
+
+_CODON = 3
+
+SHORT_INTRON = "intron shorter than min_intron"
+NO_UTR = "transcript that ends where its coding sequence does (no UTR annotated)"
+INCOMPLETE = "coding sequence incomplete (its first phase is not 0)"
+SPANNING = "codon that spans an intron"
+ODD_LENGTH = "coding sequence whose length is no multiple of three"
+
+
+class Place(NamedTuple):
+    """A site as annotated.
+
+    Attributes
+    ----------
+    contig : str
+        Contig in the annotation's words.
+    start : int
+        0-based first base on the forward strand.
+    is_reverse : bool
+        Whether it is on the minus strand.
+    name : str
+        Transcript.
+    line : int
+        1-based line of the annotation.
+    reason : str
+        Why it is left out; empty where it is not.
+    other : int
+        Where else it may be, if the letters at `start` are not those of the signal; -1 if nowhere.
+    """
+
+    contig: str
+    start: int
+    is_reverse: bool
+    name: str
+    line: int
+    reason: str = ""
+    other: int = -1
+
+
+def places_of(annotation: Annotation, signal: str, min_intron: int) -> list[Place]:
+    """Return the sites of a signal in all transcripts, those left out with the reason.
+
+    A place may come several times, once for each transcript that has it.
+
+    Parameters
+    ----------
+    annotation : Annotation
+        Transcripts.
+    signal : str
+        One of :data:`seqmtl.models.site.SIGNALS`.
+    min_intron : int
+        Bases of the shortest intron that has splice sites.
+
+    Raises
+    ------
+    InputFormatError
+        If no transcript has such a site; says what the file has.
+    """
+    if signal in ("donor", "acceptor"):
+        found = [p for t in annotation.transcripts for p in _splice(t, signal, min_intron)]
+        what = "introns (gaps between exons of one transcript)"
+    elif signal in ("tss", "polya"):
+        found = [_end(t, signal == "tss") for t in annotation.transcripts]
+        what = "transcripts with a strand"
+    else:
+        of_transcript = _start_codon if signal == "start" else _stop_codon
+        found = [of_transcript(t) for t in annotation.transcripts if t.cds]
+        what = "coding sequences"
+    if not found:
+        reasons = Counter(row.reason for row in annotation.left_out)
+        left_out = "".join(f"; left out: {reason} ({n:,})" for reason, n in reasons.items())
+        raise InputFormatError(
+            f"an annotation must have {what} for {signal} sites, but this one has none: "
+            f"{len(annotation.transcripts):,} transcripts of {annotation.describe()}{left_out}; "
+            "give a richer annotation or choose another signal",
+            path=annotation.path,
+        )
+    return found
+
+
+def _splice(transcript: Transcript, signal: str, min_intron: int) -> Iterator[Place]:
+    """Yield the first or last two bases of each intron in reading direction."""
+    at_start = (signal == "donor") != transcript.is_reverse
+    for start, end in transcript.introns:
+        reason = SHORT_INTRON if end - start < min_intron else ""
+        yield _place(transcript, start if at_start else end - 2, reason)
+
+
+def _end(transcript: Transcript, is_tss: bool) -> Place:
+    """Return the first or last base of a transcript in reading direction."""
+    at_start = is_tss != transcript.is_reverse
+    start = transcript.start if at_start else transcript.end - 1
+    reason = ""
+    if transcript.cds:
+        edge = transcript.cds[0][0] if at_start else transcript.cds[-1][1] - 1
+        stop = transcript.stop_codon
+        if stop and not is_tss:  # the stop codon of GTF is behind its coding sequence
+            edge = min(edge, stop[0][0]) if at_start else max(edge, stop[-1][1] - 1)
+        reason = NO_UTR if edge == start else ""
+    return _place(transcript, start, reason)
+
+
+def _start_codon(transcript: Transcript) -> Place:
+    """Return the start codon: what the file calls so, else the first codon."""
+    segments = transcript.start_codon or transcript.cds
+    start, is_whole = _codon_at(segments, at_start=not transcript.is_reverse)
+    reason = "" if is_whole else SPANNING
+    if not transcript.start_codon and transcript.phase:
+        reason = INCOMPLETE
+    return _place(transcript, start, reason)
+
+
+def _stop_codon(transcript: Transcript) -> Place:
+    """Return the stop codon: what the file calls so, else the last codon or the one behind it."""
+    at_start = transcript.is_reverse
+    if transcript.stop_codon:
+        start, is_whole = _codon_at(transcript.stop_codon, at_start=at_start)
+        return _place(transcript, start, "" if is_whole else SPANNING)
+    start, is_whole = _codon_at(transcript.cds, at_start=at_start)
+    n_coding = sum(end - begin for begin, end in transcript.cds) - (transcript.phase or 0)
+    if n_coding % _CODON:
+        return _place(transcript, start, ODD_LENGTH)
+    other = start - _CODON if at_start else start + _CODON
+    in_exon = any(begin <= other and other + _CODON <= end for begin, end in transcript.exons)
+    return _place(transcript, start, "" if is_whole else SPANNING, other if in_exon else -1)
+
+
+def _codon_at(segments: Sequence[Segment], *, at_start: bool) -> tuple[int, bool]:
+    """Return where the outermost codon of segments starts, and whether one segment has it whole."""
+    begin, end = segments[0] if at_start else segments[-1]
+    return (begin if at_start else end - _CODON), end - begin >= _CODON
+
+
+def _place(transcript: Transcript, start: int, reason: str, other: int = -1) -> Place:
+    return Place(
+        transcript.contig,
+        start,
+        transcript.is_reverse,
+        transcript.name,
+        transcript.line,
+        reason,
+        other,
+    )

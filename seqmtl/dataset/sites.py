@@ -1,0 +1,276 @@
+"""Annotated places in the genome: which of them become true sites, and why others do not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.dataset.motifs import Motif
+from seqmtl.dataset.signals import Place
+from seqmtl.exceptions import InputFormatError
+from seqmtl.models.site import Site
+from seqmtl.sequences.alphabet import OTHER, decode, reverse_complement
+from seqmtl.sequences.genome import Genome, unknown_contig
+
+_FEWEST = 20
+_RIGHT_GENOME = 0.5
+
+NO_CONTIG = "contig that the FASTA lacks"
+OUTSIDE = "site beyond the end of its contig"
+NO_WORD = "letters at the site are not the signal's"
+AT_END = "window over an end of the contig"
+OTHER_LETTERS = "window with letters other than A, C, G, T"
+CROSSING = "window across a border between splits"
+
+
+class LeftOut(NamedTuple):
+    """Something that is not in the dataset; a line of left_out.tsv.
+
+    Attributes
+    ----------
+    organism, contig, start, end, strand, name : str or int
+        What it is and where, 0-based half-open; "." where it is many things.
+    reason : str
+        Why.
+    number : int
+        How many.
+    source : str
+        File, and line where there is one.
+    """
+
+    organism: str
+    contig: str
+    start: int | str
+    end: int | str
+    strand: str
+    name: str
+    reason: str
+    number: int
+    source: str
+
+
+@dataclass
+class TrueSites:
+    """The true sites of an organism, and every annotated place.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n,)
+        First base of each site on the forward strand, in the genome's buffer; increasing.
+    is_reverse : ndarray of bool, shape (n,)
+        Sites on the minus strand.
+    words : ndarray of int8, shape (n,)
+        Number of the word at the site.
+    places : list of Place
+        As annotated.
+    known_starts, known_is_reverse : ndarray
+        The same of all annotated places in the genome, those left out too.
+    left_out : list of LeftOut
+        What does not become a site.
+    """
+
+    starts: NDArray[np.int64]
+    is_reverse: NDArray[np.bool_]
+    words: NDArray[np.int8]
+    places: list[Place]
+    known_starts: NDArray[np.int64]
+    known_is_reverse: NDArray[np.bool_]
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return self.starts.size
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Drop sites."""
+        self.starts, self.is_reverse = self.starts[kept], self.is_reverse[kept]
+        self.words = self.words[kept]
+        self.places = [place for place, k in zip(self.places, kept.tolist(), strict=True) if k]
+
+
+class Finder:
+    """Turns annotated places into sites of a genome.
+
+    Parameters
+    ----------
+    organism : str
+        Name of the organism.
+    source : str
+        Annotation, for messages.
+    genome : Genome
+        Genome, padded with a window at least.
+    site : Site
+        Where the site is in a window.
+    window : int
+        Window length in bases.
+    """
+
+    def __init__(self, organism: str, source: str, genome: Genome, site: Site, window: int) -> None:
+        self.organism, self.source, self.genome = organism, source, genome
+        self.site, self.window = site, window
+        words = tuple(word for word in site.letters.split(",") if word)
+        self.motif = Motif(site.length, words)
+
+    def window_starts(
+        self, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return where the windows of sites start on the forward strand."""
+        behind = self.window - self.site.length - self.site.offset
+        return starts - np.where(is_reverse, behind, self.site.offset)
+
+    def left_out(self, place: Place, reason: str) -> LeftOut:
+        """Return the line about a place that is left out."""
+        strand = "-" if place.is_reverse else "+"
+        end = place.start + self.site.length
+        source = f"{self.source}:{place.line}"
+        return LeftOut(
+            self.organism, place.contig, place.start, end, strand, place.name, reason, 1, source
+        )
+
+    def find(
+        self, places: Sequence[Place], names: Mapping[str, str], allow_missing: bool
+    ) -> TrueSites:
+        """Return the sites that can have a window, each place once.
+
+        Parameters
+        ----------
+        places : sequence of Place
+            As annotated.
+        names : mapping of str to str
+            Contigs of the FASTA by those of the annotation, where they differ.
+        allow_missing : bool
+            Whether places on contigs that the FASTA lacks are left out rather than refused.
+
+        Raises
+        ------
+        InputFormatError
+            If contigs are unknown, or most sites have other letters than the signal's.
+        """
+        contig = self._contigs(places, names, allow_missing)
+        is_reverse = np.array([place.is_reverse for place in places])
+        local = np.array([place.start for place in places], dtype=np.int64)
+        other = np.array([place.other for place in places], dtype=np.int64)
+        lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
+        inside = (local >= 0) & (local + self.site.length <= lengths)
+        begins = np.where(inside, self.genome.starts[contig], 0)
+        starts = np.where(inside, local, self.genome.padding) + begins
+        words = self.motif.at(self.genome.codes, starts, is_reverse)
+        moved = inside & (words < 0) & (other >= 0) & (other + self.site.length <= lengths)
+        there = np.where(moved, other + begins, starts)
+        at_other = self.motif.at(self.genome.codes, there, is_reverse)
+        moved &= at_other >= 0
+        starts, words = np.where(moved, there, starts), np.where(moved, at_other, words)
+        reasons = self._reasons(places, contig, inside, starts, is_reverse, words)
+        self._check_letters(places, inside, words)
+        return self._once(places, starts, is_reverse, words, inside, reasons)
+
+    def _contigs(
+        self, places: Sequence[Place], names: Mapping[str, str], allow_missing: bool
+    ) -> NDArray[np.int64]:
+        """Return the number of each place's contig, -1 where the genome has none such."""
+        asked = {name: names.get(name, name) for name in dict.fromkeys(p.contig for p in places)}
+        missing = [name for name in asked if asked[name] not in self.genome]
+        if missing and (len(missing) == len(asked) or not allow_missing):
+            hint = "" if len(missing) == len(asked) else (
+                f"; {len(missing)} of {len(asked)} contigs with sites are missing: "
+                "allow_missing_contigs = true leaves them out"
+            )  # fmt: skip
+            first = next(place.line for place in places if place.contig in missing)
+            shown = [asked[missing[0]], *(asked[n] for n in asked if n != missing[0])]
+            raise InputFormatError(
+                f"{unknown_contig(shown, self.genome.names)}, or name both sides in "
+                f"contig_names{hint}",
+                path=self.source,
+                line=first,
+            )
+        number = {
+            name: self.genome.index(other) if other in self.genome else -1
+            for name, other in asked.items()
+        }
+        return np.array([number[place.contig] for place in places], dtype=np.int64)
+
+    def _reasons(
+        self,
+        places: Sequence[Place],
+        contig: NDArray[np.int64],
+        inside: NDArray[np.bool_],
+        starts: NDArray[np.int64],
+        is_reverse: NDArray[np.bool_],
+        words: NDArray[np.int8],
+    ) -> list[str]:
+        """Say for each place why it is left out; empty where it is not."""
+        windows = self.window_starts(starts, is_reverse)
+        begin, end = self.genome.starts[contig], (self.genome.starts + self.genome.lengths)[contig]
+        fits = inside & (windows >= begin) & (windows + self.window <= end)
+        clean = np.ones(fits.size, dtype=bool)
+        for chosen in np.array_split(np.flatnonzero(fits), 1 + fits.size // 65_536):
+            view = np.lib.stride_tricks.sliding_window_view(self.genome.codes, self.window)
+            clean[chosen] = (view[windows[chosen]] != OTHER).all(axis=1)
+        problems = np.select(
+            [contig < 0, ~inside, words < 0, ~fits, ~clean], [1, 2, 3, 4, 5], default=0
+        )
+        texts = ["", NO_CONTIG, OUTSIDE, NO_WORD, AT_END, OTHER_LETTERS]
+        reasons = [place.reason or texts[problems[i]] for i, place in enumerate(places)]
+        for i in np.flatnonzero(problems == 3):
+            if reasons[i] == NO_WORD:
+                codes = self.genome.codes[starts[i] : starts[i] + self.site.length]
+                letters = decode(reverse_complement(codes) if is_reverse[i] else codes)
+                reasons[i] = f"{NO_WORD}: {letters}"
+        return reasons
+
+    def _check_letters(
+        self, places: Sequence[Place], inside: NDArray[np.bool_], words: NDArray[np.int8]
+    ) -> None:
+        """Refuse a genome that is not the annotation's."""
+        sound = inside & np.array([not place.reason for place in places])
+        n_sound, n_fit = int(sound.sum()), int((sound & (words >= 0)).sum())
+        is_list = self.site.length == 1 or not self.motif.words
+        if n_sound >= _FEWEST and n_fit < _RIGHT_GENOME * n_sound and not is_list:
+            raise InputFormatError(
+                f"most {self.site.signal} sites must be {' or '.join(self.motif.words)}, got "
+                f"{n_fit:,} of {n_sound:,}; is this the annotation of this genome's version? "
+                "Otherwise set consensus",
+                path=self.source,
+            )
+
+    def _once(
+        self,
+        places: Sequence[Place],
+        starts: NDArray[np.int64],
+        is_reverse: NDArray[np.bool_],
+        words: NDArray[np.int8],
+        inside: NDArray[np.bool_],
+        reasons: Sequence[str],
+    ) -> TrueSites:
+        """Take each place once; it is left out only if every transcript's is."""
+        is_bad = np.array([bool(reason) for reason in reasons])
+        order = np.lexsort([is_bad, is_reverse, starts])
+        s, r = starts[order], is_reverse[order]
+        first = np.ones(order.size, dtype=bool)
+        first[1:] = (s[1:] != s[:-1]) | (r[1:] != r[:-1])
+        first |= ~inside[order]
+        order = order[first]
+        known = order[inside[order]]
+        good = order[~is_bad[order]]
+        bad = np.sort(order[is_bad[order]])
+        return TrueSites(
+            starts[good],
+            is_reverse[good],
+            words[good],
+            [places[i] for i in good],
+            starts[known],
+            is_reverse[known],
+            [self.left_out(places[i], reasons[i]) for i in bad],
+        )
+
+
+def count_reasons(left_out: Sequence[LeftOut]) -> dict[str, int]:
+    """Return how much is left out by reason, letters at the site together."""
+    counts: Counter[str] = Counter()
+    for row in left_out:
+        counts[row.reason.partition(":")[0]] += row.number
+    return dict(counts)

@@ -1,0 +1,148 @@
+"""Training, validation and test regions of a genome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.dataset.config import SPLITS, SplitRules
+from seqmtl.sequences.genome import Genome, unknown_contig
+
+_FEWEST_CONTIGS = 5
+_TOLERANCE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """Stretches of a genome that belong to one split each, in the genome's buffer.
+
+    Parameters
+    ----------
+    starts, ends : ndarray of int64, shape (n,)
+        Where they lie, increasing and disjoint; none goes over an end of a contig.
+    splits : ndarray of int8, shape (n,)
+        Index into :data:`seqmtl.dataset.config.SPLITS`.
+    by : str
+        How they were made.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    splits: NDArray[np.int8]
+    by: str
+
+    def of_windows(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int8]:
+        """Return the split of each window, -1 where it is not inside one region."""
+        region = np.maximum(np.searchsorted(self.starts, starts, side="right") - 1, 0)
+        inside = (starts >= self.starts[region]) & (starts + length <= self.ends[region])
+        return np.where(inside, self.splits[region], np.int8(-1))
+
+
+def make_regions(
+    genome: Genome,
+    sites: NDArray[np.int64],
+    rules: SplitRules,
+    named: Mapping[str, Sequence[str]] | None,
+    rng: np.random.Generator,
+) -> Regions:
+    """Cut a genome into regions and assign each whole to a split.
+
+    Contigs or blocks are assigned from those with the most sites to those with the fewest, in
+    random order among similar ones, each to the split that lacks most of its share; those without
+    sites are drawn by the shares.
+
+    Parameters
+    ----------
+    genome : Genome
+        Genome.
+    sites : ndarray of int64
+        Places of the true sites in the genome's buffer.
+    rules : SplitRules
+        What is assigned, and the shares.
+    named : mapping of str to sequence of str, optional
+        Contigs of "valid" and "test"; all others are for training.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Raises
+    ------
+    ValueError
+        If a named contig is not in the genome, or is named twice.
+    """
+    whole = (genome.starts, genome.starts + genome.lengths)
+    if named is not None:
+        return _join(*whole, _by_name(genome, named), "names")
+    shares = np.array([1 - rules.valid - rules.test, rules.valid, rules.test])
+    if rules.by != "blocks":
+        counts = _count(*whole, sites)
+        splits = _assign(counts, shares, rng)
+        if rules.by == "contigs" or _is_fair(counts, splits, shares):
+            return _join(*whole, splits, "contigs")
+    starts = np.concatenate(
+        [np.arange(a, b, rules.block) for a, b in zip(*(x.tolist() for x in whole), strict=True)]
+    )
+    contig_ends = whole[1][genome.contigs.contig_of(starts)]
+    ends = np.minimum(starts + rules.block, contig_ends)
+    splits = _assign(_count(starts, ends, sites), shares, rng)
+    return _join(starts, ends, splits, "blocks")
+
+
+def _count(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], sites: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Count the sites in each interval."""
+    ordered = np.sort(sites)
+    return np.searchsorted(ordered, ends) - np.searchsorted(ordered, starts)
+
+
+def _by_name(genome: Genome, named: Mapping[str, Sequence[str]]) -> NDArray[np.int8]:
+    splits = np.zeros(len(genome), dtype=np.int8)
+    for name, contigs in named.items():
+        for contig in contigs:
+            if contig not in genome:
+                raise ValueError(unknown_contig([contig], genome.names))
+            if splits[genome.index(contig)]:
+                raise ValueError(f"a contig must be named in one split, got {contig!r} in two")
+            splits[genome.index(contig)] = SPLITS.index(name)
+    return splits
+
+
+def _assign(
+    counts: NDArray[np.int64], shares: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.int8]:
+    """Assign units to splits so that each has its share of the counts."""
+    splits = rng.choice(len(shares), size=counts.size, p=shares).astype(np.int8)
+    order = rng.permutation(counts.size)
+    similar = np.floor(np.log2(np.maximum(counts, 1)))
+    order = order[np.argsort(-similar[order], kind="stable")]
+    lacking = (shares * counts.sum()).tolist()
+    for unit in order[counts[order] > 0].tolist():
+        chosen = max(range(len(lacking)), key=lacking.__getitem__)
+        splits[unit] = chosen
+        lacking[chosen] -= int(counts[unit])
+    return splits
+
+
+def _is_fair(
+    counts: NDArray[np.int64], splits: NDArray[np.int8], shares: NDArray[np.float64]
+) -> bool:
+    """Tell whether enough contigs have sites and every split has about its share."""
+    if (counts > 0).sum() < _FEWEST_CONTIGS:
+        return False
+    got = np.bincount(splits, weights=counts, minlength=shares.size)
+    wanted = shares * counts.sum()
+    return bool((np.abs(got - wanted) <= _TOLERANCE * wanted).all())
+
+
+def _join(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], splits: NDArray[np.int8], by: str
+) -> Regions:
+    """Join neighbours of one split that touch."""
+    is_first = np.ones(starts.size, dtype=bool)
+    is_first[1:] = (splits[1:] != splits[:-1]) | (starts[1:] != ends[:-1])
+    first = np.flatnonzero(is_first)
+    last = np.append(first[1:], starts.size) - 1
+    return Regions(starts[first], ends[last], splits[first], by)

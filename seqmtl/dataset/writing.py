@@ -1,0 +1,240 @@
+"""Build a dataset and write it as a folder."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from seqmtl._version import __version__
+from seqmtl.dataset.build import Part, build_parts
+from seqmtl.dataset.config import SPLITS, Config
+from seqmtl.dataset.duplicates import find_duplicates
+from seqmtl.dataset.leakage import measure_leakage
+from seqmtl.dataset.sites import LeftOut, count_reasons
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.io.dataset import HEADER, KIND, LEFT_OUT, SUMMARY, WINDOWS, is_dataset
+
+logger = logging.getLogger(__name__)
+
+_FILES = (WINDOWS, LEFT_OUT, SUMMARY)
+_ROWS = 65_536
+
+
+def write_dataset(
+    config: Config, directory: str | os.PathLike[str], *, command: str = "", force: bool = False
+) -> dict[str, Any]:
+    """Build a dataset and write it.
+
+    =================  ==========================================================================
+    ``windows.tsv``    a window a line: BED6, then organism, label, split and weight
+    ``left_out.tsv``   what is not in it, and why
+    ``summary.json``   counts, leakage, genomes, and the settings
+    =================  ==========================================================================
+
+    All three are written into a hidden folder first and moved when they are whole.
+
+    Parameters
+    ----------
+    config : Config
+        Of :func:`seqmtl.dataset.read_config`.
+    directory : path
+        Made if it does not exist.
+    command : str
+        What was called, for the summary.
+    force : bool
+        Whether files of the same names may be replaced where the folder is no dataset.
+
+    Returns
+    -------
+    dict
+        The summary.
+
+    Raises
+    ------
+    SeqmtlError
+        If the folder holds other things, or cannot be written.
+    """
+    target = Path(directory)
+    check_folder(target, force=force)
+    parts = list(build_parts(config))
+    _remove_duplicates(parts, config)
+    is_new = not target.exists()
+    target.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=target))
+    try:
+        with open(scratch / WINDOWS, "w", encoding="utf-8", newline="\n") as stream:
+            _write_windows(stream, parts, config)
+        with open(scratch / LEFT_OUT, "w", encoding="utf-8", newline="\n") as stream:
+            _write_left_out(stream, [row for part in parts for row in part.left_out])
+        summary = _summary(parts, config, command)
+        _write_summary(scratch / SUMMARY, summary, scratch)
+        summary["leakage"] = measure_leakage(scratch)
+        _write_summary(scratch / SUMMARY, summary, target)
+        (target / SUMMARY).unlink(missing_ok=True)
+        for name in _FILES:
+            (scratch / name).replace(target / name)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        if is_new and not any(target.iterdir()):
+            target.rmdir()
+    return summary
+
+
+def check_folder(target: Path, *, force: bool) -> None:
+    """Refuse a folder that holds other things than an earlier dataset.
+
+    Raises
+    ------
+    SeqmtlError
+        If so, or if the folder cannot be made.
+    """
+    if target.exists() and not target.is_dir():
+        raise SeqmtlError(f"cannot write {target}: it is a file; choose a folder")
+    if not target.exists():
+        parent = next(folder for folder in target.absolute().parents if folder.exists())
+        if not os.access(parent, os.W_OK):
+            raise SeqmtlError(f"cannot write {target}: the folder {parent} is not writable")
+        return
+    if not os.access(target, os.W_OK):
+        raise SeqmtlError(f"cannot write {target}: the folder is not writable")
+    if any(target.iterdir()) and not force and not is_dataset(target):
+        raise SeqmtlError(
+            f"{target} must be empty or an earlier dataset, but it holds other files; "
+            "choose another folder, or --force to write beside them"
+        )
+
+
+def _remove_duplicates(parts: Sequence[Part], config: Config) -> None:
+    """Drop windows of equal sequence that leak between splits or labels, over all organisms."""
+    found = find_duplicates(
+        np.concatenate([part.prints for part in parts]),
+        np.concatenate([part.labels for part in parts]),
+        np.concatenate([part.splits for part in parts]),
+    )
+    begin = 0
+    for part in parts:
+        kept = np.ones(part.labels.size, dtype=bool)
+        for reason, rows in found.items():
+            mine = rows[(rows >= begin) & (rows < begin + kept.size)] - begin
+            kept[mine] = False
+            part.left_out += _duplicates_left_out(part, mine, reason, config)
+        begin += kept.size
+        part.keep(kept)
+
+
+def _duplicates_left_out(
+    part: Part, rows: np.ndarray[Any, np.dtype[np.int64]], reason: str, config: Config
+) -> Iterator[LeftOut]:
+    """Yield a line for each true site, and one for all decoys."""
+    number = np.cumsum(part.labels > 0) - 1
+    organism = config.organisms[part.organism]
+    source = organism.annotation or organism.sites
+    for row in rows[part.labels[rows] > 0].tolist():
+        place = part.places[number[row]]
+        strand = "-" if place.is_reverse else "+"
+        end = place.start + config.site.length
+        yield LeftOut(
+            part.organism, place.contig, place.start, end, strand, place.name, reason, 1,
+            f"{source}:{place.line}",
+        )  # fmt: skip
+    n_decoys = int((part.labels[rows] < 0).sum())
+    if n_decoys:
+        path = str(part.genome["path"])
+        yield LeftOut(part.organism, ".", ".", ".", ".", ".", reason, n_decoys, path)
+
+
+def _write_windows(stream: IO[str], parts: Sequence[Part], config: Config) -> None:
+    """Write windows.tsv."""
+    stream.write(f"{HEADER}\n")
+    for part in parts:
+        weights = part.weights(config.decoys.all_of_test)
+        for first in range(0, part.labels.size, _ROWS):
+            rows = slice(first, first + _ROWS)
+            columns = (
+                part.contig[rows].tolist(),
+                part.start[rows].tolist(),
+                part.is_reverse[rows].tolist(),
+                part.labels[rows].tolist(),
+                part.splits[rows].tolist(),
+                part.words[rows].tolist(),
+                weights[rows].tolist(),
+            )
+            stream.writelines(_lines(part, config, columns))
+
+
+def _lines(part: Part, config: Config, columns: Sequence[list[Any]]) -> Iterator[str]:
+    kinds = {1: config.signal, -1: "decoy"}
+    for contig, start, is_reverse, label, split, word, weight in zip(*columns, strict=True):
+        yield (
+            f"{part.contigs[contig]}\t{start}\t{start + config.window}\t"
+            f"{kinds[label]}:{part.names[word]}\t{1000 if label > 0 else 0}\t"
+            f"{'-' if is_reverse else '+'}\t{part.organism}\t{label}\t{SPLITS[split]}\t"
+            f"{weight:.7g}\n"
+        )
+
+
+def _write_left_out(stream: IO[str], rows: Sequence[LeftOut]) -> None:
+    """Write left_out.tsv."""
+    stream.write("organism\tcontig\tstart\tend\tstrand\tname\treason\tcount\tsource\n")
+    for row in rows:
+        stream.write("\t".join(map(str, row)) + "\n")
+
+
+def _write_summary(path: Path, summary: dict[str, Any], folder: Path) -> None:
+    """Write the summary as it stands in a folder: the genomes' paths are relative to it."""
+    genomes = {
+        name: {**facts, "path": os.path.relpath(str(facts["path"]), folder)}
+        for name, facts in summary["genomes"].items()
+    }
+    text = json.dumps({**summary, "genomes": genomes}, indent=1)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _summary(parts: Sequence[Part], config: Config, command: str) -> dict[str, Any]:
+    """Collect counts and settings."""
+    return {
+        "schema_version": 1,
+        "kind": KIND,
+        "seqmtl_version": __version__,
+        "command": command,
+        "signal": config.signal,
+        "window": config.window,
+        "shift": config.shift,
+        "site": vars(config.site),
+        "genomes": {part.organism: part.genome for part in parts},
+        "organisms": {part.organism: _facts(part, config) for part in parts},
+        "leakage": {},
+        "left_out": count_reasons([row for part in parts for row in part.left_out]),
+        "config": asdict(config),
+    }
+
+
+def _facts(part: Part, config: Config) -> dict[str, Any]:
+    """Return the counts of an organism."""
+    is_site, weights = part.labels > 0, part.weights(config.decoys.all_of_test)
+    splits = {}
+    for number, name in enumerate(SPLITS):
+        mine = part.splits == number
+        splits[name] = {
+            "sites": int((mine & is_site).sum()),
+            "decoys": int((mine & ~is_site).sum()),
+            "weight_of_decoys": round(float(weights[mine & ~is_site].sum(dtype=np.float64)), 1),
+        }
+    return {
+        "sites": int(is_site.sum()),
+        "decoys": int((~is_site).sum()),
+        "splits": splits,
+        "split_by": part.split_by,
+        "candidates": int(part.decoys.population.sum()),
+        "decoys_from_other_strata": part.decoys.moved,
+        "left_out": count_reasons(part.left_out),
+    }

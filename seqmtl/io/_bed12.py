@@ -1,0 +1,104 @@
+"""Transcripts from BED12."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io._fields import Lines, readable
+from seqmtl.io._stream import PAD_BYTES
+from seqmtl.io.annotation import Annotation, LeftOutTranscript, Segment, Transcript
+
+_N_FIELDS = 12
+_REASON = "transcript without a strand"
+
+
+def read_bed12(blocks: Iterator[Lines], source: str) -> Annotation:
+    """Read transcripts from the lines of BED12; the thick part is the coding sequence.
+
+    Raises
+    ------
+    InputFormatError
+        If a row is wrong.
+    """
+    transcripts: list[Transcript] = []
+    left_out: list[LeftOutTranscript] = []
+    for block in blocks:
+        for line, row in enumerate(block.text[:-PAD_BYTES].split(b"\n"), block.first_line):
+            if not row.strip() or row.startswith((b"#", b"track", b"browser")):
+                continue
+            try:
+                _add(readable(row).split("\t"), line, transcripts, left_out)
+            except ValueError as error:
+                raise InputFormatError(str(error), path=source, line=line) from error
+    features = {"BED12 rows": len(transcripts) + len(left_out)}
+    return Annotation(source, "BED12", transcripts, left_out, features)
+
+
+def _add(
+    fields: list[str],
+    line: int,
+    transcripts: list[Transcript],
+    left_out: list[LeftOutTranscript],
+) -> None:
+    """Add the transcript of a row.
+
+    Raises
+    ------
+    ValueError
+        If the row is wrong.
+    """
+    if len(fields) != _N_FIELDS:
+        raise ValueError(
+            f"BED12 must have twelve tab-separated fields, got {len(fields)}; correct the line"
+        )
+    contig, name, strand = fields[0], fields[3], fields[5]
+    start, end, thick_start, thick_end = (_integer(fields[i]) for i in (1, 2, 6, 7))
+    if start >= end:
+        raise ValueError(f"start must be before end, got {start}-{end}; swap or correct them")
+    exons = _blocks(fields, start, end)
+    if strand not in ("+", "-"):
+        if strand != ".":
+            raise ValueError(f"strand must be +, - or ., got {strand!r}; correct it")
+        left_out.append(LeftOutTranscript(name, contig, start, end, strand, _REASON, line))
+        return
+    thick = [(max(a, thick_start), min(b, thick_end)) for a, b in exons]
+    cds = tuple((a, b) for a, b in thick if a < b)
+    transcripts.append(Transcript(name, name, contig, strand == "-", exons, cds, line=line))
+
+
+def _blocks(fields: list[str], start: int, end: int) -> tuple[Segment, ...]:
+    """Return the exons of a row, those that touch joined."""
+    count = _integer(fields[9])
+    sizes, starts = (
+        [_integer(part) for part in fields[i].rstrip(",").split(",")] for i in (10, 11)
+    )
+    if not count == len(sizes) == len(starts):
+        raise ValueError(
+            f"blockCount must be the number of blockSizes and blockStarts, got {count}, "
+            f"{len(sizes)} and {len(starts)}; correct the line"
+        )
+    exons: list[Segment] = []
+    for begin, size in sorted(zip(starts, sizes, strict=True)):
+        first, last = start + begin, start + begin + size
+        if size < 1 or (exons and first < exons[-1][1]):
+            raise ValueError(
+                f"blocks must not be empty or overlap, got {first}-{last}; correct the line"
+            )
+        if exons and first == exons[-1][1]:
+            exons[-1] = exons[-1][0], last
+        else:
+            exons.append((first, last))
+    if (exons[0][0], exons[-1][1]) != (start, end):
+        raise ValueError(
+            f"blocks must span {start}-{end}, got {exons[0][0]}-{exons[-1][1]}; correct the line"
+        )
+    return tuple(exons)
+
+
+def _integer(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(
+            f"coordinates must be whole numbers of 0 or more, got {text!r}; correct it"
+        )
+    return int(text)

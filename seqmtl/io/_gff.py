@@ -1,0 +1,347 @@
+"""Transcripts from the rows of GFF3 and GTF, in one pass."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NoReturn
+from urllib.parse import unquote
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io._fields import Lines, readable
+from seqmtl.io._stream import PAD_BYTES
+from seqmtl.io.annotation import (
+    Annotation,
+    LeftOutTranscript,
+    Segment,
+    Transcript,
+    describe_features,
+)
+
+logger = logging.getLogger(__name__)
+
+_N_FIELDS = 9
+_EXON, _CDS, _UTR, _START, _STOP = range(5)
+_PARTS = {
+    b"exon": _EXON, b"noncoding_exon": _EXON, b"pseudogenic_exon": _EXON, b"coding_exon": _EXON,
+    b"CDS": _CDS, b"cds": _CDS,
+    b"five_prime_UTR": _UTR, b"three_prime_UTR": _UTR, b"UTR": _UTR, b"5UTR": _UTR, b"3UTR": _UTR,
+    b"five_prime_utr": _UTR, b"three_prime_utr": _UTR, b"5'-UTR": _UTR, b"3'-UTR": _UTR,
+    b"start_codon": _START, b"stop_codon": _STOP,
+}  # fmt: skip
+# Types of rows that never are the parent of exons, and often are most of a file.
+_NO_PARENTS = {b"intron", b"match", b"match_part", b"cDNA_match", b"cdna_match", b"EST_match"}
+_PROTEINS = {b"protein", b"polypeptide"}
+_STRANDS = {b"+", b"-"}
+_ANY_STRAND = {b"+", b"-", b".", b"?"}
+
+NO_STRAND = "transcript without a strand"
+MIXED = "transcript with exons on two strands or contigs (trans-splicing)"
+NO_PARENT = "exon or CDS that belongs to no transcript"
+OF_GENE = "exons that belong to a gene that has transcripts of its own"
+
+_ID = re.compile(rb"(?:^|;)\s*ID=([^;]*)")
+_PARENT = re.compile(rb"(?:^|;)\s*Parent=([^;]*)")
+_BIOTYPE = re.compile(rb"(?:^|;)\s*(?:transcript_)?(?:bio)?type=([^;]*)")
+_GTF_NAMES = {
+    name: re.compile(rb'(?:^|[\s;])%s\s+(?:"([^"]*)"|([^\s";]+))' % name)
+    for name in (b"transcript_id", b"gene_id")
+}
+_GTF_BIOTYPE = re.compile(rb'(?:^|[\s;])(?:transcript|gene)_(?:bio)?type\s+"?([^";]*)')
+_IS_GTF = re.compile(rb'^\s*[^\s=";]+\s+["\w]')
+_IS_GFF3 = re.compile(rb'^\s*[^\s=";]+=')
+
+
+@dataclass(slots=True)
+class _Group:
+    """The rows of one transcript."""
+
+    contig: bytes
+    strand: bytes
+    gene: bytes
+    line: int
+    biotype: bytes = b""
+    is_mixed: bool = False
+    parts: tuple[list[Segment], ...] = field(default_factory=lambda: ([], [], [], [], []))
+    coding: list[tuple[Segment, bytes, bytes]] = field(default_factory=list)
+
+
+def read_gff(blocks: Iterator[Lines], source: str, sources: Collection[str] | None) -> Annotation:
+    """Read transcripts from the lines of GFF3 or GTF.
+
+    Raises
+    ------
+    InputFormatError
+        If a row is wrong, a wanted source is not there, or there is no transcript.
+    """
+    reader = _Reader(source, sources)
+    for block in blocks:
+        if not reader.add(block):
+            break
+    return reader.annotation()
+
+
+class _Reader:
+    """What has been read of a file so far."""
+
+    def __init__(self, source: str, sources: Collection[str] | None) -> None:
+        self.source = source
+        self.wanted = None if sources is None else {name.encode() for name in sources}
+        self.is_gtf: bool | None = None
+        self.groups: dict[bytes, _Group] = {}
+        self.parents: dict[bytes, tuple[bytes, bytes, bytes]] = {}
+        self.features: Counter[bytes] = Counter()
+        self.seen_sources: Counter[bytes] = Counter()
+        self.left_out: list[LeftOutTranscript] = []
+        self.line = 0
+
+    def add(self, block: Lines) -> bool:
+        """Read a block of lines; return whether the annotation goes on."""
+        self.line = block.first_line - 1
+        for row in block.text[:-PAD_BYTES].split(b"\n"):
+            self.line += 1
+            if not row or row.startswith(b"#"):
+                if row.startswith(b"##FASTA"):
+                    return False
+                continue
+            if row.startswith(b">"):
+                return False
+            fields = row.split(b"\t")
+            if len(fields) == _N_FIELDS:
+                self._add_row(fields)
+            elif row.strip() and not row.startswith((b"track", b"browser")):
+                self._refuse(
+                    f"a feature must have nine tab-separated fields, got {len(fields)}; "
+                    "correct the line"
+                )
+        return True
+
+    def _refuse(self, message: str) -> NoReturn:
+        raise InputFormatError(message, path=self.source, line=self.line)
+
+    def _add_row(self, fields: list[bytes]) -> None:
+        _, origin, kind, first, last, _, _, _, attributes = fields
+        if self.wanted is not None:
+            self.seen_sources[origin] += 1
+            if origin not in self.wanted:
+                return
+        self.features[kind] += 1
+        segment = self._segment(first, last)
+        part = _PARTS.get(kind)
+        if part is not None:
+            self._add_part(part, fields, segment)
+        elif not self.is_gtf and kind not in _NO_PARENTS:
+            self._add_parent(kind, attributes)
+
+    def _add_part(self, part: int, fields: list[bytes], segment: Segment) -> None:
+        """Add an exon, coding segment, UTR or codon to its transcripts."""
+        contig, _, kind, _, _, _, strand, phase, attributes = fields
+        if strand not in _ANY_STRAND:
+            self._refuse(f"strand must be +, -, . or ?, got {readable(strand)!r}; correct it")
+        if self.is_gtf is None:
+            self.is_gtf = self._tell_format(attributes)
+        names = (self._gtf_names if self.is_gtf else self._gff3_names)(kind, attributes)
+        if not names:
+            place = (readable(contig), *segment, readable(strand))
+            self.left_out.append(LeftOutTranscript("", *place, NO_PARENT, self.line))
+        cds_id = b""
+        if part == _CDS and not self.is_gtf and (found := _ID.search(attributes)):
+            cds_id = found[1]
+        for name, gene in names:
+            group = self.groups.get(name)
+            if group is None:
+                group = self._new_group(name, _Group(contig, strand, gene, self.line), attributes)
+            group.is_mixed |= group.contig != contig or group.strand != strand
+            group.parts[part].append(segment)
+            if part == _CDS:
+                group.coding.append((segment, phase, cds_id))
+
+    def _new_group(self, name: bytes, group: _Group, attributes: bytes) -> _Group:
+        if self.is_gtf and (found := _GTF_BIOTYPE.search(attributes)):
+            group.biotype = found[1]
+        self.groups[name] = group
+        return group
+
+    def _segment(self, first: bytes, last: bytes) -> Segment:
+        """Return a feature's interval, 0-based half-open."""
+        if not (first.isdigit() and last.isdigit()):
+            got = readable(last if first.isdigit() else first)
+            self._refuse(f"start and end must be whole numbers, got {got!r}; correct it")
+        start, end = int(first), int(last)
+        if start < 1:
+            self._refuse(f"start must be 1 or more (1-based, closed), got {start}; correct it")
+        if start > end:
+            self._refuse(f"start must not be after end, got {start}-{end}; swap or correct them")
+        return start - 1, end
+
+    def _tell_format(self, attributes: bytes) -> bool:
+        if _IS_GFF3.match(attributes):
+            return False
+        if _IS_GTF.match(attributes):
+            return True
+        self._refuse(
+            "the ninth field must have attributes as GFF3 (Parent=...) or GTF (transcript_id "
+            f'"..."), got {readable(attributes)[:60]!r}; correct the line'
+        )
+
+    def _add_parent(self, kind: bytes, attributes: bytes) -> None:
+        """Remember what kind of feature an ID is, and what it belongs to."""
+        found = _ID.search(attributes)
+        if found is not None:
+            parent, biotype = _PARENT.search(attributes), _BIOTYPE.search(attributes)
+            self.parents[found[1].strip()] = (
+                kind,
+                parent[1].split(b",")[0].strip() if parent else b"",
+                biotype[1] if biotype else b"",
+            )
+
+    def _gff3_names(self, kind: bytes, attributes: bytes) -> list[tuple[bytes, bytes]]:
+        """Return the transcripts that a row belongs to; their genes are known later."""
+        found = _PARENT.search(attributes)
+        if found is None and kind == b"CDS":
+            found = _ID.search(attributes)
+        if found is None:
+            return []
+        names = [name.strip() for name in found[1].split(b",")]
+        return [(name, b"") for name in dict.fromkeys(names) if name]
+
+    def _gtf_names(self, kind: bytes, attributes: bytes) -> list[tuple[bytes, bytes]]:
+        """Return the transcript that a row belongs to, and its gene."""
+        gene = _gtf_value(b"gene_id", attributes)
+        name = _gtf_value(b"transcript_id", attributes) or gene
+        return [(name, gene)] if name else []
+
+    def annotation(self) -> Annotation:
+        """Make transcripts of the rows."""
+        if self.wanted is not None and not self.wanted & set(self.seen_sources):
+            wanted = ", ".join(sorted(map(readable, self.wanted)))
+            seen = describe_features(_readable_counts(self.seen_sources))
+            raise InputFormatError(
+                f"sources must be among the file's, got {wanted}; the second column has {seen}",
+                path=self.source,
+            )
+        features = _readable_counts(self.features)
+        genes = {self.parents[name][1] for name in self.groups if name in self.parents}
+        transcripts: list[Transcript] = []
+        n_joined = 0
+        for name, group in self.groups.items():
+            kind, parent, biotype = self.parents.get(name, (b"", b"", b""))
+            if kind in _PROTEINS:
+                continue
+            group.gene = group.gene or parent
+            group.biotype = group.biotype or biotype or kind
+            reason = self._problem(name, group, genes)
+            if reason:
+                self._leave_out(name, group, reason)
+                continue
+            transcripts += _transcripts(_text(name, self.is_gtf), group, self.is_gtf)
+            n_joined += _overlap(sorted(group.parts[_EXON]))
+        if n_joined:
+            logger.info("%s: joined overlapping exons of %d transcripts", self.source, n_joined)
+        if not transcripts and not self.left_out:
+            raise InputFormatError(
+                "an annotation must have transcripts (exons or CDS with Parent= or "
+                f"transcript_id), but this file has only {describe_features(features)}; "
+                "give the annotation of genes",
+                path=self.source,
+            )
+        kind_of_file = "GTF" if self.is_gtf else "GFF3"
+        return Annotation(self.source, kind_of_file, transcripts, self.left_out, features)
+
+    def _problem(self, name: bytes, group: _Group, genes: set[bytes]) -> str:
+        """Say why a transcript cannot be used; empty where it can."""
+        if name in genes:
+            return OF_GENE
+        if group.is_mixed:
+            return MIXED
+        return "" if group.strand in _STRANDS else NO_STRAND
+
+    def _leave_out(self, name: bytes, group: _Group, reason: str) -> None:
+        segments = [segment for part in group.parts for segment in part]
+        self.left_out.append(
+            LeftOutTranscript(
+                _text(name, self.is_gtf),
+                readable(group.contig),
+                min(start for start, _ in segments),
+                max(end for _, end in segments),
+                readable(group.strand),
+                reason,
+                group.line,
+            )
+        )
+
+
+def _readable_counts(counts: Counter[bytes]) -> dict[str, int]:
+    return {readable(name): count for name, count in counts.items()}
+
+
+def _text(name: bytes, is_gtf: bool | None) -> str:
+    """Decode a name; GFF3 writes odd letters as %XX."""
+    text = readable(name)
+    return unquote(text) if "%" in text and not is_gtf else text
+
+
+def _gtf_value(name: bytes, attributes: bytes) -> bytes:
+    """Return the value of an attribute that is not inside the quotes of another."""
+    for found in _GTF_NAMES[name].finditer(attributes):
+        if attributes.count(b'"', 0, found.start()) % 2 == 0:
+            return found[1] if found[1] is not None else found[2]
+    return b""
+
+
+def _transcripts(name: str, group: _Group, is_gtf: bool | None) -> list[Transcript]:
+    """Return the transcript of a group, once for each of its coding sequences."""
+    exons = group.parts[_EXON] or [segment for part in group.parts for segment in part]
+    start_codon, stop_codon = _join(group.parts[_START]), _join(group.parts[_STOP])
+    return [
+        Transcript(
+            name,
+            _text(group.gene, is_gtf) or name,
+            _text(group.contig, is_gtf),
+            group.strand == b"-",
+            _join(exons),
+            _join(segments),
+            phase,
+            start_codon,
+            stop_codon,
+            _text(group.biotype, is_gtf),
+            group.line,
+        )
+        for segments, phase in _coding(group)
+    ]
+
+
+def _coding(group: _Group) -> list[tuple[list[Segment], int | None]]:
+    """Return segments and first phase of each coding sequence; one without any if there is none."""
+    if not group.coding:
+        return [([], None)]
+    ids = dict.fromkeys(row[2] for row in group.coding)
+    alternatives = [group.coding]
+    if len(ids) > 1 and _overlap(sorted(row[0] for row in group.coding)):
+        alternatives = [[row for row in group.coding if row[2] == one] for one in ids]
+    result: list[tuple[list[Segment], int | None]] = []
+    for rows in alternatives:
+        first = max(rows) if group.strand == b"-" else min(rows)
+        phase = int(first[1]) if first[1] in (b"0", b"1", b"2") else None
+        result.append(([row[0] for row in rows], phase))
+    return result
+
+
+def _overlap(segments: Sequence[Segment]) -> bool:
+    """Tell whether sorted segments overlap."""
+    return any(a[1] > b[0] for a, b in pairwise(segments))
+
+
+def _join(segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    """Sort segments and join those that overlap or touch."""
+    joined: list[Segment] = []
+    for start, end in sorted(segments):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return tuple(joined)

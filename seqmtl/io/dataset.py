@@ -1,0 +1,280 @@
+"""Read a dataset of ``seqmtl dataset`` back: virtual windows into its genomes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.io._fields import Fields, Lines, pop_header, read_lines, readable, split_fields
+from seqmtl.io._labels import LabelColumn
+from seqmtl.io._names import NameTable
+from seqmtl.io._stream import PathLike, first_bytes
+from seqmtl.io.genome import load_genomes
+from seqmtl.sequences import Genome, Windows
+from seqmtl.sequences.genome import unknown_contig
+
+#: First line of windows.tsv.
+HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweight"
+KIND = "seqmtl dataset"
+WINDOWS, SUMMARY, LEFT_OUT = "windows.tsv", "summary.json", "left_out.tsv"
+
+_COLUMN = {name: i for i, name in enumerate(HEADER.removeprefix("#").split("\t"))}
+_REMEDY = "build it again with seqmtl dataset"
+
+
+class Dataset(NamedTuple):
+    """What :func:`read_dataset` returns.
+
+    Attributes
+    ----------
+    windows : Windows
+        With labels, organisms as tasks, splits and weights.
+    site : dict
+        Where the signal is in a window: offset, length, letters, signal.
+    summary : dict
+        The content of summary.json.
+    """
+
+    windows: Windows
+    site: dict[str, Any]
+    summary: dict[str, Any]
+
+
+def is_dataset(path: PathLike) -> bool:
+    """Tell a dataset (its folder or its windows.tsv) from other inputs by the content."""
+    if os.fspath(path) == "-":
+        return False
+    windows = os.path.join(path, WINDOWS) if os.path.isdir(path) else path
+    return os.path.isfile(windows) and first_bytes(windows).startswith(HEADER.encode())
+
+
+def read_summary(path: PathLike) -> dict[str, Any]:
+    """Return the summary of a dataset, given its folder or its windows.tsv.
+
+    Raises
+    ------
+    InputFormatError
+        If it is absent or not of a dataset.
+    """
+    source = os.path.join(_folder(path), SUMMARY)
+    try:
+        with open(source, encoding="utf-8") as stream:
+            summary = json.load(stream)
+    except FileNotFoundError:
+        raise InputFormatError(
+            f"a dataset must have {WINDOWS} and {SUMMARY} in one folder, but this is missing; "
+            f"{_REMEDY}",
+            path=source,
+        ) from None
+    except ValueError as error:
+        raise InputFormatError(f"the file is not JSON ({error}); {_REMEDY}", source) from error
+    if not isinstance(summary, dict) or summary.get("kind") != KIND:
+        raise InputFormatError(f"the file must be the summary of a {KIND}; {_REMEDY}", source)
+    if summary.get("schema_version") != 1:
+        raise InputFormatError(
+            f"schema_version must be 1, got {summary.get('schema_version')!r}; {_REMEDY}", source
+        )
+    return summary
+
+
+def _folder(path: PathLike) -> str:
+    path = os.fspath(path)
+    return path if os.path.isdir(path) else os.path.dirname(path) or "."
+
+
+def read_dataset(
+    path: PathLike,
+    *,
+    split: str | None = None,
+    organism: str | None = None,
+    genomes: Mapping[str, PathLike] | None = None,
+) -> Dataset:
+    """Read a dataset as virtual windows into its genomes.
+
+    Parameters
+    ----------
+    path : path-like
+        Folder that ``seqmtl dataset`` wrote, or the windows.tsv in it.
+    split : str, optional
+        Keep only the windows of this split: train, valid or test.
+    organism : str, optional
+        Keep only the windows of this organism, and read only its genome.
+    genomes : mapping of str to path-like, optional
+        FASTA files of organisms that are no longer where they were.
+
+    Returns
+    -------
+    Dataset
+        Windows in the order of the file, named ``contig:start-end(strand)``.
+
+    Raises
+    ------
+    InputFormatError
+        If the files are not a dataset; names the file and the line.
+    SeqmtlError
+        If a genome is missing or is not the one that the dataset was made from.
+
+    Examples
+    --------
+    >>> windows, site, summary = read_dataset("donors", split="train")  # doctest: +SKIP
+    """
+    summary = read_summary(path)
+    folder = _folder(path)
+    organisms = list(summary["genomes"])
+    if organism is not None and organism not in organisms:
+        raise SeqmtlError(
+            f"organism must be one of the dataset's ({', '.join(organisms)}), got {organism!r}"
+        )
+    chosen = organisms if organism is None else [organism]
+    paths = {name: _genome_path(folder, name, summary, genomes or {}) for name in chosen}
+    loaded = load_genomes(paths, padding=int(summary["window"]))
+    source = os.path.join(folder, WINDOWS)
+    reader = _Reader(source, loaded, int(summary["window"]), split)
+    lines = read_lines(source)
+    header, rest = pop_header(lines, lambda line: True)
+    if readable(header) != HEADER:
+        raise InputFormatError(f"the first line must be {HEADER!r}; {_REMEDY}", source, 1)
+    for block in chain([rest], lines):
+        reader.add(block)
+    return Dataset(reader.windows(), dict(summary["site"]), summary)
+
+
+def _genome_path(
+    folder: str, name: str, summary: dict[str, Any], genomes: Mapping[str, PathLike]
+) -> str:
+    """Return where an organism's genome is.
+
+    Raises
+    ------
+    SeqmtlError
+        If it is not there, or not as long as it was.
+    """
+    stated = summary["genomes"][name]
+    if name in genomes:
+        return os.fspath(genomes[name])
+    path = os.path.normpath(os.path.join(folder, stated["path"]))
+    if not os.path.isfile(path):
+        raise SeqmtlError(
+            f"the genome of {name} must be at {path}, but there is no such file; "
+            "put it there, give its place with genomes=, or build the dataset again"
+        )
+    size = os.path.getsize(path)
+    if size != stated["bytes"]:
+        raise SeqmtlError(
+            f"the genome of {name} must be the one that the dataset was made from, but {path} has "
+            f"{size:,} bytes, not {stated['bytes']:,}; restore it or build the dataset again"
+        )
+    return path
+
+
+class _Reader:
+    """What has been read of windows.tsv so far."""
+
+    def __init__(
+        self, source: str, genomes: Mapping[str, Genome], length: int, split: str | None
+    ) -> None:
+        self.source, self.genomes, self.length = source, genomes, length
+        self.wanted_split = split
+        self.contigs, self.organisms = NameTable("contig"), NameTable("organism")
+        self.splits, self.label_column = NameTable("split"), LabelColumn(source)
+        self.columns: dict[str, list[NDArray[Any]]] = {
+            name: [] for name in ("starts", "is_reverse", "labels", "tasks", "splits", "weights")
+        }
+        self.names = list(genomes)
+
+    def add(self, block: Lines) -> None:
+        """Read a block of rows."""
+        fields = split_fields(block, len(_COLUMN), self.source)
+        if not len(fields):
+            return
+        of_file = self.organisms.encode(fields, _COLUMN["organism"])
+        task_of = np.array(
+            [self.names.index(n) if n in self.names else -1 for n in self.organisms.names]
+        )
+        split = self.splits.encode(fields, _COLUMN["split"])
+        kept = task_of[of_file] >= 0
+        if self.wanted_split is not None:
+            kept &= split == self.splits.number(self.wanted_split)
+        rows = np.flatnonzero(kept)
+        if not rows.size:
+            return
+        fields, tasks, split = fields.rows(rows), task_of[of_file][rows], split[rows]
+        values = {
+            "starts": self._starts(fields, tasks),
+            "is_reverse": fields.signs(_COLUMN["strand"]),
+            "labels": self.label_column.parse(fields, _COLUMN["label"]),
+            "tasks": tasks.astype(np.int16),
+            "splits": split.astype(np.int16),
+            "weights": self._weights(fields),
+        }
+        for name, column in values.items():
+            self.columns[name].append(column)
+
+    def _starts(self, fields: Fields, tasks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where the windows start in the buffer of all genomes."""
+        ids = self.contigs.encode(fields, _COLUMN["contig"])
+        begins = fields.integers(_COLUMN["start"], "start")
+        ends = fields.integers(_COLUMN["end"], "end")
+        starts, bounds = np.empty_like(begins), np.empty_like(begins)
+        for task in np.unique(tasks).tolist():
+            genome = self.genomes[self.names[task]]
+            number = np.array([genome.index(n) if n in genome else -1 for n in self.contigs.names])
+            mine = np.flatnonzero(tasks == task)
+            contig = number[ids[mine]]
+            if (contig < 0).any():
+                row = int(mine[int((contig < 0).argmax())])
+                fields.refuse(row, unknown_contig([fields.string(row, 0)], genome.names))
+            starts[mine] = begins[mine] + genome.starts[contig]
+            bounds[mine] = genome.lengths[contig]
+        bad = np.flatnonzero((ends - begins != self.length) | (ends > bounds))
+        if bad.size:
+            row = int(bad[0])
+            fields.refuse(
+                row,
+                f"a window must have {self.length} bases inside its contig ({bounds[row]:,} bases)"
+                f", got {begins[row]}-{ends[row]}; {_REMEDY}",
+            )
+        return starts
+
+    def _weights(self, fields: Fields) -> NDArray[np.float32]:
+        try:
+            weights = fields.bytes_of(_COLUMN["weight"], "weight").astype(np.float32)
+        except ValueError as error:
+            raise InputFormatError(f"weights must be numbers: {error}", self.source) from error
+        if not (np.isfinite(weights) & (weights > 0)).all():
+            row = int((~(np.isfinite(weights) & (weights > 0))).argmax())
+            got = fields.string(row, _COLUMN["weight"])
+            fields.refuse(row, f"weight must be a number above 0, got {got!r}; {_REMEDY}")
+        return weights
+
+    def windows(self) -> Windows:
+        """Return all windows that were kept."""
+        if not self.columns["starts"]:
+            splits = ", ".join(self.splits.names) or "none"
+            raise InputFormatError(
+                f"no windows of split {self.wanted_split!r}, organism {', '.join(self.names)}; "
+                f"the file has the splits {splits}",
+                self.source,
+            )
+        joined = {name: np.concatenate(parts) for name, parts in self.columns.items()}
+        genome = next(iter(self.genomes.values()))
+        return Windows(
+            genome.codes,
+            joined["starts"],
+            self.length,
+            is_reverse=joined["is_reverse"],
+            labels=joined["labels"],
+            task_ids=joined["tasks"],
+            task_names=self.names,
+            splits=joined["splits"],
+            split_names=self.splits.names,
+            locator=genome.locator,
+            weights=joined["weights"],
+        )

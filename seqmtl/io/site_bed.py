@@ -1,0 +1,83 @@
+"""Sites from BED6, as places."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io._fields import read_lines, readable
+from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
+
+_N_FIELDS = 6
+
+
+class BedSite(NamedTuple):
+    """A row of BED6: contig, first base (0-based), strand, name and the 1-based line."""
+
+    contig: str
+    start: int
+    is_reverse: bool
+    name: str
+    line: int
+
+
+def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
+    """Read sites; scores are not looked at.
+
+    Parameters
+    ----------
+    path : path-like
+        BED with six columns or more, plain, gzip or bgzip.
+    length : int
+        Bases that every interval must have.
+
+    Returns
+    -------
+    list of BedSite
+        In the order of the file.
+
+    Raises
+    ------
+    InputFormatError
+        If a row is wrong or there is none; names the line.
+    """
+    source = source_name(path)
+    sites: list[BedSite] = []
+    for block in read_lines(path):
+        for line, row in enumerate(block.text[:-PAD_BYTES].split(b"\n"), block.first_line):
+            if row.strip() and not row.startswith((b"#", b"track", b"browser")):
+                try:
+                    sites.append(_site(readable(row).split("\t"), line, length))
+                except ValueError as error:
+                    raise InputFormatError(str(error), path=source, line=line) from error
+    if not sites:
+        raise InputFormatError("a BED of sites must have rows, but it is empty", path=source)
+    return sites
+
+
+def _site(fields: list[str], line: int, length: int) -> BedSite:
+    """Read a row.
+
+    Raises
+    ------
+    ValueError
+        If it is wrong.
+    """
+    if len(fields) < _N_FIELDS:
+        raise ValueError(
+            f"BED must have at least six tab-separated columns, got {len(fields)}; add name, "
+            "score and strand (+ or -): a site is read on one strand"
+        )
+    contig, start, end, name, _, strand = fields[:_N_FIELDS]
+    if not (start.isdigit() and end.isdigit()):
+        raise ValueError(f"start and end must be whole numbers, got {start!r} and {end!r}")
+    if int(end) - int(start) != length:
+        raise ValueError(
+            f"a site of this signal must have {length} base{'s' * (length > 1)}, "
+            f"got {start}-{end}; give the interval of the site itself (0-based, half-open)"
+        )
+    if strand not in ("+", "-"):
+        raise ValueError(
+            f"strand must be + or -, got {strand!r}; a site is read on one strand, so state which"
+        )
+    return BedSite(contig, int(start), strand == "-", name, line)
