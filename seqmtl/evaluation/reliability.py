@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _SMALLEST = 1e-5
 _BINS_PER_FACTOR_OF_TEN = 2
+_LEAST = 10  # examples in a bin that is shown, where some stand for many
 
 
 def reliability_bins(
@@ -151,6 +152,7 @@ def draw_reliability(
     check_probabilities(probabilities, check_labels(labels).size)
     groups = group_by_task(labels, probabilities, tasks)
     parts: list[Any] = [None] * len(groups)
+    least = 1 if weights is None else _LEAST
     if weights is not None:
         parts = [part.scores for part in group_by_task(labels, weights, tasks)]
     columns = -(-len(groups) // MOST_PER_COLUMN)
@@ -162,7 +164,8 @@ def draw_reliability(
         for index, (group, weight) in enumerate(zip(groups, parts, strict=True)):
             look = {"marker": "o", "markersize": 4, "linewidth": 1.3, **line_look(index)}
             bins = reliability_bins(group.positive, group.scores, n_bins, weight)
-            lines += axes.plot(*bins[:2], **look)
+            full = reliability_bins(group.positive, group.scores, n_bins)[2] >= least
+            lines += axes.plot(bins[0][full], bins[1][full], **look)
             if weight is None:
                 second.plot(bins[0], bins[2], **look)
             else:
@@ -197,11 +200,11 @@ def draw_reliability(
 def _small_bins(
     positive: NDArray[np.bool_], probabilities: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Average as `reliability_bins` does, over bins of a factor; leave out those of no positive."""
+    """Average as `reliability_bins` does, over bins of a factor, none small or without positives."""
     bins = np.log10(np.maximum(probabilities, _SMALLEST)) * _BINS_PER_FACTOR_OF_TEN
     number = -np.floor(bins).astype(np.int64)
     weight = np.bincount(number, weights)
     share = np.bincount(number, weights * positive)
-    seen = share > 0
+    seen = (share > 0) & (np.bincount(number) >= _LEAST)
     predicted = np.bincount(number, weights * probabilities)[seen] / weight[seen]
     return predicted, share[seen] / weight[seen]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from seqmtl.evaluation import draw_reliability
@@ -51,7 +51,7 @@ def _data(summary: Mapping[str, Any]) -> Markup:
     rows = []
     for name, entry in summary["organisms"].items():
         counts = [entry["splits"].get(split, {}) for split in splits]
-        pairs = [(c.get("positive", 0), c.get("negative", 0)) for c in counts]
+        pairs = [(c.get("sites", 0), c.get("decoys", 0)) for c in counts]
         genome = summary["genomes"][name]
         rows.append(
             [
@@ -68,15 +68,20 @@ def _data(summary: Mapping[str, Any]) -> Markup:
     if reasons:
         shown = [[reason, f"{count:,}"] for reason, count in reasons]
         parts.append(table([["Left out", "Number"]], shown, "What is not in the data, and why"))
-    leaks = [[name.replace("_", " "), f"{n:,}"] for name, n in _numbers(summary["leakage"]).items()]
-    if leaks:
-        caption = "Windows that two splits share, after all such were left out"
-        parts.append(table([["Check for leaks", "Number"]], leaks, caption))
+    leaks = [[name, f"{number:,}"] for name, number in _counts(summary["leakage"])]
+    caption = "What splits have in common, counted after all such windows were left out"
+    parts.append(table([["Check for leaks", "Windows"]], leaks, caption))
     return join(parts)
 
 
-def _numbers(entries: Mapping[str, Any]) -> dict[str, int]:
-    return {name: value for name, value in entries.items() if isinstance(value, int)}
+def _counts(entries: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
+    """Yield names and numbers of a mapping that may be nested."""
+    for name, value in entries.items():
+        label = f"{prefix}{name.replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            yield from _counts(value, f"{label}: ")
+        else:
+            yield label, value
 
 
 def _similarity(model: MultiTaskModel, tree: Tree | None) -> Markup:
@@ -142,11 +147,11 @@ def _genome_table(signal: Signal) -> Markup:
     if not rows:
         return Markup()
     rows.sort(key=lambda row: row[0])
-    head = ["Organism", "Model", "Prevalence", "AUPRC"]
-    head += [f"Precision at {share} % of the sites" for share in (50, 80, 95)]
+    head = ["Organism", "Model", "Prevalence", "AUPRC", "at 50 %", "at 80 %", "at 95 %"]
     caption = (
-        "Over all candidates of the held-out part of the genome: decoys count as many times as the "
-        "candidates that they stand for."
+        "Over all candidates of the held-out part of the genome, decoys counted as often as the "
+        "candidates they stand for: AUPRC, and precision where 50, 80 and 95 % of the sites are "
+        "found."
     )
     return table([head], rows, caption)
 
