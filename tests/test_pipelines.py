@@ -53,7 +53,7 @@ def test_snakemake_makes_tracks_and_a_report(tmp_path):
     assert set(metrics["tasks"]) == {"a", "b", "c"}
     multiqc = json.loads((results / "donor" / "metrics_mqc.json").read_text())
     assert set(multiqc["data"]) == {"donor a", "donor b", "donor c"}
-    pyBigWig = pytest.importorskip("pyBigWig")  # noqa: N806
+    pyBigWig = pytest.importorskip("pyBigWig")
     with pyBigWig.open(str(results / "scan" / "acceptor.b.minus.bw")) as track:
         assert track.chroms() == {"chr1": 100_000, "chr2": 100_000, "chr3": 100_000}
         assert track.header()["nBasesCovered"] > 1000

@@ -200,7 +200,7 @@ def draw_reliability(
 def _small_bins(
     positive: NDArray[np.bool_], probabilities: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Average as `reliability_bins` does, over bins of a factor, none small or without positives."""
+    """Average as `reliability_bins` does, over bins of a factor, none too small."""
     bins = np.log10(np.maximum(probabilities, _SMALLEST)) * _BINS_PER_FACTOR_OF_TEN
     number = -np.floor(bins).astype(np.int64)
     weight = np.bincount(number, weights)
