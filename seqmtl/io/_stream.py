@@ -44,9 +44,7 @@ def source_name(path: PathLike) -> str:
     return "standard input" if os.fspath(path) == "-" else os.fspath(path)
 
 
-def byte_blocks(
-    path: PathLike, on_read: Callable[[int], None] | None = None
-) -> Iterator[bytes]:
+def byte_blocks(path: PathLike, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Yield the content of a file in non-empty blocks, decompressing gzip and bgzip.
 
     Parameters

@@ -70,9 +70,7 @@ def _check(
     contig: str, start: int, end: int, lengths: Mapping[str, int], name: str, number: int
 ) -> None:
     if contig not in lengths:
-        raise InputFormatError(
-            unknown_contig([contig], list(lengths)), path=name, line=number
-        )
+        raise InputFormatError(unknown_contig([contig], list(lengths)), path=name, line=number)
     if not 0 <= start < end <= lengths[contig]:
         raise InputFormatError(
             f"an interval must lie inside {contig} (0-based half-open, {lengths[contig]} bases), "
