@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from seqmtl._version import __version__
 from seqmtl.cli import compare, demo, evaluate, info, predict, scan, similarity, simulate, train
 from seqmtl.cli._console import setup_logging, warnings_as_messages
-from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
+from seqmtl.exceptions import ScanInterrupted, SeqmtlError, TrainingInterrupted
 
 # The kernels are the work here; idle BLAS threads would only burn processor time. Must be set
 # before numpy is imported, and a user's own setting wins.
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return int(args.run(args) or 0)
     except BrokenPipeError:
         return 0
-    except TrainingInterrupted as error:
+    except (ScanInterrupted, TrainingInterrupted) as error:
         logger.error("%s", error)
         return 130
     except KeyboardInterrupt:

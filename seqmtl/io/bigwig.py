@@ -152,7 +152,7 @@ class BigWigLayout:
         rows = np.frombuffer(sections.read(), dtype=SECTION_DTYPE)
         write_index(stream, rows, _SECTION_ITEMS)
         longest = max(self._lengths.values())
-        headers = []
+        headers: list[bytes] = []
         level_bases = ZOOM_BASES
         while rows.size and len(headers) < _ZOOM_LEVELS and (not headers or level_bases < longest):
             headers.append(self._write_level(stream, zoom, level_bases))

@@ -187,7 +187,7 @@ def open_pieces(
         cut = np.frombuffer(codes[first:last], dtype=np.uint8)
         if not keep_case:
             return ContigPiece(name, start, cut, is_last)
-        return ContigPiece(name, start, cut & (LOWER - 1), is_last, cut >= LOWER)
+        return ContigPiece(name, start, cut & np.uint8(LOWER - 1), is_last, cut >= LOWER)
 
     for item in scan_fasta(path, keep_case=keep_case, on_read=on_read):
         if isinstance(item, bytes):
