@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqmtl.io.genome import ContigPiece, open_pieces
 from seqmtl.io.bgzip import bgzip
+from seqmtl.io.genome import ContigPiece, open_pieces
 from seqmtl.scan import Scanner, SiteFinder, sink, write_scan, writers
 from seqmtl.scan.bedgraph import merge_values
 from seqmtl.scan.blocks import cut_blocks
