@@ -68,3 +68,7 @@ class TrainingInterrupted(SeqmtlError, KeyboardInterrupt):  # noqa: N818
     def __init__(self, message: str, checkpoint: str | None = None) -> None:
         self.checkpoint = checkpoint
         super().__init__(message)
+
+
+class ScanInterrupted(SeqmtlError, KeyboardInterrupt):  # noqa: N818
+    """A scan was stopped by the user; what is done is kept to go on with."""

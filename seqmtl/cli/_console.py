@@ -138,3 +138,60 @@ class JobProgress:
             "%s, %s: %.1f s; %d of %d done, about %.0f s left",
             name, kind, seconds, len(every), self._n_jobs, left / self._n_workers,
         )  # fmt: skip
+
+
+class ScanProgress:
+    """Show how much of a genome is scanned, how fast, and the time left.
+
+    On a terminal one line that is redrawn, else a line every few seconds.
+
+    Parameters
+    ----------
+    n_bytes : int or None
+        Size of the genome's file; None where it is not known.
+    args : argparse.Namespace
+        Says whether to be quiet.
+    """
+
+    def __init__(self, n_bytes: int | None, args: argparse.Namespace) -> None:
+        self._n_bytes, self._quiet = n_bytes, args.quiet
+        self._redraw = sys.stderr.isatty() and not args.log_json
+        self._n_read = self._n_bases = 0
+        self._begin: tuple[float, float] | None = None  # when blocks began to come, share read
+        self._last = time.monotonic()
+
+    def read(self, n: int) -> None:
+        """Take note of bytes read."""
+        self._n_read += n
+
+    def __call__(self, n_bases: int) -> None:
+        """Take note of bases scanned, and show where the scan is."""
+        self._n_bases += n_bases
+        now = time.monotonic()
+        share = self._n_read / self._n_bytes if self._n_bytes else 0.0
+        if self._begin is None:
+            self._begin = (now, share)
+        if self._quiet or now - self._last < (0.1 if self._redraw else 5.0):
+            return
+        self._last = now
+        seconds = max(now - self._begin[0], 1e-9)
+        text = f"{self._n_bases / 1e6:.1f} Mb scanned, {self._n_bases / 1e6 / seconds:.1f} Mb/s"
+        if self._n_bytes:
+            text = f"{100 * share:.0f} %, {text}{self._time_left(share, seconds)}"
+        if self._redraw:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+        else:
+            fields = {"share": share, "n_bases": self._n_bases}
+            logging.getLogger("seqmtl").info("%s", text, extra={"fields": fields})
+
+    def close(self) -> None:
+        """Clear the line."""
+        if self._redraw and not self._quiet:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def _time_left(self, share: float, seconds: float) -> str:
+        assert self._begin is not None
+        done = share - self._begin[1]
+        return f", about {seconds * (1 - share) / done:.0f} s left" if done > 0 else ""

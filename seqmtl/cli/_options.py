@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -82,15 +83,23 @@ def check_figure(path: str) -> None:
         raise SeqmtlError("figures need matplotlib; pip install 'seqmtl[plots]'")
 
 
-def add_threads(parser: argparse.ArgumentParser) -> None:
-    """Add --threads."""
+def add_threads(parser: argparse.ArgumentParser, *, all_cores: bool = False) -> None:
+    """Add --threads; the default is one, or every core that this process may use."""
     parser.add_argument(
         "--threads",
         type=positive_int,
-        default=1,
+        default=usable_cores() if all_cores else 1,
         metavar="N",
-        help="threads; results do not depend on it (default: 1)",
+        help="threads; results do not depend on it (default: "
+        + ("all usable cores)" if all_cores else "1)"),
     )
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | None = None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -165,12 +164,10 @@ def _n_processes(comparison: Comparison) -> int:
     """Count the cores that this process may use, fewer where memory is short."""
     from seqmtl._memory import available_memory
 
-    has_affinity = hasattr(os, "sched_getaffinity")
-    n_cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     windows = comparison.windows
     n_weights = comparison.features.n_features(windows.length) * len(windows.task_names)
     n_bytes = _WEIGHTS_AT_ONCE * 4 * n_weights + windows.codes.nbytes
-    return max(1, min(n_cores, available_memory() // n_bytes))
+    return max(1, min(_options.usable_cores(), available_memory() // n_bytes))
 
 
 def _check_outputs(args: argparse.Namespace) -> None:

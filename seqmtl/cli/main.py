@@ -29,7 +29,7 @@ from seqmtl.cli import (
     train,
 )
 from seqmtl.cli._console import setup_logging, warnings_as_messages
-from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
+from seqmtl.exceptions import ScanInterrupted, SeqmtlError, TrainingInterrupted
 
 # The kernels are the work here; idle BLAS threads would only burn processor time. Must be set
 # before numpy is imported, and a user's own setting wins.
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return int(args.run(args) or 0)
     except BrokenPipeError:
         return 0
-    except TrainingInterrupted as error:
+    except (ScanInterrupted, TrainingInterrupted) as error:
         logger.error("%s", error)
         return 130
     except KeyboardInterrupt:

@@ -17,62 +17,108 @@ logger = logging.getLogger("seqmtl")
 _PIECE = 1 << 22
 
 _EXAMPLES = """\
-  seqmtl scan splice.seqmtl worm.fa --organism c_elegans --consensus AG --threshold 0 -o ag.bed
-  seqmtl scan splice.seqmtl worm.fa.gz --organism c_elegans --strand + -o plus.bedgraph
-  seqmtl scan splice.seqmtl genome.fa --organism all --consensus AG -o ag.bed   # ag.NAME.bed each
+  seqmtl scan splice.seqmtl worm.fa --organism worm -o worm.bw     # worm.plus.bw, worm.minus.bw
+  seqmtl scan splice.seqmtl worm.fa.gz --organism worm --min-probability 0.5 -o sites.gff3
+  seqmtl scan splice.seqmtl worm.fa --organism all --top 500 -o ag.bed.gz    # ag.NAME.bed.gz each
+  seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc
+  cat donor.spsc acceptor.spsc > both.tsv; minimap2 -cx splice:hq --spsc=both.tsv worm.fa rna.fa
 
-coordinates: 0-based half-open on the forward strand; a BED record is the site itself (the AG of an
-acceptor, the base at offset window // 2 where training windows share no two letters)"""
+what is reported: where all training windows had the same letters at the site (GT of donors, AG of
+acceptors), only sites with these letters, because the model has seen no others and its scores mean
+nothing there; --consensus any reports every position. Output is sorted by contig (in the order of
+the FASTA), start and strand.
+
+coordinates: 0-based half-open on the forward strand (GFF3: 1-based closed); a BED or GFF3 record is
+the site itself (the AG of an acceptor, the base at offset window // 2 where training windows share
+no two letters); bedGraph and bigWig have their value at the first base of that interval, bedGraph
+the larger one of both strands. Names in .gz are bgzipped, and get an index for tabix (.tbi).
+
+a scan that is stopped leaves OUT.partial and a journal; the same command with --resume goes on."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
-        subparsers, "scan", run, "score every position of a genome, both strands", _EXAMPLES
+        subparsers, "scan", run, "score every candidate site of a genome, both strands", _EXAMPLES
     )
     parser.add_argument("model", metavar="MODEL", help="model file")
-    parser.add_argument("genome", metavar="FASTA", help="genome: plain, gzip or bgzip")
+    parser.add_argument("genome", metavar="FASTA", help="genome: plain, gzip or bgzip; - for stdin")
     parser.add_argument(
-        "-o", "--output", required=True, metavar="BED|BEDGRAPH",
-        help="by suffix: .bed or .bedgraph, optionally .gz (bgzip); - for BED on standard output",
+        "-o", "--output", required=True, metavar="OUT", help="file to write; - for standard output"
+    )
+    parser.add_argument(
+        "--format", choices=("bigwig", "bedgraph", "bed", "gff3", "spsc"), dest="file_format",
+        help="default by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, with "
+        ".gz where it is text; else BED. spsc: splice scores for minimap2 and miniprot",
     )  # fmt: skip
     parser.add_argument(
         "--organism", metavar="NAME",
         help="organism whose model scores; all for a file each (default: the only one)",
     )  # fmt: skip
     parser.add_argument(
-        "--consensus", metavar="LETTERS",
-        help="only sites with these letters, such as AG, or GT,GC (default: every position)",
+        "--value", choices=("score", "probability"), default="score",
+        help="what bedGraph and bigWig hold (default: the raw score)",
     )  # fmt: skip
-    parser.add_argument(
-        "--threshold", type=float, metavar="X", help="lowest score to write (default: all)"
-    )
-    parser.add_argument(
-        "--strand", choices=("both", "+", "-"), default="both", help="strands (default: both)"
-    )
-    parser.add_argument(
-        "--site-offset", type=int, metavar="N",
-        help="0-based place of the site in the window (default: what the model learnt)",
-    )  # fmt: skip
+    _add_what(parser)
     parser.add_argument(
         "--from-relatives", action="store_true",
         help="scan for an organism without training data by its relatives in the model's tree",
     )  # fmt: skip
-    _options.add_threads(parser)
+    parser.add_argument(
+        "--resume", action="store_true",
+        help="go on with a scan that was stopped (same model, genome and options)",
+    )  # fmt: skip
+    parser.add_argument("--json", metavar="FILE", help="write a summary; - for standard output")
+    _options.add_threads(parser, all_cores=True)
+
+
+def _add_what(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which sites are reported."""
+    what = parser.add_argument_group("which sites")
+    what.add_argument(
+        "--consensus", metavar="LETTERS",
+        help="only sites with these letters, such as AG, or GT,GC; any for every position "
+        "(default: the letters that all training windows have there, if they agree)",
+    )  # fmt: skip
+    what.add_argument(
+        "--strand", choices=("both", "+", "-"), default="both",
+        help="strands (default: both; bigWig then writes OUT.plus.bw and OUT.minus.bw)",
+    )  # fmt: skip
+    what.add_argument("--contigs", metavar="NAME,...", help="only these contigs; @FILE: one a line")
+    what.add_argument("--regions", metavar="BED", help="only sites whose interval starts in these")
+    what.add_argument(
+        "--softmask", choices=("ignore", "skip"), default="ignore",
+        help="skip: no sites that touch lower-case letters (default: ignore case)",
+    )  # fmt: skip
+    what.add_argument("--threshold", type=float, metavar="X", help="lowest raw score to write")
+    what.add_argument(
+        "--min-probability", type=float, metavar="P", help="lowest probability to write"
+    )
+    what.add_argument(
+        "--top", type=_options.positive_int, metavar="N",
+        help="at most the N best sites in every megabase of a contig, both strands together",
+    )  # fmt: skip
+    what.add_argument(
+        "--site-offset", type=int, metavar="N",
+        help="0-based place of the site in the window (default: what the model learnt)",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.io import check_writable
+    from seqmtl.cli import _scan_setup as setup
     from seqmtl.models.model import MultiTaskModel
 
     model = MultiTaskModel.load(args.model)
     outputs = _outputs(model, args)
-    for path in outputs.values():
-        if path != "-":
-            check_writable(path)
+    file_format = setup.check_outputs(outputs.values(), args)
+    lengths = setup.lengths_of(file_format, args)
+    scans = []
     for organism, path in outputs.items():
-        _scan(model, organism, path, args)
+        scan = setup.prepare(model, organism, args, lengths)
+        scans.append(_scan(organism, path, file_format, scan, args))
+    if args.json:
+        setup.write_json(scans, file_format, args)
     return 0
 
 
@@ -87,6 +133,8 @@ def _outputs(model: Any, args: argparse.Namespace) -> dict[str, str]:
         return {args.organism or model.tasks[0]: args.output}
     if args.output == "-":
         raise SeqmtlError("scanning for all organisms writes a file each; name an output")
+    if args.genome == "-":
+        raise SeqmtlError("scanning for all organisms reads the genome for each; give it as a file")
     stem, suffix = os.path.splitext(args.output)
     if suffix == ".gz":
         stem, inner = os.path.splitext(stem)
@@ -94,46 +142,41 @@ def _outputs(model: Any, args: argparse.Namespace) -> dict[str, str]:
     return {name: f"{stem}.{name}{suffix}" for name in model.tasks}
 
 
-def _scan(model: Any, organism: str, path: str, args: argparse.Namespace) -> None:
+def _scan(
+    organism: str, path: str, file_format: str, scan: Any, args: argparse.Namespace
+) -> dict[str, Any]:
+    """Scan for one organism and return what the JSON summary says about it."""
+    from seqmtl.cli._console import ScanProgress
     from seqmtl.io import open_pieces
-    from seqmtl.scan import SiteFinder, write_scan
-    from seqmtl.scan.organism import probability_of, scanner_of
+    from seqmtl.scan import write_scan
+    from seqmtl.scan.writers import output_paths
 
-    offset, length = _site(model, args)
-    scanner = scanner_of(
-        model, organism, site_offset=offset, site_length=length,
-        from_relatives=args.from_relatives, n_threads=args.threads,
-    )  # fmt: skip
-    finder = SiteFinder(
-        scanner, strands=args.strand, consensus=args.consensus, threshold=args.threshold
-    )
+    is_file = os.path.isfile(args.genome)
+    progress = ScanProgress(os.path.getsize(args.genome) if is_file else None, args)
     started = time.perf_counter()
-    pieces = open_pieces(args.genome, size=_PIECE, overlap=finder.overlap)
-    summary = write_scan(
-        sys.stdout.buffer if path == "-" else path, pieces, finder,
-        probability=probability_of(model, organism),
-    )  # fmt: skip
-    seconds = time.perf_counter() - started
-    logger.info(
-        "%s: %s: %d contigs, %d positions scored, %d written in %.1f s (%.1f Mb/s)",
-        path, organism, summary.n_contigs, summary.n_scored, summary.n_records, seconds,
-        summary.n_bases / 1e6 / max(seconds, 1e-9),
-        extra={"fields": {"n_mixed": summary.n_mixed, "short_contigs": summary.short_contigs}},
-    )  # fmt: skip
-
-
-def _site(model: Any, args: argparse.Namespace) -> tuple[int, int]:
-    """Return offset and length of the site, as asked for or as the model knows."""
-    site = model.site
-    length = len(args.consensus.split(",")[0]) if args.consensus else site.length
-    offset = site.offset
-    if length != site.length:
-        offset = model.length // 2 - length // 2
-    if args.site_offset is not None:
-        offset = args.site_offset
-    if args.consensus and site.letters and site.letters not in args.consensus.upper().split(","):
-        logger.warning(
-            "the windows of the training have %s at the site, but the scan asks for %s",
-            site.letters, args.consensus,
+    pieces = open_pieces(
+        args.genome, size=_PIECE, keep_case=args.softmask == "skip", on_read=progress.read
+    )
+    try:
+        summary = write_scan(
+            sys.stdout.buffer if path == "-" else path, pieces, scan.finder,
+            file_format=file_format, probability=scan.probability, track=scan.track,
+            progress=progress, recovery=scan.recovery,
         )  # fmt: skip
-    return offset, length
+    finally:
+        progress.close()
+    seconds = time.perf_counter() - started
+    paths = output_paths(path, file_format, args.strand)
+    result = {
+        "organism": organism, "files": paths, **vars(summary), "seconds": round(seconds, 3),
+        "megabases_per_second": round(summary.n_bases / 1e6 / max(seconds, 1e-9), 3),
+    }  # fmt: skip
+    found = f"{summary.n_candidates} candidates"
+    found += "".join(f", {n} removed by {reason}" for reason, n in summary.removed.items())
+    logger.info(
+        "%s: %s: %d contigs, %d positions scored, %s, %d written in %.1f s (%.1f Mb/s)",
+        " and ".join(paths), organism, summary.n_contigs, summary.n_scored, found,
+        summary.n_reported, seconds, result["megabases_per_second"],
+        extra={"fields": result},
+    )  # fmt: skip
+    return result

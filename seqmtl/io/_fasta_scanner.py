@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, NoReturn
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io._fields import readable
 from seqmtl.io._stream import BYTE_ORDER_MARK, PathLike, byte_blocks, source_name
-from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID
+from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID
 
 _BLANKS = b"\n\r \t"
 _INVALID = bytes([INVALID])
@@ -40,7 +40,13 @@ class Header(NamedTuple):
         return self.name or str(self.number)
 
 
-def scan_fasta(path: PathLike, *, unique_names: bool = True) -> Iterator[Header | bytes]:
+def scan_fasta(
+    path: PathLike,
+    *,
+    unique_names: bool = True,
+    keep_case: bool = False,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[Header | bytes]:
     """Yield each record's header, then its codes in pieces, in bounded memory.
 
     Lower case is upper case; line ends may be LF or CRLF, the last may be missing; blank lines
@@ -52,6 +58,10 @@ def scan_fasta(path: PathLike, *, unique_names: bool = True) -> Iterator[Header 
         Plain, gzip or bgzip file, or ``"-"`` for standard input.
     unique_names : bool
         Whether to refuse a second record of the same name.
+    keep_case : bool
+        Whether codes tell lower case, see :data:`~seqmtl.sequences.alphabet.CASED_CODES`.
+    on_read : callable, optional
+        Called with the number of bytes read from the file since the last call.
 
     Yields
     ------
@@ -64,8 +74,9 @@ def scan_fasta(path: PathLike, *, unique_names: bool = True) -> Iterator[Header 
         If the file is empty or not FASTA, a record has no sequence or an invalid letter, or a
         name comes twice; names the file, the record and the line.
     """
-    scanner = _Scanner(source_name(path), unique_names)
-    for block in byte_blocks(path):
+    codes = CASED_CODES if keep_case else CHECKED_CODES
+    scanner = _Scanner(source_name(path), unique_names, codes)
+    for block in byte_blocks(path, on_read):
         yield from scanner.feed(block)
     yield from scanner.finish()
 
@@ -73,8 +84,9 @@ def scan_fasta(path: PathLike, *, unique_names: bool = True) -> Iterator[Header 
 class _Scanner:
     """State of a FASTA file between two blocks of bytes."""
 
-    def __init__(self, source: str, unique_names: bool) -> None:
+    def __init__(self, source: str, unique_names: bool, codes: bytes) -> None:
         self.source = source
+        self.codes = codes  # of every byte
         self.seen: set[str] | None = set() if unique_names else None
         self.header: Header | None = None
         self.open_header: bytes | None = None  # text of a header whose line has not ended yet
@@ -158,7 +170,7 @@ class _Scanner:
         return header
 
     def _encode(self, text: bytes) -> bytes:
-        codes = text.translate(CHECKED_CODES, _BLANKS)
+        codes = text.translate(self.codes, _BLANKS)
         if _INVALID in codes:
             place = next(
                 i

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any, cast
 
@@ -44,13 +44,15 @@ def source_name(path: PathLike) -> str:
     return "standard input" if os.fspath(path) == "-" else os.fspath(path)
 
 
-def byte_blocks(path: PathLike) -> Iterator[bytes]:
+def byte_blocks(path: PathLike, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Yield the content of a file in non-empty blocks, decompressing gzip and bgzip.
 
     Parameters
     ----------
     path : path-like
         File, told by its first bytes to be gzip or not, or ``"-"`` for standard input.
+    on_read : callable, optional
+        Called with the number of bytes read from the file since the last call.
 
     Raises
     ------
@@ -60,7 +62,8 @@ def byte_blocks(path: PathLike) -> Iterator[bytes]:
         If the file cannot be opened or read.
     """
     name = source_name(path)
-    with _open_raw(path) as stream:
+    with _open_raw(path) as raw:
+        stream = raw if on_read is None else _Counted(raw, on_read)
         first = stream.read(max(RAW_BYTES, _LONGEST_MAGIC))
         for magic, kind in _FOREIGN.items():
             if first.startswith(magic):
@@ -149,11 +152,23 @@ def _open_raw(path: PathLike) -> AbstractContextManager[IO[Any]]:
     return open(path, "rb")
 
 
+class _Counted:
+    """A stream that tells how much of it is read."""
+
+    def __init__(self, stream: IO[bytes], on_read: Callable[[int], None]) -> None:
+        self._stream, self._on_read = stream, on_read
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._on_read(len(data))
+        return data
+
+
 def _unix_lines(text: bytes) -> bytes:
     return text.replace(b"\r\n", b"\n") if b"\r" in text else text
 
 
-def _inflate(stream: IO[bytes], data: bytes, name: str) -> Iterator[bytes]:
+def _inflate(stream: IO[bytes] | _Counted, data: bytes, name: str) -> Iterator[bytes]:
     """Decompress a chain of gzip members; that of bgzip must end with an empty one."""
     is_bgzip = _BGZIP.match(data) is not None
     size = 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io._fasta_scanner import Header, scan_fasta
-from seqmtl.io._stream import PathLike, source_name
-from seqmtl.sequences.alphabet import OTHER
+from seqmtl.io._stream import PathLike, is_compressed, source_name
+from seqmtl.io.indexed import index_is_current
+from seqmtl.sequences.alphabet import LOWER, OTHER
 from seqmtl.sequences.genome import ContigTable, Genome
 
 logger = logging.getLogger(__name__)
@@ -109,12 +111,15 @@ class ContigPiece(NamedTuple):
         Encoded bases.
     is_last : bool
         Whether the contig ends with this piece.
+    is_lower : ndarray of bool, optional
+        Lower-case letters, where they were asked for.
     """
 
     name: str
     start: int
     codes: NDArray[np.uint8]
     is_last: bool
+    is_lower: NDArray[np.bool_] | None = None
 
 
 def open_contigs(path: PathLike) -> Iterator[tuple[str, NDArray[np.uint8]]]:
@@ -142,7 +147,14 @@ def open_contigs(path: PathLike) -> Iterator[tuple[str, NDArray[np.uint8]]]:
     yield name, np.frombuffer(codes, dtype=np.uint8)
 
 
-def open_pieces(path: PathLike, *, size: int, overlap: int) -> Iterator[ContigPiece]:
+def open_pieces(
+    path: PathLike,
+    *,
+    size: int,
+    overlap: int = 0,
+    keep_case: bool = False,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[ContigPiece]:
     """Yield a genome in pieces, in memory that grows neither with the genome nor with a contig.
 
     Pieces of a contig overlap, so that every window of ``overlap + 1`` bases lies in exactly one.
@@ -156,6 +168,10 @@ def open_pieces(path: PathLike, *, size: int, overlap: int) -> Iterator[ContigPi
         the contig is shorter.
     overlap : int
         Bases that a piece shares with the one before.
+    keep_case : bool
+        Whether pieces tell which letters are lower case.
+    on_read : callable, optional
+        Called with the number of bytes read from the file since the last call.
 
     Raises
     ------
@@ -166,25 +182,62 @@ def open_pieces(path: PathLike, *, size: int, overlap: int) -> Iterator[ContigPi
         raise ValueError(f"overlap must be from 0 to below size {size}, got {overlap}; choose less")
     name, start = "", 0
     codes = bytearray()
-    for item in scan_fasta(path):
+
+    def piece(first: int, last: int, is_last: bool) -> ContigPiece:
+        cut = np.frombuffer(codes[first:last], dtype=np.uint8)
+        if not keep_case:
+            return ContigPiece(name, start, cut, is_last)
+        return ContigPiece(name, start, cut & np.uint8(LOWER - 1), is_last, cut >= LOWER)
+
+    for item in scan_fasta(path, keep_case=keep_case, on_read=on_read):
         if isinstance(item, bytes):
             codes += item
             first = 0
             while len(codes) - first > size:
-                yield ContigPiece(name, start, _copy(codes, first, first + size), False)
+                yield piece(first, first + size, False)
                 first += size - overlap
                 start += size - overlap
             del codes[:first]
             continue
         if name:
-            yield ContigPiece(name, start, _copy(codes, 0, len(codes)), True)
+            yield piece(0, len(codes), True)
         name, start = _contig_name(item, path), 0
         codes.clear()
-    yield ContigPiece(name, start, _copy(codes, 0, len(codes)), True)
+    yield piece(0, len(codes), True)
 
 
-def _copy(codes: bytearray, first: int, last: int) -> NDArray[np.uint8]:
-    return np.frombuffer(codes[first:last], dtype=np.uint8)
+def contig_lengths(path: PathLike) -> dict[str, int]:
+    """Return the bases of every contig, in the order of the file.
+
+    They come from the index beside the file (``.fai``) where it describes the file as it is now;
+    else the file is read once.
+
+    Parameters
+    ----------
+    path : path-like
+        FASTA, plain, gzip or bgzip.
+
+    Raises
+    ------
+    InputFormatError
+        See :func:`load_genome`.
+    """
+    index = f"{os.fspath(path)}.fai"
+    if index_is_current(path):
+        with open(index, encoding="utf-8") as stream:
+            rows = [line.split("\t") for line in stream]
+        return {row[0]: int(row[1]) for row in rows}
+    if os.path.exists(index) and not is_compressed(path):
+        logger.warning("%s does not describe %s as it is now and is not used", index, path)
+    lengths: dict[str, int] = {}
+    name = ""
+    for item in scan_fasta(path):
+        if isinstance(item, bytes):
+            lengths[name] += len(item)
+        else:
+            name = _contig_name(item, path)
+            lengths[name] = 0
+    return lengths
 
 
 def _contig_name(header: Header, path: PathLike) -> str:

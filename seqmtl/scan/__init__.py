@@ -1,7 +1,19 @@
-"""From a genome to scored windows: every position of both strands, as arrays, BED or bedGraph."""
+"""From a genome to scored windows: every position of both strands, as arrays or as files."""
 
+from seqmtl.scan.filters import SiteFilters
+from seqmtl.scan.run import Recovery
 from seqmtl.scan.scanner import Scanner
+from seqmtl.scan.sink import Track
 from seqmtl.scan.sites import SiteFinder
-from seqmtl.scan.writers import ScanSummary, write_scan
+from seqmtl.scan.summary import ScanSummary
+from seqmtl.scan.writers import write_scan
 
-__all__ = ["ScanSummary", "Scanner", "SiteFinder", "write_scan"]
+__all__ = [
+    "Recovery",
+    "ScanSummary",
+    "Scanner",
+    "SiteFilters",
+    "SiteFinder",
+    "Track",
+    "write_scan",
+]

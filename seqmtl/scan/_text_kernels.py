@@ -4,7 +4,7 @@ import numpy as np
 
 from seqmtl._jit import njit
 
-_TAB, _NEWLINE, _POINT, _ZERO, _PLUS, _MINUS = 9, 10, 46, 48, 43, 45
+_TAB, _NEWLINE, _POINT, _ZERO, _COLON, _PLUS, _MINUS = 9, 10, 46, 48, 58, 43, 45
 _LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
 
 NUMBER_BYTES = 28  # at most, with sign, point and the separator after it
@@ -66,6 +66,26 @@ def bedgraph_lines(contig, starts, ends, values, n_decimals, buffer):
 
 
 @njit
+def put_text(buffer, p, text):
+    """Write bytes and return the place after them."""
+    for k in range(text.size):
+        buffer[p + k] = text[k]
+    return p + text.size
+
+
+@njit
+def put_letters(buffer, p, codes, start, length, is_reverse):
+    """Write the letters at start of codes in reading direction."""
+    for k in range(length):
+        if is_reverse:
+            code = codes[start + length - 1 - k]
+            buffer[p + k] = _LETTERS[3 - code if code < 4 else 4]
+        else:
+            buffer[p + k] = _LETTERS[codes[start + k]]
+    return p + length
+
+
+@njit
 def bed_lines(piece, site_length, sites, heights, probabilities, n_decimals, buffer):
     """Write BED6 lines with the score, and the probability if there is one; return the bytes.
 
@@ -78,13 +98,7 @@ def bed_lines(piece, site_length, sites, heights, probabilities, n_decimals, buf
     for i in range(starts.size):
         start = starts[i]
         p = put_start(buffer, p, contig, start, start + site_length)
-        for k in range(site_length):
-            if is_reverse[i]:
-                code = codes[start - origin + site_length - 1 - k]
-                buffer[p] = _LETTERS[3 - code if code < 4 else 4]
-            else:
-                buffer[p] = _LETTERS[codes[start - origin + k]]
-            p += 1
+        p = put_letters(buffer, p, codes, start - origin, site_length, is_reverse[i])
         buffer[p] = _TAB
         p = put_integer(buffer, p + 1, heights[i], 1)
         buffer[p] = _TAB
@@ -94,6 +108,76 @@ def bed_lines(piece, site_length, sites, heights, probabilities, n_decimals, buf
         if probabilities.size > 0:
             buffer[p] = _TAB
             p = put_decimal(buffer, p + 1, probabilities[i], n_decimals + 1)
+        buffer[p] = _NEWLINE
+        p += 1
+    return p
+
+
+@njit
+def gff_lines(piece, site_length, sites, probabilities, n_decimals, words, buffer):
+    """Write GFF3 lines; the score is the probability if there is one; return the bytes.
+
+    `piece` and `sites` are as in bed_lines. `words` holds, for all lines alike, what stands
+    between the contig and the start, between strand and ID, and before score, probability and
+    letters.
+    """
+    contig, origin, codes = piece
+    starts, scores, is_reverse = sites
+    kind, word_id, word_score, word_probability, word_letters = words
+    p = 0
+    for i in range(starts.size):
+        start = starts[i]
+        strand = _MINUS if is_reverse[i] else _PLUS
+        p = put_text(buffer, p, contig)
+        p = put_text(buffer, p, kind)
+        p = put_integer(buffer, p, start + 1, 1)
+        buffer[p] = _TAB
+        p = put_integer(buffer, p + 1, start + site_length, 1)
+        buffer[p] = _TAB
+        p += 1
+        if probabilities.size > 0:
+            p = put_decimal(buffer, p, probabilities[i], n_decimals + 1)
+        else:
+            buffer[p] = _POINT
+            p += 1
+        buffer[p] = _TAB
+        buffer[p + 1] = strand
+        p = put_text(buffer, p + 2, word_id)
+        p = put_text(buffer, p, contig)
+        buffer[p] = _COLON
+        p = put_integer(buffer, p + 1, start + 1, 1)
+        buffer[p] = _COLON
+        buffer[p + 1] = strand
+        p = put_text(buffer, p + 2, word_score)
+        p = put_decimal(buffer, p, np.float64(scores[i]), n_decimals)
+        if probabilities.size > 0:
+            p = put_text(buffer, p, word_probability)
+            p = put_decimal(buffer, p, probabilities[i], n_decimals + 1)
+        p = put_text(buffer, p, word_letters)
+        p = put_letters(buffer, p, codes, start - origin, site_length, is_reverse[i])
+        buffer[p] = _NEWLINE
+        p += 1
+    return p
+
+
+@njit
+def junction_lines(contig, places, scores, is_reverse, letter, buffer):
+    """Write ``contig offset strand letter score`` lines; return the bytes."""
+    p = 0
+    for i in range(places.size):
+        p = put_text(buffer, p, contig)
+        buffer[p] = _TAB
+        p = put_integer(buffer, p + 1, places[i], 1)
+        buffer[p] = _TAB
+        buffer[p + 1] = _MINUS if is_reverse[i] else _PLUS
+        buffer[p + 2] = _TAB
+        buffer[p + 3] = letter
+        buffer[p + 4] = _TAB
+        p += 5
+        if scores[i] < 0:
+            buffer[p] = _MINUS
+            p += 1
+        p = put_integer(buffer, p, abs(scores[i]), 1)
         buffer[p] = _NEWLINE
         p += 1
     return p

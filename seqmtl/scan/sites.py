@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
+from seqmtl.scan.filters import SiteFilters, keep_top
 from seqmtl.scan.scanner import Scanner
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.alphabet import OTHER
@@ -27,6 +29,10 @@ class SiteBlock(NamedTuple):
         Sites on the minus strand.
     n_scored, n_mixed : int
         Windows scored, and windows that hold a letter other than A, C, G, T.
+    n_candidates : int
+        Sites with the letters asked for, before any filter.
+    removed : mapping of str to int
+        Candidates that each filter took away.
     """
 
     starts: NDArray[np.int64]
@@ -34,6 +40,8 @@ class SiteBlock(NamedTuple):
     is_reverse: NDArray[np.bool_]
     n_scored: int
     n_mixed: int
+    n_candidates: int = 0
+    removed: Mapping[str, int] = MappingProxyType({})
 
 
 class SiteFinder:
@@ -50,12 +58,13 @@ class SiteFinder:
         commas, e.g. ``"GT,GC"``. Default: every position.
     threshold : float, optional
         Lowest score to report. Default: all.
+    filters : SiteFilters, optional
+        What else leaves sites out. Default: nothing.
 
     Attributes
     ----------
-    overlap : int
-        Bases that a piece of a contig must share with the one before, so that every site has
-        the windows of both strands in one piece.
+    nearest, farthest : int
+        Least and largest distance from a window's start to its site's start.
 
     Raises
     ------
@@ -70,65 +79,86 @@ class SiteFinder:
         strands: str = "both",
         consensus: str | None = None,
         threshold: float | None = None,
+        filters: SiteFilters | None = None,
     ) -> None:
         if strands not in ("both", "+", "-"):
             raise ValueError(f"strands must be 'both', '+' or '-', got {strands!r}")
         self.scanner = scanner
         self.strands = strands
         self.threshold = threshold
+        self.filters = SiteFilters() if filters is None else filters
         self.consensus = _parse_consensus(consensus, scanner.site_length)
         self._is_reverse = {"both": (False, True), "+": (False,), "-": (True,)}[strands]
         offsets = [self._offset(is_reverse) for is_reverse in self._is_reverse]
-        self._nearest, self._farthest = min(offsets), max(offsets)
-        self.overlap = scanner.length - 1 + self._farthest - self._nearest
-
-    def blocks(self, piece: ContigPiece, size: int) -> Iterator[tuple[int, int]]:
-        """Cut the starts of the sites that a piece is to report into ranges of at most `size`.
-
-        The pieces of a contig report each of its sites once.
-        """
-        n = self.scanner.count(piece.codes)
-        begin = piece.start + (self._farthest if piece.start else self._nearest)
-        end = piece.start + n + (self._farthest if piece.is_last else self._nearest)
-        if n:
-            for first in range(begin, end, size):
-                yield first, min(first + size, end)
+        self.nearest, self.farthest = min(offsets), max(offsets)
 
     def find(self, piece: ContigPiece, first: int, last: int) -> SiteBlock:
         """Report the sites that start at first..last-1 of the contig, from a piece of it."""
+        return merge_strands(self.find_strands(piece, first, last))
+
+    def find_strands(self, piece: ContigPiece, first: int, last: int) -> list[SiteBlock]:
+        """Report the same strand by strand, plus before minus."""
         blocks = [self._find(piece, first, last, is_reverse) for is_reverse in self._is_reverse]
-        if len(blocks) == 1:
-            return blocks[0]
-        starts = np.concatenate([block.starts for block in blocks])
-        order = np.argsort(starts, kind="stable")
-        return SiteBlock(
-            starts[order],
-            np.concatenate([block.scores for block in blocks])[order],
-            np.concatenate([block.is_reverse for block in blocks])[order],
-            sum(block.n_scored for block in blocks),
-            sum(block.n_mixed for block in blocks),
-        )
+        return blocks if self.filters.top is None else keep_top(blocks, self.filters.top)
 
     def _find(self, piece: ContigPiece, first: int, last: int, is_reverse: bool) -> SiteBlock:
         scanner, codes, offset = self.scanner, piece.codes, self._offset(is_reverse)
         begin = max(0, first - piece.start - offset)
         end = max(begin, min(scanner.count(codes), last - piece.start - offset))
         if self.consensus is None:
-            kept = np.arange(end - begin)
+            kept = np.arange(begin, end)
         else:
-            kept = np.flatnonzero(self._mask(codes, begin + offset, end + offset, is_reverse))
-        if scanner.score_windows is None:
-            n_scored = end - begin
-            scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse)
-            scores = scores[kept]
-        else:
-            n_scored, n_mixed = kept.size, scanner.count_mixed(codes, kept + begin)
-            scores = scanner.score_starts(codes, kept + begin, is_reverse)
+            mask = self._mask(codes, begin + offset, end + offset, is_reverse)
+            kept = np.flatnonzero(mask) + begin
+        n_candidates = kept.size
+        removed: dict[str, int] = {}
+
+        def keep(passing: NDArray[np.bool_], reason: str) -> NDArray[np.int64]:
+            removed[reason] = int(np.count_nonzero(~passing))
+            return kept[passing]
+
+        if self.filters.regions is not None:
+            starts = kept + (piece.start + offset)
+            kept = keep(self.filters.in_regions(piece.name, starts), "regions")
+            begin, end = (int(kept[0]), int(kept[-1]) + 1) if kept.size else (begin, begin)
+        if self.filters.skip_lower:
+            kept = keep(~self._touches_lower(piece, kept + offset), "softmask")
+        scores, n_scored, n_mixed = self._score(codes, kept, begin, end, is_reverse)
+        for reason, passing in self._passing(scores):
+            removed[reason] = int(np.count_nonzero(~passing))
+            kept, scores = kept[passing], scores[passing]
+        starts = kept + (piece.start + offset)
+        strands = np.full(kept.size, is_reverse)
+        return SiteBlock(starts, scores, strands, n_scored, n_mixed, n_candidates, removed)
+
+    def _score(
+        self, codes: NDArray[np.uint8], kept: NDArray[np.int64], begin: int, end: int,
+        is_reverse: bool,
+    ) -> tuple[NDArray[np.float32], int, int]:  # fmt: skip
+        """Score the windows at `kept`, or all of begin..end-1 where that is quicker."""
+        scanner = self.scanner
+        if scanner.score_windows is not None:
+            n_mixed = scanner.count_mixed(codes, kept)
+            return scanner.score_starts(codes, kept, is_reverse), kept.size, n_mixed
+        scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse)
+        return scores[kept - begin], end - begin, n_mixed
+
+    def _passing(self, scores: NDArray[np.float32]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Yield what passes each filter of scores among what has passed the filters before."""
         if self.threshold is not None:
             passing = scores >= self.threshold
-            kept, scores = kept[passing], scores[passing]
-        starts = kept + (piece.start + begin + offset)
-        return SiteBlock(starts, scores, np.full(kept.size, is_reverse), n_scored, n_mixed)
+            yield "threshold", passing
+            scores = scores[passing]
+        if self.filters.min_probability is not None:
+            yield "min_probability", self.filters.is_probable(scores)
+
+    def _touches_lower(self, piece: ContigPiece, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+        if piece.is_lower is None:
+            raise ValueError("the pieces must tell lower case; read them with keep_case=True")
+        touched = np.zeros(places.size, dtype=bool)
+        for k in range(self.scanner.site_length):
+            touched |= piece.is_lower[places + k]
+        return touched
 
     def _mask(
         self, codes: NDArray[np.uint8], begin: int, end: int, is_reverse: bool
@@ -152,6 +182,27 @@ class SiteFinder:
         if is_reverse:
             return scanner.length - scanner.site_offset - scanner.site_length
         return scanner.site_offset
+
+
+def merge_strands(blocks: Sequence[SiteBlock]) -> SiteBlock:
+    """Put the sites of several strands in one order: by start, plus before minus."""
+    if len(blocks) == 1:
+        return blocks[0]
+    starts = np.concatenate([block.starts for block in blocks])
+    order = np.argsort(starts, kind="stable")
+    removed: dict[str, int] = {}
+    for block in blocks:
+        for reason, n in block.removed.items():
+            removed[reason] = removed.get(reason, 0) + n
+    return SiteBlock(
+        starts[order],
+        np.concatenate([block.scores for block in blocks])[order],
+        np.concatenate([block.is_reverse for block in blocks])[order],
+        sum(block.n_scored for block in blocks),
+        sum(block.n_mixed for block in blocks),
+        sum(block.n_candidates for block in blocks),
+        removed,
+    )
 
 
 def _parse_consensus(consensus: str | None, site_length: int) -> tuple[str, ...] | None:

@@ -1,129 +1,96 @@
-"""Write a scan as BED or bedGraph while it runs; memory does not grow with the genome."""
+"""Write a scan while it runs; memory does not grow with the genome."""
 
 from __future__ import annotations
 
 import logging
 import os
-import struct
-import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import IO, NamedTuple, cast
+from typing import IO, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from seqmtl.io.atomic import atomic_write
+from seqmtl.exceptions import ScanInterrupted, SeqmtlError
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scan._text_kernels import NUMBER_BYTES, bed_lines, bedgraph_lines
-from seqmtl.scan.sites import SiteBlock, SiteFinder
+from seqmtl.io.tabix import write_index
+from seqmtl.scan.bed import BedSink
+from seqmtl.scan.bedgraph import BedgraphSink
+from seqmtl.scan.bigwig import BigwigSink
+from seqmtl.scan.blocks import Block, cut_blocks
+from seqmtl.scan.filters import TOP_BASES, Probability
+from seqmtl.scan.gff3 import GffSink
+from seqmtl.scan.run import Recovery, Run
+from seqmtl.scan.sink import Sink, TextSink, Track
+from seqmtl.scan.sites import SiteFinder
+from seqmtl.scan.spsc import SpliceScoreSink
+from seqmtl.scan.summary import BlockCounts, ScanSummary
 
-#: Bases of a contig that are scanned and formatted at a time.
-BLOCK = 1 << 19
+#: Starts of sites that are scanned and formatted at a time; divides the bins of the best sites.
+BLOCK = 250_000
 
-_DECIMALS = 5
-_LINES = 1 << 15  # formatted at a time
-_BGZIP_BYTES = 65_280  # of text in a compressed block
-_BGZIP_HEADER = bytes.fromhex("1f8b08040000000000ff060042430200")
-_BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+FORMATS = ("bigwig", "bedgraph", "bed", "gff3", "spsc")
+_TEXT: dict[str, type[TextSink]] = {
+    "bed": BedSink,
+    "bedgraph": BedgraphSink,
+    "gff3": GffSink,
+    "spsc": SpliceScoreSink,
+}
+_SUFFIXES = {
+    "bigwig": (".bw", ".bigwig"),
+    "bedgraph": (".bedgraph", ".bg", ".bdg"),
+    "bed": (".bed",),
+    "gff3": (".gff3", ".gff"),
+    "spsc": (".spsc", ".tsv"),
+}
 
-Output = str | os.PathLike[str] | IO[bytes]
-Probability = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+OutputPath = str | os.PathLike[str] | IO[bytes]
 _log = logging.getLogger(__name__)
 
 
-@dataclass
-class ScanSummary:
-    """What a scan went through.
-
-    Attributes
-    ----------
-    n_contigs, n_bases : int
-        Contigs read and their bases.
-    n_scored : int
-        Windows scored, both strands counted.
-    n_records : int
-        Lines written, the header aside.
-    n_mixed : int
-        Windows scored that hold a letter other than A, C, G, T.
-    short_contigs : list of str
-        Contigs shorter than a window; nothing is reported on them.
-    """
-
-    n_contigs: int = 0
-    n_bases: int = 0
-    n_scored: int = 0
-    n_records: int = 0
-    n_mixed: int = 0
-    short_contigs: list[str] = field(default_factory=list)
-
-
-class _Job(NamedTuple):
-    piece: ContigPiece
-    first: int
-    last: int
-
-
-class _Run(NamedTuple):
-    """Bases of equal value, a line of a bedGraph."""
-
-    contig: str
-    start: int
-    end: int
-    value: float
-
-    def joins(self, other: _Run) -> bool:
-        """Tell whether the other run goes on where this one ends."""
-        return self == other._replace(start=self.start, end=self.end) and self.end == other.start
-
-
 class _Done(NamedTuple):
-    """A scored block: its text, and the first and last run of a bedGraph that are not in it."""
+    """A scored block: prepared for every file, and counted."""
 
-    parts: list[bytes]
-    edges: list[_Run]
-    n_records: int
-    n_scored: int
-    n_mixed: int
-    n_bases: int
+    parts: list[Any]
+    counts: BlockCounts
+    n_starts: int
 
 
 def write_scan(
-    output: Output,
+    output: OutputPath,
     pieces: Iterable[ContigPiece],
     finder: SiteFinder,
     *,
     file_format: str | None = None,
     probability: Probability | None = None,
+    track: Track | None = None,
     progress: Callable[[int], None] | None = None,
+    recovery: Recovery | None = None,
 ) -> ScanSummary:
-    """Scan a genome and write the sites.
+    """Scan a genome and write the sites, by contig and start, plus before minus.
 
-    BED: contig, start, end, name, score, strand, raw_score and, if known, probability. Start and
-    end are the site's interval on the forward strand, 0-based half-open; the name is its letters
-    in reading direction; the score is 1000 times the probability, or the logistic function of the
-    raw score where there is none. Sorted by start within a contig, plus before minus.
-
-    bedGraph: one value per site, at the first base of its interval on the forward strand; where
-    sites of both strands share it, the larger of the two. Neighbours of equal value are joined.
+    BED and GFF3 have a line per site, with its letters, raw score and, if known, probability.
+    bedGraph has a value at the first base of the site's interval on the forward strand, the larger
+    one where sites of both strands share it; bigWig the same, but a file for each strand. spsc has
+    integer splice scores for aligners, see :mod:`seqmtl.scan.spsc`.
 
     Parameters
     ----------
     output : path-like or binary stream
-        A file appears under its path when it is whole; a name in ``.gz`` is compressed in blocks
-        (bgzip), which every gzip reader takes and tabix can index.
+        A file appears under its path when it is whole; until then it is ``OUTPUT.partial``, with
+        files of that name and another suffix. A name in ``.gz`` is compressed in blocks (bgzip),
+        which every gzip reader takes and tabix can index. See :func:`output_paths` for bigWig.
     pieces : iterable of ContigPiece
-        Contigs, whole or in pieces that overlap by ``finder.overlap`` bases, one after the other.
+        Contigs, whole or in pieces that follow one another, with or without an overlap.
     finder : SiteFinder
         What to score and to report.
-    file_format : {"bed", "bedgraph"}, optional
+    file_format : {"bigwig", "bedgraph", "bed", "gff3", "spsc"}, optional
         Default: by the name of `output`, BED where it does not tell.
     probability : callable, optional
         Turns raw scores, float64, into probabilities; it must not decrease.
+    track : Track, optional
+        What the file says beside the scores.
     progress : callable, optional
-        Called with the number of bases done since the last call.
+        Called with the number of sites' starts done since the last call.
+    recovery : Recovery, optional
+        Keep a journal, and leave what there is of the output when the scan is stopped.
 
     Returns
     -------
@@ -132,218 +99,96 @@ def write_scan(
     Raises
     ------
     SeqmtlError
-        If the output cannot be written; nothing is left behind.
+        If the output cannot be written, or the model does not fit the format.
     ValueError
         If the format is not known, or pieces do not follow one another as they should.
     """
     file_format = guess_format(output) if file_format is None else file_format
-    if file_format not in ("bed", "bedgraph"):
-        raise ValueError(f"file_format must be 'bed' or 'bedgraph', got {file_format!r}")
+    if file_format not in FORMATS:
+        raise ValueError(f"file_format must be one of {', '.join(FORMATS)}, got {file_format!r}")
+    sinks = _sinks(output, file_format, finder, probability, track or Track())
     summary = ScanSummary()
-    is_packed = _name(output).endswith(".gz")
-    pack: Callable[[bytes], bytes] = bgzip if is_packed else bytes
-    work = partial(
-        _scan_block, finder=finder, file_format=file_format, probability=probability, pack=pack
-    )
-    blocks = finder.scanner.run(work, _jobs(pieces, finder, summary))
-    with _open(output) as stream:
-        stream.write(pack(_header(finder, file_format, probability is not None).encode()))
-        stream.writelines(_collect(blocks, summary, pack, progress))
-        if is_packed:
-            stream.write(_BGZIP_END)
+    size = BLOCK if finder.filters.top is None else TOP_BASES
+    run = Run(output, sinks, summary, recovery)
+    try:
+        n_done = run.open()
+        blocks = cut_blocks(pieces, finder, size, summary)
+        left = (block for block in blocks if block.number >= n_done)
+        work = partial(_scan_block, finder=finder, sinks=sinks)
+        for done in finder.scanner.run(work, left):
+            run.add(done.parts, done.counts)
+            if progress is not None:
+                progress(done.n_starts)
+        run.finish()
+    except BaseException as error:
+        if run.stop(error) and isinstance(error, KeyboardInterrupt):
+            raise ScanInterrupted(
+                f"interrupted; {run.path}.partial is kept; the same command with --resume goes on"
+            ) from error
+        raise
+    for sink in sinks:
+        _index(sink.path, file_format, summary.longest_contig)
     _warn(summary, finder.scanner.length)
     return summary
 
 
-def guess_format(output: Output) -> str:
-    """Return ``"bedgraph"`` for names in .bedgraph, .bedGraph, .bg or .bdg, else ``"bed"``."""
+def guess_format(output: OutputPath) -> str:
+    """Return the format that a name stands for; "bed" where it does not tell."""
     name = _name(output).lower().removesuffix(".gz")
-    return "bedgraph" if name.endswith((".bedgraph", ".bg", ".bdg")) else "bed"
+    found = [kind for kind, suffixes in _SUFFIXES.items() if name.endswith(suffixes)]
+    return found[0] if found else "bed"
 
 
-def merge_values(
-    sites: SiteBlock,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Return starts, ends and values of disjoint intervals: the best score at each start.
-
-    Starts that follow each other and have the same score become one interval.
-    """
-    starts, values = sites.starts, sites.scores.copy()
-    twice = np.flatnonzero(starts[1:] == starts[:-1])
-    values[twice] = np.maximum(values[twice], values[twice + 1])
-    starts, values = np.delete(starts, twice + 1), np.delete(values, twice + 1)
-    if starts.size == 0:
-        return starts, starts, values
-    changes = (np.diff(starts) != 1) | (values[1:] != values[:-1])
-    heads = np.concatenate([[0], np.flatnonzero(changes) + 1])
-    tails = np.concatenate([heads[1:], [starts.size]]) - 1
-    return starts[heads], starts[tails] + 1, values[heads]
+def output_paths(output: str, file_format: str, strands: str) -> list[str]:
+    """Return the files of a scan: OUT.plus.bw and OUT.minus.bw for bigWig of both strands."""
+    if file_format != "bigwig" or strands != "both":
+        return [output]
+    stem, suffix = os.path.splitext(output)
+    return [f"{stem}.plus{suffix}", f"{stem}.minus{suffix}"]
 
 
-def bgzip(text: bytes) -> bytes:
-    """Compress text into gzip members of at most 64 KiB that state their size (SAM spec., 4.1)."""
-    packed = []
-    for first in range(0, len(text), _BGZIP_BYTES):
-        part = text[first : first + _BGZIP_BYTES]
-        compressor = zlib.compressobj(4, zlib.DEFLATED, -15)
-        body = compressor.compress(part) + compressor.flush()
-        packed += [_BGZIP_HEADER, struct.pack("<H", len(body) + 25), body]
-        packed.append(struct.pack("<II", zlib.crc32(part), len(part)))
-    return b"".join(packed)
-
-
-def _jobs(
-    pieces: Iterable[ContigPiece], finder: SiteFinder, summary: ScanSummary
-) -> Iterator[_Job]:
-    """Cut pieces into blocks, check that they are complete, and count on the way."""
-    name, expected = "", 0
-    for piece in pieces:
-        if piece.start != expected or (expected and piece.name != name):
-            raise ValueError(
-                f"pieces of a contig must follow in order and overlap by {finder.overlap} bases, "
-                f"got {piece.name!r} from {piece.start}; read them with this overlap"
-            )
-        end = piece.start + piece.codes.size
-        name, expected = piece.name, 0 if piece.is_last else end - finder.overlap
-        if piece.is_last:
-            summary.n_contigs += 1
-            summary.n_bases += end
-            if end < finder.scanner.length:
-                summary.short_contigs.append(name)
-        for first, last in finder.blocks(piece, BLOCK):
-            yield _Job(piece, first, last)
-
-
-def _scan_block(
-    job: _Job,
-    finder: SiteFinder,
+def _sinks(
+    output: OutputPath,
     file_format: str,
+    finder: SiteFinder,
     probability: Probability | None,
-    pack: Callable[[bytes], bytes],
-) -> _Done:
-    """Score and format one block; runs in a worker thread."""
-    sites = finder.find(job.piece, job.first, job.last)
-    edges: list[_Run] = []
-    if file_format == "bed":
-        n_records = sites.starts.size
-        parts = _format_bed(job.piece, sites, finder.scanner.site_length, probability)
-    else:
-        starts, ends, values = merge_values(sites)
-        for i in (0, -1)[: min(starts.size, 2)]:
-            edges.append(_Run(job.piece.name, int(starts[i]), int(ends[i]), float(values[i])))
-        inner = slice(1, -1)
-        n_records = starts[inner].size
-        parts = _format_bedgraph(job.piece.name, starts[inner], ends[inner], values[inner])
-    parts = [pack(part) for part in parts]
-    return _Done(parts, edges, n_records, sites.n_scored, sites.n_mixed, job.last - job.first)
-
-
-def _collect(
-    blocks: Iterable[_Done],
-    summary: ScanSummary,
-    pack: Callable[[bytes], bytes],
-    progress: Callable[[int], None] | None,
-) -> Iterator[bytes]:
-    """Yield the text of all blocks, with runs of a bedGraph joined over their borders."""
-    held: _Run | None = None
-    for block in blocks:
-        ready: list[_Run] = []
-        if block.edges:
-            first, *others = block.edges
-            if held is not None and held.joins(first):
-                first = first._replace(start=held.start)
-            elif held is not None:
-                ready.append(held)
-            *inner, held = [first, *others]
-            ready += inner
-        yield from (pack(_run_line(run)) for run in ready)
-        yield from block.parts
-        summary.n_records += len(ready) + block.n_records
-        summary.n_scored += block.n_scored
-        summary.n_mixed += block.n_mixed
-        if progress is not None:
-            progress(block.n_bases)
-    if held is not None:
-        yield pack(_run_line(held))
-        summary.n_records += 1
-
-
-def _run_line(run: _Run) -> bytes:
-    """Write one run by the same kernel as all others, so that it is rounded alike."""
-    starts, ends = np.array([run.start]), np.array([run.end])
-    return _format_bedgraph(run.contig, starts, ends, np.array([run.value], dtype=np.float32))[0]
-
-
-def _format_bed(
-    piece: ContigPiece, sites: SiteBlock, site_length: int, probability: Probability | None
-) -> list[bytes]:
-    scores = sites.scores.astype(np.float64)
-    n_lines = min(_LINES, scores.size)
-    p = 1.0 / (1.0 + np.exp(-np.clip(scores, -50, 50)))
-    printed = np.zeros(0)
-    if probability is not None:
-        p = printed = np.asarray(probability(scores), dtype=np.float64)
-    heights = np.rint(1000 * p).astype(np.int64)
-    contig = np.frombuffer(piece.name.encode(), dtype=np.uint8)
-    source = (contig, piece.start, piece.codes)
-    buffer = np.empty(n_lines * (contig.size + site_length + 5 * NUMBER_BYTES), dtype=np.uint8)
-    parts = []
-    for first in range(0, scores.size, _LINES):
-        part = slice(first, first + _LINES)
-        columns = (sites.starts[part], scores[part], sites.is_reverse[part])
-        size = bed_lines(
-            source, site_length, columns, heights[part], printed[part], _DECIMALS, buffer
-        )
-        parts.append(buffer[:size].tobytes())
-    return parts
-
-
-def _format_bedgraph(
-    name: str, starts: NDArray[np.int64], ends: NDArray[np.int64], values: NDArray[np.float32]
-) -> list[bytes]:
-    contig = np.frombuffer(name.encode(), dtype=np.uint8)
-    n_lines = min(_LINES, starts.size)
-    buffer = np.empty(n_lines * (contig.size + 3 * NUMBER_BYTES), dtype=np.uint8)
-    parts = []
-    for first in range(0, starts.size, _LINES):
-        part = slice(first, first + _LINES)
-        size = bedgraph_lines(contig, starts[part], ends[part], values[part], _DECIMALS, buffer)
-        parts.append(buffer[:size].tobytes())
-    return parts
-
-
-def _header(finder: SiteFinder, file_format: str, has_probability: bool) -> str:
-    """Say in comment lines what the columns are and which base is the site."""
-    scanner = finder.scanner
-    asked = [f"strands {finder.strands}"]
-    if finder.consensus is not None:
-        asked.append(f"consensus {','.join(finder.consensus)}")
-    if finder.threshold is not None:
-        asked.append(f"raw score >= {finder.threshold:g}")
-    lines = [
-        f"# seqmtl scan: windows of {scanner.length} bases, {', '.join(asked)}",
-        f"# site: {scanner.site_length} base(s) from offset {scanner.site_offset} of the window in "
-        "reading direction; coordinates 0-based half-open on the forward strand",
+    track: Track,
+) -> list[Sink]:
+    name = _name(output)
+    if file_format != "bigwig":
+        return [_TEXT[file_format](name, finder, probability, track)]
+    if not name or (os.path.exists(name) and not os.path.isfile(name)):
+        raise SeqmtlError("bigWig needs a file that can be gone back in; name a file")
+    if name.endswith(".gz"):
+        raise SeqmtlError(f"bigWig is compressed in itself; name it without .gz, got {name}")
+    strands = "+-" if finder.strands == "both" else finder.strands
+    paths = output_paths(name, file_format, finder.strands)
+    return [
+        BigwigSink(path, finder, probability, track, strand=strand)
+        for path, strand in zip(paths, strands, strict=True)
     ]
-    if file_format == "bedgraph":
-        lines.append("# value: largest raw score of the sites whose interval begins at this base")
-    else:
-        extra = "\tprobability" if has_probability else ""
-        lines.append(f"#contig\tstart\tend\tname\tscore\tstrand\traw_score{extra}")
-    return "\n".join(lines) + "\n"
 
 
-@contextmanager
-def _open(output: Output) -> Iterator[IO[bytes]]:
-    if hasattr(output, "write"):
-        yield cast(IO[bytes], output)
-    else:
-        with atomic_write(output, "wb") as stream:
-            yield stream
+def _scan_block(block: Block, finder: SiteFinder, sinks: Sequence[Sink]) -> _Done:
+    """Score and format one block; runs in a worker thread."""
+    strands = finder.find_strands(block.piece, block.first, block.last)
+    parts = [sink.prepare(block, strands) for sink in sinks]
+    return _Done(parts, BlockCounts.of(strands), block.last - block.first)
 
 
-def _name(output: Output) -> str:
+def _name(output: OutputPath) -> str:
     return "" if hasattr(output, "write") else os.fspath(output)
+
+
+def _index(path: str, file_format: str, longest: int) -> None:
+    """Write the index beside a bgzip file, if pysam is there to do it."""
+    preset = {"bed": "bed", "bedgraph": "bed", "gff3": "gff"}.get(file_format)
+    if preset is None or not path.endswith(".gz") or not os.path.isfile(path):
+        return
+    try:
+        write_index(path, preset, longest)
+    except ImportError as error:
+        _log.info("%s: no index beside it: %s", path, error)
 
 
 def _warn(summary: ScanSummary, length: int) -> None:

@@ -32,6 +32,15 @@ _CODES = _code_table(OTHER)
 #: Code of every byte, :data:`INVALID` where it is not a nucleotide letter.
 CHECKED_CODES = _code_table(INVALID)
 
+#: Added to the code of a lower-case letter in :data:`CASED_CODES`.
+LOWER = 8
+
+#: The same with :data:`LOWER` added where the letter is lower case (a soft-masked base).
+CASED_CODES = bytes(
+    code + LOWER if code != INVALID and chr(byte).islower() else code
+    for byte, code in enumerate(CHECKED_CODES)
+)
+
 _LETTER_OF_CODE = np.frombuffer(LETTERS, dtype=np.uint8)
 _COMPLEMENT = np.array([3, 2, 1, 0, OTHER], dtype=np.uint8)
 

@@ -1,0 +1,219 @@
+"""From the options of ``seqmtl scan`` to what the scan needs; everything is refused before it."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from seqmtl._version import __version__
+from seqmtl.exceptions import SeqmtlError
+
+logger = logging.getLogger("seqmtl")
+
+_NOT_IN_THE_OUTPUT = (
+    "run", "command", "quiet", "log_json", "debug", "threads", "resume", "json", "model", "genome",
+    "output",
+)  # fmt: skip
+
+
+class Scan(NamedTuple):
+    """What :func:`seqmtl.scan.write_scan` takes."""
+
+    finder: Any
+    probability: Any
+    track: Any
+    recovery: Any
+
+
+def check_outputs(paths: Iterable[str], args: argparse.Namespace) -> str:
+    """Refuse outputs that cannot be written; return their format."""
+    from seqmtl.io import check_writable
+    from seqmtl.scan.writers import guess_format, output_paths
+
+    file_format: str = args.file_format or guess_format(args.output)
+    for path in paths:
+        for name in output_paths(path, file_format, args.strand):
+            if name != "-":
+                check_writable(name)
+    if args.json == "-" and args.output == "-":
+        raise SeqmtlError("sites and summary cannot both go to standard output; name a file")
+    if args.json and args.json != "-":
+        check_writable(args.json)
+    if file_format == "bigwig" and args.output == "-":
+        raise SeqmtlError("bigWig cannot be written to standard output; name a file")
+    return file_format
+
+
+def lengths_of(file_format: str, args: argparse.Namespace) -> dict[str, int] | None:
+    """Return the lengths of the contigs where something needs them."""
+    from seqmtl.io.genome import contig_lengths
+
+    needs = {
+        "bigwig": file_format == "bigwig",
+        "--contigs": args.contigs is not None,
+        "--regions": args.regions is not None,
+        "--resume": args.resume,
+    }
+    if args.genome == "-":
+        asking = [name for name, is_asked in needs.items() if is_asked]
+        if asking:
+            raise SeqmtlError(
+                f"{asking[0]} needs to look at the genome first, so it cannot come from standard "
+                "input; give it as a file"
+            )
+        return None
+    return contig_lengths(args.genome) if file_format == "gff3" or any(needs.values()) else None
+
+
+def prepare(
+    model: Any, organism: str, args: argparse.Namespace, lengths: Mapping[str, int] | None
+) -> Scan:
+    """Set up the scan for one organism."""
+    from seqmtl.scan import Recovery, SiteFilters, SiteFinder, Track
+    from seqmtl.scan.organism import prior_of, probability_of, scanner_of
+
+    consensus = _consensus(model.site, args)
+    offset, length = _site(model, consensus, args)
+    scanner = scanner_of(
+        model, organism, site_offset=offset, site_length=length,
+        from_relatives=args.from_relatives, n_threads=args.threads,
+    )  # fmt: skip
+    probability = probability_of(model, organism)
+    filters = SiteFilters(
+        contigs=_contigs(args.contigs, lengths),
+        regions=_regions(args.regions, lengths),
+        skip_lower=args.softmask == "skip",
+        min_probability=args.min_probability,
+        probability=probability,
+        top=args.top,
+    )
+    finder = SiteFinder(
+        scanner, strands=args.strand, consensus=consensus, threshold=args.threshold,
+        filters=filters,
+    )  # fmt: skip
+    track = Track(args.value, model.site.kind, lengths, prior_of(model, organism))
+    if args.output == "-" or not os.path.isfile(args.genome):
+        return Scan(finder, probability, track, None)
+    return Scan(finder, probability, track, Recovery(_fingerprint(organism, args), args.resume))
+
+
+def write_json(scans: list[dict[str, Any]], file_format: str, args: argparse.Namespace) -> None:
+    """Write what was done as JSON."""
+    from seqmtl.cli._output import open_output
+
+    summary = {
+        "schema_version": 1,
+        "command": "scan",
+        "seqmtl_version": __version__,
+        "model": args.model,
+        "genome": args.genome,
+        "format": file_format,
+        "options": _options_of(args),
+        "threads": args.threads,
+        "scans": scans,
+        "peak_memory_mib": _peak_memory(),
+    }
+    with open_output(args.json) as stream:
+        json.dump(summary, stream, indent=1)
+        stream.write("\n")
+
+
+def _consensus(site: Any, args: argparse.Namespace) -> str | None:
+    """Return the letters that sites must have, those of the training where nothing is asked for."""
+    if args.consensus is None:
+        if site.letters:
+            logger.info(
+                "only sites with the letters %s are reported, as in the training; "
+                "--consensus any reports every position", site.letters,
+            )  # fmt: skip
+        return site.letters or None
+    if args.consensus.lower() == "any":
+        return None
+    asked = {word.strip() for word in args.consensus.upper().split(",")}
+    if site.letters and not asked <= set(site.letters.split(",")):
+        logger.warning(
+            "the windows of the training have %s at the site, but the scan asks for %s",
+            site.letters, args.consensus,
+        )  # fmt: skip
+    return str(args.consensus)
+
+
+def _site(model: Any, consensus: str | None, args: argparse.Namespace) -> tuple[int, int]:
+    """Return offset and length of the site, as asked for or as the model knows."""
+    site = model.site
+    length = len(consensus.split(",")[0].strip()) if consensus else site.length
+    offset = site.offset
+    if length != site.length:
+        offset = model.length // 2 - length // 2
+    if args.site_offset is not None:
+        offset = args.site_offset
+    return offset, length
+
+
+def _contigs(text: str | None, lengths: Mapping[str, int] | None) -> frozenset[str] | None:
+    """Return the contigs asked for, all of which the genome has."""
+    from seqmtl.sequences.genome import unknown_contig
+
+    if text is None:
+        return None
+    assert lengths is not None
+    if text.startswith("@"):
+        with open(text[1:], encoding="utf-8") as stream:
+            names = [line.strip() for line in stream]
+    else:
+        names = [name.strip() for name in text.split(",")]
+    names = [name for name in names if name]
+    if not names:
+        raise SeqmtlError(f"--contigs must name contigs to scan, but there is none in {text!r}")
+    if not lengths.keys() >= set(names):
+        raise SeqmtlError(unknown_contig(names, list(lengths)))
+    return frozenset(names)
+
+
+def _regions(path: str | None, lengths: Mapping[str, int] | None) -> Any:
+    from seqmtl.io.regions import read_regions
+
+    if path is None:
+        return None
+    assert lengths is not None
+    return read_regions(path, lengths)
+
+
+def _options_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that decide about the output."""
+    return {name: value for name, value in vars(args).items() if name not in _NOT_IN_THE_OUTPUT}
+
+
+def _fingerprint(organism: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Return all that the output depends on."""
+    genome = os.stat(args.genome)
+    files = {"model": args.model, "regions": args.regions}
+    if args.contigs is not None and args.contigs.startswith("@"):
+        files["contigs"] = args.contigs[1:]
+    checksums = {f"{what} file": _checksum(path) for what, path in files.items() if path}
+    return {
+        "version": __version__,
+        "genome": [genome.st_size, genome.st_mtime_ns],
+        **checksums,
+        **_options_of(args),
+        "organism": organism,
+    }
+
+
+def _checksum(path: str) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _peak_memory() -> float:
+    """Return the largest resident memory of this process so far, in MiB."""
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1024**2 if sys.platform == "darwin" else 1024), 1)

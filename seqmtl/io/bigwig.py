@@ -1,0 +1,284 @@
+"""bigWig: numbers along contigs in a compressed, indexed file that genome browsers read.
+
+Kent et al., Bioinformatics 26:2204 (2010), supplementary tables 5 to 18, tell the format. Data can
+be appended block by block: what the end of the file needs (where the sections lie, summaries of
+the finest zoom level) is kept in two side files, so that memory does not grow and a writer that
+was stopped can go on.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.io._bigwig_trees import SECTION_DTYPE, contig_tree, write_index
+
+#: Bases that a record of the finest zoom level sums up.
+ZOOM_BASES = 250
+
+_ZOOM_FACTOR, _ZOOM_LEVELS = 4, 10
+_SECTION_ITEMS, _ZOOM_ITEMS = 2048, 512
+_LEAST_RUN = 64  # neighbouring bases that are worth a section of their own
+_LEVEL = 1  # of zlib: numbers hardly get smaller at higher ones, but take far longer
+_CHUNK = 1 << 16  # zoom records read at a time
+
+_VERSION, _MAGIC = 4, 0x888FFC26
+_VARIABLE_STEP, _FIXED_STEP = 2, 3
+_HEADER = struct.Struct("<IHHQQQHHQQIQ")
+_ZOOM_HEADER = struct.Struct("<IIQQ")
+_SUMMARY = struct.Struct("<Qdddd")
+_SECTION = struct.Struct("<IIIIIBBH")
+_SUMMARY_AT = _HEADER.size + _ZOOM_LEVELS * _ZOOM_HEADER.size
+_TREE_AT = _SUMMARY_AT + _SUMMARY.size
+
+_ITEM = np.dtype([("start", "<u4"), ("value", "<f4")])
+_SUMS = ("lowest", "highest", "total", "squares")
+#: A record of a zoom level.
+ZOOM_DTYPE = np.dtype(
+    [("contig", "<u4"), ("start", "<u4"), ("end", "<u4"), ("n", "<u4")]
+    + [(name, "<f4") for name in _SUMS]
+)
+
+
+class PackedValues(NamedTuple):
+    """Values of a stretch of a contig, ready to be appended.
+
+    Attributes
+    ----------
+    data : bytes
+        Compressed sections.
+    sections : ndarray of SECTION_DTYPE
+        Their places; offsets count from the first byte of `data`.
+    zoom : ndarray of ZOOM_DTYPE
+        Summaries of bins of :data:`ZOOM_BASES` bases.
+    """
+
+    data: bytes
+    sections: NDArray[Any]
+    zoom: NDArray[Any]
+
+
+class BigWigLayout:
+    """The parts of a bigWig file of given contigs, each value standing for one base.
+
+    A file is :meth:`head`, then the data of :meth:`pack` for one stretch after the other, in the
+    order of the contigs and positions, then :meth:`finish`.
+
+    Parameters
+    ----------
+    lengths : mapping of str to int
+        Bases of every contig, in the order in which values will come.
+
+    Raises
+    ------
+    ValueError
+        If there is no contig, or one is longer than the format can say (2**32 - 1 bases).
+    """
+
+    def __init__(self, lengths: Mapping[str, int]) -> None:
+        if not lengths:
+            raise ValueError("a bigWig file needs the lengths of its contigs, got none")
+        for name, length in lengths.items():
+            if not 0 < length < 1 << 32:
+                raise ValueError(f"contig {name} must have 1 to 2**32 - 1 bases, got {length}")
+        self._lengths = dict(lengths)
+        self._number = {name: i for i, name in enumerate(lengths)}
+        self._tree = contig_tree(self._lengths, _TREE_AT)
+
+    def head(self) -> bytes:
+        """Return the beginning of the file, whose header is not true before :meth:`finish`."""
+        return bytes(_TREE_AT) + self._tree + bytes(8)
+
+    def pack(
+        self, contig: str, starts: NDArray[np.int64], values: NDArray[np.floating[Any]]
+    ) -> PackedValues:
+        """Compress values; runs of neighbouring bases take 4 bytes a base, others 8, before zlib.
+
+        Parameters
+        ----------
+        contig : str
+            Contig.
+        starts : ndarray of int64, shape (n,)
+            0-based bases, rising.
+        values : ndarray of float, shape (n,)
+            Their values.
+
+        Raises
+        ------
+        ValueError
+            If a base is not in the contig, bases do not rise, or a value is not finite (in
+            single precision).
+        """
+        length = self._lengths[contig]
+        single = values.astype(np.float32)
+        if starts.size and not (0 <= starts[0] and starts[-1] < length):
+            raise ValueError(
+                f"bases must be inside {contig} of {length} bases, got {starts[0]} to {starts[-1]}"
+            )
+        if np.any(np.diff(starts) < 1) or not np.all(np.isfinite(single)):
+            raise ValueError(f"bases of {contig} must rise and their values be finite numbers")
+        number, n = self._number[contig], starts.size
+        parts, rows, offset = [], [], 0
+        for first, last in pairwise(_edges(starts)):
+            for a in range(first, last, _SECTION_ITEMS):
+                b = min(a + _SECTION_ITEMS, last)
+                part = _section(number, starts[a:b], single[a:b])
+                parts.append(part)
+                place = (number, starts[a], number, starts[b - 1] + 1, offset, len(part))
+                rows.append(place)
+                offset += len(part)
+        zoom = _summarise(number, length, starts, single) if n else np.zeros(0, ZOOM_DTYPE)
+        return PackedValues(b"".join(parts), np.array(rows, dtype=SECTION_DTYPE), zoom)
+
+    def finish(self, stream: IO[bytes], sections: IO[bytes], zoom: IO[bytes]) -> None:
+        """Append the index and the zoom levels, and write the true header.
+
+        Parameters
+        ----------
+        stream : binary file
+            The file so far, for reading and writing.
+        sections, zoom : binary file
+            Every record of :meth:`pack`, with true offsets in the file.
+        """
+        stream.seek(0, 2)
+        index_at = stream.tell()
+        sections.seek(0)
+        rows = np.frombuffer(sections.read(), dtype=SECTION_DTYPE)
+        write_index(stream, rows, _SECTION_ITEMS)
+        longest = max(self._lengths.values())
+        headers: list[bytes] = []
+        level_bases = ZOOM_BASES
+        while rows.size and len(headers) < _ZOOM_LEVELS and (not headers or level_bases < longest):
+            headers.append(self._write_level(stream, zoom, level_bases))
+            level_bases *= _ZOOM_FACTOR
+        header = _HEADER.pack(
+            _MAGIC, _VERSION, len(headers), _TREE_AT, _TREE_AT + len(self._tree), index_at,
+            0, 0, 0, _SUMMARY_AT, max(_SECTION.size + 8 * _SECTION_ITEMS, 32 * _ZOOM_ITEMS), 0,
+        )  # fmt: skip
+        stream.write(struct.pack("<I", _MAGIC))
+        stream.seek(0)
+        stream.write(header + b"".join(headers))
+        stream.seek(_SUMMARY_AT)
+        stream.write(_SUMMARY.pack(*_totals(zoom)))
+        stream.seek(_TREE_AT + len(self._tree))
+        stream.write(struct.pack("<Q", rows.size))
+
+    def _write_level(self, stream: IO[bytes], zoom: IO[bytes], bases: int) -> bytes:
+        """Write one zoom level and return its header."""
+        data_at = stream.tell()
+        stream.write(bytes(4))
+        lengths = np.array(list(self._lengths.values()), dtype=np.int64)
+        rows, n = [], 0
+        for records in _coarser(zoom, bases, lengths):
+            n += records.size
+            cuts = np.flatnonzero(np.diff(records["contig"])) + 1
+            for first, last in pairwise([0, *cuts.tolist(), records.size]):
+                for a in range(first, last, _ZOOM_ITEMS):
+                    part = records[a : min(a + _ZOOM_ITEMS, last)]
+                    data = zlib.compress(part.tobytes(), 6)
+                    contig = part["contig"][0]
+                    place = (contig, part["start"][0], contig, part["end"][-1])
+                    rows.append((*place, stream.tell(), len(data)))
+                    stream.write(data)
+        index_at = stream.tell()
+        stream.seek(data_at)
+        stream.write(struct.pack("<I", n))
+        stream.seek(index_at)
+        write_index(stream, np.array(rows, dtype=SECTION_DTYPE), _ZOOM_ITEMS)
+        return _ZOOM_HEADER.pack(bases, 0, data_at, index_at)
+
+
+def _edges(starts: NDArray[np.int64]) -> list[int]:
+    """Cut before and after every long run of neighbouring bases."""
+    n = starts.size
+    breaks = np.concatenate([[0], np.flatnonzero(np.diff(starts) != 1) + 1, [n]])
+    is_long = np.diff(breaks) >= _LEAST_RUN
+    edges = np.concatenate([[0, n], breaks[:-1][is_long], breaks[1:][is_long]])
+    return [int(edge) for edge in np.unique(edges)]
+
+
+def _section(contig: int, starts: NDArray[np.int64], values: NDArray[np.float32]) -> bytes:
+    n, first, end = starts.size, int(starts[0]), int(starts[-1]) + 1
+    if end - first == n:
+        head = _SECTION.pack(contig, first, end, 1, 1, _FIXED_STEP, 0, n)
+        return zlib.compress(head + values.astype("<f4").tobytes(), _LEVEL)
+    items = np.empty(n, dtype=_ITEM)
+    items["start"], items["value"] = starts, values
+    head = _SECTION.pack(contig, first, end, 0, 1, _VARIABLE_STEP, 0, n)
+    return zlib.compress(head + items.tobytes(), _LEVEL)
+
+
+def _summarise(
+    contig: int, length: int, starts: NDArray[np.int64], values: NDArray[np.float32]
+) -> NDArray[Any]:
+    bins = starts // ZOOM_BASES
+    heads = np.concatenate([[0], np.flatnonzero(np.diff(bins)) + 1])
+    exact = values.astype(np.float64)
+    records = np.empty(heads.size, dtype=ZOOM_DTYPE)
+    records["contig"] = contig
+    records["start"] = bins[heads] * ZOOM_BASES
+    records["end"] = np.minimum((bins[heads] + 1) * ZOOM_BASES, length)
+    records["n"] = np.diff(heads, append=starts.size)
+    records["lowest"] = np.minimum.reduceat(values, heads)
+    records["highest"] = np.maximum.reduceat(values, heads)
+    records["total"] = np.add.reduceat(exact, heads)
+    records["squares"] = np.add.reduceat(exact * exact, heads)
+    return records
+
+
+def _chunks(zoom: IO[bytes]) -> Iterator[NDArray[Any]]:
+    zoom.seek(0)
+    while data := zoom.read(_CHUNK * ZOOM_DTYPE.itemsize):
+        yield np.frombuffer(data, dtype=ZOOM_DTYPE)
+
+
+def _coarser(zoom: IO[bytes], bases: int, lengths: NDArray[np.int64]) -> Iterator[NDArray[Any]]:
+    """Sum up the finest level's records in bins of more bases."""
+    held = np.zeros(0, dtype=ZOOM_DTYPE)
+    for chunk in _chunks(zoom):
+        records = np.concatenate([held, chunk])
+        heads = _bin_heads(records, bases)
+        held = records[heads[-1] :]
+        if heads.size > 1:
+            yield _merge(records[: heads[-1]], heads[:-1], bases, lengths)
+    if held.size:
+        yield _merge(held, np.zeros(1, dtype=np.int64), bases, lengths)
+
+
+def _bin_heads(records: NDArray[Any], bases: int) -> NDArray[np.int64]:
+    bins = records["contig"].astype(np.int64) << 32 | records["start"] // bases
+    return np.concatenate([[0], np.flatnonzero(np.diff(bins)) + 1])
+
+
+def _merge(
+    records: NDArray[Any], heads: NDArray[np.int64], bases: int, lengths: NDArray[np.int64]
+) -> NDArray[Any]:
+    merged = np.empty(heads.size, dtype=ZOOM_DTYPE)
+    contigs = records["contig"][heads]
+    begins = records["start"][heads].astype(np.int64) // bases * bases
+    merged["contig"], merged["start"] = contigs, begins
+    merged["end"] = np.minimum(begins + bases, lengths[contigs])
+    merged["n"] = np.add.reduceat(records["n"], heads)
+    merged["lowest"] = np.minimum.reduceat(records["lowest"], heads)
+    merged["highest"] = np.maximum.reduceat(records["highest"], heads)
+    for name in ("total", "squares"):
+        merged[name] = np.add.reduceat(records[name].astype(np.float64), heads)
+    return merged
+
+
+def _totals(zoom: IO[bytes]) -> tuple[int, float, float, float, float]:
+    """Return bases covered, least, largest, sum and sum of squares of all values."""
+    n, lowest, highest, total, squares = 0, np.inf, -np.inf, 0.0, 0.0
+    for records in _chunks(zoom):
+        n += int(records["n"].sum(dtype=np.int64))
+        lowest = min(lowest, float(records["lowest"].min()))
+        highest = max(highest, float(records["highest"].max()))
+        total += float(records["total"].sum(dtype=np.float64))
+        squares += float(records["squares"].sum(dtype=np.float64))
+    return (n, lowest, highest, total, squares) if n else (0, 0.0, 0.0, 0.0, 0.0)

@@ -1,0 +1,87 @@
+"""Regions of a genome from BED: sorted, overlaps merged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io._stream import PathLike, line_blocks, source_name
+from seqmtl.sequences.genome import unknown_contig
+
+_COMMENTS = (b"#", b"track", b"browser")
+
+
+def read_regions(
+    path: PathLike, lengths: Mapping[str, int]
+) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Read intervals from the first three columns of BED.
+
+    Parameters
+    ----------
+    path : path-like
+        BED, plain, gzip or bgzip, sorted or not.
+    lengths : mapping of str to int
+        Bases of the genome's contigs.
+
+    Returns
+    -------
+    dict of str to (starts, ends)
+        Per contig int64 arrays, 0-based half-open, sorted; intervals that overlap or touch are
+        one.
+
+    Raises
+    ------
+    InputFormatError
+        If a line is not an interval inside a contig of the genome, or there is none; names file
+        and line.
+    """
+    name = source_name(path)
+    found: dict[str, list[tuple[int, int]]] = {}
+    number = 0
+    for block in line_blocks(path):
+        for line in block.rstrip(b"\0").split(b"\n")[:-1]:
+            number += 1
+            if line.strip() and not line.startswith(_COMMENTS):
+                contig, start, end = _parse(line, name, number)
+                _check(contig, start, end, lengths, name, number)
+                found.setdefault(contig, []).append((start, end))
+    if not found:
+        raise InputFormatError("there must be intervals (BED), but there are none", path=name)
+    return {contig: _merge(intervals) for contig, intervals in found.items()}
+
+
+def _parse(line: bytes, name: str, number: int) -> tuple[str, int, int]:
+    fields = line.split(b"\t")
+    try:
+        return fields[0].decode(), int(fields[1]), int(fields[2])
+    except (IndexError, ValueError):
+        shown = line[:40].decode("utf-8", errors="replace")
+        raise InputFormatError(
+            f"a line must be contig, start and end between tabs (BED), got {shown!r}; correct it",
+            path=name,
+            line=number,
+        ) from None
+
+
+def _check(
+    contig: str, start: int, end: int, lengths: Mapping[str, int], name: str, number: int
+) -> None:
+    if contig not in lengths:
+        raise InputFormatError(unknown_contig([contig], list(lengths)), path=name, line=number)
+    if not 0 <= start < end <= lengths[contig]:
+        raise InputFormatError(
+            f"an interval must lie inside {contig} (0-based half-open, {lengths[contig]} bases), "
+            f"got {start}-{end}; correct its coordinates",
+            path=name,
+            line=number,
+        )
+
+
+def _merge(intervals: list[tuple[int, int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    rows = np.array(sorted(intervals), dtype=np.int64)
+    reach = np.maximum.accumulate(rows[:, 1])
+    heads = np.concatenate([[0], np.flatnonzero(rows[1:, 0] > reach[:-1]) + 1])
+    return rows[heads, 0], reach[np.append(heads[1:], len(rows)) - 1]

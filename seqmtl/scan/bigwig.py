@@ -1,0 +1,70 @@
+"""bigWig: a value per base at which a site begins, one strand a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from seqmtl.io.bigwig import BigWigLayout, PackedValues
+from seqmtl.io.partial import PartialFile
+from seqmtl.scan.bedgraph import track_values
+from seqmtl.scan.blocks import Block
+from seqmtl.scan.filters import Probability
+from seqmtl.scan.sink import Sink, Track
+from seqmtl.scan.sites import SiteBlock, SiteFinder
+
+
+class BigwigSink(Sink):
+    """bigWig of one strand; see :class:`~seqmtl.scan.sink.Sink` for the parameters.
+
+    Parameters
+    ----------
+    strand : {"+", "-"}
+        Strand whose values it holds.
+
+    Raises
+    ------
+    ValueError
+        If the lengths of the contigs are not known.
+    """
+
+    sides = ("sections", "zoom")
+
+    def __init__(
+        self,
+        path: str,
+        finder: SiteFinder,
+        probability: Probability | None,
+        track: Track,
+        *,
+        strand: str,
+    ) -> None:
+        super().__init__(path, finder, probability, track)
+        self._is_reverse = strand == "-"
+        self._layout = BigWigLayout(track.lengths or {})
+
+    def begin(self, output: PartialFile) -> None:
+        """Write the header's place and the contigs."""
+        output.write(self._layout.head())
+
+    def prepare(self, block: Block, strands: Sequence[SiteBlock]) -> tuple[PackedValues, int]:
+        """Compress the values of a block."""
+        sites = strands[-1] if self._is_reverse else strands[0]
+        values = track_values(sites.scores, self.track, self.probability)
+        packed = self._layout.pack(block.piece.name, sites.starts, values)
+        return packed, sites.starts.size
+
+    def join(self, prepared: tuple[PackedValues, int], output: PartialFile) -> None:
+        """Write a block and note where its sections are."""
+        packed, n = prepared
+        sections = packed.sections.copy()
+        sections["offset"] += np.uint64(output.stream().tell())
+        output.write(packed.data)
+        output.write(sections.tobytes(), "sections")
+        output.write(packed.zoom.tobytes(), "zoom")
+        self.n_records += n
+
+    def end(self, output: PartialFile) -> None:
+        """Write index and zoom levels."""
+        self._layout.finish(output.stream(), output.stream("sections"), output.stream("zoom"))

@@ -1,0 +1,127 @@
+"""Cut a genome into blocks that always begin at the same places, however it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from seqmtl.io.genome import ContigPiece
+from seqmtl.scan.sites import SiteFinder
+from seqmtl.scan.summary import ScanSummary
+
+
+class Block(NamedTuple):
+    """Sites that start at first..last-1 of a contig, and the bases of their windows.
+
+    Attributes
+    ----------
+    number : int
+        Running number in the genome.
+    piece : ContigPiece
+        Every base that a window of these sites needs.
+    first, last : int
+        Starts of the sites, 0-based half-open on the forward strand.
+    """
+
+    number: int
+    piece: ContigPiece
+    first: int
+    last: int
+
+
+def cut_blocks(
+    pieces: Iterable[ContigPiece],
+    finder: SiteFinder,
+    size: int,
+    summary: ScanSummary,
+) -> Iterator[Block]:
+    """Cut pieces into blocks that begin at multiples of `size`, and count contigs on the way.
+
+    Parameters
+    ----------
+    pieces : iterable of ContigPiece
+        Contigs, whole or in pieces that follow one another without a gap; they may overlap.
+    finder : SiteFinder
+        Knows how far windows reach, and which contigs are asked for.
+    size : int
+        Sites' starts in a block.
+    summary : ScanSummary
+        Where contigs and bases are counted.
+
+    Raises
+    ------
+    ValueError
+        If pieces do not follow one another.
+    """
+    length, contigs = finder.scanner.length, finder.filters.contigs
+    number, next_first = 0, 0
+    held: ContigPiece | None = None
+    for piece in pieces:
+        held = _append(held, piece)
+        known = held.start + held.codes.size
+        is_wanted = contigs is None or piece.name in contigs
+        while is_wanted and next_first - finder.farthest < known:
+            first, last = max(next_first, finder.nearest), next_first + size
+            if piece.is_last:
+                last = min(last, known - length + finder.farthest + 1)
+            elif last - 1 - finder.nearest + length > known:
+                break
+            if first < last:
+                yield Block(number, _cut(held, finder, first, last), first, last)
+                number += 1
+            next_first += size
+        if piece.is_last:
+            _count(summary, piece, length, is_wanted)
+            held, next_first = None, 0
+        else:
+            held = _drop(held, next_first - finder.farthest if is_wanted else known)
+
+
+def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
+    expected = 0 if held is None else held.start + held.codes.size
+    n_known = expected - piece.start
+    if n_known < 0 or (held is None and n_known) or (held is not None and held.name != piece.name):
+        raise ValueError(
+            "pieces of a contig must follow one another without a gap, got "
+            f"{piece.name!r} from {piece.start} where {expected} was to come"
+        )
+    if held is None:
+        return piece
+    is_lower = None
+    if held.is_lower is not None and piece.is_lower is not None:
+        is_lower = np.concatenate([held.is_lower, piece.is_lower[n_known:]])
+    codes = np.concatenate([held.codes, piece.codes[n_known:]])
+    return ContigPiece(piece.name, held.start, codes, piece.is_last, is_lower)
+
+
+def _cut(held: ContigPiece, finder: SiteFinder, first: int, last: int) -> ContigPiece:
+    """Take the bases of the windows around the sites first..last-1."""
+    begin = max(0, first - finder.farthest - held.start)
+    end = last - 1 - finder.nearest + finder.scanner.length - held.start
+    return _slice(held, begin, end)
+
+
+def _drop(held: ContigPiece, place: int) -> ContigPiece:
+    """Forget the bases before a place of the contig."""
+    return _slice(held, min(max(0, place - held.start), held.codes.size), held.codes.size)
+
+
+def _slice(piece: ContigPiece, begin: int, end: int) -> ContigPiece:
+    is_lower = None if piece.is_lower is None else piece.is_lower[begin:end]
+    return ContigPiece(
+        piece.name, piece.start + begin, piece.codes[begin:end], piece.is_last, is_lower
+    )
+
+
+def _count(summary: ScanSummary, piece: ContigPiece, length: int, is_wanted: bool) -> None:
+    n_bases = piece.start + piece.codes.size
+    if not is_wanted:
+        summary.n_contigs_left_out += 1
+        return
+    summary.n_contigs += 1
+    summary.n_bases += n_bases
+    summary.longest_contig = max(summary.longest_contig, n_bases)
+    if n_bases < length:
+        summary.short_contigs.append(piece.name)

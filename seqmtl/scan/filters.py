@@ -1,0 +1,108 @@
+"""What leaves sites out of a scan, beside their letters and a lowest score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from seqmtl.scan.sites import SiteBlock
+
+#: Bases of the bins of a contig in which the best sites are kept.
+TOP_BASES = 1_000_000
+
+Probability = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Regions = Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+
+@dataclass(frozen=True)
+class SiteFilters:
+    """What leaves sites out; they are applied in the order of this list.
+
+    Parameters
+    ----------
+    contigs : collection of str, optional
+        Contigs to scan. Default: all.
+    regions : mapping of str to (starts, ends), optional
+        Keep sites whose interval starts in one of these, see
+        :func:`seqmtl.io.regions.read_regions`.
+    skip_lower : bool
+        Leave out sites that touch a lower-case (soft-masked) letter.
+    min_probability : float, optional
+        Lowest probability; needs `probability`.
+    probability : callable, optional
+        Turns raw scores, float64, into probabilities.
+    top : int, optional
+        Keep at most this many sites in every bin of :data:`TOP_BASES` bases of a contig, both
+        strands together; of equal scores the one that starts first, plus before minus.
+
+    Raises
+    ------
+    ValueError
+        If `top` is below 1, or a probability is asked for that cannot be computed or is not
+        between 0 and 1.
+    """
+
+    contigs: Collection[str] | None = None
+    regions: Regions | None = None
+    skip_lower: bool = False
+    min_probability: float | None = None
+    probability: Probability | None = None
+    top: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.top is not None and self.top < 1:
+            raise ValueError(f"top must be at least 1, got {self.top}")
+        if self.min_probability is not None:
+            if self.probability is None:
+                raise ValueError("min_probability needs probability; give the function")
+            if not 0 <= self.min_probability <= 1:
+                raise ValueError(
+                    f"min_probability must be between 0 and 1, got {self.min_probability}"
+                )
+
+    def in_regions(self, contig: str, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which places of a contig lie in a region."""
+        assert self.regions is not None
+        if contig not in self.regions:
+            return np.zeros(starts.size, dtype=bool)
+        begins, ends = self.regions[contig]
+        before = np.searchsorted(begins, starts, side="right") - 1
+        return (before >= 0) & (starts < ends[np.maximum(before, 0)])
+
+    def is_probable(self, scores: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Tell which scores stand for at least the lowest probability."""
+        assert self.probability is not None
+        assert self.min_probability is not None
+        return np.asarray(self.probability(scores.astype(np.float64))) >= self.min_probability
+
+
+def keep_top(blocks: Sequence[SiteBlock], top: int) -> list[SiteBlock]:
+    """Keep the best sites of every bin; each strand is a block, and bins are whole."""
+    starts = np.concatenate([block.starts for block in blocks])
+    scores = np.concatenate([block.scores for block in blocks])
+    is_reverse = np.concatenate([block.is_reverse for block in blocks])
+    bins = starts // TOP_BASES
+    order = np.lexsort((is_reverse, starts, -scores, bins))
+    ordered = bins[order]
+    heads = np.searchsorted(ordered, ordered, side="left")
+    passing = np.zeros(starts.size, dtype=bool)
+    passing[order[np.arange(starts.size) - heads < top]] = True
+    kept = []
+    for block, mask in zip(
+        blocks, np.split(passing, np.cumsum([b.starts.size for b in blocks])[:-1]), strict=True
+    ):
+        removed = {**block.removed, "top": int(np.count_nonzero(~mask))}
+        kept.append(
+            block._replace(
+                starts=block.starts[mask],
+                scores=block.scores[mask],
+                is_reverse=block.is_reverse[mask],
+                removed=removed,
+            )
+        )
+    return kept

@@ -1,0 +1,171 @@
+"""The files of a scan while it runs, and the journal by which it can be gone on with."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any, cast
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io.partial import Journal, OutputStream, PartialFile
+from seqmtl.io.tabix import drop_index
+from seqmtl.scan.sink import Sink
+from seqmtl.scan.summary import BlockCounts, ScanSummary
+
+#: Seconds between two steps of the journal.
+JOURNAL_SECONDS = 2.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How a scan that was stopped is gone on with.
+
+    Parameters
+    ----------
+    fingerprint : mapping
+        All that decides about the output, as JSON values.
+    resume : bool
+        Go on with an unfinished scan of this fingerprint, if there is one.
+    """
+
+    fingerprint: Mapping[str, Any] = field(default_factory=dict)
+    resume: bool = False
+
+
+class Run:
+    """Open the files of a scan, take its blocks, and finish or leave them.
+
+    Parameters
+    ----------
+    output : path-like or binary stream
+        What the user has named.
+    sinks : sequence of Sink
+        A file each.
+    summary : ScanSummary
+        Counts so far.
+    recovery : Recovery, optional
+        Whether there is a journal.
+    """
+
+    def __init__(
+        self,
+        output: str | os.PathLike[str] | IO[bytes],
+        sinks: Sequence[Sink],
+        summary: ScanSummary,
+        recovery: Recovery | None,
+    ) -> None:
+        self._sinks, self._summary, self._recovery = sinks, summary, recovery
+        self._stream = cast(IO[bytes], output) if hasattr(output, "write") else None
+        self.path = "the output" if self._stream else os.fspath(cast(str, output))
+        self._journal: Journal | None = None
+        self._files: list[Any] = []
+        self._n_done, self._is_whole, self._has_steps = 0, False, False
+        self._last_step = time.monotonic()
+
+    def open(self) -> int:
+        """Open the files and return the number of blocks that are in them already.
+
+        Raises
+        ------
+        SeqmtlError
+            If a file cannot be written, or the unfinished scan was another one.
+        """
+        if self._stream is None and os.path.exists(self.path) and not os.path.isfile(self.path):
+            self._stream = open(self.path, "wb")
+        if self._stream is not None:
+            self._files = [OutputStream(self._stream, self.path)]
+        elif self._recovery is None:
+            self._files = [PartialFile(sink.path, sink.sides) for sink in self._sinks]
+        else:
+            journal = Journal(self.path, self._recovery.fingerprint)
+            step = journal.resume() if self._recovery.resume else None
+            self._journal = journal  # from here on it is this run's
+            if step is not None:
+                self._restore(step)
+                return self._n_done
+            self._start(journal, self._recovery.resume)
+        for sink, file in zip(self._sinks, self._files, strict=True):
+            sink.begin(file)
+        return 0
+
+    def _start(self, journal: Journal, is_resuming: bool) -> None:
+        there_was = journal.start()
+        if is_resuming:
+            _log.info("%s: there is no unfinished scan to go on with; it begins afresh", self.path)
+        elif there_was:
+            _log.warning(
+                "%s: an unfinished scan is overwritten; --resume goes on with it", self.path
+            )
+        self._files = [PartialFile(sink.path, sink.sides) for sink in self._sinks]
+
+    def _restore(self, step: Mapping[str, Any]) -> None:
+        self._n_done, self._is_whole, self._has_steps = step["n_done"], step["is_whole"], True
+        for sink, state, sizes in zip(self._sinks, step["states"], step["sizes"], strict=True):
+            sink.restore(state)
+            partial = f"{os.path.realpath(sink.path)}.partial"
+            if not self._is_whole or os.path.exists(partial):
+                self._files.append(PartialFile(sink.path, sink.sides, sizes))
+        self._summary.add(BlockCounts(**step["counts"]))
+        _log.info("%s: goes on after %d blocks", self.path, self._n_done)
+
+    def add(self, parts: Sequence[Any], counts: BlockCounts) -> None:
+        """Write one block."""
+        for sink, part, file in zip(self._sinks, parts, self._files, strict=True):
+            sink.join(part, file)
+        self._summary.add(counts)
+        self._n_done += 1
+        if self._journal is not None and time.monotonic() - self._last_step >= JOURNAL_SECONDS:
+            self._step()
+
+    def _step(self) -> None:
+        """Note what is done, when it is on the disk."""
+        if self._journal is None:
+            return
+        step = {
+            "n_done": self._n_done,
+            "is_whole": self._is_whole,
+            "sizes": [file.sizes() for file in self._files],
+            "states": [sink.state() for sink in self._sinks],
+            "counts": BlockCounts(
+                **{name: getattr(self._summary, name) for name in vars(BlockCounts())}
+            ).to_dict(),
+        }
+        self._journal.write(step)
+        self._has_steps, self._last_step = True, time.monotonic()
+
+    def finish(self) -> None:
+        """Complete the files and give them their names."""
+        if not self._is_whole:
+            self._step()
+            for sink, file in zip(self._sinks, self._files, strict=True):
+                sink.end(file)
+            self._is_whole = True
+            self._step()
+        self._summary.n_records = sum(sink.n_records for sink in self._sinks)
+        for file in self._files:
+            if self._stream is None:
+                drop_index(file.path)
+            file.commit()
+        if self._journal is not None:
+            self._journal.remove()
+
+    def stop(self, error: BaseException) -> bool:
+        """Close the files after an error; return whether they are kept to go on with.
+
+        They are kept unless there is no journal, nothing is done yet, or the input is at fault:
+        another input makes another output.
+        """
+        is_kept = self._has_steps and not isinstance(error, InputFormatError)
+        for file in self._files:
+            if isinstance(file, PartialFile):
+                file.close() if is_kept else file.discard()
+        if self._journal is not None:
+            self._journal.close() if is_kept else self._journal.remove()
+        if is_kept and not isinstance(error, KeyboardInterrupt):
+            _log.warning("%s.partial is kept; the same command with --resume goes on", self.path)
+        return is_kept

@@ -1,0 +1,146 @@
+"""Splice scores as minimap2 (--spsc) and miniprot (--spsc) read them.
+
+A line is contig, offset, strand, D (donor) or A (acceptor) and an integer score. The offset is
+the number of forward-strand bases before the junction, so that of a donor on + is the first base
+of the intron, and of an acceptor on + the base behind it; on - it is the other way round. The score
+is 2 log2 of an odds ratio: the odds of the site over those of any candidate, as Yang, Huang, Li
+(2025, arXiv:2506.12986) scale it; the readers' penalties are made for the range -6 to 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.scan._text_kernels import NUMBER_BYTES, junction_lines
+from seqmtl.scan.blocks import Block
+from seqmtl.scan.filters import Probability
+from seqmtl.scan.sink import Output, TextSink, Track, describe
+from seqmtl.scan.sites import SiteBlock, SiteFinder, merge_strands
+
+LOWEST, HIGHEST = -6, 13
+_LETTERS = {"donor": b"D", "acceptor": b"A"}
+_TINY = 1e-300
+
+
+class _Junctions(NamedTuple):
+    """Text of a block, and the lines at its ends, which may change places with a neighbour's.
+
+    Lines are (offset, is_reverse, score).
+    """
+
+    contig: str
+    last: int
+    head: list[tuple[int, bool, int]]
+    text: bytes
+    tail: list[tuple[int, bool, int]]
+    n: int
+
+
+def splice_scores(probabilities: NDArray[np.float64], prior: float) -> NDArray[np.int64]:
+    """Return 2 log2 of the odds ratio of probabilities to the prior, rounded and at most 13."""
+    odds = np.maximum(probabilities, _TINY) / np.maximum(1.0 - probabilities, _TINY)
+    scores = np.rint(2.0 * np.log2(odds * (1.0 - prior) / prior))
+    return np.clip(scores, LOWEST - 1, HIGHEST).astype(np.int64)
+
+
+class SpliceScoreSink(TextSink):
+    """Junctions and their scores; candidates at or below -6 are left to the readers' default."""
+
+    def __init__(
+        self, path: str, finder: SiteFinder, probability: Probability | None, track: Track
+    ) -> None:
+        super().__init__(path, finder, probability, track)
+        if track.signal not in _LETTERS:
+            raise SeqmtlError(
+                "splice scores (spsc) need a model of donors or acceptors, but this one's signal "
+                f"is {track.signal!r}; choose another --format"
+            )
+        if probability is None or track.prior is None or not 0 < track.prior < 1:
+            raise SeqmtlError(
+                "splice scores (spsc) need probabilities and the share of true sites behind them; "
+                "train or calibrate the model with examples of both classes"
+            )
+        self._letter = _LETTERS[track.signal]
+        self._held: list[tuple[int, bool, int]] = []
+        self._contig = ""
+
+    def header(self) -> list[str]:
+        """Return comment lines, which the readers pass over because they have no tabs."""
+        what, site = describe(self.finder)
+        return [
+            what,
+            f"{site}; {self.track.signal}: bases before the junction, 2 log2 of the odds ratio to "
+            f"a prior of {self.track.prior:.4g}",
+        ]
+
+    def prepare(self, block: Block, strands: Sequence[SiteBlock]) -> _Junctions:
+        """Score the junctions of a block and order them by offset."""
+        assert self.probability is not None
+        assert self.track.prior is not None
+        sites = merge_strands(strands)
+        p = np.asarray(self.probability(sites.scores.astype(np.float64)), dtype=np.float64)
+        scores = splice_scores(p, self.track.prior)
+        at_end = sites.is_reverse == (self._letter == b"D")
+        offsets = sites.starts + np.where(at_end, self.finder.scanner.site_length, 0)
+        order = np.lexsort((sites.is_reverse, offsets))
+        order = order[scores[order] > LOWEST]
+        offsets, is_reverse, scores = offsets[order], sites.is_reverse[order], scores[order]
+        reach = min(block.first + self.finder.scanner.site_length, block.last)
+        begin, end = np.searchsorted(offsets, [reach, block.last])
+        rows = list(zip(offsets.tolist(), is_reverse.tolist(), scores.tolist(), strict=True))
+        inner = slice(begin, end)
+        name = block.piece.name
+        text = self._format(name, offsets[inner], is_reverse[inner], scores[inner])
+        return _Junctions(name, block.last, rows[:begin], self.pack(text), rows[end:], offsets.size)
+
+    def join(self, prepared: _Junctions, output: Output) -> None:
+        """Write a block after the lines that the one before has left."""
+        if prepared.contig != self._contig:
+            self._flush(output)
+        self._contig = prepared.contig
+        waiting = sorted(self._held + prepared.head)
+        self._held = [row for row in waiting if row[0] < prepared.last]
+        self._flush(output)
+        output.write(prepared.text)
+        self._held = [row for row in waiting if row[0] >= prepared.last] + prepared.tail
+        self.n_records += prepared.n
+
+    def end(self, output: Output) -> None:
+        """Write the last lines."""
+        self._flush(output)
+        super().end(output)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next block depends on."""
+        return {**super().state(), "contig": self._contig, "held": self._held}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take back what :meth:`state` returned."""
+        super().restore(state)
+        self._contig = state["contig"]
+        self._held = [(int(row[0]), bool(row[1]), int(row[2])) for row in state["held"]]
+
+    def _flush(self, output: Output) -> None:
+        if self._held:
+            offsets, is_reverse, scores = (
+                np.array(column) for column in zip(*self._held, strict=True)
+            )
+            output.write(self.pack(self._format(self._contig, offsets, is_reverse, scores)))
+        self._held = []
+
+    def _format(
+        self,
+        name: str,
+        offsets: NDArray[np.int64],
+        is_reverse: NDArray[np.bool_],
+        scores: NDArray[np.int64],
+    ) -> bytes:
+        contig = np.frombuffer(name.encode(), dtype=np.uint8)
+        buffer = np.empty(offsets.size * (contig.size + 2 * NUMBER_BYTES), dtype=np.uint8)
+        size = junction_lines(contig, offsets, scores, is_reverse, self._letter[0], buffer)
+        return buffer[:size].tobytes()
