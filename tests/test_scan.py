@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.io.bgzip import bgzip
 from seqmtl.io.genome import ContigPiece, open_pieces
 from seqmtl.scan import Scanner, SiteFinder, write_scan, writers
 from seqmtl.scan.sites import SiteBlock
-from seqmtl.scan.writers import bgzip, guess_format, merge_values
+from seqmtl.scan.writers import guess_format, merge_values
 from seqmtl.sequences import decode, encode, reverse_complement
 
 

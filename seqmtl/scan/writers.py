@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import struct
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.atomic import atomic_write
+from seqmtl.io.bgzip import BGZIP_END, bgzip
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scan._text_kernels import NUMBER_BYTES, bed_lines, bedgraph_lines
 from seqmtl.scan.sites import SiteBlock, SiteFinder
@@ -25,9 +24,6 @@ BLOCK = 1 << 19
 
 _DECIMALS = 5
 _LINES = 1 << 15  # formatted at a time
-_BGZIP_BYTES = 65_280  # of text in a compressed block
-_BGZIP_HEADER = bytes.fromhex("1f8b08040000000000ff060042430200")
-_BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
 Output = str | os.PathLike[str] | IO[bytes]
 Probability = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -150,7 +146,7 @@ def write_scan(
         stream.write(pack(_header(finder, file_format, probability is not None).encode()))
         stream.writelines(_collect(blocks, summary, pack, progress))
         if is_packed:
-            stream.write(_BGZIP_END)
+            stream.write(BGZIP_END)
     _warn(summary, finder.scanner.length)
     return summary
 
@@ -178,18 +174,6 @@ def merge_values(
     heads = np.concatenate([[0], np.flatnonzero(changes) + 1])
     tails = np.concatenate([heads[1:], [starts.size]]) - 1
     return starts[heads], starts[tails] + 1, values[heads]
-
-
-def bgzip(text: bytes) -> bytes:
-    """Compress text into gzip members of at most 64 KiB that state their size (SAM spec., 4.1)."""
-    packed = []
-    for first in range(0, len(text), _BGZIP_BYTES):
-        part = text[first : first + _BGZIP_BYTES]
-        compressor = zlib.compressobj(4, zlib.DEFLATED, -15)
-        body = compressor.compress(part) + compressor.flush()
-        packed += [_BGZIP_HEADER, struct.pack("<H", len(body) + 25), body]
-        packed.append(struct.pack("<II", zlib.crc32(part), len(part)))
-    return b"".join(packed)
 
 
 def _jobs(
