@@ -13,7 +13,18 @@ import sys
 from collections.abc import Sequence
 
 from seqmtl._version import __version__
-from seqmtl.cli import compare, demo, evaluate, info, predict, scan, similarity, simulate, train
+from seqmtl.cli import (
+    compare,
+    demo,
+    evaluate,
+    info,
+    predict,
+    scan,
+    similarity,
+    simulate,
+    train,
+    variants,
+)
 from seqmtl.cli._console import setup_logging, warnings_as_messages
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
 
@@ -23,7 +34,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 logger = logging.getLogger("seqmtl")
 
-_COMMANDS = (simulate, similarity, train, predict, evaluate, compare, scan, info, demo)
+_COMMANDS = (simulate, similarity, train, predict, evaluate, compare, scan, variants, info, demo)
 
 _DESCRIPTION = """\
 Train predictors of genomic signals (splice sites, transcription starts) jointly for many

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +13,12 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.io._fasta_scanner import Header, scan_fasta
 from seqmtl.io._stream import PathLike, source_name
 from seqmtl.sequences.alphabet import OTHER
-from seqmtl.sequences.genome import ContigTable, Genome
+from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig
 
 logger = logging.getLogger(__name__)
 
 
-def load_genome(path: PathLike, *, padding: int) -> Genome:
+def load_genome(path: PathLike, *, padding: int, only: Collection[str] | None = None) -> Genome:
     """Read a genome into one encoded buffer, one byte a base.
 
     The file is streamed, so plain gzip will do and no index beside it is used.
@@ -30,13 +30,18 @@ def load_genome(path: PathLike, *, padding: int) -> Genome:
     padding : int
         Codes of N to put before, between and behind the contigs (at least 1): how far windows
         may run over a contig's end. The window length is always enough.
+    only : collection of str, optional
+        Contigs to keep; those that the file has not are no error unless it has none of them.
+        Default: all.
 
     Raises
     ------
     InputFormatError
         If the file is not FASTA or a contig has no name, no sequence or another's name.
+    ValueError
+        If the file has none of the contigs in `only`; names contigs of both sides.
     """
-    return load_genomes({"genome": path}, padding=padding)["genome"]
+    return _load({"genome": path}, padding, only)["genome"]
 
 
 def load_genomes(paths: Mapping[str, PathLike], *, padding: int) -> dict[str, Genome]:
@@ -59,12 +64,18 @@ def load_genomes(paths: Mapping[str, PathLike], *, padding: int) -> dict[str, Ge
     InputFormatError
         See :func:`load_genome`.
     """
+    return _load(paths, padding, None)
+
+
+def _load(
+    paths: Mapping[str, PathLike], padding: int, only: Collection[str] | None
+) -> dict[str, Genome]:
     if padding < 0:
         raise ValueError(f"padding must be 0 or more, got {padding}; give the window length")
     padding = max(1, int(padding))
     gap = bytes([OTHER]) * padding
     buffer = bytearray(gap)
-    tables = {name: _append(path, buffer, gap) for name, path in paths.items()}
+    tables = {name: _append(path, buffer, gap, only) for name, path in paths.items()}
     codes = np.frombuffer(buffer, dtype=np.uint8)
     everything = ContigTable(
         tuple(contig for table in tables.values() for contig in table.names),
@@ -74,22 +85,35 @@ def load_genomes(paths: Mapping[str, PathLike], *, padding: int) -> dict[str, Ge
     return {name: Genome(codes, table, padding, everything) for name, table in tables.items()}
 
 
-def _append(path: PathLike, buffer: bytearray, gap: bytes) -> ContigTable:
-    """Append the contigs of a file, each followed by a gap."""
+def _append(
+    path: PathLike, buffer: bytearray, gap: bytes, only: Collection[str] | None
+) -> ContigTable:
+    """Append the contigs of a file, all or only some, each followed by a gap."""
     names: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
+    others: list[str] = []
+    is_kept = False
     for item in scan_fasta(path):
         if isinstance(item, bytes):
-            buffer += item
+            if is_kept:
+                buffer += item
             continue
-        if names:
+        if is_kept:
             ends.append(len(buffer))
             buffer += gap
-        names.append(_contig_name(item, path))
-        starts.append(len(buffer))
-    ends.append(len(buffer))
-    buffer += gap
+        name = _contig_name(item, path)
+        is_kept = only is None or name in only
+        if is_kept:
+            names.append(name)
+            starts.append(len(buffer))
+        else:
+            others.append(name)
+    if is_kept:
+        ends.append(len(buffer))
+        buffer += gap
+    if only and not names:
+        raise ValueError(unknown_contig(list(only), others))
     lengths = np.array(ends, dtype=np.int64) - starts
     table = ContigTable(tuple(names), np.array(starts, dtype=np.int64), lengths)
     logger.info("%s: %d contigs, %d bases", source_name(path), len(names), table.lengths.sum())
