@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         )
     chrom_map = read_chrom_map(args.chrom_map) if args.chrom_map else {}
     annotator = Annotator(
-        scorer, _load_genome(args, chrom_map), chrom_map=chrom_map, threshold=args.threshold
+        scorer, _load_genome(scorer, args, chrom_map), chrom_map=chrom_map, threshold=args.threshold
     )
     started = time.perf_counter()
     summary = annotate_vcf(
@@ -149,13 +149,18 @@ def _organism(model: Any, args: argparse.Namespace) -> str:
     return str(args.organism or model.tasks[0])
 
 
-def _load_genome(args: argparse.Namespace, chrom_map: dict[str, str]) -> Any:
-    """Read the contigs that have variants, all where they come as a stream."""
+def _load_genome(scorer: Any, args: argparse.Namespace, chrom_map: dict[str, str]) -> Any:
+    """Read the contigs that have variants, all where they come as a stream.
+
+    A file of variants is read over first, so that what is wrong with it is told at once.
+    """
     from seqmtl.io import load_genome
-    from seqmtl.io.vcf import contigs_of
+    from seqmtl.io.vcf import VcfReader, contigs_of
+    from seqmtl.variants.text import EffectText
 
     if args.vcf == "-":
         return load_genome(args.fasta, padding=1)
+    EffectText(scorer.site.kind, scorer.organism).check(VcfReader(args.vcf))
     contigs = contigs_of(args.vcf)
     only = {chrom_map.get(name, name): None for name in contigs}
     return load_genome(args.fasta, padding=1, only=only)
@@ -211,7 +216,7 @@ def _write_json(summary: AnnotationSummary, annotator: Any, args: argparse.Names
         "kind": "seqmtl variants",
         "seqmtl_version": __version__,
         "organism": annotator.scorer.organism,
-        "field": annotator.field,
+        "field": annotator.text.field,
         "distance": args.distance,
         "threshold": args.threshold,
         **vars(summary),

@@ -116,7 +116,8 @@ def _append(
         raise ValueError(unknown_contig(list(only), others))
     lengths = np.array(ends, dtype=np.int64) - starts
     table = ContigTable(tuple(names), np.array(starts, dtype=np.int64), lengths)
-    logger.info("%s: %d contigs, %d bases", source_name(path), len(names), table.lengths.sum())
+    count = f"{len(names)} of {len(names) + len(others)}" if others else str(len(names))
+    logger.info("%s: %s contigs, %d bases", source_name(path), count, table.lengths.sum())
     return table
 
 

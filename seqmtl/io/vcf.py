@@ -94,7 +94,8 @@ class VcfReader:
         Raises
         ------
         InputFormatError
-            If a line has another number of columns than the header names, or POS is no number.
+            If a line has another number of columns than the header names, POS is no number, or
+            REF or an entry of ALT is empty.
         """
         batch, n_bytes = VcfBatch([], [], 0), 0
         for line, text in self._lines:
@@ -122,6 +123,12 @@ class VcfReader:
         if not row[POS].isdigit():
             raise InputFormatError(
                 f"POS must be a whole number, got {readable(row[POS])!r}; correct the line",
+                path=self.source,
+                line=line,
+            )
+        if not row[REF] or b"" in row[ALT].split(b","):
+            raise InputFormatError(
+                "REF and the entries of ALT must not be empty; correct the line",
                 path=self.source,
                 line=line,
             )

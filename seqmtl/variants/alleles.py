@@ -123,9 +123,9 @@ class AlleleList:
         if contig not in genome:
             return "unknown_contig"
         number = genome.index(contig)
-        if not 0 <= start < start + len(ref) <= genome.lengths[number]:
+        if not 0 <= start <= start + len(ref) <= genome.lengths[number]:
             return "outside_contig"
-        if not ref.isalpha():
+        if ref and not ref.isalpha():
             return "ref_letters"
         begin = int(genome.starts[number]) + start
         found, asked = genome.codes[begin : begin + len(ref)], encode(ref)
@@ -168,6 +168,6 @@ def refuse_alt(alt: bytes) -> str:
         return "symbolic"
     if b"[" in alt or b"]" in alt or alt.startswith(b".") or alt.endswith(b"."):
         return "breakend"
-    if not alt or alt.strip(_ALT_LETTERS):
+    if alt.strip(_ALT_LETTERS):
         return "alt_letters"
     return "too_long" if len(alt) > LONGEST else ""

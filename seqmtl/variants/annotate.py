@@ -10,8 +10,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple
 
-from seqmtl._version import __version__
-from seqmtl.exceptions import InputFormatError
 from seqmtl.io._fields import readable
 from seqmtl.io._stream import PathLike
 from seqmtl.io.vcf import (
@@ -21,24 +19,16 @@ from seqmtl.io.vcf import (
     VcfBatch,
     VcfReader,
     add_info,
-    escape,
     open_packed,
     pack,
 )
 from seqmtl.sequences import Genome
-from seqmtl.variants.alleles import REASONS, AlleleList, is_allele
-from seqmtl.variants.effects import Effects, EffectScorer
+from seqmtl.variants.alleles import AlleleList, is_allele
+from seqmtl.variants.effects import EffectScorer
+from seqmtl.variants.text import TABLE, EffectLists, EffectText
 
 _RECORDS = 2048  # in a batch
 _REPORT_EVERY = 100_000
-_LETTER = {"donor": "D", "acceptor": "A", "tss": "T"}
-_TABLE = (
-    "contig", "pos", "ref", "alt", "organism", "kind", "gain", "gain_pos", "gain_offset",
-    "gain_strand", "gain_ref_probability", "gain_alt_probability", "gain_ref_score",
-    "gain_alt_score", "loss", "loss_pos", "loss_offset", "loss_strand", "loss_ref_probability",
-    "loss_alt_probability", "loss_ref_score", "loss_alt_score",
-)  # fmt: skip
-
 Output = str | os.PathLike[str] | IO[bytes]
 _log = logging.getLogger(__name__)
 
@@ -94,8 +84,10 @@ class _Allele(NamedTuple):
     reason: str
 
 
-class _Done(NamedTuple):
-    text: bytes
+class Annotated(NamedTuple):
+    """Lines of the file, lines of the table, and the counts of some records."""
+
+    lines: bytes
     table: bytes
     summary: AnnotationSummary
 
@@ -116,8 +108,8 @@ class Annotator:
 
     Attributes
     ----------
-    field : str
-        The entry of INFO, ``SeqMTL_`` and the kind of site.
+    text : EffectText
+        Names the entries of INFO and writes them.
     """
 
     def __init__(
@@ -131,75 +123,35 @@ class Annotator:
         self.scorer, self.genome = scorer, genome
         self.chrom_map = {} if chrom_map is None else chrom_map
         self.threshold = threshold
-        self.field = f"SeqMTL_{scorer.site.kind}"
+        self.text = EffectText(scorer.site.kind, scorer.organism)
 
-    def header(self, vcf: VcfReader, command: str) -> bytes:
-        """Return the header of the annotated file.
-
-        Raises
-        ------
-        InputFormatError
-            If the file has the entry already.
-        """
-        names = (self.field, f"{self.field}_skipped")
-        for name in names:
-            if name in vcf.info_ids:
-                raise InputFormatError(
-                    f"the file has INFO/{name} already; take it off with: bcftools annotate -x "
-                    f"{','.join(f'INFO/{each}' for each in names)}",
-                    path=vcf.source,
-                )
-        kind, letter = self.scorer.site.kind, _LETTER.get(self.scorer.site.kind, "")
-        columns = [f"{what}_{letter}{c}" for what in ("DS", "DP", "ST", "RS") for c in "GL"]
-        what = (
-            f"seqmtl {__version__}: change of the probability of a {kind} site, the largest gain "
-            "(G) and loss (L) among the windows that the variant touches: delta score (DS, 0 to "
-            "1), delta position (DP, from POS to the first base of the site in reading "
-            "direction), strand of the site (ST), change of the raw score (RS, where both "
-            f"alleles have the site). Format: ALLELE|ORGANISM|{'|'.join(columns)}"
-        )
-        why = "; ".join(f"{reason}: {text}" for reason, text in REASONS.items())
-        command = command.replace("\\", "\\\\").replace('"', '\\"')
-        lines = [
-            f'##INFO=<ID={names[0]},Number=.,Type=String,Description="{what}">',
-            f'##INFO=<ID={names[1]},Number=.,Type=String,Description="Why seqmtl did not score '
-            f'an allele ({why})">',
-            f'##seqmtl=<Version="{__version__}",Command="{command}">',
-        ]
-        added = [line.encode("utf-8", "surrogateescape") for line in lines]
-        return b"".join(line + b"\n" for line in (*vcf.meta, *added, vcf.columns))
-
-    def annotate(self, batch: VcfBatch) -> tuple[bytes, bytes, AnnotationSummary]:
-        """Return the lines of a batch with their effects, the same as a table, and the counts."""
-        alleles, list_ = self._alleles(batch)
-        effects = self.scorer.score(self.genome, list_.alleles())
+    def annotate(self, batch: VcfBatch, *, with_table: bool) -> Annotated:
+        """Write the lines of a batch with their effects and, if asked for, those of the table."""
+        alleles, kept = self._alleles(batch)
+        effects = EffectLists(self.scorer.score(self.genome, kept.alleles()))
         summary = AnnotationSummary(n_records=len(batch.rows), n_alleles=len(alleles))
         entries: list[list[str]] = [[] for _ in batch.rows]
         reasons: list[list[str]] = [[] for _ in batch.rows]
         table: list[str] = []
-        numbers = _Numbers(effects)
-        for allele in alleles:
-            row, position = batch.rows[allele.record], batch.positions[allele.record]
-            if allele.reason:
-                _note(summary, allele, row, position)
-                if allele.reason not in reasons[allele.record]:
-                    reasons[allele.record].append(allele.reason)
+        for record, alt, i, reason in alleles:
+            row, position = batch.rows[record], batch.positions[record]
+            if reason:
+                _note(summary, reason, row, position, alt)
+                reasons[record].append(reason)
                 continue
             summary.n_scored += 1
-            if self.threshold is None or numbers.largest[allele.row] >= self.threshold:
+            if self.threshold is None or effects.largest[i] >= self.threshold:
                 summary.n_reported += 1
-                entries[allele.record].append(self._entry(allele, numbers, position))
-                table.append(self._line(allele, numbers, row, position))
+                entries[record].append(self.text.entry(alt, effects, i, position))
+                if with_table:
+                    table.append(self.text.line(row, alt, effects, i, position))
         summary.n_without_alleles = len(batch.rows) - len({allele.record for allele in alleles})
-        text = b"".join(
-            add_info(row, self._info(*both))
+        lines = (
+            add_info(row, self.text.info(*both))
             for row, *both in zip(batch.rows, entries, reasons, strict=True)
         )
-        return text, "".join(table).encode("utf-8", "surrogateescape"), summary
-
-    def table_header(self) -> bytes:
-        """Return the first line of the table."""
-        return ("\t".join(_TABLE) + "\n").encode()
+        text = "".join(table).encode("utf-8", "surrogateescape")
+        return Annotated(b"".join(lines), text, summary)
 
     def _alleles(self, batch: VcfBatch) -> tuple[list[_Allele], AlleleList]:
         """Check the alleles of all records, and collect those that can be scored."""
@@ -216,65 +168,6 @@ class Annotator:
                 reason = refused or kept.add(contig, position - 1, row[REF], alt)
                 found.append(_Allele(number, alt, place, reason))
         return found, kept
-
-    def _info(self, entries: list[str], reasons: list[str]) -> bytes:
-        parts = []
-        if entries:
-            parts.append(f"{self.field}={','.join(entries)}")
-        if reasons:
-            parts.append(f"{self.field}_skipped={','.join(reasons)}")
-        return ";".join(parts).encode("ascii")
-
-    def _entry(self, allele: _Allele, numbers: _Numbers, position: int) -> str:
-        i = allele.row
-        gain, loss = numbers.changes[i]
-        columns = [
-            f"{gain:.4f}", f"{loss:.4f}",
-            *(numbers.offset(i, c, position) for c in (0, 1)),
-            *("+-."[numbers.strands[i][c]] for c in (0, 1)),
-            *(numbers.score_change(i, c) for c in (0, 1)),
-        ]  # fmt: skip
-        return "|".join([allele.alt.decode(), escape(self.scorer.organism), *columns])
-
-    def _line(self, allele: _Allele, numbers: _Numbers, row: list[bytes], position: int) -> str:
-        i = allele.row
-        fields = [
-            readable(row[CHROM]), str(position), readable(row[REF]), allele.alt.decode(),
-            self.scorer.organism, self.scorer.site.kind,
-        ]  # fmt: skip
-        for c in (0, 1):
-            is_found = numbers.strands[i][c] >= 0
-            fields += [
-                f"{numbers.changes[i][c]:.6g}",
-                str(numbers.places[i][c] + 1) if is_found else ".",
-                numbers.offset(i, c, position),
-                "+-."[numbers.strands[i][c]],
-                *(f"{p:.6g}" if is_found else "." for p in numbers.probabilities[i][c]),
-                *(f"{score:.5f}" if score == score else "." for score in numbers.scores[i][c]),
-            ]
-        return "\t".join(fields) + "\n"
-
-
-class _Numbers:
-    """Effects as lists, which are quicker than arrays entry by entry."""
-
-    def __init__(self, effects: Effects) -> None:
-        self.changes = effects.changes.tolist()
-        self.strands = effects.strands.tolist()
-        self.places = effects.places.tolist()
-        self.probabilities = effects.probabilities.tolist()
-        self.scores = effects.scores.tolist()
-        self.largest = effects.changes.max(axis=1).tolist()
-
-    def offset(self, i: int, c: int, position: int) -> str:
-        """Return how far from POS the site is that allele i changes, gain (0) or loss (1)."""
-        return str(self.places[i][c] + 1 - position) if self.strands[i][c] >= 0 else "."
-
-    def score_change(self, i: int, c: int) -> str:
-        """Return how far the raw score rises at this site, where both haplotypes have one."""
-        ref, alt = self.scores[i][c]
-        change = alt - ref
-        return f"{change:.4f}" if change == change else "."
 
 
 def annotate_vcf(
@@ -312,23 +205,25 @@ def annotate_vcf(
     """
     reader = VcfReader(vcf)
     summary = AnnotationSummary()
-    head = pack(annotator.header(reader, command), output)
+    head = pack(annotator.text.header(reader, command), output)
 
-    def work(batch: VcfBatch) -> _Done:
-        text, lines, counts = annotator.annotate(batch)
-        return _Done(pack(text, output), pack(lines, table) if table else b"", counts)
+    def work(batch: VcfBatch) -> Annotated:
+        done = annotator.annotate(batch, with_table=table is not None)
+        rows = b"" if table is None else pack(done.table, table)
+        return Annotated(pack(done.lines, output), rows, done.summary)
 
     batches = _watch_order(reader.batches(_RECORDS), summary)
     with ExitStack() as stack:
         stream = stack.enter_context(open_packed(output))
         stream.write(head)
-        lines = None if table is None else stack.enter_context(open_packed(table))
-        if lines is not None and table is not None:
-            lines.write(pack(annotator.table_header(), table))
+        rows = None
+        if table is not None:
+            rows = stack.enter_context(open_packed(table))
+            rows.write(pack(("\t".join(TABLE) + "\n").encode(), table))
         for done in annotator.scorer.scanner.run(work, batches):
-            stream.write(done.text)
-            if lines is not None:
-                lines.write(done.table)
+            stream.write(done.lines)
+            if rows is not None:
+                rows.write(done.table)
             n_before = summary.n_records
             summary.add(done.summary)
             if summary.n_records // _REPORT_EVERY > n_before // _REPORT_EVERY:
@@ -351,9 +246,11 @@ def _watch_order(batches: Iterator[VcfBatch], summary: AnnotationSummary) -> Ite
         yield batch
 
 
-def _note(summary: AnnotationSummary, allele: _Allele, row: list[bytes], position: int) -> None:
+def _note(
+    summary: AnnotationSummary, reason: str, row: list[bytes], position: int, alt: bytes
+) -> None:
     """Count an allele that was not scored, and keep the first of its kind as an example."""
-    summary.not_scored[allele.reason] += 1
-    if allele.reason not in summary.examples:
-        ref, alt = (readable(letters[:20]) for letters in (row[REF], allele.alt))
-        summary.examples[allele.reason] = f"{readable(row[CHROM])}:{position} {ref}>{alt}"
+    summary.not_scored[reason] += 1
+    if reason not in summary.examples:
+        ref, letters = readable(row[REF][:20]), readable(alt[:20])
+        summary.examples[reason] = f"{readable(row[CHROM])}:{position} {ref}>{letters}"

@@ -102,10 +102,10 @@ class EffectScorer:
             raise ValueError(f"distance must be 0 or more, got {distance}")
         self.organism = organism
         self.site = model.site
-        self.probability = probability_of(model, organism)
         self.scanner = scanner_of(
             model, organism, from_relatives=from_relatives, n_threads=n_threads
         )
+        self.probability = probability_of(model, organism)
         L, offset = self.scanner.length, self.scanner.site_offset
         self._turns = np.array([L - 1 - offset, offset])
         rest = np.column_stack([self._turns, L - 1 - self._turns])
@@ -224,8 +224,8 @@ def score_variants(
     genome : Genome
         The reference, see :func:`~seqmtl.io.genome.load_genome`.
     variants : iterable of (contig, start, ref, alt)
-        Contig, 0-based first base of `ref`, and the letters before and after, either case. One
-        allele each.
+        Contig, 0-based first base of `ref`, and the letters before and after in either case, of
+        which one may be empty. One allele each.
     organism : str
         One of the model's tasks.
     distance, from_relatives
