@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import InputFormatError, SeqmtlError
 
 if TYPE_CHECKING:
     from seqmtl.variants import AnnotationSummary
@@ -163,7 +163,12 @@ def _load_genome(scorer: Any, args: argparse.Namespace, chrom_map: dict[str, str
     EffectText(scorer.site.kind, scorer.organism).check(VcfReader(args.vcf))
     contigs = contigs_of(args.vcf)
     only = {chrom_map.get(name, name): None for name in contigs}
-    return load_genome(args.fasta, padding=1, only=only)
+    try:
+        return load_genome(args.fasta, padding=1, only=only)
+    except InputFormatError:
+        raise
+    except ValueError as error:  # none of the contigs is known
+        raise SeqmtlError(f"{args.vcf}, {args.fasta}: {error}, by --chrom-map") from error
 
 
 def _report(summary: AnnotationSummary, args: argparse.Namespace, seconds: float) -> None:
