@@ -27,6 +27,7 @@ from seqmtl.cli import (
     similarity,
     simulate,
     train,
+    variants,
 )
 from seqmtl.cli._console import setup_logging, warnings_as_messages
 from seqmtl.exceptions import ScanInterrupted, SeqmtlError, TrainingInterrupted
@@ -47,6 +48,7 @@ _COMMANDS = (
     evaluate,
     compare,
     scan,
+    variants,
     explain,
     report,
     info,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +15,12 @@ from seqmtl.io._fasta_scanner import Header, scan_fasta
 from seqmtl.io._stream import PathLike, is_compressed, source_name
 from seqmtl.io.indexed import index_is_current
 from seqmtl.sequences.alphabet import LOWER, OTHER
-from seqmtl.sequences.genome import ContigTable, Genome
+from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig
 
 logger = logging.getLogger(__name__)
 
 
-def load_genome(path: PathLike, *, padding: int) -> Genome:
+def load_genome(path: PathLike, *, padding: int, only: Collection[str] | None = None) -> Genome:
     """Read a genome into one encoded buffer, one byte a base.
 
     The file is streamed, so plain gzip will do and no index beside it is used.
@@ -32,13 +32,18 @@ def load_genome(path: PathLike, *, padding: int) -> Genome:
     padding : int
         Codes of N to put before, between and behind the contigs (at least 1): how far windows
         may run over a contig's end. The window length is always enough.
+    only : collection of str, optional
+        Contigs to keep; those that the file has not are no error unless it has none of them.
+        Default: all.
 
     Raises
     ------
     InputFormatError
         If the file is not FASTA or a contig has no name, no sequence or another's name.
+    ValueError
+        If the file has none of the contigs in `only`; names contigs of both sides.
     """
-    return load_genomes({"genome": path}, padding=padding)["genome"]
+    return _load({"genome": path}, padding, only)["genome"]
 
 
 def load_genomes(paths: Mapping[str, PathLike], *, padding: int) -> dict[str, Genome]:
@@ -61,12 +66,18 @@ def load_genomes(paths: Mapping[str, PathLike], *, padding: int) -> dict[str, Ge
     InputFormatError
         See :func:`load_genome`.
     """
+    return _load(paths, padding, None)
+
+
+def _load(
+    paths: Mapping[str, PathLike], padding: int, only: Collection[str] | None
+) -> dict[str, Genome]:
     if padding < 0:
         raise ValueError(f"padding must be 0 or more, got {padding}; give the window length")
     padding = max(1, int(padding))
     gap = bytes([OTHER]) * padding
     buffer = bytearray(gap)
-    tables = {name: _append(path, buffer, gap) for name, path in paths.items()}
+    tables = {name: _append(path, buffer, gap, only) for name, path in paths.items()}
     codes = np.frombuffer(buffer, dtype=np.uint8)
     everything = ContigTable(
         tuple(contig for table in tables.values() for contig in table.names),
@@ -76,25 +87,39 @@ def load_genomes(paths: Mapping[str, PathLike], *, padding: int) -> dict[str, Ge
     return {name: Genome(codes, table, padding, everything) for name, table in tables.items()}
 
 
-def _append(path: PathLike, buffer: bytearray, gap: bytes) -> ContigTable:
-    """Append the contigs of a file, each followed by a gap."""
+def _append(
+    path: PathLike, buffer: bytearray, gap: bytes, only: Collection[str] | None
+) -> ContigTable:
+    """Append the contigs of a file, all or only some, each followed by a gap."""
     names: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
+    others: list[str] = []
+    is_kept = False
     for item in scan_fasta(path):
         if isinstance(item, bytes):
-            buffer += item
+            if is_kept:
+                buffer += item
             continue
-        if names:
+        if is_kept:
             ends.append(len(buffer))
             buffer += gap
-        names.append(_contig_name(item, path))
-        starts.append(len(buffer))
-    ends.append(len(buffer))
-    buffer += gap
+        name = _contig_name(item, path)
+        is_kept = only is None or name in only
+        if is_kept:
+            names.append(name)
+            starts.append(len(buffer))
+        else:
+            others.append(name)
+    if is_kept:
+        ends.append(len(buffer))
+        buffer += gap
+    if only and not names:
+        raise ValueError(unknown_contig(list(only), others))
     lengths = np.array(ends, dtype=np.int64) - starts
     table = ContigTable(tuple(names), np.array(starts, dtype=np.int64), lengths)
-    logger.info("%s: %d contigs, %d bases", source_name(path), len(names), table.lengths.sum())
+    count = f"{len(names)} of {len(names) + len(others)}" if others else str(len(names))
+    logger.info("%s: %s contigs, %d bases", source_name(path), count, table.lengths.sum())
     return table
 
 

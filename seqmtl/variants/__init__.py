@@ -1,1 +1,13 @@
 """Variants to their effects on a signal: gains, losses, and where."""
+
+from seqmtl.variants.annotate import AnnotationSummary, Annotator, annotate_vcf
+from seqmtl.variants.effects import Effects, EffectScorer, score_variants
+
+__all__ = [
+    "AnnotationSummary",
+    "Annotator",
+    "EffectScorer",
+    "Effects",
+    "annotate_vcf",
+    "score_variants",
+]

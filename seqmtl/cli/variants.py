@@ -1,0 +1,231 @@
+"""``seqmtl variants``: what variants do to a signal."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import shlex
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from seqmtl.cli import _options
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+
+if TYPE_CHECKING:
+    from seqmtl.variants import AnnotationSummary
+
+logger = logging.getLogger("seqmtl")
+
+_EXAMPLES = """\
+  seqmtl variants donor.seqmtl --vcf in.vcf.gz --fasta worm.fa --organism c_elegans -o out.vcf.gz
+  seqmtl variants tss.seqmtl --vcf in.vcf --fasta yeast.fa.gz --organism yeast --threshold 0.2 \\
+      --chrom-map names.tsv --tsv effects.tsv -o out.vcf.gz
+  bcftools view in.bcf | seqmtl variants m.seqmtl --vcf - --fasta g.fa --organism fly -o out.vcf
+
+Every line is written as it is, with one entry more in INFO, for each allele in ALT:
+  SeqMTL_donor=ALLELE|ORGANISM|DS_DG|DS_DL|DP_DG|DP_DL|ST_DG|ST_DL|RS_DG|RS_DL
+(acceptors: AG, AL; transcription starts: TG, TL; other sites: G, L)
+  DS  largest rise (gain, G) and fall (loss, L) of the probability of a site, 0 to 1
+  DP  where: bases from POS to the first base of the site in reading direction, on the reference
+  ST  strand of the site; both strands are scored
+  RS  change of the raw score there; . where one of the alleles has no such site
+Sites on deleted bases are lost. Sites on inserted bases are gained, and stand at the base before
+them. Where an insertion or deletion can be written at several places, the one with the smallest
+effect counts, so the result does not depend on how the variant is written. A place without the
+letters of the model's sites (such as GT) has the probability 0. Windows that run over the end of a
+contig are filled up with N. For a second signal (acceptors after donors) run the command again on
+its own output."""
+
+
+def add_parser(subparsers: _options.Subparsers) -> None:
+    """Add the command."""
+    parser = _options.new_command(
+        subparsers, "variants", run, "annotate variants (VCF) with gains and losses of sites",
+        _EXAMPLES,
+    )  # fmt: skip
+    parser.add_argument("model", metavar="MODEL", help="model file")
+    parser.add_argument(
+        "--vcf", required=True, metavar="VCF", help="variants: plain, gzip or bgzip, - for stdin"
+    )
+    parser.add_argument(
+        "--fasta", required=True, metavar="FASTA",
+        help="genome that REF stands in: plain, gzip or bgzip",
+    )  # fmt: skip
+    parser.add_argument(
+        "--organism", metavar="NAME", help="organism whose model scores (default: the only one)"
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="VCF",
+        help="annotated variants: .vcf, .vcf.gz (bgzip, and .tbi where pysam is installed), or -",
+    )  # fmt: skip
+    parser.add_argument(
+        "--distance", type=int, metavar="N",
+        help="sites at most N bases from the change (default: all whose window it touches)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--threshold", type=_options.positive_float, metavar="X",
+        help="annotate only alleles with a gain or loss of at least X (default: all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--chrom-map", metavar="TSV",
+        help="names of contigs: in the VCF, and in the FASTA (as bcftools --rename-chrs)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tsv",
+        metavar="FILE",
+        help="the effects as a table, too (.gz: bgzip; - for standard output)",
+    )
+    parser.add_argument("--json", metavar="FILE", help="counts as JSON (- for standard output)")
+    parser.add_argument(
+        "--from-relatives", action="store_true",
+        help="score for an organism without training data by its relatives in the model's tree",
+    )  # fmt: skip
+    _options.add_threads(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    from seqmtl.io.chrom_map import read_chrom_map
+    from seqmtl.models.model import MultiTaskModel
+    from seqmtl.variants import Annotator, EffectScorer, annotate_vcf
+
+    _check_outputs(args)
+    model = MultiTaskModel.load(args.model)
+    scorer = EffectScorer(
+        model, _organism(model, args), distance=args.distance,
+        from_relatives=args.from_relatives, n_threads=args.threads,
+    )  # fmt: skip
+    if scorer.scanner.score_windows is not None:
+        logger.warning(
+            "the features of this model cannot be folded into tables of positions: every window "
+            "is scored by itself, which is far slower"
+        )
+    chrom_map = read_chrom_map(args.chrom_map) if args.chrom_map else {}
+    annotator = Annotator(
+        scorer, _load_genome(scorer, args, chrom_map), chrom_map=chrom_map, threshold=args.threshold
+    )
+    started = time.perf_counter()
+    summary = annotate_vcf(
+        args.vcf,
+        _stream(args.output),
+        annotator,
+        table=_stream(args.tsv),
+        command=shlex.join(["seqmtl", *sys.argv[1:]]),
+    )
+    _report(summary, args, time.perf_counter() - started)
+    _index(summary, args.output)
+    if args.json:
+        _write_json(summary, annotator, args)
+    return 0
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    from seqmtl.io import check_writable
+
+    for path in (args.output, args.tsv, args.json):
+        if path and path != "-":
+            check_writable(path)
+    if args.output != "-" and not args.output.endswith((".vcf", ".vcf.gz")):
+        raise SeqmtlError(
+            f"the output must be a name in .vcf or .vcf.gz, or -, got {args.output}; for BCF "
+            "write .vcf.gz and turn it with: bcftools view -Ob"
+        )
+    if [args.output, args.tsv, args.json].count("-") > 1:
+        raise SeqmtlError("only one of the outputs can go to standard output; name the others")
+
+
+def _stream(path: str | None) -> Any:
+    """Return standard output for ``-``."""
+    return sys.stdout.buffer if path == "-" else path
+
+
+def _organism(model: Any, args: argparse.Namespace) -> str:
+    if args.organism is None and len(model.tasks) > 1:
+        raise SeqmtlError(
+            f"the model has {len(model.tasks)} organisms; name one of "
+            f"{', '.join(model.tasks)} with --organism"
+        )
+    return str(args.organism or model.tasks[0])
+
+
+def _load_genome(scorer: Any, args: argparse.Namespace, chrom_map: dict[str, str]) -> Any:
+    """Read the contigs that have variants, all where they come as a stream.
+
+    A file of variants is read over first, so that what is wrong with it is told at once.
+    """
+    from seqmtl.io import load_genome
+    from seqmtl.io.vcf import VcfReader, contigs_of
+    from seqmtl.variants.text import EffectText
+
+    if args.vcf == "-":
+        return load_genome(args.fasta, padding=1)
+    EffectText(scorer.site.kind, scorer.organism).check(VcfReader(args.vcf))
+    contigs = contigs_of(args.vcf)
+    only = {chrom_map.get(name, name): None for name in contigs}
+    try:
+        return load_genome(args.fasta, padding=1, only=only)
+    except InputFormatError:
+        raise
+    except ValueError as error:  # none of the contigs is known
+        raise SeqmtlError(f"{args.vcf}, {args.fasta}: {error}, by --chrom-map") from error
+
+
+def _report(summary: AnnotationSummary, args: argparse.Namespace, seconds: float) -> None:
+    """Say what was scored, and what was not and why."""
+    from seqmtl.variants.alleles import REASONS
+
+    logger.info(
+        "%s: %d records, %d alleles, %d scored, %d reported in %.1f s (%.0f a second)",
+        args.output, summary.n_records, summary.n_alleles, summary.n_scored, summary.n_reported,
+        seconds, summary.n_alleles / max(seconds, 1e-9),
+    )  # fmt: skip
+    if summary.n_without_alleles:
+        logger.info(
+            "%d records have no allele to score (ALT is . or <NON_REF>) and are written as they "
+            "are", summary.n_without_alleles,
+        )  # fmt: skip
+    for reason, n in summary.not_scored.items():
+        logger.warning(
+            "%d of %d alleles were not scored: %s (%s; the first: %s)",
+            n, summary.n_alleles, REASONS[reason], reason, summary.examples[reason],
+        )  # fmt: skip
+    if 2 * summary.not_scored["ref_mismatch"] > summary.n_alleles:
+        logger.warning("most REF differ from the genome: is it the assembly of the variants?")
+
+
+def _index(summary: AnnotationSummary, path: str) -> None:
+    """Write the index of a compressed output, or say why there is none."""
+    from importlib.util import find_spec
+
+    from seqmtl.io.vcf import index_vcf
+
+    if not path.endswith(".vcf.gz"):
+        return
+    if not summary.is_sorted:
+        logger.warning("%s is not sorted, as its input: no index; sort it with bcftools sort", path)
+    elif find_spec("pysam") is None:
+        logger.info("no index without pysam: pip install 'seqmtl[genome]', or tabix -p vcf")
+    else:
+        index_vcf(path)
+
+
+def _write_json(summary: AnnotationSummary, annotator: Any, args: argparse.Namespace) -> None:
+    import json
+
+    from seqmtl._version import __version__
+    from seqmtl.cli._output import open_output
+
+    contents = {
+        "schema_version": 1,
+        "kind": "seqmtl variants",
+        "seqmtl_version": __version__,
+        "organism": annotator.scorer.organism,
+        "field": annotator.text.field,
+        "distance": args.distance,
+        "threshold": args.threshold,
+        **vars(summary),
+    }
+    with open_output(args.json) as stream:
+        json.dump(contents, stream, indent=1)
+        stream.write("\n")

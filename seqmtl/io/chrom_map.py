@@ -1,0 +1,42 @@
+"""Names of contigs in one file to their names in another."""
+
+from __future__ import annotations
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io._fields import read_lines, readable
+from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
+
+
+def read_chrom_map(path: PathLike) -> dict[str, str]:
+    """Read a table of two columns: the name in use, and the name in the genome.
+
+    Blank lines and lines that begin with ``#`` are left out. ``bcftools annotate --rename-chrs``
+    takes the same file.
+
+    Parameters
+    ----------
+    path : path-like
+        Table separated by tabs (or blanks), plain or gzip.
+
+    Raises
+    ------
+    InputFormatError
+        If a line has not two columns, or a name stands twice in the first one.
+    """
+    names: dict[str, str] = {}
+    for block in read_lines(path):
+        lines = block.text[:-PAD_BYTES].split(b"\n")
+        for line, text in enumerate(lines, block.first_line):
+            row = readable(text).split()
+            if not row or row[0].startswith("#"):
+                continue
+            if len(row) != 2 or row[0] in names:
+                fault = f"{len(row)} columns" if len(row) != 2 else f"{row[0]} twice"
+                raise InputFormatError(
+                    "a table of contig names must have two columns, the name in use (each once) "
+                    f"and the name in the genome, got {fault}; correct the line",
+                    path=source_name(path),
+                    line=line,
+                )
+            names[row[0]] = row[1]
+    return names

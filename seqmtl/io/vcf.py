@@ -1,0 +1,233 @@
+"""Read VCF in batches of records, and write it back with more in INFO and nothing else changed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, NamedTuple, cast
+
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.io._fields import Lines, read_lines, readable
+from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
+from seqmtl.io.atomic import atomic_write
+from seqmtl.io.bgzip import BGZIP_END, bgzip
+
+CHROM, POS, REF, ALT, INFO = 0, 1, 3, 4, 7
+_FIXED = b"#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
+_N_FIXED = 8
+_BYTES = 1 << 23  # of text in a batch
+_INFO_ID = re.compile(rb"##INFO=<ID=([^,>]+)")
+
+
+class VcfBatch(NamedTuple):
+    """Records that follow one another.
+
+    Attributes
+    ----------
+    rows : list of list of bytes
+        The fields of each line as they stand in the file: the eight of all VCF files, and behind
+        them all that is left, if anything, as one.
+    positions : list of int
+        POS, 1-based.
+    first_line : int
+        1-based line of the first record in the file; the others follow.
+    """
+
+    rows: list[list[bytes]]
+    positions: list[int]
+    first_line: int
+
+
+class VcfReader:
+    """A VCF file, plain, gzip or bgzip, read as a stream; line ends become LF.
+
+    Parameters
+    ----------
+    path : path-like
+        File, or ``"-"`` for standard input.
+
+    Attributes
+    ----------
+    source : str
+        Name of the file for messages.
+    meta : list of bytes
+        The header's lines in ``##``.
+    columns : bytes
+        The line that begins with ``#CHROM``.
+
+    Raises
+    ------
+    InputFormatError
+        If the file is BCF or damaged, or has no line that names the columns.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.source = source_name(path)
+        self.meta: list[bytes] = []
+        self.columns = b""
+        self._lines = self._numbered(read_lines(path))
+        for line, text in self._lines:
+            if text.startswith(_FIXED):
+                self.columns = text
+                break
+            self._check_meta(line, text)
+            self.meta.append(text)
+        if not self.columns:
+            raise InputFormatError(
+                "a VCF file must have a line that begins with #CHROM and names the columns, but "
+                "there is none; is the file whole?",
+                path=self.source,
+            )
+        self._n_columns = self.columns.count(b"\t") + 1
+
+    @property
+    def info_ids(self) -> set[str]:
+        """The fields of INFO that the header declares."""
+        found = (_INFO_ID.match(line) for line in self.meta)
+        return {readable(match[1]) for match in found if match}
+
+    def batches(self, size: int) -> Iterator[VcfBatch]:
+        """Yield the records, at most `size` at a time, fewer where lines are long.
+
+        Raises
+        ------
+        InputFormatError
+            If a line has another number of columns than the header names, POS is no number, or
+            REF or an entry of ALT is empty.
+        """
+        batch, n_bytes = VcfBatch([], [], 0), 0
+        for line, text in self._lines:
+            if not batch.rows:
+                batch = batch._replace(first_line=line)
+            batch.rows.append(self._split(line, text))
+            batch.positions.append(int(batch.rows[-1][POS]))
+            n_bytes += len(text)
+            if len(batch.rows) == size or n_bytes >= _BYTES:
+                yield batch
+                batch, n_bytes = VcfBatch([], [], 0), 0
+        if batch.rows:
+            yield batch
+
+    def _split(self, line: int, text: bytes) -> list[bytes]:
+        row = text.split(b"\t", _N_FIXED)
+        n = text.count(b"\t") + 1
+        if n != self._n_columns:
+            raise InputFormatError(
+                f"a record must have {self._n_columns} columns separated by tabs as the header "
+                f"says, got {n}; correct the line",
+                path=self.source,
+                line=line,
+            )
+        if not row[POS].isdigit():
+            raise InputFormatError(
+                f"POS must be a whole number, got {readable(row[POS])!r}; correct the line",
+                path=self.source,
+                line=line,
+            )
+        if not row[REF] or b"" in row[ALT].split(b","):
+            raise InputFormatError(
+                "REF and the entries of ALT must not be empty; correct the line",
+                path=self.source,
+                line=line,
+            )
+        return row
+
+    def _check_meta(self, line: int, text: bytes) -> None:
+        if line == 1 and text.startswith(b"BCF"):
+            raise InputFormatError(
+                "the file is BCF, the binary form of VCF; turn it into VCF with: bcftools view "
+                "-Oz -o OUT.vcf.gz",
+                path=self.source,
+            )
+        if not text.startswith(b"##"):
+            raise InputFormatError(
+                f"the header of a VCF file must be lines in ## and one that begins with the "
+                f"columns CHROM to INFO separated by tabs, got {readable(text[:60])!r}; correct it",
+                path=self.source,
+                line=line,
+            )
+
+    @staticmethod
+    def _numbered(blocks: Iterator[Lines]) -> Iterator[tuple[int, bytes]]:
+        for block in blocks:
+            yield from enumerate(block.text[:-PAD_BYTES].split(b"\n")[:-1], block.first_line)
+
+
+def contigs_of(path: PathLike) -> list[str]:
+    """Read over a whole VCF file and return the contigs of its records, in their order.
+
+    Raises
+    ------
+    InputFormatError
+        If a line cannot be read, see :class:`VcfReader`.
+    """
+    names: dict[bytes, None] = {}
+    for batch in VcfReader(path).batches(1 << 14):
+        names.update(dict.fromkeys(row[CHROM] for row in batch.rows))
+    return [readable(name) for name in names]
+
+
+def add_info(row: list[bytes], entry: bytes) -> bytes:
+    """Return a record's line with one more entry in INFO."""
+    if entry:
+        info = row[INFO]
+        entry = entry if info in (b".", b"") else info + b";" + entry
+        row = [*row[:INFO], entry, *row[INFO + 1 :]]
+    return b"\t".join(row) + b"\n"
+
+
+def escape(text: str) -> str:
+    """Write ``%XX`` (VCF 4.3) for what has a meaning in INFO or is not printable ASCII."""
+    plain = "-_./+*<>[]()"
+    return "".join(
+        letter
+        if letter.isascii() and (letter.isalnum() or letter in plain)
+        else "".join(f"%{byte:02X}" for byte in letter.encode("utf-8", "surrogateescape"))
+        for letter in text
+    )
+
+
+@contextmanager
+def open_packed(output: str | os.PathLike[str] | IO[bytes]) -> Iterator[IO[bytes]]:
+    """Open a binary output for text; a name in ``.gz`` is ended as bgzip ends.
+
+    What is written must have gone through :func:`pack`. A file appears
+    under its name when it is whole; a stream is taken as it is.
+    """
+    if hasattr(output, "write"):
+        yield cast(IO[bytes], output)
+        return
+    with atomic_write(output, "wb") as stream:
+        yield stream
+        if _is_packed(output):
+            stream.write(BGZIP_END)
+
+
+def pack(text: bytes, output: str | os.PathLike[str] | IO[bytes]) -> bytes:
+    """Compress text for an output whose name ends in ``.gz``, or leave it as it is."""
+    return bgzip(text) if _is_packed(output) else text
+
+
+def _is_packed(output: str | os.PathLike[str] | IO[bytes]) -> bool:
+    return not hasattr(output, "write") and os.fspath(output).endswith(".gz")
+
+
+def index_vcf(path: str | os.PathLike[str]) -> None:
+    """Write the index of a sorted bgzip file beside it (``.tbi``).
+
+    Raises
+    ------
+    ImportError
+        If pysam is not installed.
+    SeqmtlError
+        If the file cannot be indexed.
+    """
+    import pysam
+
+    path = os.fspath(path)
+    try:
+        pysam.tabix_index(path, preset="vcf", force=True)
+    except (OSError, ValueError) as error:
+        raise SeqmtlError(f"{path}: no index can be made ({error})") from error

@@ -1,0 +1,133 @@
+"""Kernels of variants: the largest gain and loss of a signal by each allele.
+
+The windows that touch an allele's zone are numbered from the left: ``length - 1 + m`` in the
+reference and ``length - 1 + n`` in the alternative, m and n being the zone's lengths. Their sites
+are compared in pairs, from the left up to the gap, and from the right down to it; the gap is where
+the longer haplotype has the bases that the other lacks. On strand s the site of window
+``turns[s]`` lies on the zone's first base.
+"""
+
+import numpy as np
+
+from seqmtl._jit import njit
+
+FIELDS = 4  # of a found site: strand, place, window in the reference, window in the alternative
+
+
+@njit
+def add_pairs(P, places, n_windows, turn, spare, k, gains, losses):
+    """Raise gains[g] and losses[g] to the largest changes beside the gap, for a gap at 0..k."""
+    last_ref = places[0] + n_windows[0] - 1
+    last_alt = places[1] + n_windows[1] - 1
+    gain = loss = 0.0
+    i = spare[0]
+    for g in range(k + 1):
+        while i < g + turn:
+            delta = P[places[1] + i] - P[places[0] + i]
+            gain, loss = max(gain, delta), max(loss, -delta)
+            i += 1
+        gains[g], losses[g] = max(gains[g], gain), max(losses[g], loss)
+    gain = loss = 0.0
+    shorter = min(n_windows[0], n_windows[1])
+    i = spare[1]
+    for g in range(k, -1, -1):
+        while i < shorter - g - turn:
+            delta = P[last_alt - i] - P[last_ref - i]
+            gain, loss = max(gain, delta), max(loss, -delta)
+            i += 1
+        gains[g], losses[g] = max(gains[g], gain), max(losses[g], loss)
+
+
+@njit
+def add_gap(P, place, size, turn, k, changes):
+    """Raise changes[g] to the largest probability in a gap of `size` sites at g = 0..k."""
+    for g in range(k + 1):
+        for i in range(g + turn, g + turn + size):
+            changes[g] = max(changes[g], P[place + i])
+
+
+@njit
+def choose_gap(gains, losses, k):
+    """Return the place of the gap with the smallest effect, the leftmost among equals."""
+    best = 0
+    for g in range(1, k + 1):
+        old = (max(gains[best], losses[best]), min(gains[best], losses[best]), gains[best])
+        new = (max(gains[g], losses[g]), min(gains[g], losses[g]), gains[g])
+        if new < old:
+            best = g
+    return best
+
+
+@njit
+def find_change(P, places, n_windows, turn, spare, g, change, sign, found):
+    """Find the leftmost site with this change; found[1:] receives it, found[1] as below.
+
+    The place is counted from the first base of the zone, on the reference; of an inserted base it
+    is that of the base before the gap. A window that one haplotype lacks is -1.
+    """
+    n_ref, n_alt = n_windows
+    size = n_alt - n_ref
+    cut = g + turn
+    for i in range(spare[0], cut):
+        if sign * (P[places[1] + i] - P[places[0] + i]) == change:
+            found[1:] = (i - turn, places[0] + i, places[1] + i)
+            return True
+    for i in range(cut, cut - size):  # lost bases
+        if sign < 0 and P[places[0] + i] == change:
+            found[1:] = (i - turn, places[0] + i, -1)
+            return True
+    for i in range(cut, cut + size):  # inserted bases
+        if sign > 0 and P[places[1] + i] == change:
+            found[1:] = (g - 1, -1, places[1] + i)
+            return True
+    for i in range(cut + max(0, -size), n_ref - spare[1]):
+        if sign * (P[places[1] + i + size] - P[places[0] + i]) == change:
+            found[1:] = (i - turn, places[0] + i, places[1] + i + size)
+            return True
+    return False
+
+
+@njit
+def find_effects(P, places, zones, length, turns, spares, changes, found):
+    """Find the largest gain (0) and loss (1) of each allele, and where.
+
+    `P` holds the probabilities on the plus and minus strand, 0 where there is no site; spares[s]
+    how many windows at the left and right end are too far away. changes[a, 0:2] and
+    found[a, 0:2, :] receive the results; found[..., 0] is 0 on plus, 1 on minus, -1 for no change.
+    """
+    most = 0
+    for a in range(places.shape[0]):
+        if zones[a, 1] != zones[a, 2]:
+            most = max(most, min(zones[a, 1], zones[a, 2]))
+    gains = np.zeros(most + 1)
+    losses = np.zeros(most + 1)
+    for a in range(places.shape[0]):
+        m, n = zones[a, 1], zones[a, 2]
+        k = min(m, n) if m != n else 0
+        n_windows = (length - 1 + m, length - 1 + n)
+        gains[: k + 1] = 0.0
+        losses[: k + 1] = 0.0
+        for s in range(2):
+            add_pairs(P[s], places[a], n_windows, turns[s], spares[s], k, gains, losses)
+            if m > n:
+                add_gap(P[s], places[a, 0], m - n, turns[s], k, losses)
+            elif n > m:
+                add_gap(P[s], places[a, 1], n - m, turns[s], k, gains)
+        g = choose_gap(gains, losses, k)
+        changes[a, 0], changes[a, 1] = gains[g], losses[g]
+        for c in range(2):
+            found[a, c, 0] = -1
+            for s in range(2):
+                if changes[a, c] > 0 and find_change(
+                    P[s],
+                    places[a],
+                    n_windows,
+                    turns[s],
+                    spares[s],
+                    g,
+                    changes[a, c],
+                    1 - 2 * c,
+                    found[a, c],
+                ):
+                    found[a, c, 0] = s
+                    break

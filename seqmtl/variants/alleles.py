@@ -1,0 +1,173 @@
+"""Alleles as columns: checked against the genome, and trimmed to what they change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences import Genome, encode
+from seqmtl.sequences.alphabet import OTHER
+from seqmtl.variants._allele_kernels import find_zones
+
+#: Longest allele that is scored, in bases.
+LONGEST = 10_000
+
+#: How far an insertion or deletion in a repeat is followed to either side, in bases.
+REACH = 1_000
+
+#: Why an allele is not scored.
+REASONS: dict[str, str] = {
+    "unknown_contig": "the genome has no such contig",
+    "outside_contig": "REF does not lie on the contig",
+    "ref_letters": "REF is not made of letters",
+    "ref_mismatch": "REF differs from the genome",
+    "overlapping_deletion": "ALT is *, a deletion that another record describes",
+    "symbolic": "ALT is symbolic, such as <DEL>",
+    "breakend": "ALT is a breakend",
+    "alt_letters": "ALT has letters other than A, C, G, T, N",
+    "too_long": f"REF or ALT is longer than {LONGEST:,} bases",
+}
+
+_NO_ALLELES = (b".", b"<NON_REF>", b"<*>")
+_ALT_LETTERS = b"ACGTNacgtn"
+
+
+@dataclass(frozen=True, eq=False)
+class Alleles:
+    """Alleles to be scored; places count in the genome's buffer.
+
+    Attributes
+    ----------
+    begins, ends : ndarray of int64, shape (n,)
+        The contig of each.
+    starts, ref_lengths : ndarray of int64, shape (n,)
+        The bases that the allele replaces.
+    alts : ndarray of uint8
+        The letters of all alleles behind one another, encoded.
+    firsts, alt_lengths : ndarray of int64, shape (n,)
+        Where in `alts` the letters of each are.
+    """
+
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ref_lengths: NDArray[np.int64]
+    alts: NDArray[np.uint8]
+    firsts: NDArray[np.int64]
+    alt_lengths: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return self.starts.size
+
+    def zones(self, codes: NDArray[np.uint8], reach: int = REACH) -> NDArray[np.int64]:
+        """Find what each allele changes, however it was written.
+
+        What REF and ALT share on the left and on the right is left out. An insertion or deletion
+        that can be written at several places (in a repeat) spans all of them.
+
+        Returns
+        -------
+        ndarray of int64, shape (n, 3)
+            Start, length in the reference and length in the alternative.
+        """
+        zones = np.empty((self.starts.size, 3), dtype=np.int64)
+        find_zones(
+            codes, self.begins, self.ends, self.starts, self.ref_lengths,
+            self.alts, self.firsts, self.alt_lengths, reach, zones,
+        )  # fmt: skip
+        return zones
+
+    def part(self, first: int, last: int) -> Alleles:
+        """Return some of the alleles."""
+        rows = slice(first, last)
+        return Alleles(
+            self.begins[rows], self.ends[rows], self.starts[rows], self.ref_lengths[rows],
+            self.alts, self.firsts[rows], self.alt_lengths[rows],
+        )  # fmt: skip
+
+
+class AlleleList:
+    """Collects alleles that can be scored.
+
+    Parameters
+    ----------
+    genome : Genome
+        The reference.
+    """
+
+    def __init__(self, genome: Genome) -> None:
+        self._genome = genome
+        self._places: list[tuple[int, int, int, int]] = []
+        self._alts: list[bytes] = []
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def refuse_record(self, contig: str, start: int, ref: bytes) -> str:
+        """Return why none of a record's alleles can be scored, "" if they can.
+
+        Letters are compared in either case; N and other ambiguous letters match every base.
+
+        Parameters
+        ----------
+        contig : str
+            Contig.
+        start : int
+            0-based first base of REF.
+        ref : bytes
+            REF.
+        """
+        genome = self._genome
+        if contig not in genome:
+            return "unknown_contig"
+        number = genome.index(contig)
+        if not 0 <= start <= start + len(ref) <= genome.lengths[number]:
+            return "outside_contig"
+        if ref and not ref.isalpha():
+            return "ref_letters"
+        begin = int(genome.starts[number]) + start
+        found, asked = genome.codes[begin : begin + len(ref)], encode(ref)
+        differ = (found != asked) & (found != OTHER) & (asked != OTHER)
+        return "ref_mismatch" if differ.any() else ""
+
+    def add(self, contig: str, start: int, ref: bytes, alt: bytes) -> str:
+        """Take in an allele of a record that is not refused, or return why it cannot be scored."""
+        reason = refuse_alt(alt) or ("too_long" if len(ref) > LONGEST else "")
+        if not reason:
+            genome = self._genome
+            number = genome.index(contig)
+            begin = int(genome.starts[number])
+            end = begin + int(genome.lengths[number])
+            self._places.append((begin, end, begin + start, len(ref)))
+            self._alts.append(alt)
+        return reason
+
+    def alleles(self) -> Alleles:
+        """Return all that was taken in."""
+        places = np.array(self._places, dtype=np.int64).reshape(-1, 4)
+        lengths = np.array([len(alt) for alt in self._alts], dtype=np.int64)
+        begins, ends, starts, ref_lengths = np.ascontiguousarray(places.T)
+        firsts = np.cumsum(lengths) - lengths
+        return Alleles(
+            begins, ends, starts, ref_lengths, encode(b"".join(self._alts)), firsts, lengths
+        )
+
+
+def is_allele(alt: bytes) -> bool:
+    """Tell whether one of ALT's entries is an allele at all: not ``.``, ``<NON_REF>``, ``<*>``."""
+    return alt not in _NO_ALLELES
+
+
+def refuse_alt(alt: bytes) -> str:
+    """Return why an allele cannot be scored whatever the genome, "" if it can."""
+    if alt == b"*":
+        return "overlapping_deletion"
+    if alt.startswith(b"<"):
+        return "symbolic"
+    if b"[" in alt or b"]" in alt or alt.startswith(b".") or alt.endswith(b"."):
+        return "breakend"
+    if alt.strip(_ALT_LETTERS):
+        return "alt_letters"
+    return "too_long" if len(alt) > LONGEST else ""

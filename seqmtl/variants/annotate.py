@@ -1,0 +1,256 @@
+"""Write the effects of variants into their VCF file, as a stream."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import IO, NamedTuple
+
+from seqmtl.io._fields import readable
+from seqmtl.io._stream import PathLike
+from seqmtl.io.vcf import (
+    ALT,
+    CHROM,
+    REF,
+    VcfBatch,
+    VcfReader,
+    add_info,
+    open_packed,
+    pack,
+)
+from seqmtl.sequences import Genome
+from seqmtl.variants.alleles import AlleleList, is_allele
+from seqmtl.variants.effects import EffectScorer
+from seqmtl.variants.text import TABLE, EffectLists, EffectText
+
+_RECORDS = 2048  # in a batch
+_REPORT_EVERY = 100_000
+Output = str | os.PathLike[str] | IO[bytes]
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class AnnotationSummary:
+    """What became of the records of a VCF file.
+
+    Attributes
+    ----------
+    n_records : int
+        Records, all of which are written.
+    n_without_alleles : int
+        Records without an allele: ALT is ``.``, ``<NON_REF>`` or ``<*>``.
+    n_alleles, n_scored : int
+        Alleles, and those that were scored.
+    n_reported : int
+        Alleles whose gain or loss reaches the threshold, all where there is none.
+    not_scored : dict of str to int
+        Alleles that were not scored, by reason.
+    examples : dict of str to str
+        The first allele of each reason.
+    is_sorted : bool
+        Whether every contig is in one piece and sorted by POS, as an index needs it.
+    """
+
+    n_records: int = 0
+    n_without_alleles: int = 0
+    n_alleles: int = 0
+    n_scored: int = 0
+    n_reported: int = 0
+    not_scored: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    is_sorted: bool = True
+
+    def add(self, other: AnnotationSummary) -> None:
+        """Add the counts of later records."""
+        self.n_records += other.n_records
+        self.n_without_alleles += other.n_without_alleles
+        self.n_alleles += other.n_alleles
+        self.n_scored += other.n_scored
+        self.n_reported += other.n_reported
+        self.not_scored.update(other.not_scored)
+        self.examples = other.examples | self.examples
+
+
+class _Allele(NamedTuple):
+    """One entry of ALT: its record, its letters, and its row of effects or why it has none."""
+
+    record: int
+    alt: bytes
+    row: int
+    reason: str
+
+
+class Annotated(NamedTuple):
+    """Lines of the file, lines of the table, and the counts of some records."""
+
+    lines: bytes
+    table: bytes
+    summary: AnnotationSummary
+
+
+class Annotator:
+    """Turns batches of records into annotated lines.
+
+    Parameters
+    ----------
+    scorer : EffectScorer
+        Scores alleles.
+    genome : Genome
+        The reference.
+    chrom_map : mapping of str to str, optional
+        Names of contigs in the VCF file to those in the genome, where they differ.
+    threshold : float, optional
+        Lowest gain or loss to report. Default: all.
+
+    Attributes
+    ----------
+    text : EffectText
+        Names the entries of INFO and writes them.
+    """
+
+    def __init__(
+        self,
+        scorer: EffectScorer,
+        genome: Genome,
+        *,
+        chrom_map: Mapping[str, str] | None = None,
+        threshold: float | None = None,
+    ) -> None:
+        self.scorer, self.genome = scorer, genome
+        self.chrom_map = {} if chrom_map is None else chrom_map
+        self.threshold = threshold
+        self.text = EffectText(scorer.site.kind, scorer.organism)
+
+    def annotate(self, batch: VcfBatch, *, with_table: bool) -> Annotated:
+        """Write the lines of a batch with their effects and, if asked for, those of the table."""
+        alleles, kept = self._alleles(batch)
+        effects = EffectLists(self.scorer.score(self.genome, kept.alleles()))
+        summary = AnnotationSummary(n_records=len(batch.rows), n_alleles=len(alleles))
+        entries: list[list[str]] = [[] for _ in batch.rows]
+        reasons: list[list[str]] = [[] for _ in batch.rows]
+        table: list[str] = []
+        for record, alt, i, reason in alleles:
+            row, position = batch.rows[record], batch.positions[record]
+            if reason:
+                _note(summary, reason, row, position, alt)
+                reasons[record].append(reason)
+                continue
+            summary.n_scored += 1
+            if self.threshold is None or effects.largest[i] >= self.threshold:
+                summary.n_reported += 1
+                entries[record].append(self.text.entry(alt, effects, i, position))
+                if with_table:
+                    table.append(self.text.line(row, alt, effects, i, position))
+        summary.n_without_alleles = len(batch.rows) - len({allele.record for allele in alleles})
+        lines = (
+            add_info(row, self.text.info(*both))
+            for row, *both in zip(batch.rows, entries, reasons, strict=True)
+        )
+        text = "".join(table).encode("utf-8", "surrogateescape")
+        return Annotated(b"".join(lines), text, summary)
+
+    def _alleles(self, batch: VcfBatch) -> tuple[list[_Allele], AlleleList]:
+        """Check the alleles of all records, and collect those that can be scored."""
+        found, kept = [], AlleleList(self.genome)
+        for number, (row, position) in enumerate(zip(batch.rows, batch.positions, strict=True)):
+            alts = [alt for alt in row[ALT].split(b",") if is_allele(alt)]
+            if not alts:
+                continue
+            contig = readable(row[CHROM])
+            contig = self.chrom_map.get(contig, contig)
+            refused = kept.refuse_record(contig, position - 1, row[REF])
+            for alt in alts:
+                place = len(kept)
+                reason = refused or kept.add(contig, position - 1, row[REF], alt)
+                found.append(_Allele(number, alt, place, reason))
+        return found, kept
+
+
+def annotate_vcf(
+    vcf: PathLike,
+    output: Output,
+    annotator: Annotator,
+    *,
+    table: Output | None = None,
+    command: str = "",
+) -> AnnotationSummary:
+    """Annotate a VCF file.
+
+    Every line is written, in order and as it is but for INFO. Memory does not grow with the file.
+
+    Parameters
+    ----------
+    vcf : path-like
+        Plain, gzip or bgzip, or ``"-"`` for standard input.
+    output : path-like or binary stream
+        VCF; a name in ``.gz`` is compressed by blocks (bgzip).
+    annotator : Annotator
+        What to add.
+    table : path-like or binary stream, optional
+        The reported alleles as a table, too: tab-separated with a header, positions 1-based.
+    command : str
+        What the header is to say of how the file was made.
+
+    Raises
+    ------
+    InputFormatError
+        If the file cannot be read, see :class:`~seqmtl.io.vcf.VcfReader`, or has the entry
+        already.
+    SeqmtlError
+        If an output cannot be written; nothing is left behind.
+    """
+    reader = VcfReader(vcf)
+    summary = AnnotationSummary()
+    head = pack(annotator.text.header(reader, command), output)
+
+    def work(batch: VcfBatch) -> Annotated:
+        done = annotator.annotate(batch, with_table=table is not None)
+        rows = b"" if table is None else pack(done.table, table)
+        return Annotated(pack(done.lines, output), rows, done.summary)
+
+    batches = _watch_order(reader.batches(_RECORDS), summary)
+    with ExitStack() as stack:
+        stream = stack.enter_context(open_packed(output))
+        stream.write(head)
+        rows = None
+        if table is not None:
+            rows = stack.enter_context(open_packed(table))
+            rows.write(pack(("\t".join(TABLE) + "\n").encode(), table))
+        for done in annotator.scorer.scanner.run(work, batches):
+            stream.write(done.lines)
+            if rows is not None:
+                rows.write(done.table)
+            n_before = summary.n_records
+            summary.add(done.summary)
+            if summary.n_records // _REPORT_EVERY > n_before // _REPORT_EVERY:
+                _log.info("%d records", summary.n_records)
+    return summary
+
+
+def _watch_order(batches: Iterator[VcfBatch], summary: AnnotationSummary) -> Iterator[VcfBatch]:
+    """Note whether the records are sorted as an index needs them."""
+    seen: set[bytes] = set()
+    contig, last = b"", 0
+    for batch in batches:
+        for row, position in zip(batch.rows, batch.positions, strict=True):
+            if row[CHROM] != contig:
+                contig, last = row[CHROM], 0
+                summary.is_sorted &= contig not in seen
+                seen.add(contig)
+            summary.is_sorted &= position >= last
+            last = position
+        yield batch
+
+
+def _note(
+    summary: AnnotationSummary, reason: str, row: list[bytes], position: int, alt: bytes
+) -> None:
+    """Count an allele that was not scored, and keep the first of its kind as an example."""
+    summary.not_scored[reason] += 1
+    if reason not in summary.examples:
+        ref, letters = readable(row[REF][:20]), readable(alt[:20])
+        summary.examples[reason] = f"{readable(row[CHROM])}:{position} {ref}>{letters}"

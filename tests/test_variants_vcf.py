@@ -1,0 +1,624 @@
+"""VCF in, VCF out: nothing but INFO changes, and what is wrong is told."""
+
+import gzip
+import io
+import json
+import random
+
+import numpy as np
+import pytest
+
+from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl.cli.main import main
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io import load_genome
+from seqmtl.io.bgzip import BGZIP_END, bgzip
+from seqmtl.io.chrom_map import read_chrom_map
+from seqmtl.io.vcf import VcfReader, add_info, contigs_of, escape
+from seqmtl.models.site import Site
+from seqmtl.variants import Annotator, EffectScorer, annotate, annotate_vcf, score_variants
+
+LENGTH = 21
+HEADER = (
+    "##fileformat=VCFv4.2\n##contig=<ID=I,length=600>\n##contig=<ID=II,length=300>\n"
+    '##INFO=<ID=AF,Number=A,Type=Float,Description="Frequency">\n'
+    '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">\n'
+)
+COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
+rng = np.random.default_rng(8)
+I, II = ("".join(rng.choice(list("ACGT"), n)) for n in (600, 300))
+I = I[:299] + "GTAAGT" + I[305:]
+
+
+def make_model(site=None, names=("worm", "fruit fly|x=1,2;y")):
+    draw = np.random.default_rng(1)
+    features = WeightedDegree(2)
+    return MultiTaskModel(
+        features, LENGTH, names, TaskKernel(list(names), np.eye(2), "none"),
+        draw.normal(size=(features.n_features(LENGTH), 2)), np.array([-0.3, 0.1]),
+        np.array([[-2.0, 0.3], [-1.0, 0.0]]), site or Site(9, 2, "GT", "donor"), {},
+    )  # fmt: skip
+
+
+def record(pos, ref, alt, contig="I", info=".", rest=""):
+    return f"{contig}\t{pos}\t.\t{ref}\t{alt}\t30\tPASS\t{info}{rest}\n"
+
+
+RECORDS = [
+    record(20, I[19], "ACGT"["ACGT".index(I[19]) - 1], info="AF=0.5"),
+    record(300, "GT", "GA", info="DB;AF=0.1"),
+    record(301, "T", "A,C,TAAG"),
+    record(301, "t", "g"),
+    record(310, I[309:315], I[309]),
+    record(10, II[9], "<DEL>", "II", info="END=40"),
+    record(12, II[11], "*,A", "II"),
+    record(14, II[13], "<NON_REF>", "II", info="END=50"),
+    record(14, II[13], ".", "II"),
+    record(15, "ACGT"["ACGT".index(II[14]) - 1], "N", "II"),
+    record(16, II[15], f"{II[15]}[II:30[", "II"),
+    record(17, II[16], "AR,<NON_REF>", "II"),
+    record(300, II[299] + "A", "A", "II"),
+    record(0, "N", "A", "II"),
+    record(5, "A", "C", "III"),
+]
+SKIPPED = {
+    5: "symbolic", 6: "overlapping_deletion", 9: "ref_mismatch", 10: "breakend",
+    11: "alt_letters", 12: "outside_contig", 13: "outside_contig", 14: "unknown_contig",
+}  # fmt: skip
+SCORED = [0, 1, 2, 3, 4, 6]
+
+
+@pytest.fixture
+def genome_path(write):
+    return write(f">I first\n{I}\n>II\n{II}\n>other\nACGT\n", "genome.fa")
+
+
+@pytest.fixture
+def model_path(tmp_path):
+    path = tmp_path / "donor.seqmtl"
+    make_model().save(path)
+    return path
+
+
+@pytest.fixture
+def vcf_path(write):
+    return write(HEADER + COLUMNS + "\n" + "".join(RECORDS), "in.vcf")
+
+
+@pytest.fixture
+def run(tmp_path, model_path, genome_path):
+    """Return a function that runs the command and returns its exit code and the output."""
+
+    def run_command(vcf, *options, model=model_path, organism="worm", output="out.vcf"):
+        code = main([
+            "variants", str(model), "--vcf", str(vcf), "--fasta", str(genome_path),
+            "--organism", organism, "-o", str(tmp_path / output), *map(str, options),
+        ])  # fmt: skip
+        return code, tmp_path / output
+
+    return run_command
+
+
+@pytest.fixture
+def told(capsys):
+    """Return a function that returns all messages so far."""
+    messages = []
+
+    def read():
+        messages.append(capsys.readouterr().err)
+        return "".join(messages)
+
+    return read
+
+
+def read_records(path):
+    data = path.read_bytes()
+    text = gzip.decompress(data) if path.suffix == ".gz" else data
+    return [line for line in text.decode().splitlines(keepends=True) if not line.startswith("#")]
+
+
+def info_of(line):
+    entries = line.rstrip("\n").split("\t")[7].split(";")
+    return dict(entry.partition("=")[::2] for entry in entries)
+
+
+def without_info(line):
+    return [field for i, field in enumerate(line.split("\t")) if i != 7]
+
+
+class TestLines:
+    def test_all_lines_pass_and_only_info_grows(self, run, vcf_path):
+        code, output = run(vcf_path)
+        assert code == 0
+        lines = read_records(output)
+        assert len(lines) == len(RECORDS)
+        for i, (before, after) in enumerate(zip(RECORDS, lines, strict=True)):
+            assert without_info(before) == without_info(after)
+            old, new = before.rstrip("\n").split("\t")[7], after.rstrip("\n").split("\t")[7]
+            assert new == old or (
+                new.startswith("SeqMTL_") if old == "." else new.startswith(old + ";")
+            )
+            assert info_of(after).get("SeqMTL_donor_skipped") == SKIPPED.get(i)
+            assert ("SeqMTL_donor" in info_of(after)) == (i in SCORED)
+        assert lines[7] == RECORDS[7]  # a gVCF block
+        assert lines[8] == RECORDS[8]
+
+    def test_the_numbers_are_those_of_score_variants(self, run, vcf_path, genome_path):
+        _, output = run(vcf_path)
+        genome = load_genome(genome_path, padding=1)
+        n = 0
+        for line in read_records(output):
+            contig, pos, _, ref = line.split("\t")[:4]
+            for entry in filter(None, info_of(line).get("SeqMTL_donor", "").split(",")):
+                alt, organism, *columns = entry.split("|")
+                found = score_variants(
+                    make_model(), genome, [(contig, int(pos) - 1, ref, alt)], "worm"
+                )
+                assert organism == "worm"
+                for c in (0, 1):
+                    strand = found.strands[0, c]
+                    assert columns[c] == f"{found.changes[0, c]:.4f}"
+                    if strand < 0:
+                        assert columns[2 + c] == columns[4 + c] == "."
+                        continue
+                    assert int(columns[2 + c]) == found.places[0, c] - (int(pos) - 1)
+                    assert columns[4 + c] == "+-"[strand]
+                    change = np.diff(found.scores[0, c])[0]
+                    assert columns[6 + c] == ("." if np.isnan(change) else f"{change:.4f}")
+                n += 1
+        assert n == 8
+
+    def test_a_broken_donor(self, run, write):
+        _, output = run(write(HEADER + COLUMNS + "\n" + record(300, "GT", "GA"), "one.vcf"))
+        columns = info_of(read_records(output)[0])["SeqMTL_donor"].split("|")
+        assert columns[0] == "GA"
+        assert columns[5] == "0"  # the donor begins at POS
+        assert columns[7] == "+"
+        assert columns[9] == "."
+
+    def test_genotypes_and_odd_bytes_pass(self, run, write):
+        rest = "\tGT:AD\t0/1:3,4\t./.:."
+        lines = [
+            record(20, I[19], "N", info="X=\u00e4;;Y", rest=rest).encode(),
+            record(21, I[20], "N", info="", rest=rest).encode().replace(b"PASS", b"\xff"),
+        ]
+        columns = f"{COLUMNS}\tFORMAT\tone\ttwo\n"
+        _, output = run(write((HEADER + columns).encode() + b"".join(lines), "in.vcf"))
+        got = output.read_bytes().splitlines(keepends=True)[-2:]
+        assert got[0].startswith(lines[0].split(b"Y")[0] + b"Y;SeqMTL_donor=N|")
+        assert got[0].endswith(rest.encode() + b"\n")
+        assert b"\xff\tSeqMTL_donor=N|" in got[1]
+
+    def test_header(self, run, vcf_path):
+        _, output = run(vcf_path)
+        header = [line for line in output.read_text().splitlines() if line.startswith("#")]
+        assert header[:5] == HEADER.splitlines()
+        assert header[5].startswith("##INFO=<ID=SeqMTL_donor,Number=.,Type=String,Description=")
+        assert header[5].endswith(
+            'Format: ALLELE|ORGANISM|DS_DG|DS_DL|DP_DG|DP_DL|ST_DG|ST_DL|RS_DG|RS_DL">'
+        )
+        assert header[6].startswith("##INFO=<ID=SeqMTL_donor_skipped,Number=.,Type=String,")
+        assert header[7].startswith('##seqmtl=<Version="')
+        assert header[8:] == [COLUMNS]
+
+    def test_windows_line_ends(self, run, vcf_path, write):
+        _, output = run(vcf_path)
+        unix = output.read_bytes()
+        text = (HEADER + COLUMNS + "\n" + "".join(RECORDS)).replace("\n", "\r\n")
+        _, output = run(write(text, "in.vcf"))
+        assert output.read_bytes() == unix
+
+    def test_header_only(self, run, write):
+        code, output = run(write(HEADER + COLUMNS, "empty.vcf"), output="out.vcf.gz")
+        assert code == 0
+        assert read_records(output) == []
+
+    def test_a_threshold_leaves_out_entries_but_no_line(self, run, vcf_path, tmp_path):
+        _, output = run(vcf_path)
+        full = read_records(output)
+        code, output = run(vcf_path, "--threshold", 0.2, "--json", tmp_path / "s.json")
+        assert code == 0
+        n = 0
+        for before, after in zip(full, read_records(output), strict=True):
+            wanted = [
+                entry
+                for entry in info_of(before).get("SeqMTL_donor", "").split(",")
+                if entry and max(map(float, entry.split("|")[2:4])) >= 0.2
+            ]
+            assert info_of(after).get("SeqMTL_donor", "") == ",".join(wanted)
+            n += len(wanted)
+        assert 0 < n < 8
+        assert json.loads((tmp_path / "s.json").read_text())["n_reported"] == n
+
+    @pytest.mark.parametrize("threads", [1, 3])
+    def test_batches_and_threads_change_nothing(self, run, vcf_path, monkeypatch, threads):
+        _, output = run(vcf_path)
+        wanted = read_records(output)
+        monkeypatch.setattr(annotate, "_RECORDS", 2)
+        _, output = run(vcf_path, "--threads", threads)
+        assert read_records(output) == wanted
+
+    def test_streams(self, run, vcf_path, monkeypatch, capfdbinary, model_path, genome_path):
+        _, output = run(vcf_path)
+        wanted = read_records(output)
+        standard_input = io.TextIOWrapper(io.BytesIO(vcf_path.read_bytes()))
+        monkeypatch.setattr("sys.stdin", standard_input)
+        code = main([
+            "variants", str(model_path), "--vcf", "-", "--fasta", str(genome_path),
+            "--organism", "worm", "-o", "-",
+        ])  # fmt: skip
+        assert code == 0
+        lines = capfdbinary.readouterr().out.decode().splitlines(keepends=True)
+        assert [line for line in lines if not line.startswith("#")] == wanted
+
+
+class TestCounts:
+    def test_json_and_messages(self, run, vcf_path, tmp_path, told):
+        run(vcf_path, "--json", tmp_path / "s.json")
+        found = json.loads((tmp_path / "s.json").read_text())
+        assert found["schema_version"] == 1
+        assert found["kind"] == "seqmtl variants"
+        assert (found["organism"], found["field"]) == ("worm", "SeqMTL_donor")
+        assert (found["n_records"], found["n_without_alleles"]) == (15, 2)
+        assert (found["n_alleles"], found["n_scored"], found["n_reported"]) == (16, 8, 8)
+        assert sum(found["not_scored"].values()) == 8
+        assert found["not_scored"] == {
+            "symbolic": 1, "overlapping_deletion": 1, "ref_mismatch": 1, "breakend": 1,
+            "alt_letters": 1, "outside_contig": 2, "unknown_contig": 1,
+        }  # fmt: skip
+        assert found["examples"]["unknown_contig"] == "III:5 A>C"
+        assert found["is_sorted"] is False
+        assert "1 of 16 alleles were not scored: REF differs from the genome" in told()
+        assert "2 records have no allele to score" in told()
+
+    def test_the_wrong_assembly(self, run, write, told):
+        lines = [record(p, "ACGT"["ACGT".index(I[p - 1]) - 1], "N") for p in range(20, 30)]
+        code, _ = run(write(HEADER + COLUMNS + "\n" + "".join(lines), "in.vcf"))
+        assert code == 0
+        assert "10 of 10 alleles were not scored: REF differs" in told()
+        assert "is it the assembly of the variants?" in told()
+
+    def test_table(self, run, vcf_path, tmp_path):
+        _, output = run(vcf_path, "--tsv", tmp_path / "t.tsv.gz")
+        header, *rows = gzip.open(tmp_path / "t.tsv.gz", "rt").read().splitlines()
+        rows = [dict(zip(header.split("\t"), row.split("\t"), strict=True)) for row in rows]
+        entries = [
+            (line.split("\t"), entry.split("|"))
+            for line in read_records(output)
+            for entry in info_of(line).get("SeqMTL_donor", "").split(",")
+            if entry
+        ]
+        assert len(rows) == len(entries) == 8
+        for row, (fields, entry) in zip(rows, entries, strict=True):
+            assert [row["contig"], row["pos"], row["ref"]] == [fields[0], fields[1], fields[3]]
+            assert (row["alt"], row["organism"], row["kind"]) == (entry[0], "worm", "donor")
+            for c, name in enumerate(("gain", "loss")):
+                assert f"{float(row[name]):.4f}" == entry[2 + c]
+                assert (row[f"{name}_offset"], row[f"{name}_strand"]) == (
+                    entry[4 + c],
+                    entry[6 + c],
+                )
+                if row[f"{name}_strand"] == ".":
+                    continue
+                place = int(row[f"{name}_pos"])
+                assert place - int(row["pos"]) == int(entry[4 + c])
+                before, after = (float(row[f"{name}_{h}_probability"]) for h in ("ref", "alt"))
+                assert (after - before) * (1 - 2 * c) == pytest.approx(float(row[name]), abs=1e-5)
+                if name == "loss":  # a lost site is in the genome, on the strand that is told
+                    contig = {"I": I, "II": II}[row["contig"]]
+                    site = contig[place - 1 : place + 1]
+                    if row["loss_strand"] == "-":
+                        site = contig[place - 2 : place][::-1].translate(
+                            str.maketrans("ACGT", "TGCA")
+                        )
+                    assert site == "GT"
+
+
+class TestContigs:
+    def renamed(self, write):
+        lines = "".join(RECORDS[:5]).replace("I\t", "chromosome1\t")
+        return write(HEADER + COLUMNS + "\n" + lines, "renamed.vcf")
+
+    def test_no_known_contig_is_an_error_that_lists_both_sides(self, run, write, told):
+        code, output = run(self.renamed(write))
+        assert code == 1
+        assert not output.exists()
+        assert "contig must be one of the genome's (I, II, other), got 'chromosome1'" in told()
+
+    def test_chr_is_suggested(self, run, write, told):
+        code, _ = run(write(HEADER + COLUMNS + "\n" + record(5, "A", "C", "chrI"), "in.vcf"))
+        assert code == 1
+        assert "'chr' is taken off those asked for: rename one side, by --chrom-map" in told()
+
+    def test_a_map_of_names(self, run, write, vcf_path, tmp_path):
+        _, output = run(vcf_path)
+        wanted = read_records(output)[:5]
+        names = write("#vcf\tgenome\nchromosome1\tI\n\nchromosome2\tII\n", "names.tsv")
+        code, output = run(self.renamed(write), "--chrom-map", names, output="two.vcf")
+        assert code == 0
+        got = [line.replace("chromosome1\t", "I\t") for line in read_records(output)]
+        assert got == wanted
+
+    @pytest.mark.parametrize("text", ["I\n", "I II III\n", "a b\na c\n"])
+    def test_a_bad_map(self, write, text):
+        line = text.count("\n")
+        with pytest.raises(InputFormatError, match=f"names.tsv:{line}: a table of contig names"):
+            read_chrom_map(write(text, "names.tsv"))
+
+    def test_only_contigs_with_variants_are_kept(self, genome_path):
+        genome = load_genome(genome_path, padding=1, only={"II", "absent"})
+        assert genome.names == ("II",)
+        whole = load_genome(genome_path, padding=1)
+        np.testing.assert_array_equal(genome.contig("II"), whole.contig("II"))
+        assert load_genome(genome_path, padding=1, only=set()).names == ()
+        with pytest.raises(ValueError, match=r"one of the genome's \(I, II, other\), got 'x'"):
+            load_genome(genome_path, padding=1, only=["x"])
+
+
+class TestSeveralSignals:
+    def test_a_second_model_adds_a_second_entry(self, run, vcf_path, tmp_path):
+        make_model(Site(9, 2, "AG", "")).save(tmp_path / "acceptor.seqmtl")
+        _, first = run(vcf_path, output="first.vcf")
+        code, second = run(first, model=tmp_path / "acceptor.seqmtl", output="second.vcf")
+        assert code == 0
+        text = second.read_text()
+        assert text.count("##seqmtl=<") == 2
+        assert "ALLELE|ORGANISM|DS_AG|DS_AL|DP_AG|DP_AL|ST_AG|ST_AL|RS_AG|RS_AL" in text
+        for before, after in zip(read_records(first), read_records(second), strict=True):
+            assert after.split("\t")[7].rstrip("\n").startswith(before.split("\t")[7].rstrip("\n"))
+            assert ("SeqMTL_acceptor" in info_of(after)) == ("SeqMTL_donor" in info_of(before))
+
+    def test_the_same_entry_twice_is_refused(self, run, vcf_path, told):
+        _, first = run(vcf_path, output="first.vcf")
+        code, second = run(first, output="second.vcf")
+        assert code == 1
+        assert not second.exists()
+        assert "first.vcf: the file has INFO/SeqMTL_donor already; take it off with: bcftools" in (
+            told()
+        )
+
+    @pytest.mark.parametrize(
+        ("kind", "letters"), [("tss", "T"), ("polya", ""), ("", ""), ("start", "")]
+    )
+    def test_columns_of_other_signals(self, run, vcf_path, tmp_path, kind, letters):
+        make_model(Site(10, 1, "", kind)).save(tmp_path / "other.seqmtl")
+        code, output = run(vcf_path, model=tmp_path / "other.seqmtl")
+        assert code == 0
+        text = output.read_text()
+        assert f"##INFO=<ID=SeqMTL_{kind or 'site'}," in text
+        assert f"|DS_{letters}G|DS_{letters}L|DP_{letters}G|" in text
+
+    def test_names_of_organisms_are_escaped(self, run, vcf_path):
+        code, output = run(vcf_path, organism="fruit fly|x=1,2;y")
+        assert code == 0
+        entry = info_of(read_records(output)[0])["SeqMTL_donor"]
+        assert entry.split("|")[1] == "fruit%20fly%7Cx%3D1%2C2%3By"
+        assert escape("a%b\u00e9") == "a%25b%C3%A9"
+
+
+BAD = {
+    "no columns": (HEADER + record(5, "A", "C"), "bad.vcf:6: the header of a VCF file must be"),
+    "header only in ##": (HEADER, "must have a line that begins with #CHROM"),
+    "empty": ("", "must have a line that begins with #CHROM"),
+    "blanks": (HEADER + COLUMNS.replace("\t", " "), "separated by tabs, got '#CHROM POS"),
+    "few columns": (
+        HEADER + COLUMNS + "\n" + RECORDS[0] + "I\t5\t.\tA\n",
+        "bad.vcf:8: a record must have 8 columns separated by tabs as the header says, got 4",
+    ),
+    "many columns": (
+        HEADER + COLUMNS + "\n" + record(5, "A", "C", rest="\tGT"),
+        "bad.vcf:7: a record must have 8 columns separated by tabs as the header says, got 9",
+    ),
+    "samples missing": (
+        HEADER + COLUMNS + "\tFORMAT\tone\ttwo\n" + record(5, "A", "C", rest="\tGT\t0/1"),
+        "bad.vcf:7: a record must have 11 columns separated by tabs as the header says, got 10",
+    ),
+    "blank line": (HEADER + COLUMNS + "\n\n" + RECORDS[0], "bad.vcf:7: a record must have 8"),
+    "POS": (HEADER + COLUMNS + "\n" + record("x1", "A", "C"), "bad.vcf:7: POS must be a whole"),
+    "POS below 0": (HEADER + COLUMNS + "\n" + record(-1, "A", "C"), "POS must be a whole number"),
+    "no REF": (HEADER + COLUMNS + "\n" + record(5, "", "C"), "bad.vcf:7: REF and the entries"),
+    "no ALT": (HEADER + COLUMNS + "\n" + record(5, "A", "C,"), "entries of ALT must not be empty"),
+    "BCF": (bgzip(b"BCF\2\2\0\0\0\0##file") + BGZIP_END, "the file is BCF, .*: bcftools view -Oz"),
+    "truncated": (
+        gzip.compress((HEADER + COLUMNS + "\n" + RECORDS[0] * 999).encode())[:-20],
+        "the gzip data end early: the file is truncated",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_files_are_refused_before_the_genome_is_read(run, write, told, what, genome_path):
+    content, message = BAD[what]
+    genome_path.unlink()
+    path = write(content, "bad.vcf")
+    with pytest.raises(InputFormatError, match=message):
+        contigs_of(path)
+    code, output = run(path)
+    assert code == 1
+    assert not output.exists()
+    assert "genome.fa" not in told()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-o", "out.bcf"], "the output must be a name in .vcf or .vcf.gz"),
+        (["-o", "no/out.vcf"], "no folder no; create it first"),
+        (["--tsv", "no/out.tsv"], "no folder no; create it first"),
+        (["-o", "-", "--json", "-"], "only one of the outputs can go to standard output"),
+        (["--distance", "-3"], "distance must be 0 or more, got -3"),
+        (["--organism", "mouse"], "task 'mouse'"),
+        (["--chrom-map", "absent.tsv"], "absent.tsv"),
+    ],
+)
+def test_bad_options(run, vcf_path, told, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    code, _ = run(vcf_path, *options)
+    assert code == 1
+    assert message in told()
+
+
+def test_an_organism_must_be_named(model_path, vcf_path, genome_path, tmp_path, told):
+    code = main([
+        "variants", str(model_path), "--vcf", str(vcf_path), "--fasta", str(genome_path),
+        "-o", str(tmp_path / "out.vcf"),
+    ])  # fmt: skip
+    assert code == 1
+    assert "the model has 2 organisms; name one of worm, fruit fly" in told()
+
+
+def test_reader_keeps_what_stands_there(write):
+    path = write(HEADER + COLUMNS + "\n" + "".join(RECORDS), "in.vcf")
+    reader = VcfReader(path)
+    assert b"".join(line + b"\n" for line in reader.meta).decode() == HEADER
+    assert reader.info_ids == {"AF"}
+    batches = list(reader.batches(4))
+    assert [len(batch.rows) for batch in batches] == [4, 4, 4, 3]
+    assert [batch.first_line for batch in batches] == [7, 11, 15, 19]
+    assert b"".join(add_info(row, b"") for b in batches for row in b.rows).decode() == "".join(
+        RECORDS
+    )
+    assert contigs_of(path) == ["I", "II", "III"]
+
+
+def test_nothing_is_left_behind_when_a_file_breaks_off(write, genome_path, tmp_path):
+    text = (HEADER + COLUMNS + "\n" + "".join(RECORDS[:5] * 5000)).encode()
+    path = write(gzip.compress(text)[:-30], "cut.vcf.gz")
+    scorer = EffectScorer(make_model(), "worm")
+    annotator = Annotator(scorer, load_genome(genome_path, padding=1))
+    with pytest.raises(InputFormatError, match="truncated"):
+        annotate_vcf(path, tmp_path / "out.vcf", annotator, table=tmp_path / "out.tsv")
+    assert {each.name for each in tmp_path.iterdir()} == {"cut.vcf.gz", "genome.fa"}
+
+
+class TestOtherTools:
+    """pysam carries bcftools and tabix."""
+
+    @pytest.fixture
+    def pysam(self):
+        pysam = pytest.importorskip("pysam")
+        pytest.importorskip("pysam.bcftools")
+        return pysam
+
+    @pytest.fixture
+    def many(self, write):
+        draw = random.Random(4)
+        lines = []
+        for name, contig in (("I", I), ("II", II)):
+            for p in sorted(draw.sample(range(len(contig) - 8), 60)):
+                ref = contig[p : p + draw.choice([1, 1, 1, 4])]
+                alts = {draw.choice("ACGT"), ref[0] + "GTA", "*"} - {ref}
+                lines.append(record(p + 1, ref, ",".join(sorted(alts)), name))
+        header = HEADER + '##ALT=<ID=NON_REF,Description="Any">\n'
+        return write(header + COLUMNS + "\n" + "".join(lines), "many.vcf")
+
+    def test_bcftools_tabix_and_pysam_read_the_output(self, pysam, run, many):
+        code, output = run(many, output="out.vcf.gz")
+        assert code == 0
+        lines = read_records(output)
+        index = output.with_name("out.vcf.gz.tbi")
+        assert index.exists()
+        viewed = pysam.bcftools.view("-H", "--no-version", str(output), "II")
+        assert viewed == "".join(line for line in lines if line.startswith("II\t"))
+        stats = pysam.bcftools.stats(str(output))
+        assert f"number of records:\t{len(lines)}" in stats
+        asked = pysam.bcftools.query("-f", "%POS\t%INFO/SeqMTL_donor\n", str(output))
+        rows = [line.split("\t") for line in asked.splitlines()]
+        assert [row[1] for row in rows] == [info_of(line)["SeqMTL_donor"] for line in lines]
+        with pysam.TabixFile(str(output)) as table:
+            assert list(table.fetch("I", 100, 300)) == [
+                line.rstrip("\n") for line in lines
+                if line.startswith("I\t")
+                and int(line.split("\t")[1]) - 1 < 300
+                and int(line.split("\t")[1]) - 1 + len(line.split("\t")[3]) > 100
+            ]  # fmt: skip
+        with pysam.VariantFile(str(output)) as variants:
+            for found, line in zip(variants, lines, strict=True):
+                entries = found.info["SeqMTL_donor"]
+                assert ",".join(entries) == info_of(line)["SeqMTL_donor"]
+                assert [entry.split("|")[0] for entry in entries] == [
+                    alt for alt in found.alts if alt != "*"
+                ]
+
+    def test_no_entry_is_lost_where_bcftools_normalises(
+        self, pysam, run, many, genome_path, tmp_path
+    ):
+        """The effects of an indel do not change when it is moved to the left by another tool."""
+        _, output = run(many, output="out.vcf.gz")
+        before = {}
+        for line in read_records(output):
+            contig, pos, _, ref = line.split("\t")[:4]
+            for entry in info_of(line)["SeqMTL_donor"].split(","):
+                changed = self.haplotype(contig, int(pos), ref, entry.split("|")[0])
+                before[contig, changed] = entry.split("|")[2:4]
+        pysam.bcftools.norm(
+            "-f", str(genome_path), "-m-any", "-o", str(tmp_path / "norm.vcf"), str(many),
+            catch_stdout=False,
+        )  # fmt: skip
+        code, output = run(tmp_path / "norm.vcf", output="out2.vcf")
+        assert code == 0
+        moved = 0
+        for line in read_records(output):
+            contig, pos, _, ref, alt = line.split("\t")[:5]
+            if alt == "*":
+                continue
+            entry = info_of(line)["SeqMTL_donor"].split("|")
+            assert before[contig, self.haplotype(contig, int(pos), ref, alt)] == entry[2:4]
+            moved += 1
+        assert moved == sum(len(line.split("\t")[4].split(",")) - 1 for line in read_records(many))
+
+    @staticmethod
+    def haplotype(contig, pos, ref, alt):
+        text = {"I": I, "II": II}[contig]
+        return text[: pos - 1] + alt + text[pos - 1 + len(ref) :]
+
+    def test_bcf_is_told(self, pysam, run, many, tmp_path, told):
+        pysam.bcftools.view("-Ob", "-o", str(tmp_path / "in.bcf"), str(many), catch_stdout=False)
+        code, _ = run(tmp_path / "in.bcf")
+        assert code == 1
+        assert "the file is BCF" in told()
+
+    def test_unsorted_variants_have_no_index(self, pysam, run, vcf_path, told):
+        code, output = run(vcf_path, output="out.vcf.gz")
+        assert code == 0
+        assert not output.with_name("out.vcf.gz.tbi").exists()
+        assert "is not sorted, as its input: no index" in told()
+        assert output.read_bytes().endswith(BGZIP_END)
+
+    def test_without_pysam_there_is_no_index(self, run, many, monkeypatch, told):
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+        code, output = run(many, output="out.vcf.gz")
+        assert code == 0
+        assert not output.with_name("out.vcf.gz.tbi").exists()
+        assert "pip install 'seqmtl[genome]'" in told()
+
+
+def test_real_variants_of_yeast(shared_data, tmp_path, told):
+    folder = shared_data / "genome_scerevisiae"
+    variants = gzip.open(folder / "sacCer3_sample_variants.vcf.gz", "rt").read().splitlines(True)
+    header = [line for line in variants if line.startswith("#")]
+    records = [line for line in variants if not line.startswith("#")]
+    renamed = [line.replace("chr", "chromosome_", 1) for line in records]
+    (tmp_path / "in.vcf").write_text("".join(header + renamed))
+    (tmp_path / "names.tsv").write_text(
+        "".join(
+            f"{name.replace('chr', 'chromosome_')}\t{name}\n"
+            for name in {r.split("\t")[0] for r in records}
+        )
+    )
+    make_model().save(tmp_path / "m.seqmtl")
+    command = [
+        "variants", str(tmp_path / "m.seqmtl"), "--vcf", str(tmp_path / "in.vcf"),
+        "--fasta", str(folder / "S_cerevisiae.fasta.gz"), "--organism", "worm",
+        "-o", str(tmp_path / "out.vcf"), "--json", str(tmp_path / "s.json"),
+    ]  # fmt: skip
+    assert main(command) == 1
+    assert "contig must be one of the genome's (chrI, chrII" in told()
+    assert "got 'chromosome_I'" in told()
+    assert main([*command, "--chrom-map", str(tmp_path / "names.tsv")]) == 0
+    counts = json.loads((tmp_path / "s.json").read_text())
+    assert counts["n_records"] == counts["n_scored"] == len(records) == 44_251
+    assert counts["not_scored"] == {}
+    for before, after in zip(renamed, read_records(tmp_path / "out.vcf"), strict=True):
+        assert without_info(before) == without_info(after)
+        assert after.split("\t")[7].startswith(before.split("\t")[7] + ";SeqMTL_donor=")
