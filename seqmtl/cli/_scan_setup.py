@@ -76,7 +76,7 @@ def prepare(
 ) -> Scan:
     """Set up the scan for one organism."""
     from seqmtl.scan import Recovery, SiteFilters, SiteFinder, Track
-    from seqmtl.scan.organism import prior_of, probability_of, scanner_of
+    from seqmtl.scan.organism import probability_of, scanner_of
 
     consensus = _consensus(model.site, args)
     offset, length = _site(model, consensus, args)
@@ -97,7 +97,7 @@ def prepare(
         scanner, strands=args.strand, consensus=consensus, threshold=args.threshold,
         filters=filters,
     )  # fmt: skip
-    track = Track(args.value, model.site.kind, lengths, prior_of(model, organism))
+    track = Track(args.value, model.site.kind, lengths, model.prevalence(organism))
     if args.output == "-" or not os.path.isfile(args.genome):
         return Scan(finder, probability, track, None)
     return Scan(finder, probability, track, Recovery(_fingerprint(organism, args), args.resume))

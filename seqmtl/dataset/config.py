@@ -66,7 +66,7 @@ class SplitRules:
     valid, test : float
         Shares of the sites.
     block : int
-        Bases of a block.
+        Bases of a block; fewer where the genome would have less than 20 blocks.
     """
 
     by: str = "auto"

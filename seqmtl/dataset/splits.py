@@ -12,6 +12,8 @@ from seqmtl.dataset.config import SPLITS, SplitRules
 from seqmtl.sequences.genome import Genome, unknown_contig
 
 _FEWEST_CONTIGS = 5
+_FEWEST_BLOCKS = 20
+_SMALLEST_BLOCK = 1000
 _TOLERANCE = 0.5
 
 
@@ -81,11 +83,12 @@ def make_regions(
         splits = _assign(counts, shares, rng)
         if rules.by == "contigs" or _is_fair(counts, splits, shares):
             return _join(*whole, splits, "contigs")
+    size = min(rules.block, max(genome.n_bases // _FEWEST_BLOCKS, _SMALLEST_BLOCK))
     starts = np.concatenate(
-        [np.arange(a, b, rules.block) for a, b in zip(*(x.tolist() for x in whole), strict=True)]
+        [np.arange(a, b, size) for a, b in zip(*(x.tolist() for x in whole), strict=True)]
     )
     contig_ends = whole[1][genome.contigs.contig_of(starts)]
-    ends = np.minimum(starts + rules.block, contig_ends)
+    ends = np.minimum(starts + size, contig_ends)
     splits = _assign(_count(starts, ends, sites), shares, rng)
     return _join(starts, ends, splits, "blocks")
 

@@ -168,7 +168,7 @@ def _add_json(found: FolderContents, path: str) -> None:
         data = read_dataset(os.path.dirname(path), split="test")
         signal = found.signal(content["signal"])
         signal.dataset, signal.test = dict(content), data.windows
-    elif content.get("kind") == "seqmtl scan":
+    elif content.get("command") == "scan":
         found.scans[name] = content
     elif {"methods", "splits", "sizes"} <= set(content):
         found.comparisons[name] = content

@@ -128,21 +128,22 @@ def _learning_curve(found: FolderContents) -> Markup:
 
 
 def _scans(found: FolderContents) -> Markup:
-    columns = ("organism", "output", "n_bases", "n_scored", "n_records", "seconds")
+    """Return what was scanned, a row per organism."""
     rows = [
-        [name, *(_value(scan.get(column)) for column in columns)]
-        for name, scan in found.scans.items()
+        [
+            ", ".join(os.path.basename(file) for file in scan["files"]),
+            os.path.basename(summary["model"]),
+            scan["organism"],
+            *(f"{scan[key]:,}" for key in ("n_bases", "n_scored", "n_reported")),
+            f"{scan['megabases_per_second']:.1f}",
+        ]
+        for summary in found.scans.values()
+        for scan in summary["scans"]
     ]
     if not rows:
         return Markup()
-    head = ["Summary", "Organism", "File", "Bases", "Scored", "Written", "Seconds"]
+    head = ["Files", "Model", "Organism", "Bases", "Scored", "Reported", "Mb/s"]
     return table([head], rows, "Scans whose summaries are in the folder")
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.1f}"
-    return f"{value:,}" if isinstance(value, int) else str(value or "")
 
 
 def _made(found: FolderContents, command: str, versions: Mapping[str, str]) -> Markup:

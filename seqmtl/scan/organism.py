@@ -69,20 +69,16 @@ def scanner_of(
 def probability_of(
     model: MultiTaskModel, organism: str
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return the function from scores to probabilities of one organism."""
+    """Return the function from scores to probabilities of one organism.
+
+    Raises
+    ------
+    ValueError
+        If the model is not one of classification.
+    """
+    model.log_odds(np.zeros(0), organism)  # refuses now what it cannot do
 
     def probability(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return to_probability(model.log_odds(scores, organism))
 
     return probability
-
-
-def prior_of(model: MultiTaskModel, organism: str) -> float | None:
-    """Return the share of positives behind the probabilities of one organism.
-
-    That of its own training data, or of all where it has none. None where the model does not say.
-    """
-    counts = model.training.get("tasks", {})
-    rows = [counts[organism]] if organism in counts else list(counts.values())
-    n = sum(row.get("n", 0) for row in rows)
-    return sum(row.get("n_positive", 0) for row in rows) / n if n else None
