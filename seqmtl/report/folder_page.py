@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from seqmtl.compare.figure import draw_comparison
 from seqmtl.io.atomic import atomic_write
