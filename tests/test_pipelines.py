@@ -75,6 +75,20 @@ def test_galaxy_wrappers_use_options_that_exist(name):
     assert used <= inputs | outputs | {"organism"}  # the organism comes from the macros
 
 
+def test_galaxy_wrappers_have_the_test_data_that_they_name(tmp_path, capsys):
+    data = PIPELINES / "galaxy" / "test-data"
+    model, windows = tmp_path / "model", str(data / "windows.tsv")
+    assert main(["train", windows, "-C", "1", "-q", "-o", str(model)]) == 0
+    assert main(["evaluate", str(model), windows, "--split", "all", "-q"]) == 0
+    assert re.match(r"organism\tn\tpositive\tauroc.*\n", capsys.readouterr().out)
+    out = tmp_path / "sites.bed"
+    arguments = [str(data / "acceptor.seqmtl"), str(data / "genome.fa"), "-q", "-o", str(out)]
+    assert main(["scan", *arguments, "--organism", "velia_alba", "--format", "bed"]) == 0
+    rows = [line.split("\t") for line in out.read_text().splitlines() if line[0] != "#"]
+    assert rows
+    assert {len(row) for row in rows} == {8}
+
+
 @pytest.mark.parametrize("command", ["dataset", "train", "calibrate", "scan", "variants"])
 def test_nextflow_processes_use_options_that_exist(command):
     text = (PIPELINES / "nextflow" / "seqmtl.nf").read_text()
