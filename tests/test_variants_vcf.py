@@ -585,6 +585,16 @@ class TestOtherTools:
         assert "is not sorted, as its input: no index" in told()
         assert output.read_bytes().endswith(BGZIP_END)
 
+    def test_an_index_that_cannot_be_made_is_told(self, pysam, run, many, monkeypatch, told):
+        def refuse(*args, **options):
+            raise OSError("contig too long")
+
+        monkeypatch.setattr(pysam, "tabix_index", refuse)
+        code, output = run(many, output="out.vcf.gz")
+        assert code == 0
+        assert output.exists()
+        assert "out.vcf.gz: no index can be made (contig too long)" in told()
+
     def test_without_pysam_there_is_no_index(self, run, many, monkeypatch, told):
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
         code, output = run(many, output="out.vcf.gz")
