@@ -22,6 +22,7 @@ SITES = {
     "tss": Site(5, 1, "", "tss"),
     "stop": Site(3, 3, "TAA,TAG,TGA", "stop"),
     "edge": Site(0, 1, "", ""),
+    "pair": Site(4, 2, "", ""),
 }
 
 

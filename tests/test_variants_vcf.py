@@ -11,6 +11,7 @@ import pytest
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.exceptions import InputFormatError
+from seqmtl.features.joint import JointFeatures
 from seqmtl.io import load_genome
 from seqmtl.io.bgzip import BGZIP_END, bgzip
 from seqmtl.io.chrom_map import read_chrom_map
@@ -458,6 +459,35 @@ def test_bad_options(run, vcf_path, told, tmp_path, monkeypatch, options, messag
     assert message in told()
 
 
+def test_relatives_and_slow_features(run, vcf_path, tmp_path, told):
+    names = ("worm", "fly", "moth")
+    kernel = np.array([[1, 0.5, 0.4], [0.5, 1, 0.8], [0.4, 0.8, 1]])
+    model = make_model(names=names[:2])
+    model.kernel = TaskKernel(list(names), kernel, "none")
+    model.save(tmp_path / "tree.seqmtl")
+    code, output = run(vcf_path, model=tmp_path / "tree.seqmtl", organism="moth")
+    assert code == 1
+    assert "task 'moth' was not trained on" in told()
+    code, output = run(
+        vcf_path, "--from-relatives", model=tmp_path / "tree.seqmtl", organism="moth"
+    )
+    assert code == 0
+    assert len(read_records(output)) == len(RECORDS)
+    assert "far slower" not in told()
+    model.features = JointFeatures([WeightedDegree(2)])
+    model.save(tmp_path / "views.seqmtl")
+    code, slow = run(
+        vcf_path, "--from-relatives", model=tmp_path / "views.seqmtl", organism="moth",
+        output="slow.vcf",
+    )  # fmt: skip
+    assert code == 0
+    assert "every window is scored by itself, which is far slower" in told()
+    for one, other in zip(read_records(output), read_records(slow), strict=True):
+        assert without_info(one) == without_info(other)
+        for a, b in zip(one.split("|")[2:4], other.split("|")[2:4], strict=True):
+            assert float(a) == pytest.approx(float(b), abs=2e-4)
+
+
 def test_an_organism_must_be_named(model_path, vcf_path, genome_path, tmp_path, told):
     code = main([
         "variants", str(model_path), "--vcf", str(vcf_path), "--fasta", str(genome_path),
@@ -584,6 +614,16 @@ class TestOtherTools:
         assert not output.with_name("out.vcf.gz.tbi").exists()
         assert "is not sorted, as its input: no index" in told()
         assert output.read_bytes().endswith(BGZIP_END)
+
+    def test_an_index_that_cannot_be_made_is_told(self, pysam, run, many, monkeypatch, told):
+        def refuse(*args, **options):
+            raise OSError("contig too long")
+
+        monkeypatch.setattr(pysam, "tabix_index", refuse)
+        code, output = run(many, output="out.vcf.gz")
+        assert code == 0
+        assert output.exists()
+        assert "out.vcf.gz: no index can be made (contig too long)" in told()
 
     def test_without_pysam_there_is_no_index(self, run, many, monkeypatch, told):
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

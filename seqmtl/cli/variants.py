@@ -207,7 +207,10 @@ def _index(summary: AnnotationSummary, path: str) -> None:
     elif find_spec("pysam") is None:
         logger.info("no index without pysam: pip install 'seqmtl[genome]', or tabix -p vcf")
     else:
-        index_vcf(path)
+        try:
+            index_vcf(path)
+        except SeqmtlError as error:  # the variants are written all the same
+            logger.warning("%s", error)
 
 
 def _write_json(summary: AnnotationSummary, annotator: Any, args: argparse.Namespace) -> None:

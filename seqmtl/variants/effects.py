@@ -85,8 +85,12 @@ class EffectScorer:
     and those on inserted bases are gained. Where that place is free (within a repeat, or where
     bases were replaced by more or fewer others) it is the one that makes the larger of gain and
     loss smallest, then the smaller. So the result depends on the two sequences alone and not on
-    how the variant is written; a variant and its mirror image have the same gain and loss; and
-    what a variant gains, its reversal loses.
+    how the variant is written (repeats are followed for 1,000 bases to either side); a variant
+    and its mirror image have the same gain and loss; and what a variant gains, its reversal loses.
+
+    SpliceAI (Jaganathan et al. 2019, Cell 176:535) has the same rule for deleted bases, takes
+    indels as they are written, compares the largest P of an insertion and the base before it with
+    P of this base, and leaves replacements by more or fewer bases unscored.
     """
 
     def __init__(

@@ -1,0 +1,90 @@
+"""Speed and memory of annotating a VCF file with a simulated mix of variants.
+
+    python benchmarks/bench_variants.py [--variants 10000 100000] [--length 141] [--degree 8]
+                                        [--threads 1] [--distance N]
+
+The mix: 85 of 100 single bases, 5 insertions, 7 deletions (1 to 12 bases), 3 replacements, on one
+contig of 10 Mb. Prints seconds and variants per second of the annotation (model loaded, kernels
+compiled, genome in memory), and the peak memory of the process after each file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl.models.site import Site
+from seqmtl.sequences import decode
+from seqmtl.sequences.genome import ContigTable, Genome
+from seqmtl.variants import Annotator, EffectScorer, annotate_vcf
+
+BASES = 10_000_000
+
+
+def make_model(length: int, degree: int) -> MultiTaskModel:
+    rng = np.random.default_rng(1)
+    features = WeightedDegree(degree)
+    shape = (features.n_features(length), 1)
+    return MultiTaskModel(
+        features, length, ("fly",), TaskKernel(["fly"], np.eye(1), "none"),
+        rng.standard_normal(shape, dtype=np.float32), np.zeros(1), np.array([[-2.0, 0.0]]),
+        Site(length // 2 - 1, 2, "GT", "donor"), {},
+    )  # fmt: skip
+
+
+def write_variants(path: Path, genome: Genome, n: int) -> None:
+    rng = np.random.default_rng(n)
+    positions = np.sort(rng.choice(BASES - 100, n, replace=False))
+    kinds = rng.choice(4, n, p=[0.85, 0.05, 0.07, 0.03])
+    sizes = rng.integers(1, 13, n)
+    with open(path, "w") as stream:
+        stream.write("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n")
+        for p, kind, size in zip(positions.tolist(), kinds, sizes.tolist(), strict=True):
+            ref = decode(genome.codes[p + 1 : p + 2 + size])
+            inserted = decode(rng.integers(0, 4, size).astype(np.uint8))
+            first = ref[0]
+            ref, alt = [
+                (first, "ACGT"["ACGT".index(first) - 1]),
+                (first, first + inserted),
+                (ref, first),
+                (ref, inserted),
+            ][kind]
+            stream.write(f"I\t{p + 1}\t.\t{ref}\t{alt}\t.\tPASS\t.\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--variants", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--length", type=int, default=141)
+    parser.add_argument("--degree", type=int, default=8)
+    parser.add_argument("--distance", type=int)
+    parser.add_argument("--threads", type=int, default=1)
+    args = parser.parse_args()
+    codes = np.random.default_rng(0).integers(0, 4, BASES + 2).astype(np.uint8)
+    genome = Genome(codes, ContigTable(("I",), np.array([1]), np.array([BASES])), 1)
+    started = time.perf_counter()
+    scorer = EffectScorer(
+        make_model(args.length, args.degree), "fly", distance=args.distance, n_threads=args.threads
+    )
+    annotator = Annotator(scorer, genome)
+    print(f"tables: {time.perf_counter() - started:.1f} s")
+    with tempfile.TemporaryDirectory() as folder:
+        path, output = Path(folder) / "in.vcf", Path(folder) / "out.vcf.gz"
+        for n in (100, *args.variants):
+            write_variants(path, genome, n)
+            started = time.perf_counter()
+            summary = annotate_vcf(path, output, annotator)
+            seconds = time.perf_counter() - started
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            what = "compiling" if n == 100 else f"{summary.n_scored / seconds:,.0f} a second"
+            print(f"{n:>9,} variants  {seconds:6.2f} s  {what}  peak {memory:,.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()
