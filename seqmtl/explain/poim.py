@@ -43,12 +43,16 @@ UNIFORM = (0.25, 0.25, 0.25, 0.25)
 
 
 class Oligomer(NamedTuple):
-    """One entry of a POIM: order k, position relative to the site, letters z, importance Q."""
+    """One entry of a POIM: order k, position relative to the site, letters z, importance Q.
+
+    `beyond_letters` is the part of Q that its single letters do not explain.
+    """
 
     k: int
     position: int
     letters: str
     Q: float
+    beyond_letters: float
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,20 @@ class Poim:
         found[1:, :-1] -= np.fmax(M[:-1, :-1], M[:-1, 1:])
         return found
 
+    def beyond_letters(self, k: int) -> NDArray[np.float64]:
+        """Return Q_{k,j}(z) less the sum of Q_{1,j+i}(z_i), shape (L - k + 1, 4**k).
+
+        What the letters of an oligomer are worth only together. Where letters are important by
+        themselves, as in a tract of pyrimidines, Q is largest for strings of the best letters;
+        this shows the motifs that stand among them.
+        """
+        rest = self.Q[k - 1].copy()
+        n = rest.shape[0]
+        for i in range(k):
+            by_letter = rest.reshape(n, 4**i, 4, -1)
+            by_letter -= self.Q[0][i : i + n, None, :, None]
+        return rest
+
     def top(self, k: int, n: int) -> list[Oligomer]:
         """Return the n k-mers with the largest abs(Q), the largest first.
 
@@ -117,10 +135,14 @@ class Poim:
         best = np.flatnonzero(flat >= np.partition(flat, flat.size - n)[flat.size - n])
         best = best[np.argsort(-flat[best], kind="stable")][:n]
         rows, codes = np.divmod(best, q.shape[1])
+        rest = self.beyond_letters(k)
         return [
-            Oligomer(k, int(row) - self.site.offset, oligomer(int(code), k), float(q[row, code]))
+            Oligomer(
+                k, int(row) - self.site.offset, oligomer(int(code), k), float(q[row, code]),
+                float(rest[row, code]),
+            )
             for row, code in zip(rows, codes, strict=True)
-        ]
+        ]  # fmt: skip
 
 
 def oligomer(code: int, k: int) -> str:
