@@ -76,9 +76,9 @@ def test_poim_figure_has_its_values_at_their_positions(found):
 
 def test_logo_is_cut_into_rows_of_one_scale(found):
     assert len(draw_logo(found).axes) == 1
-    long = poim(make_model(WeightedDegree(2), 141, offset=70), "a", max_order=2)
+    long = poim(make_model(WeightedDegree(2), 141, offset=69), "a", max_order=2)
     rows = draw_logo(long).axes
-    assert [axes.get_xlim() for axes in rows] == [(-70.5, 0.5), (0.5, 71.5)]
+    assert [axes.get_xlim() for axes in rows] == [(-69.5, 1.5), (1.5, 72.5)]  # the site is whole
     assert rows[0].get_ylim() == rows[1].get_ylim()
     for axes in rows:
         first, last = axes.get_xlim()

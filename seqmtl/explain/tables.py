@@ -72,7 +72,7 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
-        plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).lstrip(".") or "task"
+        plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name.strip()).lstrip(".") or "task"
         choice, number = plain, 2
         while choice.lower() in taken:
             choice, number = f"{plain}_{number}", number + 1
