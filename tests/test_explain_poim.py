@@ -178,6 +178,23 @@ def test_top_oligomers_are_ordered_and_complete():
     assert oligomer(0b00_01_10_11, 4) == "ACGT"
 
 
+def test_what_single_letters_do_not_explain():
+    additive = poim(make_model(WeightedDegree(1), 7), "a", max_order=3, background=SKEWED)
+    assert np.abs(additive.Q[2]).max() > 0.1
+    np.testing.assert_allclose(additive.beyond_letters(3), 0, atol=1e-12)
+
+    found = poim(make_model(WeightedDegree(3), 7), "a", max_order=3, background=SKEWED)
+    rest = found.beyond_letters(3)
+    for j, word in [(0, "GAT"), (4, "CCA"), (2, "TTT")]:
+        codes = ["ACGT".index(letter) for letter in word]
+        alone = sum(found.Q[0][j + i, code] for i, code in enumerate(codes))
+        number = int("".join(map(str, codes)), 4)
+        assert rest[j, number] == pytest.approx(found.Q[2][j, number] - alone, abs=1e-12)
+    best = found.top(3, 1)[0]
+    number = int("".join(str("ACGT".index(letter)) for letter in best.letters), 4)
+    assert best.beyond_letters == rest[best.position + 2, number]
+
+
 def test_what_cannot_be_had_is_said():
     model = make_model(WeightedDegree(2), 6)
     with pytest.raises(UnknownTaskError, match="'zebra' was not trained on"):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seqmtl")
 
 _DRAWN = 3  # windows per figure
+_MEAN = " mean"  # over all organisms; none is called so
 
 
 class Explanation:
@@ -32,11 +33,12 @@ class Explanation:
         self.model, self.folder, self.max_order, self.top = model, folder, max_order, top
         self.files: list[str] = []
         self.no_importance: str | None = None
-        self._stem = safe_names([*model.tasks, "mean"])
+        self._stem = safe_names([*model.tasks, _MEAN])
         self._importance: list[str] = []
         self._kmers: list[str] = []
         self._contributions: list[str] = []
         self._poim: Poim | None = None
+        self._other: Poim | None = None  # with which all are compared
 
     def check(self) -> None:
         """Find out what can be had, before any of it is computed.
@@ -76,10 +78,12 @@ class Explanation:
         other = self._compared_with(organism, reference)
         if other is None:
             return
-        if other in self.model.tasks:
-            difference = differential(found, poim(self.model, other, **options))
-        else:
-            difference = differential(found, mean_poim(self.model, **options))
+        if self._other is None or self._other.background != found.background:
+            mean = other == _MEAN
+            self._other = (
+                mean_poim(self.model, **options) if mean else poim(self.model, other, **options)
+            )
+        difference = differential(found, self._other)
         self._figure(f"poim_difference_{name}_{self._stem[other]}", draw_poim(difference))
 
     def _compared_with(self, organism: str, reference: str | None) -> str | None:
@@ -88,7 +92,7 @@ class Explanation:
         if reference is not None:
             return reference if reference != organism else None
         if len(tasks) > 2:
-            return "mean"
+            return _MEAN
         return tasks[1] if len(tasks) == 2 and organism == tasks[0] else None
 
     def kmers(self, organism: str) -> None:

@@ -32,6 +32,11 @@ the score. DIR then has
   contributions.tsv, contributions_*.png   with DATA: what every base of the best windows adds,
                                            and what another letter there would change
   summary.json                             settings and files
+Importance by position is that of the weighted-degree view; spectra of --spectrum have no positions,
+and their weights are in kmers.tsv.
+In the tables beyond_letters is the part of an importance that single letters do not explain: it
+finds motifs among letters that are important by themselves, and orders kmers.tsv.
+
 Letters that sites and decoys share, such as the AG of an acceptor, tell nothing apart and so have
 no importance."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,23 +59,30 @@ def draw_poim(found: Poim) -> Figure:
 
 
 def draw_logo(found: Poim) -> Figure:
-    """Draw Q_{1,j} as a sequence logo (12 inches wide), in rows of at most 75 positions."""
+    """Draw Q_{1,j} as a sequence logo (12 inches wide), in rows of about 75 positions at most."""
     q, positions = found.Q[0], found.positions
-    n_rows = -(-positions.size // _PER_ROW)
-    size = -(-positions.size // n_rows)
+    bounds = _rows(positions.size, found.site)
+    size = int(np.diff(bounds).max())
     with figure_style():
-        figure = new_figure(12, 0.9 + 1.9 * n_rows)
-        rows = figure.subplots(n_rows, 1, squeeze=False, sharey=True)[:, 0]
-        for number, axes in enumerate(rows):
-            part = slice(number * size, (number + 1) * size)
-            first = positions[part][0]
-            _logo_panel(axes, q[part], positions[part], found.site)
+        figure = new_figure(12, 0.9 + 1.9 * (len(bounds) - 1))
+        rows = figure.subplots(len(bounds) - 1, 1, squeeze=False, sharey=True)[:, 0]
+        for axes, (begin, end) in zip(rows, pairwise(bounds), strict=True):
+            first = positions[begin]
+            _logo_panel(axes, q[begin:end], positions[begin:end], found.site)
             axes.set(xlim=(first - 0.5, first + size - 0.5), ylim=extent(q))
             _ticks(axes, 5)
         rows[0].set_title(plain_text(found.label, 80))
         rows[-1].set_xlabel(_X_LABEL)
         figure.supylabel("Q of single letters", fontsize=9.5)
     return figure
+
+
+def _rows(length: int, site: Site) -> list[int]:
+    """Return the ends of rows of about equal length that do not cut through the site."""
+    n_rows = -(-length // _PER_ROW)
+    bounds = [round(row * length / n_rows) for row in range(n_rows + 1)]
+    after = site.offset + site.length
+    return [after if site.offset < bound < min(after, length) else bound for bound in bounds]
 
 
 def draw_contributions(

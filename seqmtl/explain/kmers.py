@@ -14,13 +14,18 @@ from seqmtl.models.model import MultiTaskModel
 
 
 class KmerWeight(NamedTuple):
-    """Weight of a k-mer in a region, 0-based half-open and relative to the site's first base."""
+    """Weight of a k-mer in a region, 0-based half-open and relative to the site's first base.
+
+    `beyond_letters` is the part of the weight that its single letters do not explain; None for
+    the counts of a spectrum.
+    """
 
     view: str
     begin: int
     end: int
     kmer: str
     weight: float
+    beyond_letters: float | None
 
 
 def spectrum_kmers(model: MultiTaskModel, organism: str, n: int) -> list[KmerWeight]:
@@ -35,28 +40,38 @@ def spectrum_kmers(model: MultiTaskModel, organism: str, n: int) -> list[KmerWei
             k, begin, end = view.features.k, view.features.begin or 0, view.features.end
             end = model.length if end is None else end
             region = (begin - model.site.offset, end - model.site.offset)
-            name = f"spectrum_{number}"
-            found += _largest(name, region, k, view.w.astype(np.float64), n)
+            w = view.w.astype(np.float64)
+            found += [
+                KmerWeight(f"spectrum_{number}", *region, oligomer(int(c), k), float(w[c]), None)
+                for c in _largest(w, n)
+            ]
     return found
 
 
 def mean_kmers(found: Poim, k: int, n: int) -> list[KmerWeight]:
-    """Return the n k-mers of largest mean importance up- and downstream of the site.
+    """Return n k-mers of large mean importance up- and downstream of the site.
 
     The weight is the mean of Q_{k,j} over the positions j at which the k-mer lies wholly on this
-    side of the site: what one occurrence there changes on average.
+    side of the site: what one occurrence there changes on average. Those come first that are
+    worth most beyond their single letters, see :meth:`Poim.beyond_letters`; single letters by
+    their weight.
     """
     first, after, L = found.site.offset, found.site.offset + found.site.length, found.positions.size
+    rest = found.beyond_letters(k)
     kmers: list[KmerWeight] = []
     for begin, end in ((0, first), (after, L)):
-        if end - begin >= k:
-            weights = found.Q[k - 1][begin : end - k + 1].mean(axis=0)
-            kmers += _largest("weighted_degree", (begin - first, end - first), k, weights, n)
+        if end - begin < k:
+            continue
+        weight, beyond = (q[begin : end - k + 1].mean(axis=0) for q in (found.Q[k - 1], rest))
+        kmers += [
+            KmerWeight(
+                "weighted_degree", begin - first, end - first, oligomer(int(c), k),
+                float(weight[c]), float(beyond[c]),
+            )
+            for c in _largest(beyond if k > 1 else weight, n)
+        ]  # fmt: skip
     return kmers
 
 
-def _largest(
-    view: str, region: tuple[int, int], k: int, weights: NDArray[np.float64], n: int
-) -> list[KmerWeight]:
-    best = np.argsort(-np.abs(weights), kind="stable")[:n]
-    return [KmerWeight(view, *region, oligomer(int(c), k), float(weights[c])) for c in best]
+def _largest(weights: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+    return np.argsort(-np.abs(weights), kind="stable")[:n]

@@ -77,5 +77,5 @@ def _outline(letter: str) -> Any:
     from matplotlib.textpath import TextPath
 
     path = TextPath((0, 0), letter, 1, prop=FontProperties(family="DejaVu Sans", weight="bold"))
-    low, high = path.vertices.min(axis=0), path.vertices.max(axis=0)
+    low, high = path.get_extents().get_points()
     return Path((path.vertices - low) / (high - low), path.codes)

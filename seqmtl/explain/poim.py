@@ -2,34 +2,19 @@
 
 Q_{k,j}(z) = E[f(X) | X[j:j+k] = z] - E[f(X)] over sequences X of independent letters (Sonnenburg,
 Zien, Philips, Raetsch, "POIMs: positional oligomer importance matrices", Bioinformatics 24, 2008).
-
-With weighted-degree features f is a sum of w_I(X_I) over intervals I, and those that are disjoint
-from J = [j, j+k) drop out. Let T_J(z) be the part of the intervals that contain J, all letters
-outside J averaged out. With ml and mr, the mean over the first and over the last letter,
-
-    A_{j,k} = w_{j,k} + mr A_{j,k+1},        the intervals that start at j and contain J
-    T_{j,k} = A_{j,k} + ml T_{j-1,k+1},      and those that start before
-
-and, because an interval that misses the first (the last) letter of J does not see it,
-
-    Q_{j,k}(z) = Q_{j,k-1}(z without its last letter) + Q_{j+1,k-1}(z without its first)
-                 - Q_{j+1,k-2}(z without both)
-                 + T_{j,k}(z) - (mr T_{j,k})(.) - (ml T_{j,k})(.) + (ml mr T_{j,k})(.)
-
-so that each value costs a few additions and no sequence is ever enumerated.
+The recursion is in :mod:`seqmtl.explain.recursion`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl._memory import require_memory
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.explain.recursion import view_importance
 from seqmtl.explain.views import LinearScore, linear_score
 from seqmtl.features.joint import flat_views
 from seqmtl.features.weighted_degree import WeightedDegree, WeightedDegreeRows
@@ -43,12 +28,16 @@ UNIFORM = (0.25, 0.25, 0.25, 0.25)
 
 
 class Oligomer(NamedTuple):
-    """One entry of a POIM: order k, position relative to the site, letters z, importance Q."""
+    """One entry of a POIM: order k, position relative to the site, letters z, importance Q.
+
+    `beyond_letters` is the part of Q that its single letters do not explain.
+    """
 
     k: int
     position: int
     letters: str
     Q: float
+    beyond_letters: float
 
 
 @dataclass(frozen=True)
@@ -105,6 +94,20 @@ class Poim:
         found[1:, :-1] -= np.fmax(M[:-1, :-1], M[:-1, 1:])
         return found
 
+    def beyond_letters(self, k: int) -> NDArray[np.float64]:
+        """Return Q_{k,j}(z) less the sum of Q_{1,j+i}(z_i), shape (L - k + 1, 4**k).
+
+        What the letters of an oligomer are worth only together. Where letters are important by
+        themselves, as in a tract of pyrimidines, Q is largest for strings of the best letters;
+        this shows the motifs that stand among them.
+        """
+        rest = self.Q[k - 1].copy()
+        n = rest.shape[0]
+        for i in range(k):
+            by_letter = rest.reshape(n, 4**i, 4, -1)
+            by_letter -= self.Q[0][i : i + n, None, :, None]
+        return rest
+
     def top(self, k: int, n: int) -> list[Oligomer]:
         """Return the n k-mers with the largest abs(Q), the largest first.
 
@@ -117,10 +120,14 @@ class Poim:
         best = np.flatnonzero(flat >= np.partition(flat, flat.size - n)[flat.size - n])
         best = best[np.argsort(-flat[best], kind="stable")][:n]
         rows, codes = np.divmod(best, q.shape[1])
+        rest = self.beyond_letters(k)
         return [
-            Oligomer(k, int(row) - self.site.offset, oligomer(int(code), k), float(q[row, code]))
+            Oligomer(
+                k, int(row) - self.site.offset, oligomer(int(code), k), float(q[row, code]),
+                float(rest[row, code]),
+            )
             for row, code in zip(rows, codes, strict=True)
-        ]
+        ]  # fmt: skip
 
 
 def oligomer(code: int, k: int) -> str:
@@ -273,61 +280,8 @@ def _all_views(
 ) -> tuple[NDArray[np.float64], ...]:
     """Return the sum of the POIMs of all weighted-degree views."""
     parts = [
-        _importance(view.rows, view.w, max_order, letters)
+        view_importance(view.rows, view.w, max_order, letters)
         for view in score.views
         if isinstance(view.rows, WeightedDegreeRows)
     ]
     return tuple(np.sum(same, axis=0) for same in zip(*parts, strict=True))
-
-
-def _importance(
-    rows: WeightedDegreeRows, w: NDArray[Any], max_order: int, letters: NDArray[np.float64]
-) -> list[NDArray[np.float64]]:
-    """Return Q_1..Q_K of one weighted-degree view, shapes (L - k + 1, 4**k)."""
-    degree, length = rows.degree, rows.windows.length
-    n_bytes = 8 * (5 * 4.0**degree + 8 * length * 4.0**max_order)
-    require_memory(n_bytes, f"a POIM of order {max_order}", "lower --max-order")
-    T = _containing(rows, w, max_order, letters)
-    found: list[NDArray[np.float64]] = []
-    for k, t in enumerate(T, 1):
-        n = length - k + 1
-        if k == 1:
-            found.append(t - (t @ letters)[:, None])
-            continue
-        inner = t.reshape(n, 4, -1, 4)  # first letter, letters between, last letter
-        without_last, without_first = inner @ letters, np.einsum("a,najb->njb", letters, inner)
-        shorter = found[-1]
-        without_last = shorter[:-1].reshape(n, 4, -1) - without_last
-        both = (without_first @ letters)[:, None, :, None]
-        if k > 2:
-            both -= found[-2][1:-1].reshape(n, 1, -1, 1)
-        inner += without_last[..., None] + both
-        inner += (shorter[1:].reshape(n, -1, 4) - without_first)[:, None]
-        found.append(inner.reshape(n, -1))
-    return found
-
-
-def _containing(
-    rows: WeightedDegreeRows, w: NDArray[Any], max_order: int, letters: NDArray[np.float64]
-) -> list[NDArray[np.float64]]:
-    """Return T_1..T_K, the means over the d-mers that contain each k-mer; (L - k + 1, 4**k)."""
-    degree, length = rows.degree, rows.windows.length
-    scale = float(rows.scale[0])
-    found = [np.zeros((length - k + 1, 4**k)) for k in range(1, max_order + 1)]
-    before: Sequence[NDArray[np.float64]] = ()  # T at the position before, by length
-    for position in range(length):
-        here: list[NDArray[np.float64]] = []
-        starting = np.zeros(0)
-        for k in range(min(degree, length - position), 0, -1):
-            longer = starting
-            starting = scale * rows.dmer_weights(w, position, k)
-            if longer.size:
-                starting += longer.reshape(-1, 4) @ letters
-            total = starting
-            if k < len(before):
-                total = starting + letters @ before[k].reshape(4, -1)
-            here.insert(0, total)
-            if k <= max_order:
-                found[k - 1][position] = total
-        before = here
-    return found

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from seqmtl.explain.kmers import KmerWeight
 from seqmtl.explain.poim import Poim, oligomer
 
-OLIGOMER_HEADER = "k\tposition\toligomer\tQ\n"
+OLIGOMER_HEADER = "k\tposition\toligomer\tQ\tbeyond_letters\n"
 IMPORTANCE_HEADER = "organism\tk\tposition\timportance\toligomer\tQ\tgain\n"
-KMER_HEADER = "organism\tview\tbegin\tend\tk\tkmer\tweight\n"
+KMER_HEADER = "organism\tview\tbegin\tend\tk\tkmer\tweight\tbeyond_letters\n"
 CONTRIBUTION_HEADER = "organism\twindow\tscore\tposition\tletter\tcontribution\tdA\tdC\tdG\tdT\n"
 
 
@@ -21,7 +21,9 @@ def oligomer_lines(found: Poim, n: int) -> Iterator[str]:
     """Yield the n most important oligomers of every order."""
     for k in range(1, found.max_order + 1):
         for one in found.top(k, n):
-            yield f"{one.k}\t{one.position}\t{one.letters}\t{one.Q:.6g}\n"
+            yield (
+                f"{one.k}\t{one.position}\t{one.letters}\t{one.Q:.6g}\t{one.beyond_letters:.6g}\n"
+            )
 
 
 def importance_lines(found: Poim) -> Iterator[str]:
@@ -37,11 +39,12 @@ def importance_lines(found: Poim) -> Iterator[str]:
 
 
 def kmer_lines(organism: str, kmers: Iterable[KmerWeight]) -> Iterator[str]:
-    """Yield k-mers and their weights."""
+    """Yield k-mers and their weights; NA where a column does not apply."""
     for one in kmers:
+        beyond = "NA" if one.beyond_letters is None else f"{one.beyond_letters:.6g}"
         yield (
             f"{organism}\t{one.view}\t{one.begin}\t{one.end}\t{len(one.kmer)}\t{one.kmer}\t"
-            f"{one.weight:.6g}\n"
+            f"{one.weight:.6g}\t{beyond}\n"
         )
 
 
@@ -69,7 +72,7 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
-        plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).lstrip(".") or "task"
+        plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name.strip()).lstrip(".") or "task"
         choice, number = plain, 2
         while choice.lower() in taken:
             choice, number = f"{plain}_{number}", number + 1

@@ -242,33 +242,21 @@ class WeightedDegreeRows:
             gram_tile(planes, self.root_beta**2, scale, first, m, last, scratch, out)
         return out
 
-    def dmer_weights(self, w: NDArray[Any], position: int, degree: int) -> NDArray[np.float64]:
-        """Return what every d-mer at one position adds to the score, before the window's scale.
+    def dmer_weights(self, w: NDArray[Any], position: int, d: int) -> NDArray[np.float64]:
+        """Return what each d-mer at a position adds to <w, phi(x)>, by its code, shape (4**d,).
 
-        Parameters
-        ----------
-        w : ndarray, shape (n_features,)
-            Weights of one task.
-        position : int
-            0-based start of the d-mers, from 0 to length - degree.
-        degree : int
-            Their length d, from 1 to the degree of the features.
-
-        Returns
-        -------
-        ndarray of float64, shape (4**degree,)
-            By the base-4 number of the d-mer. Hashed features are looked up one by one.
+        Before the window's scale, float64; w has shape (n_features,), hashed or not.
         """
         from seqmtl.features._wd_kernels import hashed_weights
 
-        size = 4**degree
+        size = 4**d
         if self.hash_bits:
             part = np.empty(size)
-            hashed_weights(w, position, degree, self.hash_bits, part)
+            hashed_weights(w, position, d, self.hash_bits, part)
         else:
-            first = int(self.offsets[degree - 1]) + position * size
+            first = int(self.offsets[d - 1]) + position * size
             part = w[first : first + size].astype(np.float64)
-        return part * self.root_beta[degree - 1]
+        return part * self.root_beta[d - 1]
 
     def scores(
         self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
