@@ -159,7 +159,7 @@ def _genome_path(
     stated = summary["genomes"][name]
     if name in genomes:
         return os.fspath(genomes[name])
-    path = os.path.normpath(os.path.join(folder, stated["path"]))
+    path = os.path.normpath(os.path.join(os.path.realpath(folder), stated["path"]))
     if not os.path.isfile(path):
         raise SeqmtlError(
             f"the genome of {name} must be at {path}, but there is no such file; "
