@@ -338,6 +338,64 @@ def test_decoys_are_never_sites_nor_too_near(tmp_path_factory, seed, clearance, 
             assert all(c != place[0] or abs(b - place[1]) >= clearance for c, b, _ in begins)
 
 
+@pytest.mark.parametrize("includes_stop", [True, False])
+@pytest.mark.parametrize("strand", ["+", "-"])
+def test_start_and_stop_codons_by_their_letters(tmp_path, strand, includes_stop):
+    rng = np.random.default_rng(15)
+    gene = "ATG" + "GCC" * 20 + "TGA"
+    letters = "".join(rng.choice(list("ACGT"), 100)) + "C" + gene + "C"
+    letters += "".join(rng.choice(list("ACGT"), 100))
+    start, end = 101, 101 + len(gene)  # forward strand
+    end -= 0 if includes_stop else 3
+    if strand == "-":
+        letters = reverse_complement(letters)
+        start, end = len(letters) - end, len(letters) - start
+    (tmp_path / "x.fa").write_text(f">c\n{letters}\n")
+    rows = [("exon", 91, 180), ("CDS", start + 1, end)]
+    rows = [f"c\tt\t{k}\t{a}\t{b}\t.\t{strand}\t0\tParent=t" for k, a, b in rows]
+    (tmp_path / "x.gff3").write_text("\n".join(rows) + "\n")
+    tables = "[split]\nvalid = 0\ntest = 0"
+    for signal, word, place in (("start", "ATG", 101), ("stop", "TGA", 101 + len(gene) - 3)):
+        build(tmp_path, config_text(tables=tables), signal=signal)
+        (site,) = (row for row in read_rows(tmp_path) if row["label"] == "1")
+        place = place if strand == "+" else len(letters) - place - 3
+        assert site["name"] == f"{signal}:{word}"
+        assert site_of(site, 3) == ("c", place, strand)
+
+
+def test_non_canonical_sites_are_left_out_or_taken(tmp_path):
+    contigs, genes = make_genome(16)
+    contig, strand, exons = genes[0]
+    place = exons[0][1] if strand == "+" else exons[1][0] - 2
+    letters = contigs[contig]
+    contigs[contig] = letters[:place] + "GC" + letters[place + 2 :]
+    write_inputs(tmp_path, contigs, genes)
+    names = {}
+    for consensus in ('"canonical"', '["GT", "GC"]', '"all"'):
+        summary = build(tmp_path, config_text(tables=f"[sites]\nconsensus = {consensus}"))
+        rows = read_rows(tmp_path)
+        names[consensus] = {row["name"] for row in rows if row["label"] == "1"}
+        assert (contig, place, strand) not in {site_of(r) for r in rows if r["label"] == "-1"}
+        assert summary["site"]["letters"] == {
+            '"canonical"': "GT", '["GT", "GC"]': "GT,GC", '"all"': "",
+        }[consensus]  # fmt: skip
+    assert names == {
+        '"canonical"': {"donor:GT"},
+        '["GT", "GC"]': {"donor:GT", "donor:GC"},
+        '"all"': {"donor:GT", "donor:GC"},
+    }
+
+
+def test_many_contigs(tmp_path):
+    rng = np.random.default_rng(17)
+    scraps = {f"scrap{i}": "".join(rng.choice(list("ACGT"), 30)) for i in range(40_000)}
+    contigs, genes = make_genome(17)
+    write_inputs(tmp_path, contigs | scraps, genes)
+    build(tmp_path, config_text(tables='[decoys]\ntest = "all"\n[split]\nby = "blocks"'))
+    windows = read_dataset(tmp_path / "out").windows
+    assert windows.sequences() == list(cut(contigs | scraps, read_rows(tmp_path)))
+
+
 def test_blocks_are_balanced(tmp_path):
     contigs, genes = make_genome(12, n_genes=300, length=60_000)
     write_inputs(tmp_path, contigs, genes)
@@ -348,7 +406,7 @@ def test_blocks_are_balanced(tmp_path):
     assert shares == pytest.approx({"train": 0.7, "valid": 0.1, "test": 0.2}, abs=0.03)
 
 
-def test_organisms_train_together_from_a_folder(tmp_path):
+def test_organisms_train_together_from_a_folder(tmp_path, capsys):
     for name, seed in (("x", 13), ("y", 14)):
         write_inputs(tmp_path, *make_genome(seed, n_genes=60, n_contigs=6), name=name)
     (tmp_path / "config.toml").write_text(config_text("shift = 2", organisms=("x", "y")))
@@ -368,6 +426,18 @@ def test_organisms_train_together_from_a_folder(tmp_path):
     metrics, scores = tmp_path / "metrics.json", tmp_path / "scores.tsv"
     assert main(["evaluate", str(model), str(folder), "--json", str(metrics), "-q"]) == 0
     assert set(json.loads(metrics.read_text())["tasks"]) == {"x", "y"}
+    main(
+        [
+            "dataset",
+            str(tmp_path / "config.toml"),
+            "-o",
+            str(tmp_path / "a"),
+            "--signal",
+            "acceptor",
+        ]
+    )
+    assert main(["evaluate", str(model), str(tmp_path / "a")]) == 1
+    assert "model has donor sites at base 4 of its 13, but" in capsys.readouterr().err
     data = str(folder / "windows.tsv")
     assert main(["predict", str(model), data, "--organism", "y", "-o", str(scores), "-q"]) == 0
     n_test = sum(r["split"] == "test" and r["organism"] == "y" for r in read_rows(tmp_path))

@@ -119,9 +119,10 @@ def test_splice_sites_are_those_of_the_given_bed(
     assert kept | shared == expected
 
 
-@pytest.fixture
-def yeast_tss(tmp_path, shared_data):
+@pytest.fixture(scope="module")
+def yeast_tss(tmp_path_factory, shared_data):
     """Return folder and FASTA of a dataset made of a BED of transcription starts."""
+    tmp_path = tmp_path_factory.mktemp("yeast")
     genome = shared_data / SC / "S_cerevisiae.fasta.gz"
     (tmp_path / "config.toml").write_text(
         'signal = "tss"\nwindow = 101\n[decoys]\nratio = 2\n[organisms.yeast]\n'
