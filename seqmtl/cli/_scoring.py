@@ -40,7 +40,22 @@ def load_model(path: str) -> MultiTaskModel | KernelModel:
 
 
 def read_for(model: MultiTaskModel, args: argparse.Namespace, *, require_labels: bool) -> Windows:
-    """Read the windows of a model of weights."""
+    """Read the windows of a model of weights.
+
+    Raises
+    ------
+    SeqmtlError
+        If they are of a dataset whose signal is another or elsewhere in the window.
+    """
+    from seqmtl.cli._input import site_in_dataset
+
+    site = site_in_dataset(args.data, model.length, model.shift)
+    if site is not None and model.site.signal:
+        theirs, ours = (
+            f"{s.signal} at {s.offset} of {model.length} bases" for s in (site, model.site)
+        )
+        if theirs != ours:
+            raise SeqmtlError(f"{args.data} has {theirs}, but the model has {ours}")
     return read_windows_for(
         args, model.tasks, model.length, model.shift, require_labels=require_labels
     )

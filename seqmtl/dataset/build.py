@@ -18,8 +18,8 @@ from seqmtl.dataset.sites import CROSSING, Finder, LeftOut, TrueSites
 from seqmtl.dataset.splits import Regions, make_regions
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
-from seqmtl.io._fields import readable
 from seqmtl.io.annotation import Annotation, read_annotation
+from seqmtl.io.contig_names import read_contig_names
 from seqmtl.io.site_bed import read_site_bed
 from seqmtl.sequences import Genome, Windows
 
@@ -88,10 +88,8 @@ class Part:
     def weights(self, all_of_test: bool) -> NDArray[np.float32]:
         """Return how many places of the genome each row stands for, shape (n,)."""
         is_decoy = self.strata >= 0
-        drawn = np.bincount(self.strata[is_decoy], minlength=self.decoys.population.size)
-        share = self.decoys.population / np.maximum(drawn, 1)
         weights = np.ones(self.strata.size, dtype=np.float32)
-        weights[is_decoy] = share[self.strata[is_decoy]]
+        weights[is_decoy] = self.decoys.weights(self.strata[is_decoy])
         if all_of_test:
             weights[self.splits == SPLITS.index("test")] = 1.0
         return weights
@@ -114,7 +112,7 @@ def build_parts(config: Config) -> Iterator[Part]:
 
 def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.Generator) -> Part:
     annotation, places, source = _read_places(config, organism)
-    names = _read_names(organism.contig_names) if organism.contig_names else {}
+    names = read_contig_names(organism.contig_names) if organism.contig_names else {}
     genome = load_genome(organism.genome, padding=config.window + 1)
     finder = Finder(name, source, genome, config.site, config.window)
     sites = finder.find(places, names, organism.allow_missing_contigs)
@@ -123,7 +121,10 @@ def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.G
             f"{source}: none of the {len(sites.left_out):,} {config.signal} sites can be used: "
             + "; ".join(sorted({row.reason for row in sites.left_out}))
         )
-    regions = make_regions(genome, sites.starts, config.split, organism.split, rng)
+    try:
+        regions = make_regions(genome, sites.starts, config.split, organism.split, rng)
+    except ValueError as error:
+        raise InputFormatError(f"organisms.{name}.split: {error}", path=config.path) from error
     windows = finder.window_starts(sites.starts, sites.is_reverse)
     is_whole = regions.of_windows(windows, config.window) >= 0
     sites.left_out += [
@@ -133,6 +134,8 @@ def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.G
     ]
     sites.keep(is_whole)
     genes = _genes(annotation, places, sites, names, genome)
+    if annotation is None and config.decoys.in_genes:
+        logger.info("%s: no genes are known, so decoys are from everywhere alike", name)
     decoys = Sampler(finder, sites, genes, regions, config.decoys).draw(rng)
     part = _join(name, organism, finder, sites, decoys, regions)
     part.left_out += _transcripts_left_out(name, annotation)
@@ -151,33 +154,6 @@ def _read_places(
     path = str(organism.annotation)
     annotation = read_annotation(path, sources=organism.sources or config.sites.sources)
     return annotation, places_of(annotation, config.signal, config.sites.min_intron), path
-
-
-def _read_names(path: str) -> dict[str, str]:
-    """Read the FASTA's contig names by the annotation's.
-
-    Raises
-    ------
-    InputFormatError
-        If a line has not two columns, or a name comes twice.
-    """
-    names: dict[str, str] = {}
-    with open(path, "rb") as stream:
-        for line, row in enumerate(stream, 1):
-            if not row.strip() or row.startswith(b"#"):
-                continue
-            fields = readable(row).rstrip("\r\n").split("\t")
-            if len(fields) != 2 or not all(fields):
-                raise InputFormatError(
-                    f"contig names must be two tab-separated columns (annotation, FASTA), got "
-                    f"{len(fields)}; correct the line",
-                    path,
-                    line,
-                )
-            if fields[0] in names:
-                raise InputFormatError(f"a contig must come once, got {fields[0]!r}", path, line)
-            names[fields[0]] = fields[1]
-    return names
 
 
 def _genes(
@@ -255,13 +231,22 @@ def _transcripts_left_out(name: str, annotation: Annotation | None) -> list[Left
 
 
 def _log(part: Part) -> None:
-    n_sites = int((part.labels > 0).sum())
+    """Tell what was found, and what was not."""
+    n_sites, decoys = int((part.labels > 0).sum()), part.decoys
     logger.info(
         "%s: %d true sites and %d decoys; split by %s",
         part.organism, n_sites, part.labels.size - n_sites, part.split_by,
     )  # fmt: skip
-    if part.decoys.moved:
+    if decoys.n_moved:
         logger.warning(
             "%s: %d decoys are from other strata than planned, which have too few candidates",
-            part.organism, part.decoys.moved,
+            part.organism, decoys.n_moved,
         )  # fmt: skip
+    if decoys.n_lacking:
+        logger.warning(
+            "%s: there are %d decoys fewer than asked for: no more candidates",
+            part.organism, decoys.n_lacking,
+        )  # fmt: skip
+    for number, name in enumerate(SPLITS):
+        if not ((part.splits == number) & (part.labels > 0)).any():
+            logger.warning("%s: no true site is in %s", part.organism, name)

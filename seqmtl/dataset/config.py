@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import dataclass
 from itertools import product
 
 from seqmtl.dataset._toml import Table
 from seqmtl.models.site import SIGNALS, Site
+
+logger = logging.getLogger(__name__)
 
 #: Bases of the site of each signal.
 SITE_LENGTHS = {"donor": 2, "acceptor": 2, "tss": 1, "start": 3, "stop": 3, "polya": 1}
@@ -142,10 +145,8 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
         If a key is unknown, missing or wrong; names the file and the key.
     """
     top = Table.read(path)
-    stated = top.text("signal") if "signal" in top else None
-    if stated is not None or signal is None:
-        stated = top.choice("signal", SIGNALS)
-    chosen = signal or str(stated)
+    stated = top.choice("signal", SIGNALS, signal)
+    chosen = signal or stated
     if chosen not in SIGNALS:
         raise ValueError(f"signal must be one of {', '.join(SIGNALS)}, got {chosen!r}; choose one")
     window = top.integer("window", 141, SITE_LENGTHS[chosen])
@@ -155,26 +156,29 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
         window,
         top.integer("shift", 0, None),
         top.integer("seed", 0, 0),
-        _site_rules(top.table("sites"), chosen, signal is not None and signal != stated),
+        _site_rules(top.table("sites"), chosen, stated),
         _decoy_rules(top.table("decoys"), window),
         _split_rules(top.table("split"), window),
         {name: _organism(table) for name, table in top.tables("organisms").items()},
     )
     top.finish()
+    for name in config.organisms:
+        if not name or not name.isprintable():
+            top.refuse("organisms", "named by printable letters", name, "choose another name")
     if not 0 <= config.site.offset <= window - config.site.length:
         top.refuse("shift", f"such that the site is in the window of {window}", config.shift,
                    "choose a smaller shift or a longer window")  # fmt: skip
     return config
 
 
-def _site_rules(table: Table, signal: str, is_other_signal: bool) -> SiteRules:
-    words = _words(table, signal, is_other_signal)
+def _site_rules(table: Table, signal: str, stated: str) -> SiteRules:
+    words = _words(table, signal, stated)
     rules = SiteRules(words, table.integer("min_intron", 20, 1), table.words("sources"))
     table.finish()
     return rules
 
 
-def _words(table: Table, signal: str, is_other_signal: bool) -> tuple[str, ...]:
+def _words(table: Table, signal: str, stated: str) -> tuple[str, ...]:
     """Return what a site's bases may be; a list that was meant for another signal is not used."""
     key, length = "consensus", SITE_LENGTHS[signal]
     canonical = tuple(word for word in SIGNALS[signal].split(",") if word)
@@ -183,9 +187,13 @@ def _words(table: Table, signal: str, is_other_signal: bool) -> tuple[str, ...]:
         chosen = table.choice(key, ("canonical", "all"), "canonical")
         return () if chosen == "all" else canonical
     words = tuple(word.upper() for word in table.words(key) or ())
-    allowed = {"".join(letters) for letters in product("ACGT", repeat=length)}
-    if is_other_signal:
+    if signal != stated:
+        logger.info(
+            "%s: sites.consensus is that of %s; %s sites are taken with %s",
+            table.path, stated, signal, " or ".join(canonical) or "any letters",
+        )  # fmt: skip
         return canonical
+    allowed = {"".join(letters) for letters in product("ACGT", repeat=length)}
     for word in words:
         if word not in allowed:
             table.refuse(key, f"words of {length} of A, C, G, T for {signal}", word, "correct it")
@@ -217,21 +225,18 @@ def _split_rules(table: Table, window: int) -> SplitRules:
 
 
 def _organism(table: Table) -> OrganismConfig:
-    genome = table.file("genome")
-    if genome is None:
-        table.refuse("genome", "a FASTA file", None, "add it")
-    annotation, sites = table.file("annotation"), table.file("sites")
-    if (annotation is None) == (sites is None):
-        got = "both" if annotation else "neither"
-        table.refuse("annotation", "given, or else sites", got, "give one of them")
+    genome, annotation, sites = (table.file(key) for key in ("genome", "annotation", "sites"))
     split = None
     if "split" in table:
         named = table.table("split")
         split = {name: named.words(name) or () for name in SPLITS[1:]}
         named.finish()
-    organism = OrganismConfig(
-        genome, annotation, sites, table.file("contig_names"), table.words("sources"), split,
-        table.boolean("allow_missing_contigs"),
-    )  # fmt: skip
-    table.finish()
-    return organism
+    names, sources = table.file("contig_names"), table.words("sources")
+    allow_missing = table.boolean("allow_missing_contigs")
+    table.finish()  # before anything is missed that may only be misspelt
+    if genome is None:
+        table.refuse("genome", "a FASTA file", None, "add it")
+    if (annotation is None) == (sites is None):
+        got = "both" if annotation else "neither"
+        table.refuse("annotation", "given, or else sites", got, "give one of them")
+    return OrganismConfig(genome, annotation, sites, names, sources, split, allow_missing)

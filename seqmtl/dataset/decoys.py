@@ -40,8 +40,9 @@ class Decoys:
         Candidates of each stratum, those near a site too.
     excluded : dict of str to int
         Places with the letters of the signal that were not drawn from, by reason.
-    moved : int
-        Decoys that were drawn from another stratum than planned, which had too few.
+    n_moved, n_lacking : int
+        Decoys that are from another stratum than planned, which had too few; those for which there
+        were no candidates at all.
     """
 
     window_starts: NDArray[np.int64]
@@ -49,7 +50,21 @@ class Decoys:
     strata: NDArray[np.int16]
     population: NDArray[np.int64]
     excluded: dict[str, int] = field(default_factory=dict)
-    moved: int = 0
+    n_moved: int = 0
+    n_lacking: int = 0
+
+    def weights(self, strata: NDArray[np.int16]) -> NDArray[np.float64]:
+        """Return how many candidates each of some decoys stands for.
+
+        These are the candidates of its stratum divided by its decoys. Candidates of strata without
+        a decoy are spread over the others of their split, in proportion, so that the weights of a
+        split's decoys sum to all its candidates.
+        """
+        drawn = np.bincount(strata, minlength=self.population.size)
+        shared = np.where(drawn, self.population, 0).reshape(len(SPLITS), -1)
+        total = self.population.reshape(shared.shape).sum(axis=1)
+        factor = (total / np.maximum(shared.sum(axis=1), 1)).repeat(shared.shape[1])
+        return (factor * self.population / np.maximum(drawn, 1))[strata]
 
 
 class Strata:
@@ -112,7 +127,7 @@ class Sampler:
         near = np.sort(np.concatenate(self.known_windows))
         self.near = _merge(near - rules.clearance + 1, near + rules.clearance)
         self.inside = np.stack([regions.starts, regions.ends - self.length + 1], axis=1)
-        self.excluded = dict.fromkeys((NOT_CLEAN, IS_SITE, CROSSES, NEAR), 0)
+        self.excluded = dict.fromkeys((NOT_CLEAN, IS_SITE, CROSSES), 0)
 
     def draw(self, rng: np.random.Generator) -> Decoys:
         """Draw decoys; two passes over the genome, in memory that grows with what is drawn."""
@@ -121,35 +136,35 @@ class Sampler:
         for _, _, strata, is_near in self._candidates():
             population += np.bincount(strata, minlength=size)
             free += np.bincount(strata[~is_near], minlength=size)
-        excluded = dict(self.excluded)
-        wanted, moved = self._plan(free)
+        is_drawn = np.ones(size, dtype=bool)
         if self.rules.all_of_test:
-            in_test = np.unravel_index(np.arange(size), self.strata.shape)[0] == _TEST
-            wanted[in_test] = 0
+            is_drawn = self.strata.split_of(np.arange(size, dtype=np.int16)) != _TEST
+        excluded = {**self.excluded, NEAR: int((population - free)[is_drawn].sum())}
+        wanted, n_moved, n_lacking = self._plan(np.where(is_drawn, free, 0))
         ranks = [draw_ranks(int(n), int(k), rng) for n, k in zip(free, wanted, strict=True)]
         starts, is_reverse, strata = self._pick(ranks)
-        return Decoys(starts, is_reverse, strata, population, excluded, moved)
+        return Decoys(starts, is_reverse, strata, population, excluded, n_moved, n_lacking)
 
-    def _plan(self, free: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-        """Return how many to draw of each stratum, and how many had to be moved to another."""
+    def _plan(self, free: NDArray[np.int64]) -> tuple[NDArray[np.int64], int, int]:
+        """Return how many to draw of each stratum, and how many were moved and are lacking."""
         splits = self.regions.of_windows(
             self.finder.window_starts(self.sites.starts, self.sites.is_reverse), self.length
         )
         shape = self.strata.shape
         room = free.reshape(shape)
         wanted = np.zeros(shape, dtype=np.int64)
-        moved = 0
+        n_lacking = n_short = 0
         has_genes = any(len(genes) for genes in self.genes)
         in_genes = self.rules.in_genes if has_genes else 0.0
         for split in range(shape[0]):
             words = self.sites.words[splits == split]
             total = round(self.rules.ratio * words.size)
-            if not total:
+            if not total or (self.rules.all_of_test and split == _TEST):
                 continue
             composition = np.bincount(words, minlength=shape[2]) / words.size
             plan = _round(total * np.outer([1 - in_genes, in_genes], composition))
             taken = np.minimum(plan, room[split])
-            moved += int((plan - taken).sum())
+            n_short += int((plan - taken).sum())
             for word in range(shape[2]):  # first the same word on the other side of the genes
                 lack = int(plan[:, word].sum() - taken[:, word].sum())
                 for side in (0, 1):
@@ -157,7 +172,8 @@ class Sampler:
                     taken[side, word] += more
                     lack -= more
             wanted[split] = _fill(taken, room[split], int(plan.sum()))
-        return wanted.ravel(), moved
+            n_lacking += int(plan.sum() - wanted[split].sum())
+        return wanted.ravel(), n_short - n_lacking, n_lacking
 
     def _pick(
         self, ranks: list[NDArray[np.int64]]
@@ -219,7 +235,6 @@ class Sampler:
                 found = self._without(found, is_site[found], IS_SITE)
                 found = self._without(found, split[found] < 0, CROSSES)
                 in_gene = _paint(self.genes[strand], site, n)[found]
-                self.excluded[NEAR] += int(near[found].sum())
                 numbers = (split[found].astype(np.int16) * 2 + in_gene) * self.strata.shape[2]
                 yield strand, begin + found, numbers + words[found], near[found]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.io._stream import PathLike
 from seqmtl.io.dataset import read_dataset, read_summary
 from seqmtl.sequences import Windows
 
@@ -16,7 +16,7 @@ _BLOCK = 1 << 16
 _LETTERS_PER_WORD = 27  # 5^27 < 2^63
 
 
-def measure_leakage(path: PathLike) -> dict[str, Any]:
+def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a dataset back and compare its splits, sequence by sequence.
 
     Nothing of how the dataset was made is used: the sequences are cut anew from the genomes, and

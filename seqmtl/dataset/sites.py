@@ -211,11 +211,11 @@ class Finder:
             view = np.lib.stride_tricks.sliding_window_view(self.genome.codes, self.window)
             clean[chosen] = (view[windows[chosen]] != OTHER).all(axis=1)
         problems = np.select(
-            [contig < 0, ~inside, words < 0, ~fits, ~clean], [1, 2, 3, 4, 5], default=0
+            [contig < 0, ~inside, ~fits, ~clean, words < 0], [1, 2, 3, 4, 5], default=0
         )
-        texts = ["", NO_CONTIG, OUTSIDE, NO_WORD, AT_END, OTHER_LETTERS]
+        texts = ["", NO_CONTIG, OUTSIDE, AT_END, OTHER_LETTERS, NO_WORD]
         reasons = [place.reason or texts[problems[i]] for i, place in enumerate(places)]
-        for i in np.flatnonzero(problems == 3):
+        for i in np.flatnonzero(problems == 5):
             if reasons[i] == NO_WORD:
                 codes = self.genome.codes[starts[i] : starts[i] + self.site.length]
                 letters = decode(reverse_complement(codes) if is_reverse[i] else codes)

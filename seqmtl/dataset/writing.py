@@ -76,9 +76,9 @@ def write_dataset(
         with open(scratch / LEFT_OUT, "w", encoding="utf-8", newline="\n") as stream:
             _write_left_out(stream, [row for part in parts for row in part.left_out])
         summary = _summary(parts, config, command)
-        _write_summary(scratch / SUMMARY, summary, scratch)
-        summary["leakage"] = measure_leakage(scratch)
-        _write_summary(scratch / SUMMARY, summary, target)
+        _write_json(scratch / SUMMARY, _placed(summary, scratch))
+        summary = _placed({**summary, "leakage": measure_leakage(scratch)}, target)
+        _write_json(scratch / SUMMARY, summary)
         (target / SUMMARY).unlink(missing_ok=True)
         for name in _FILES:
             (scratch / name).replace(target / name)
@@ -189,14 +189,17 @@ def _write_left_out(stream: IO[str], rows: Sequence[LeftOut]) -> None:
         stream.write("\t".join(map(str, row)) + "\n")
 
 
-def _write_summary(path: Path, summary: dict[str, Any], folder: Path) -> None:
-    """Write the summary as it stands in a folder: the genomes' paths are relative to it."""
+def _placed(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the summary as it stands in a folder: the genomes' paths are relative to it."""
     genomes = {
-        name: {**facts, "path": os.path.relpath(str(facts["path"]), folder)}
+        name: {**facts, "path": os.path.relpath(os.path.realpath(facts["path"]), folder.resolve())}
         for name, facts in summary["genomes"].items()
     }
-    text = json.dumps({**summary, "genomes": genomes}, indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+    return {**summary, "genomes": genomes}
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def _summary(parts: Sequence[Part], config: Config, command: str) -> dict[str, Any]:
@@ -214,7 +217,7 @@ def _summary(parts: Sequence[Part], config: Config, command: str) -> dict[str, A
         "organisms": {part.organism: _facts(part, config) for part in parts},
         "leakage": {},
         "left_out": count_reasons([row for part in parts for row in part.left_out]),
-        "config": asdict(config),
+        "config": json.loads(json.dumps(asdict(config))),
     }
 
 
@@ -235,6 +238,7 @@ def _facts(part: Part, config: Config) -> dict[str, Any]:
         "splits": splits,
         "split_by": part.split_by,
         "candidates": int(part.decoys.population.sum()),
-        "decoys_from_other_strata": part.decoys.moved,
+        "decoys_from_other_strata": part.decoys.n_moved,
+        "decoys_lacking": part.decoys.n_lacking,
         "left_out": count_reasons(part.left_out),
     }

@@ -58,12 +58,13 @@ _IS_GFF3 = re.compile(rb'^\s*[^\s=";]+=')
 
 @dataclass(slots=True)
 class _Group:
-    """The rows of one transcript."""
+    """The rows of one transcript; `parents` are all transcripts that its first row belongs to."""
 
     contig: bytes
     strand: bytes
     gene: bytes
     line: int
+    parents: list[bytes]
     biotype: bytes = b""
     is_mixed: bool = False
     parts: tuple[list[Segment], ...] = field(default_factory=lambda: ([], [], [], [], []))
@@ -154,17 +155,17 @@ class _Reader:
         for name, gene in names:
             group = self.groups.get(name)
             if group is None:
-                group = self._new_group(name, _Group(contig, strand, gene, self.line), attributes)
+                group = _Group(contig, strand, gene, self.line, [one for one, _ in names])
+                self._add_group(name, group, attributes)
             group.is_mixed |= group.contig != contig or group.strand != strand
             group.parts[part].append(segment)
             if part == _CDS:
                 group.coding.append((segment, phase, cds_id))
 
-    def _new_group(self, name: bytes, group: _Group, attributes: bytes) -> _Group:
+    def _add_group(self, name: bytes, group: _Group, attributes: bytes) -> None:
         if self.is_gtf and (found := _GTF_BIOTYPE.search(attributes)):
             group.biotype = found[1]
         self.groups[name] = group
-        return group
 
     def _segment(self, first: bytes, last: bytes) -> Segment:
         """Return a feature's interval, 0-based half-open."""
@@ -206,6 +207,8 @@ class _Reader:
             found = _ID.search(attributes)
         if found is None:
             return []
+        if b"," not in found[1]:
+            return [(found[1].strip(), b"")] if found[1].strip() else []
         names = [name.strip() for name in found[1].split(b",")]
         return [(name, b"") for name in dict.fromkeys(names) if name]
 
@@ -230,7 +233,7 @@ class _Reader:
         n_joined = 0
         for name, group in self.groups.items():
             kind, parent, biotype = self.parents.get(name, (b"", b"", b""))
-            if kind in _PROTEINS:
+            if kind in _PROTEINS or self._is_protein(name, group):
                 continue
             group.gene = group.gene or parent
             group.biotype = group.biotype or biotype or kind
@@ -251,6 +254,12 @@ class _Reader:
             )
         kind_of_file = "GTF" if self.is_gtf else "GFF3"
         return Annotation(self.source, kind_of_file, transcripts, self.left_out, features)
+
+    def _is_protein(self, name: bytes, group: _Group) -> bool:
+        """Tell whether a group has no exons but shares its rows with a transcript that has."""
+        return not group.parts[_EXON] and any(
+            other != name and self.groups[other].parts[_EXON] for other in group.parents
+        )
 
     def _problem(self, name: bytes, group: _Group, genes: set[bytes]) -> str:
         """Say why a transcript cannot be used; empty where it can."""

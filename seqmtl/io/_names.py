@@ -18,10 +18,12 @@ class NameTable:
     ----------
     what : str
         What the names are, for messages.
+    most : int
+        How many different ones there may be.
     """
 
-    def __init__(self, what: str) -> None:
-        self.what = what
+    def __init__(self, what: str, most: int = _MOST_NAMES) -> None:
+        self.what, self.most = what, most
         self.names: list[str] = []
         self._sorted = np.empty(0, dtype="S1")
         self._ids = np.empty(0, dtype=np.int64)
@@ -32,7 +34,7 @@ class NameTable:
         Raises
         ------
         InputFormatError
-            If a name is empty or longer than 255 bytes, or there are more than 32,767.
+            If a name is empty or longer than 255 bytes, or there are too many.
         """
         values = fields.bytes_of(column, self.what)
         ids, is_known = self._look_up(values)
@@ -59,9 +61,9 @@ class NameTable:
             fields.refuse(row, f"{self.what} must not be empty; fill the field")
         known = np.concatenate([self._sorted, new])
         ids = np.concatenate([self._ids, len(self.names) + np.arange(new.size)])
-        if ids.size > _MOST_NAMES:
+        if ids.size > self.most:
             raise InputFormatError(
-                f"there must be at most {_MOST_NAMES:,} different values of {self.what}; "
+                f"there must be at most {self.most:,} different values of {self.what}; "
                 "is this the right column?",
                 path=fields.source,
             )

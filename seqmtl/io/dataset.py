@@ -26,6 +26,7 @@ KIND = "seqmtl dataset"
 WINDOWS, SUMMARY, LEFT_OUT = "windows.tsv", "summary.json", "left_out.tsv"
 
 _COLUMN = {name: i for i, name in enumerate(HEADER.removeprefix("#").split("\t"))}
+_MOST_CONTIGS = 1 << 31
 _REMEDY = "build it again with seqmtl dataset"
 
 
@@ -159,7 +160,7 @@ def _genome_path(
     stated = summary["genomes"][name]
     if name in genomes:
         return os.fspath(genomes[name])
-    path = os.path.normpath(os.path.join(folder, stated["path"]))
+    path = os.path.normpath(os.path.join(os.path.realpath(folder), stated["path"]))
     if not os.path.isfile(path):
         raise SeqmtlError(
             f"the genome of {name} must be at {path}, but there is no such file; "
@@ -182,7 +183,7 @@ class _Reader:
     ) -> None:
         self.source, self.genomes, self.length = source, genomes, length
         self.wanted_split = split
-        self.contigs, self.organisms = NameTable("contig"), NameTable("organism")
+        self.contigs, self.organisms = NameTable("contig", _MOST_CONTIGS), NameTable("organism")
         self.splits, self.label_column = NameTable("split"), LabelColumn(source)
         self.columns: dict[str, list[NDArray[Any]]] = {
             name: [] for name in ("starts", "is_reverse", "labels", "tasks", "splits", "weights")
@@ -225,9 +226,10 @@ class _Reader:
         starts, bounds = np.empty_like(begins), np.empty_like(begins)
         for task in np.unique(tasks).tolist():
             genome = self.genomes[self.names[task]]
-            number = np.array([genome.index(n) if n in genome else -1 for n in self.contigs.names])
             mine = np.flatnonzero(tasks == task)
-            contig = number[ids[mine]]
+            used, inverse = np.unique(ids[mine], return_inverse=True)
+            names = [self.contigs.names[i] for i in used.tolist()]
+            contig = np.array([genome.index(n) if n in genome else -1 for n in names])[inverse]
             if (contig < 0).any():
                 row = int(mine[int((contig < 0).argmax())])
                 fields.refuse(row, unknown_contig([fields.string(row, 0)], genome.names))
