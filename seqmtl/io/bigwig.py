@@ -25,7 +25,8 @@ ZOOM_BASES = 250
 _ZOOM_FACTOR, _ZOOM_LEVELS = 4, 10
 _SECTION_ITEMS, _ZOOM_ITEMS = 2048, 512
 _LEAST_RUN = 64  # neighbouring bases that are worth a section of their own
-_LEVEL = 1  # of zlib: numbers hardly get smaller at higher ones, but take far longer
+_LEVEL = 1  # of zlib: numbers hardly get smaller at higher ones
+_REPEATS = 0.1  # share of equal neighbours above which looking for matches pays
 _CHUNK = 1 << 16  # zoom records read at a time
 
 _VERSION, _MAGIC = 4, 0x888FFC26
@@ -207,7 +208,10 @@ def _section(contig: int, starts: NDArray[np.int64], values: NDArray[np.float32]
     n, first, end = starts.size, int(starts[0]), int(starts[-1]) + 1
     if end - first == n:
         head = _SECTION.pack(contig, first, end, 1, 1, _FIXED_STEP, 0, n)
-        return zlib.compress(head + values.astype("<f4").tobytes(), _LEVEL)
+        has_repeats = np.count_nonzero(values[1:] == values[:-1]) > _REPEATS * n
+        strategy = zlib.Z_DEFAULT_STRATEGY if has_repeats else zlib.Z_HUFFMAN_ONLY
+        packer = zlib.compressobj(_LEVEL, strategy=strategy)
+        return packer.compress(head + values.astype("<f4").tobytes()) + packer.flush()
     items = np.empty(n, dtype=_ITEM)
     items["start"], items["value"] = starts, values
     head = _SECTION.pack(contig, first, end, 0, 1, _VARIABLE_STEP, 0, n)
