@@ -69,6 +69,8 @@ def test_poim_figure_has_its_values_at_their_positions(found):
     for code, letter in enumerate("ACGT"):
         np.testing.assert_array_equal(by_letter[letter].get_xdata(), np.arange(-12, 8))
         np.testing.assert_array_equal(by_letter[letter].get_ydata(), found.Q[0][:, code])
+    assert 0 in lines.get_xticks()
+    assert np.diff(lines.get_xticks()).tolist() == [2] * (len(lines.get_xticks()) - 1)
     other = poim(make_model(WeightedDegree(3), 20, offset=12), "b", max_order=4)
     difference = draw_poim(differential(found, other))
     assert difference.axes[0].get_title(loc="left") == "a - b"

@@ -54,7 +54,7 @@ def draw_poim(found: Poim) -> Figure:
         lines.set(ylabel="Q of single letters", xlabel=_X_LABEL)
         lines.legend(loc="upper left", ncols=4)
         lines.grid(color="#eeeeee")
-        _ticks(lines, 20 if found.positions.size > 60 else 10)
+        _ticks(lines, found.positions.size)
     return figure
 
 
@@ -70,7 +70,7 @@ def draw_logo(found: Poim) -> Figure:
             first = positions[begin]
             _logo_panel(axes, q[begin:end], positions[begin:end], found.site)
             axes.set(xlim=(first - 0.5, first + size - 0.5), ylim=extent(q))
-            _ticks(axes, 5)
+            _ticks(axes, size)
         rows[0].set_title(plain_text(found.label, 80))
         rows[-1].set_xlabel(_X_LABEL)
         figure.supylabel("Q of single letters", fontsize=9.5)
@@ -128,7 +128,7 @@ def draw_contributions(
             )  # fmt: skip
             heat.set_yticks(range(4), "ACGT")
             heat.set_ylabel("changed to")
-            _ticks(heat, 10)
+            _ticks(heat, L)
             bar = figure.colorbar(image, cax=figure.add_subplot(grid[2 * i + 1, 1]))
             bar.set_label("change")
         if heat is not None:
@@ -152,7 +152,9 @@ def _limits(positions: NDArray[Any]) -> tuple[float, float]:
     return float(positions[0]) - 0.5, float(positions[-1]) + 0.5
 
 
-def _ticks(axes: Axes, step: int) -> None:
+def _ticks(axes: Axes, n: int) -> None:
+    """Put ticks at round positions, about fifteen at most for n of them."""
     from matplotlib.ticker import MultipleLocator
 
+    step = next((step for step in (1, 2, 5, 10, 20, 50, 100, 200) if n <= 15 * step), 500)
     axes.xaxis.set_major_locator(MultipleLocator(step))
