@@ -172,12 +172,13 @@ def test_weights_stand_for_all_candidates_of_each_split(tmp_path, by):
         assert 0.9 * len(others) < weight.total() <= len(others)
 
 
-def test_every_candidate_of_the_test_regions(tmp_path):
+@pytest.mark.parametrize("split", ["valid", "test"])
+def test_every_candidate_of_some_regions(tmp_path, split):
     contigs, genes = make_genome(6, n_genes=60, n_contigs=6)
     write_inputs(tmp_path, contigs, genes)
-    tables = '[decoys]\ntest = "all"\nratio = 2\n[split]\nby = "contigs"'
+    tables = f'[decoys]\n{split} = "all"\nratio = 2\n[split]\nby = "contigs"'
     summary = build(tmp_path, config_text(tables=tables))
-    rows = [row for row in read_rows(tmp_path) if row["split"] == "test"]
+    rows = [row for row in read_rows(tmp_path) if row["split"] == split]
     in_test = {row["contig"] for row in rows}
     expected = {c for c in all_candidates(contigs, "GT") if c[0] in in_test}
     assert {site_of(row) for row in rows} == expected

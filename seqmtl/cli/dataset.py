@@ -33,7 +33,9 @@ splice.toml, whose paths are relative to its folder:
   [decoys]
   ratio = 10                    # per true site
   in_genes = 0.5                # share from genes that have sites, on their strand
-  test = "sampled"              # "all": every candidate of the test regions; clearance = 141
+  clearance = 141               # bases between the windows of a decoy and of any annotated site
+  valid = "sampled"             # "all": every candidate of the validation regions, which makes
+  test = "sampled"              # calibration and precision over the genome more exact
   [split]
   by = "auto"                   # contigs, blocks
   valid = 0.1                   # shares of the sites

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
+from seqmtl.dataset.config import SPLITS, Config, DecoyRules, OrganismConfig
 from seqmtl.dataset.decoys import Decoys, Sampler, merge_intervals
 from seqmtl.dataset.duplicates import fingerprints
 from seqmtl.dataset.signals import Place, places_of
@@ -85,13 +85,13 @@ class Part:
             setattr(self, name, getattr(self, name)[kept])
         self.prints = self.prints[kept]
 
-    def weights(self, all_of_test: bool) -> NDArray[np.float32]:
+    def weights(self, rules: DecoyRules) -> NDArray[np.float32]:
         """Return how many places of the genome each row stands for, shape (n,)."""
         is_decoy = self.strata >= 0
         weights = np.ones(self.strata.size, dtype=np.float32)
         weights[is_decoy] = self.decoys.weights(self.strata[is_decoy])
-        if all_of_test:
-            weights[self.splits == SPLITS.index("test")] = 1.0
+        for split in rules.whole_splits:
+            weights[self.splits == SPLITS.index(split)] = 1.0
         return weights
 
 

@@ -15,7 +15,6 @@ from seqmtl.dataset.splits import Regions
 from seqmtl.sequences.decoys import clean_windows, draw_ranks
 
 _BLOCK = 1 << 20
-_TEST = SPLITS.index("test")
 
 #: Why a place with the letters of the signal is no candidate, in the order in which it is asked.
 NOT_CLEAN = "candidate whose window has other letters than A, C, G, T or runs over a contig's end"
@@ -119,6 +118,7 @@ class Sampler:
         self.regions, self.rules = regions, rules
         self.length = finder.window
         self.strata = Strata(len(finder.motif.names))
+        self.is_whole = np.isin(SPLITS, rules.whole_splits)
         site = finder.site
         # how far the site is behind the start of its window on the forward strand, by strand
         self.offsets = (site.offset, self.length - site.length - site.offset)
@@ -136,9 +136,7 @@ class Sampler:
         for _, _, strata, is_near in self._candidates():
             population += np.bincount(strata, minlength=size)
             free += np.bincount(strata[~is_near], minlength=size)
-        is_drawn = np.ones(size, dtype=bool)
-        if self.rules.all_of_test:
-            is_drawn = self.strata.split_of(np.arange(size, dtype=np.int16)) != _TEST
+        is_drawn = ~self.is_whole[self.strata.split_of(np.arange(size, dtype=np.int16))]
         excluded = {**self.excluded, NEAR: int((population - free)[is_drawn].sum())}
         wanted, n_moved, n_lacking = self._plan(np.where(is_drawn, free, 0))
         ranks = [draw_ranks(int(n), int(k), rng) for n, k in zip(free, wanted, strict=True)]
@@ -159,7 +157,7 @@ class Sampler:
         for split in range(shape[0]):
             words = self.sites.words[splits == split]
             total = round(self.rules.ratio * words.size)
-            if not total or (self.rules.all_of_test and split == _TEST):
+            if not total or self.is_whole[split]:
                 continue
             composition = np.bincount(words, minlength=shape[2]) / words.size
             plan = _round(total * np.outer([1 - in_genes, in_genes], composition))
@@ -192,8 +190,8 @@ class Sampler:
                 low, high = np.searchsorted(mine, [before, before + counts[stratum]])
                 if low < high:
                     chosen.append(order[ends[stratum] - counts[stratum] + mine[low:high] - before])
-            if self.rules.all_of_test:
-                chosen.append(np.flatnonzero(self.strata.split_of(numbers) == _TEST))
+            if self.is_whole.any():
+                chosen.append(np.flatnonzero(self.is_whole[self.strata.split_of(numbers)]))
             seen += counts
             if chosen:
                 rows = np.sort(np.concatenate(chosen))

@@ -156,7 +156,7 @@ def _write_windows(stream: IO[str], parts: Sequence[Part], config: Config) -> No
     """Write windows.tsv."""
     stream.write(f"{HEADER}\n")
     for part in parts:
-        weights = part.weights(config.decoys.all_of_test)
+        weights = part.weights(config.decoys)
         for first in range(0, part.labels.size, _ROWS):
             rows = slice(first, first + _ROWS)
             columns = (
@@ -223,7 +223,7 @@ def _summary(parts: Sequence[Part], config: Config, command: str) -> dict[str, A
 
 def _facts(part: Part, config: Config) -> dict[str, Any]:
     """Return the counts of an organism."""
-    is_site, weights = part.labels > 0, part.weights(config.decoys.all_of_test)
+    is_site, weights = part.labels > 0, part.weights(config.decoys)
     splits = {}
     for number, name in enumerate(SPLITS):
         mine = part.splits == number
