@@ -55,7 +55,9 @@ def read_for(model: MultiTaskModel, args: argparse.Namespace, *, require_labels:
             f"{s.signal} at {s.offset} of {model.length} bases" for s in (site, model.site)
         )
         if theirs != ours:
-            raise SeqmtlError(f"{args.data} has {theirs}, but the model has {ours}")
+            raise SeqmtlError(
+                f"{args.data} has {theirs}, but the model has {ours}; give data of its signal"
+            )
     return read_windows_for(
         args, model.tasks, model.length, model.shift, require_labels=require_labels
     )
