@@ -157,7 +157,7 @@ class ScanProgress:
         self._n_bytes, self._quiet = n_bytes, args.quiet
         self._redraw = sys.stderr.isatty() and not args.log_json
         self._n_read = self._n_bases = 0
-        self._begin: tuple[float, float] | None = None  # when blocks began to come, share read
+        self._begin: tuple[float, float, int] | None = None  # time, share, bases at the first block
         self._last = time.monotonic()
 
     def read(self, n: int) -> None:
@@ -170,12 +170,13 @@ class ScanProgress:
         now = time.monotonic()
         share = self._n_read / self._n_bytes if self._n_bytes else 0.0
         if self._begin is None:
-            self._begin = (now, share)
+            self._begin = (now, share, self._n_bases)
         if self._quiet or now - self._last < (0.1 if self._redraw else 5.0):
             return
         self._last = now
         seconds = max(now - self._begin[0], 1e-9)
-        text = f"{self._n_bases / 1e6:.1f} Mb scanned, {self._n_bases / 1e6 / seconds:.1f} Mb/s"
+        speed = (self._n_bases - self._begin[2]) / 1e6 / seconds
+        text = f"{self._n_bases / 1e6:.1f} Mb scanned, {speed:.1f} Mb/s"
         if self._n_bytes:
             text = f"{100 * share:.0f} %, {text}{self._time_left(share, seconds)}"
         if self._redraw:

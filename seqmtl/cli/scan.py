@@ -173,10 +173,13 @@ def _scan(
     }  # fmt: skip
     found = f"{summary.n_candidates} candidates"
     found += "".join(f", {n} removed by {reason}" for reason, n in summary.removed.items())
+    if file_format == "spsc":
+        n_low = summary.n_reported - summary.n_records
+        found += f", {n_low} at -6 or below left to the aligner's default"
     logger.info(
         "%s: %s: %d contigs, %d positions scored, %s, %d written in %.1f s (%.1f Mb/s)",
         " and ".join(paths), organism, summary.n_contigs, summary.n_scored, found,
-        summary.n_reported, seconds, result["megabases_per_second"],
+        summary.n_records if file_format == "spsc" else summary.n_reported, seconds, result["megabases_per_second"],
         extra={"fields": result},
     )  # fmt: skip
     return result

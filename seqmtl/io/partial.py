@@ -18,14 +18,15 @@ class OutputStream:
 
     Parameters
     ----------
-    stream : binary stream
-        Where to write.
     path : str
-        Its name in messages.
+        Its name, in messages too.
+    stream : binary stream, optional
+        Where to write, and to be left open. Default: what `path` names.
     """
 
-    def __init__(self, stream: IO[bytes], path: str) -> None:
-        self._stream, self.path = stream, path
+    def __init__(self, path: str, stream: IO[bytes] | None = None) -> None:
+        self.path, self._is_own = path, stream is None
+        self._stream = open(path, "wb") if stream is None else stream
 
     def write(self, data: bytes) -> None:
         """Append bytes.
@@ -41,9 +42,16 @@ class OutputStream:
             self._stream.write(data)
 
     def commit(self) -> None:
-        """Flush."""
+        """Bring everything to where it goes."""
         with _told(self.path):
             self._stream.flush()
+        self.discard()
+
+    def discard(self) -> None:
+        """Close what was opened here."""
+        if self._is_own:
+            with suppress(OSError):  # what is still in its buffer
+                self._stream.close()
 
 
 class PartialFile:
@@ -92,6 +100,7 @@ class PartialFile:
     @staticmethod
     def _cut(name: str, stream: IO[bytes], size: int) -> None:
         if stream.seek(0, os.SEEK_END) < size:
+            stream.close()
             raise SeqmtlError(
                 f"cannot go on with {name}: it has lost its end; scan again without --resume"
             )
@@ -119,7 +128,9 @@ class PartialFile:
             for stream in self._streams.values():
                 stream.flush()
                 os.fsync(stream.fileno())
-            return {side: stream.tell() for side, stream in self._streams.items()}
+            return {
+                side: os.fstat(stream.fileno()).st_size for side, stream in self._streams.items()
+            }
 
     def commit(self) -> None:
         """Give the file its name and remove those beside it.

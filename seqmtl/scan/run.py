@@ -61,7 +61,7 @@ class Run:
     ) -> None:
         self._sinks, self._summary, self._recovery = sinks, summary, recovery
         self._stream = cast(IO[bytes], output) if hasattr(output, "write") else None
-        self.path = "the output" if self._stream else os.fspath(cast(str, output))
+        self.path = "the stream" if self._stream else os.fspath(cast(str, output))
         self._journal: Journal | None = None
         self._files: list[Any] = []
         self._n_done, self._is_whole, self._has_steps = 0, False, False
@@ -75,10 +75,9 @@ class Run:
         SeqmtlError
             If a file cannot be written, or the unfinished scan was another one.
         """
-        if self._stream is None and os.path.exists(self.path) and not os.path.isfile(self.path):
-            self._stream = open(self.path, "wb")
-        if self._stream is not None:
-            self._files = [OutputStream(self._stream, self.path)]
+        is_special = os.path.exists(self.path) and not os.path.isfile(self.path)
+        if self._stream is not None or is_special:
+            self._files = [OutputStream(self.path, self._stream)]
         elif self._recovery is None:
             self._files = [PartialFile(sink.path, sink.sides) for sink in self._sinks]
         else:
@@ -148,7 +147,7 @@ class Run:
             self._step()
         self._summary.n_records = sum(sink.n_records for sink in self._sinks)
         for file in self._files:
-            if self._stream is None:
+            if isinstance(file, PartialFile):
                 drop_index(file.path)
             file.commit()
         if self._journal is not None:
@@ -162,8 +161,7 @@ class Run:
         """
         is_kept = self._has_steps and not isinstance(error, InputFormatError)
         for file in self._files:
-            if isinstance(file, PartialFile):
-                file.close() if is_kept else file.discard()
+            file.close() if is_kept else file.discard()
         if self._journal is not None:
             self._journal.close() if is_kept else self._journal.remove()
         if is_kept and not isinstance(error, KeyboardInterrupt):

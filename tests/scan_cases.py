@@ -1,0 +1,67 @@
+"""A small model and genome for tests of ``seqmtl scan`` that need no trained one."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl.cli.main import main
+from seqmtl.models.site import Site
+
+LENGTH = 21
+TURNED = str.maketrans("ACGTN", "TGCAN")
+
+
+def make_model(path, *, letters="GT", seed=0):
+    """Write a model of two organisms with random weights and return it."""
+    rng = np.random.default_rng(seed)
+    features = WeightedDegree(degree=3)
+    n = features.n_features(LENGTH)
+    W = rng.normal(size=(n, 2)).astype(np.float32)
+    names = ("man", "fly")
+    kernel = TaskKernel(names, np.eye(2))
+    counts = {name: {"n": 100, "n_positive": 10} for name in names}
+    model = MultiTaskModel(
+        features, LENGTH, names, kernel, W, np.array([0.1, -0.1]), np.array([[1.5, -2.0]] * 2),
+        Site(10, 2, letters, "donor" if letters else ""), {"tasks": counts},
+    )  # fmt: skip
+    model.save(path)
+    return MultiTaskModel.load(path)
+
+
+def make_genome(path, sizes, seed=1):
+    """Write contigs with N, lower case and an end of line now and then; return their texts."""
+    rng = np.random.default_rng(seed)
+    contigs = {}
+    for name, n in sizes.items():
+        letters = rng.choice(list("ACGT"), n)
+        for _ in range(n // 1500):
+            first = int(rng.integers(n))
+            letters[first : first + int(rng.integers(1, 300))] = "N"
+        for _ in range(n // 1000):
+            first, size = int(rng.integers(n)), int(rng.integers(1, 400))
+            letters[first : first + size] = np.char.lower(letters[first : first + size])
+        contigs[name] = "".join(letters)
+    path.write_text("".join(f">{name}\n{text}\n" for name, text in contigs.items()))
+    return contigs
+
+
+def bed_rows(path):
+    """Records of a BED file as (contig, start, strand, score)."""
+    rows = [line.split("\t") for line in path.read_text().splitlines() if line[0] != "#"]
+    return [(r[0], int(r[1]), r[5], float(r[6])) for r in rows]
+
+
+def run_scan(folder, out, *options, genome="genome.fa", code=0):
+    """Run the command on a folder's model and genome, and check its exit code."""
+    command = ["scan", str(folder / "model.seqmtl"), str(folder / genome), "--organism", "man"]
+    assert main([*command, "-o", str(out), *options]) == code
+    return out
+
+
+def read_json(path):
+    """Read a JSON summary's only scan."""
+    (scan,) = json.loads(path.read_text())["scans"]
+    return scan
