@@ -427,16 +427,8 @@ def test_organisms_train_together_from_a_folder(tmp_path, capsys):
     metrics, scores = tmp_path / "metrics.json", tmp_path / "scores.tsv"
     assert main(["evaluate", str(model), str(folder), "--json", str(metrics), "-q"]) == 0
     assert set(json.loads(metrics.read_text())["tasks"]) == {"x", "y"}
-    main(
-        [
-            "dataset",
-            str(tmp_path / "config.toml"),
-            "-o",
-            str(tmp_path / "a"),
-            "--signal",
-            "acceptor",
-        ]
-    )
+    other = ["dataset", str(tmp_path / "config.toml"), "-o", str(tmp_path / "a"), "-q"]
+    assert main([*other, "--signal", "acceptor"]) == 0
     assert main(["evaluate", str(model), str(tmp_path / "a")]) == 1
     assert (
         "but the model has donor at 4 of 13 bases; give data of its signal"

@@ -10,7 +10,7 @@ from seqmtl.cli.main import main
 from seqmtl.dataset import read_config
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import is_dataset
-from seqmtl.io.contig_names import read_contig_names
+from seqmtl.io.chrom_map import read_chrom_map
 from seqmtl.io.site_bed import read_site_bed
 from tests.test_dataset_build import build, config_text, make_genome, read_rows, write_inputs
 
@@ -156,12 +156,12 @@ def test_errors_of_a_bed_of_sites(write, text, message):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("a\n", "got 1"), ("a\tb\na\tc\n", "must come once, got 'a'")]
+    ("text", "message"), [("a\n", "got 1 columns"), ("a\tb\na\tc\n", "got a twice")]
 )
 def test_errors_of_contig_names(write, text, message):
     with pytest.raises(InputFormatError, match=message):
-        read_contig_names(write(text))
-    assert read_contig_names(write("# x\r\na\tb\r\n\r\n")) == {"a": "b"}
+        read_chrom_map(write(text))
+    assert read_chrom_map(write("# x\r\na\tb\r\n\r\n")) == {"a": "b"}
 
 
 def test_a_dataset_is_read_by_split_and_organism(dataset):

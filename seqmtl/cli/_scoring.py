@@ -51,12 +51,11 @@ def read_for(model: MultiTaskModel, args: argparse.Namespace, *, require_labels:
 
     site = site_in_dataset(args.data, model.length, model.shift)
     if site is not None and model.site.signal:
-        theirs, ours = (
-            f"{s.signal} at {s.offset} of {model.length} bases" for s in (site, model.site)
-        )
+        theirs, ours = (f"{s.signal} sites at base {s.offset}" for s in (site, model.site))
         if theirs != ours:
             raise SeqmtlError(
-                f"{args.data} has {theirs}, but the model has {ours}; give data of its signal"
+                f"the model has {ours} of its {model.length}, but {args.data} has {theirs}; build "
+                "a dataset with the model's signal and shift"
             )
     return read_windows_for(
         args, model.tasks, model.length, model.shift, require_labels=require_labels

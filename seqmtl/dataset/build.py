@@ -18,9 +18,10 @@ from seqmtl.dataset.sites import CROSSING, Finder, LeftOut, TrueSites
 from seqmtl.dataset.splits import Regions, make_regions
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
-from seqmtl.io.annotation import Annotation, read_annotation
-from seqmtl.io.contig_names import read_contig_names
+from seqmtl.io.annotation import read_annotation
+from seqmtl.io.chrom_map import read_chrom_map
 from seqmtl.io.site_bed import read_site_bed
+from seqmtl.io.transcripts import Annotation
 from seqmtl.sequences import Genome, Windows
 
 logger = logging.getLogger(__name__)
@@ -112,7 +113,7 @@ def build_parts(config: Config) -> Iterator[Part]:
 
 def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.Generator) -> Part:
     annotation, places, source = _read_places(config, organism)
-    names = read_contig_names(organism.contig_names) if organism.contig_names else {}
+    names = read_chrom_map(organism.contig_names) if organism.contig_names else {}
     genome = load_genome(organism.genome, padding=config.window + 1)
     finder = Finder(name, source, genome, config.site, config.window)
     sites = finder.find(places, names, organism.allow_missing_contigs)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io.annotation import Annotation, Segment, Transcript
+from seqmtl.io.transcripts import Annotation, Segment, Transcript
 
 _CODON = 3
 

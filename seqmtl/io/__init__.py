@@ -1,7 +1,7 @@
 """The only room that opens files: tables, FASTA, genomes and sites in; whole files out."""
 
 from seqmtl.io._stream import guess_format
-from seqmtl.io.annotation import Annotation, Transcript, read_annotation
+from seqmtl.io.annotation import read_annotation
 from seqmtl.io.atomic import atomic_write, check_writable
 from seqmtl.io.dataset import Dataset, is_dataset, read_dataset
 from seqmtl.io.fasta import FastaSource, read_fasta, read_fasta_windows
@@ -10,6 +10,7 @@ from seqmtl.io.indexed import IndexedGenome
 from seqmtl.io.numeric_tables import NumericTable, read_numeric_table
 from seqmtl.io.sites import SiteReport, SiteWindows, read_sites
 from seqmtl.io.tables import is_table_of_windows, read_windows
+from seqmtl.io.transcripts import Annotation, Transcript
 
 __all__ = [
     "Annotation",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io._fields import Lines, readable
 from seqmtl.io._stream import PAD_BYTES
-from seqmtl.io.annotation import Annotation, LeftOutTranscript, Segment, Transcript
+from seqmtl.io.transcripts import Annotation, LeftOutTranscript, Segment, Transcript
 
 _N_FIELDS = 12
 _REASON = "transcript without a strand"

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io._fields import Lines, readable
 from seqmtl.io._stream import PAD_BYTES
-from seqmtl.io.annotation import (
+from seqmtl.io.transcripts import (
     Annotation,
     LeftOutTranscript,
     Segment,
