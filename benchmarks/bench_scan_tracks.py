@@ -79,8 +79,9 @@ def measure(folder: Path, model: Path, arguments: argparse.Namespace) -> None:
                 summary = json.loads((folder / "s.json").read_text())
                 (scan,) = summary["scans"]
                 size = sum(os.path.getsize(name) for name in scan["files"]) / 2**20
+                which = "any" if options else "letters"
                 print(
-                    f"{model.stem:<9}{organism:<6}{file_format:<9}{'any' if options else 'letters':<8}"
+                    f"{model.stem:<9}{organism:<6}{file_format:<9}{which:<8}"
                     f"{seconds:8.1f} s  {2 * megabases / seconds:6.2f} Mb/s per strand  "
                     f"{scan['n_reported']:>12,} sites  {size:8.0f} MiB  "
                     f"peak {summary['peak_memory_mib']:.0f} MiB (of all so far {peak})",

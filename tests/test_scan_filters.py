@@ -333,6 +333,22 @@ def test_what_is_reported_is_told(folder, tmp_path, capsys):
     assert "consensus" not in out.read_text().splitlines()[0]
 
 
+def test_the_letters_belong_to_the_place_of_the_training(folder, contigs, tmp_path):
+    rows = bed_rows(run_scan(folder, tmp_path / "x.bed", "-q", "--site-offset", "3"))
+    assert len(rows) == 2 * sum(len(text) - 20 for text in contigs.values())
+    same = run_scan(folder, tmp_path / "y.bed", "-q", "--site-offset", "10")
+    assert same.read_bytes() == run_scan(folder, tmp_path / "z.bed", "-q").read_bytes()
+
+
+def test_low_splice_scores_are_counted(folder, every, tmp_path, capsys):
+    out = run_scan(folder, tmp_path / "x.spsc")
+    n_lines = sum(line[0] != "#" for line in out.read_text().splitlines())
+    assert 0 < n_lines < len(every)
+    message = capsys.readouterr().err
+    assert f"{len(every) - n_lines} at -6 or below left to the aligner's penalty" in message
+    assert f", {n_lines} written in" in message
+
+
 def test_several_words_of_letters_are_the_default(folder, contigs, tmp_path):
     shutil.copy(folder / "genome.fa", tmp_path)
     make_model(tmp_path / "model.seqmtl", letters="GT,GC")

@@ -127,6 +127,8 @@ def write_json(scans: list[dict[str, Any]], file_format: str, args: argparse.Nam
 def _consensus(site: Any, args: argparse.Namespace) -> str | None:
     """Return the letters that sites must have, those of the training where nothing is asked for."""
     if args.consensus is None:
+        if args.site_offset not in (None, site.offset):
+            return None  # the letters of the training stand elsewhere
         if site.letters:
             logger.info(
                 "only sites with the letters %s are reported, as in the training; "

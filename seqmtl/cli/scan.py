@@ -171,15 +171,22 @@ def _scan(
         "organism": organism, "files": paths, **vars(summary), "seconds": round(seconds, 3),
         "megabases_per_second": round(summary.n_bases / 1e6 / max(seconds, 1e-9), 3),
     }  # fmt: skip
-    found = f"{summary.n_candidates} candidates"
-    found += "".join(f", {n} removed by {reason}" for reason, n in summary.removed.items())
-    if file_format == "spsc":
-        n_low = summary.n_reported - summary.n_records
-        found += f", {n_low} at -6 or below left to the aligner's default"
     logger.info(
-        "%s: %s: %d contigs, %d positions scored, %s, %d written in %.1f s (%.1f Mb/s)",
-        " and ".join(paths), organism, summary.n_contigs, summary.n_scored, found,
-        summary.n_records if file_format == "spsc" else summary.n_reported, seconds, result["megabases_per_second"],
+        "%s: %s: %d contigs, %d positions scored, %s written in %.1f s (%.1f Mb/s)",
+        " and ".join(paths), organism, summary.n_contigs, summary.n_scored,
+        _counts(summary, file_format), seconds, result["megabases_per_second"],
         extra={"fields": result},
     )  # fmt: skip
     return result
+
+
+def _counts(summary: Any, file_format: str) -> str:
+    """Say what has become of the candidates."""
+    parts = [f"{summary.n_candidates} candidates"]
+    parts += [f"{n} removed by {reason}" for reason, n in summary.removed.items()]
+    n_written = summary.n_reported
+    if file_format == "spsc":
+        n_written = summary.n_records
+        n_low = summary.n_reported - n_written
+        parts.append(f"{n_low} at -6 or below left to the aligner's penalty for what is not listed")
+    return ", ".join([*parts, str(n_written)])

@@ -23,7 +23,7 @@ FEATURE_TYPES = {
     "polya": "polyA_site",
     "site": "sequence_feature",
 }
-_UNESCAPED = ".:^*$@!+?-|"  # beside letters, digits, "_" and "~", in the first column
+_UNESCAPED = ".:^*$@!+?-|"  # beside letters, digits and "_", in the first column
 
 
 class GffSink(TextSink):
@@ -67,4 +67,4 @@ class GffSink(TextSink):
 
 
 def _escape(name: str) -> str:
-    return quote(name, safe=_UNESCAPED)
+    return quote(name, safe=_UNESCAPED).replace("~", "%7E")
