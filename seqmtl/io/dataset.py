@@ -259,7 +259,7 @@ class _Reader:
     def windows(self) -> Windows:
         """Return all windows that were kept."""
         if not self.columns["starts"]:
-            splits = ", ".join(self.splits.names) or "none"
+            splits = ", ".join(sorted(self.splits.names)) or "none"
             raise InputFormatError(
                 f"no windows of split {self.wanted_split!r}, organism {', '.join(self.names)}; "
                 f"the file has the splits {splits}",
