@@ -189,7 +189,9 @@ def test_a_dataset_is_read_by_split_and_organism(dataset):
 def test_errors_of_a_dataset(dataset):
     with pytest.raises(SeqmtlError, match=r"one of the dataset's \(x, y\), got 'z'"):
         read_dataset(dataset, organism="z")
-    with pytest.raises(InputFormatError, match=r"no windows of split 'dev'.*the splits test, train"):
+    with pytest.raises(
+        InputFormatError, match=r"no windows of split 'dev'.*the splits test, train"
+    ):
         read_dataset(dataset, split="dev")
     genome = dataset.parent / "x.fa"
     moved = genome.rename(dataset.parent / "moved.fa")
