@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io import IndexedGenome, load_genome, load_genomes, open_contigs, open_pieces
 from seqmtl.io import _stream as stream
+from seqmtl.io.genome import contig_lengths
 from seqmtl.io.indexed import index_is_current
 from seqmtl.sequences import Windows, concatenate, decode
 
@@ -235,6 +236,18 @@ def test_a_stale_index_is_not_used(plain, change, is_newer):
     expected = dict(open_contigs(plain))
     loaded = load_genome(plain, padding=1)
     assert all(np.array_equal(loaded.contig(name), codes) for name, codes in expected.items())
+
+
+def test_an_index_that_counts_carriage_returns_is_not_used(plain):
+    plain.write_bytes(b">I\r\nACGT\r\nACG\r\n>II\r\nGGG\r\n")
+    with open(f"{plain}.fai", "w") as index:  # what bedtools 2.30 makes of this file
+        index.write("I\t9\t4\t5\t6\nII\t4\t20\t4\t5\n")
+    assert not index_is_current(plain)
+    assert contig_lengths(plain) == {"I": 7, "II": 3}
+    with open(f"{plain}.fai", "w") as index:  # and samtools 1.16
+        index.write("I\t7\t4\t4\t6\nII\t3\t20\t3\t5\n")
+    assert index_is_current(plain)
+    assert contig_lengths(plain) == {"I": 7, "II": 3}
 
 
 @pytest.mark.parametrize("content", ["", "I\t10\n", "I\ta\tb\tc\td\n", "I\t10\t9\t0\t0\n"])
