@@ -305,6 +305,18 @@ def test_exons_of_a_gene_with_transcripts_are_left_out(write):
     assert "transcripts of its own" in annotation.left_out[0].reason
 
 
+def test_transcripts_of_two_genes_with_one_name_are_two(write):
+    name = 'transcript_id "unknown_transcript_1"'
+    text = row(attributes=f'gene_id "A"; {name};') + row(
+        301, 400, attributes=f'gene_id "B"; {name};'
+    )
+    annotation = read_annotation(write(text))
+    assert [(t.name, t.gene, t.exons) for t in annotation.transcripts] == [
+        ("unknown_transcript_1", "A", ((100, 200),)),
+        ("unknown_transcript_1", "B", ((300, 400),)),
+    ]
+
+
 def test_a_microrna_is_left_out_and_its_precursor_is_not(write):
     # as NCBI writes them: the start of a microRNA is no start of transcription
     text = row(kind="gene", attributes="ID=g1;gene_biotype=miRNA")

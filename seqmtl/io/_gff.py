@@ -214,10 +214,13 @@ class _Reader:
         return [(name, b"") for name in dict.fromkeys(names) if name]
 
     def _gtf_names(self, kind: bytes, attributes: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the transcript that a row belongs to, and its gene."""
+        """Return the transcript that a row belongs to, told by gene and name, and the gene.
+
+        Files of NCBI may have ``unknown_transcript_1`` in many genes.
+        """
         gene = _gtf_value(b"gene_id", attributes)
         name = _gtf_value(b"transcript_id", attributes) or gene
-        return [(name, gene)] if name else []
+        return [(gene + b"\t" + name, gene)] if name else []
 
     def annotation(self) -> Annotation:
         """Make transcripts of the rows."""
@@ -297,9 +300,9 @@ def _readable_counts(counts: Counter[bytes]) -> dict[str, int]:
 
 
 def _text(name: bytes, is_gtf: bool | None) -> str:
-    """Decode a name; GFF3 writes odd letters as %XX."""
+    """Decode a name; GFF3 writes odd letters as %XX, and names of GTF may come after the gene's."""
     text = readable(name)
-    return unquote(text) if "%" in text and not is_gtf else text
+    return unquote(text) if "%" in text and not is_gtf else text.rpartition("\t")[2]
 
 
 def _gtf_value(name: bytes, attributes: bytes) -> bytes:
