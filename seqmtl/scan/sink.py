@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from seqmtl.io.bgzip import BGZIP_END, bgzip
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
-from seqmtl.scan.sites import SiteBlock, SiteFinder
+from seqmtl.scan.site_block import SiteBlock
+from seqmtl.scan.sites import SiteFinder
 
 #: Digits after the point of a raw score; a probability has one more.
 DECIMALS = 5
