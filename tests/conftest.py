@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
@@ -20,6 +21,15 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data in {folder}")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _log_from_the_start() -> None:
+    """Undo what a command has done to the package's log, so that no test hears another's."""
+    log = logging.getLogger("seqmtl")
+    log.handlers.clear()
+    log.propagate = True
+    log.setLevel(logging.NOTSET)
 
 
 @pytest.fixture

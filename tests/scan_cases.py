@@ -14,7 +14,7 @@ LENGTH = 21
 TURNED = str.maketrans("ACGTN", "TGCAN")
 
 
-def make_model(path, *, letters="GT", seed=0):
+def make_model(path, *, letters="GT", signal="donor", seed=0):
     """Write a model of two organisms with random weights and return it."""
     rng = np.random.default_rng(seed)
     features = WeightedDegree(degree=3)
@@ -25,7 +25,7 @@ def make_model(path, *, letters="GT", seed=0):
     counts = {name: {"n": 100, "n_positive": 10} for name in names}
     model = MultiTaskModel(
         features, LENGTH, names, kernel, W, np.array([0.1, -0.1]), np.array([[1.5, -2.0]] * 2),
-        Site(10, 2, letters, "donor" if letters else ""), {"tasks": counts},
+        Site(10, 2, letters, signal), {"tasks": counts},
     )  # fmt: skip
     model.save(path)
     return MultiTaskModel.load(path)

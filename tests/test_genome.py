@@ -265,3 +265,24 @@ def test_real_genome(shared_data):
     with gzip.open(path, "rt") as handle:
         for record in SeqIO.parse(handle, "fasta"):
             assert decode(genome.contig(record.id)) == str(record.seq).upper()
+
+
+def test_pieces_tell_lower_case_and_bytes_read(write):
+    path = write(">a\nACgtN\nnRrA\n>b\nacG\n")
+    read = []
+    pieces = list(open_pieces(path, size=4, keep_case=True, on_read=read.append))
+    assert [(p.name, p.start, decode(p.codes), p.is_last) for p in pieces] == [
+        ("a", 0, "ACGT", False), ("a", 4, "NNNN", False), ("a", 8, "A", True), ("b", 0, "ACG", True)
+    ]  # fmt: skip
+    lower = ["".join("Ul"[int(flag)] for flag in p.is_lower) for p in pieces]
+    assert lower == ["UUll", "UlUl", "U", "llU"]
+    assert sum(read) == path.stat().st_size
+    assert all(p.is_lower is None for p in open_pieces(path, size=4))
+    with pytest.raises(InputFormatError, match="IUPAC nucleotide letters, got '#'"):
+        list(open_pieces(write(">a\nAC#\n"), size=4, keep_case=True))
+
+
+def test_lengths_of_contigs(write):
+    assert contig_lengths(write(">a x\nACGT\nAC\n>b\nA\n")) == {"a": 6, "b": 1}
+    with pytest.raises(InputFormatError, match="a contig must have a name"):
+        contig_lengths(write(">\nACGT\n"))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from seqmtl.io.bgzip import bgzip
 from seqmtl.io.genome import ContigPiece, open_pieces
-from seqmtl.scan import Scanner, SiteFinder, sink, write_scan, writers
+from seqmtl.scan import Scanner, SiteFinder, Track, sink, write_scan, writers
 from seqmtl.scan.bedgraph import merge_values
 from seqmtl.scan.blocks import cut_blocks
 from seqmtl.scan.summary import ScanSummary
@@ -567,8 +567,27 @@ class TestFiles:
             scan_to_bytes([], SiteFinder(small[0]), file_format="gff")
 
     @pytest.mark.parametrize(
+        ("value", "message"),
+        [("log", "value must be 'score' or 'probability', got 'log'"),
+         ("probability", "probabilities as values need probability")],
+    )  # fmt: skip
+    def test_values_that_cannot_be_are_refused(self, small, value, message):
+        with pytest.raises(ValueError, match=message):
+            scan_to_bytes([], SiteFinder(small[0]), track=Track(value))
+
+    @pytest.mark.parametrize(
         ("name", "expected"),
-        [("a.bed", "bed"), ("a.BEDGRAPH", "bedgraph"), ("a.bg.gz", "bedgraph"), ("a.txt", "bed")],
+        [
+            ("a.bg", "bedgraph"),
+            ("a.bigWig", "bigwig"),
+            ("a.GFF", "gff3"),
+            ("a.tsv.gz", "spsc"),
+            ("a.spsc", "spsc"),
+            ("a.bed", "bed"),
+            ("a.BEDGRAPH", "bedgraph"),
+            ("a.bg.gz", "bedgraph"),
+            ("a.txt", "bed"),
+        ],
     )
     def test_format_by_name(self, name, expected):
         assert guess_format(name) == expected

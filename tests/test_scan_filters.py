@@ -137,7 +137,7 @@ def test_ties_of_the_best_go_by_position():
 
 
 def _sites(starts, scores, is_reverse):
-    from seqmtl.scan.sites import SiteBlock
+    from seqmtl.scan.site_block import SiteBlock
 
     return SiteBlock(np.array(starts), scores, np.full(len(starts), is_reverse), 0, 0)
 

@@ -23,7 +23,7 @@ from seqmtl.io._bigwig_trees import SECTION_DTYPE, contig_tree, write_index
 ZOOM_BASES = 250
 
 _ZOOM_FACTOR, _ZOOM_LEVELS = 4, 10
-_SECTION_ITEMS, _ZOOM_ITEMS = 2048, 512
+_SECTION_ITEMS, _ZOOM_ITEMS = 4096, 512
 _LEAST_RUN = 64  # neighbouring bases that are worth a section of their own
 _LEVEL = 1  # of zlib: numbers hardly get smaller at higher ones
 _REPEATS = 0.1  # share of equal neighbours above which looking for matches pays

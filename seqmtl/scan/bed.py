@@ -10,7 +10,7 @@ from seqmtl.scan import sink
 from seqmtl.scan._text_kernels import NUMBER_BYTES, bed_lines
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.sink import DECIMALS, Output, TextSink, describe
-from seqmtl.scan.sites import SiteBlock, merge_strands
+from seqmtl.scan.site_block import SiteBlock, merge_strands
 
 
 class BedSink(TextSink):

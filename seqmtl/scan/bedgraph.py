@@ -13,7 +13,8 @@ from seqmtl.scan._text_kernels import NUMBER_BYTES, bedgraph_lines
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
 from seqmtl.scan.sink import DECIMALS, Output, TextSink, Track, describe
-from seqmtl.scan.sites import SiteBlock, SiteFinder, merge_strands
+from seqmtl.scan.site_block import SiteBlock, merge_strands
+from seqmtl.scan.sites import SiteFinder
 
 
 class _Run(NamedTuple):

@@ -12,7 +12,8 @@ from seqmtl.scan.bedgraph import track_values
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
 from seqmtl.scan.sink import Sink, Track
-from seqmtl.scan.sites import SiteBlock, SiteFinder
+from seqmtl.scan.site_block import SiteBlock
+from seqmtl.scan.sites import SiteFinder
 
 
 class BigwigSink(Sink):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from seqmtl.scan.sites import SiteBlock
+    from seqmtl.scan.site_block import SiteBlock
 
 #: Bases of the bins of a contig in which the best sites are kept.
 TOP_BASES = 1_000_000

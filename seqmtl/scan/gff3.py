@@ -11,7 +11,7 @@ from seqmtl.scan import sink
 from seqmtl.scan._text_kernels import NUMBER_BYTES, gff_lines
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.sink import DECIMALS, Output, TextSink, describe
-from seqmtl.scan.sites import SiteBlock, merge_strands
+from seqmtl.scan.site_block import SiteBlock, merge_strands
 
 #: Terms of the Sequence Ontology: SO:0000163, 0000164, 0000315, 0000318, 0000319, 0000553, 0000110.
 FEATURE_TYPES = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.scan.scanner import Scanner
+from seqmtl.sequences import Windows
 
 
 def scanner_of(
@@ -45,17 +45,21 @@ def scanner_of(
     offset = model.site.offset if site_offset is None else site_offset
     length = model.site.length if site_length is None else site_length
     weights = model.position_weights(organism, from_relatives=from_relatives)
+    W, bias = model.weights([organism], from_relatives=from_relatives)
     if weights is None:
+
+        def score_windows(windows: Windows) -> NDArray[np.float64]:
+            ids = np.zeros(len(windows), dtype=np.int64)
+            scores: NDArray[np.float64] = model.features.bind(windows).scores(W, ids)
+            return scores + bias[0]
+
         return Scanner(
-            score_windows=partial(
-                model.decision_function, tasks=organism, from_relatives=from_relatives
-            ),
+            score_windows=score_windows,
             length=model.length,
             site_offset=offset,
             site_length=length,
             n_threads=n_threads,
         )
-    _, bias = model.weights([organism], from_relatives=from_relatives)
     return Scanner(
         weights,
         float(bias[0]),

@@ -165,5 +165,5 @@ class Run:
         if self._journal is not None:
             self._journal.close() if is_kept else self._journal.remove()
         if is_kept and not isinstance(error, KeyboardInterrupt):
-            _log.warning("%s.partial is kept; the same command with --resume goes on", self.path)
+            _log.warning("what is done is kept, and the same command with --resume goes on")
         return is_kept

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from seqmtl.io.bgzip import BGZIP_END, bgzip
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
-from seqmtl.scan.sites import SiteBlock, SiteFinder
+from seqmtl.scan.site_block import SiteBlock
+from seqmtl.scan.sites import SiteFinder
 
 #: Digits after the point of a raw score; a probability has one more.
 DECIMALS = 5
@@ -67,6 +68,11 @@ class Sink(ABC):
         Lines or values so far, the header aside.
     sides : tuple of str
         Files beside it while it is written.
+
+    Raises
+    ------
+    ValueError
+        If the track's value is not known, or there are no probabilities for it.
     """
 
     sides: tuple[str, ...] = ()
@@ -74,6 +80,10 @@ class Sink(ABC):
     def __init__(
         self, path: str, finder: SiteFinder, probability: Probability | None, track: Track
     ) -> None:
+        if track.value not in ("score", "probability"):
+            raise ValueError(f"value must be 'score' or 'probability', got {track.value!r}")
+        if track.value == "probability" and probability is None:
+            raise ValueError("probabilities as values need probability; give the function")
         self.path, self.finder = path, finder
         self.probability, self.track = probability, track
         self.n_records = 0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,36 +10,9 @@ from numpy.typing import NDArray
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scan.filters import SiteFilters, keep_top
 from seqmtl.scan.scanner import Scanner
+from seqmtl.scan.site_block import SiteBlock, merge_strands
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.alphabet import OTHER
-
-
-class SiteBlock(NamedTuple):
-    """Reported sites of a part of a contig, by start, plus before minus.
-
-    Attributes
-    ----------
-    starts : ndarray of int64, shape (n,)
-        0-based start of the site's interval on the forward strand.
-    scores : ndarray of float32, shape (n,)
-        Scores of the windows around the sites.
-    is_reverse : ndarray of bool, shape (n,)
-        Sites on the minus strand.
-    n_scored, n_mixed : int
-        Windows scored, and windows that hold a letter other than A, C, G, T.
-    n_candidates : int
-        Sites with the letters asked for, before any filter.
-    removed : mapping of str to int
-        Candidates that each filter took away.
-    """
-
-    starts: NDArray[np.int64]
-    scores: NDArray[np.float32]
-    is_reverse: NDArray[np.bool_]
-    n_scored: int
-    n_mixed: int
-    n_candidates: int = 0
-    removed: Mapping[str, int] = MappingProxyType({})
 
 
 class SiteFinder:
@@ -182,27 +153,6 @@ class SiteFinder:
         if is_reverse:
             return scanner.length - scanner.site_offset - scanner.site_length
         return scanner.site_offset
-
-
-def merge_strands(blocks: Sequence[SiteBlock]) -> SiteBlock:
-    """Put the sites of several strands in one order: by start, plus before minus."""
-    if len(blocks) == 1:
-        return blocks[0]
-    starts = np.concatenate([block.starts for block in blocks])
-    order = np.argsort(starts, kind="stable")
-    removed: dict[str, int] = {}
-    for block in blocks:
-        for reason, n in block.removed.items():
-            removed[reason] = removed.get(reason, 0) + n
-    return SiteBlock(
-        starts[order],
-        np.concatenate([block.scores for block in blocks])[order],
-        np.concatenate([block.is_reverse for block in blocks])[order],
-        sum(block.n_scored for block in blocks),
-        sum(block.n_mixed for block in blocks),
-        sum(block.n_candidates for block in blocks),
-        removed,
-    )
 
 
 def _parse_consensus(consensus: str | None, site_length: int) -> tuple[str, ...] | None:

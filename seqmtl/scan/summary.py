@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from seqmtl.scan.sites import SiteBlock
+from seqmtl.scan.site_block import SiteBlock
 
 
 @dataclass

@@ -123,7 +123,7 @@ def write_scan(
     except BaseException as error:
         if run.stop(error) and isinstance(error, KeyboardInterrupt):
             raise ScanInterrupted(
-                f"interrupted; {run.path}.partial is kept; the same command with --resume goes on"
+                "interrupted; what is done is kept, and the same command with --resume goes on"
             ) from error
         raise
     for sink in sinks:
