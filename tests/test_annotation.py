@@ -305,6 +305,13 @@ def test_exons_of_a_gene_with_transcripts_are_left_out(write):
     assert "transcripts of its own" in annotation.left_out[0].reason
 
 
+def test_bed12_has_no_sources(write):
+    path = write("\t".join(BED12.split("\n")[1].split()) + "\n")
+    with pytest.raises(InputFormatError, match="sources must be left out for BED12") as caught:
+        read_annotation(path, sources=["x"])
+    assert caught.value.path == str(path)
+
+
 def test_transcripts_of_two_genes_with_one_name_are_two(write):
     name = 'transcript_id "unknown_transcript_1"'
     text = row(attributes=f'gene_id "A"; {name};') + row(

@@ -63,6 +63,10 @@ def dataset(folder):
         (config_text().replace("annotation", "#"), "organisms.x.annotation .*, got 'neither'"),
         (config_text() + 'sites = "x.gff3"', "organisms.x.annotation .*, got 'both'"),
         (config_text() + "split = { train = ['chr1'] }", "organisms.x.split.train is no key"),
+        (
+            config_text().replace("annotation", "sites") + "sources = ['a']",
+            r"organisms.x.sources must be left out with sites, got \['a'\]",
+        ),
         (config_text() + "spilt = { test = ['chr1'] }", "spilt is no key .* did you mean 'split'"),
         (config_text().replace("signal", "signals"), "got None; 'signals' is no key: .* 'signal'"),
         (config_text().replace("organisms", "organism"), "'organism' is no key: .* 'organisms'"),

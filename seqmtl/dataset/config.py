@@ -245,5 +245,7 @@ def _organism(table: Table) -> OrganismConfig:
     if (annotation is None) == (sites is None):
         got = "both" if annotation else "neither"
         table.refuse("annotation", "given, or else sites", got, "give one of them")
+    if sites is not None and sources is not None:
+        table.refuse("sources", "left out with sites", list(sources), "a BED has no sources")
     by_name = split if "split" in table else None
     return OrganismConfig(genome, annotation, sites, names, sources, by_name, allow_missing)

@@ -70,7 +70,11 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
         annotation = read_gff(blocks, source, sources)
     elif n_fields == _BED_FIELDS:
         if sources:
-            raise ValueError("sources must be left out for BED12: it has no such column")
+            raise InputFormatError(
+                "sources must be left out for BED12, which has no such column; name them for the "
+                "organisms with GFF3 or GTF",
+                path=source,
+            )
         annotation = read_bed12(blocks, source)
     else:
         raise InputFormatError(
