@@ -305,6 +305,35 @@ def test_exons_of_a_gene_with_transcripts_are_left_out(write):
     assert "transcripts of its own" in annotation.left_out[0].reason
 
 
+def test_transcripts_of_two_genes_with_one_name_are_two(write):
+    name = 'transcript_id "unknown_transcript_1"'
+    text = row(attributes=f'gene_id "A"; {name};') + row(
+        301, 400, attributes=f'gene_id "B"; {name};'
+    )
+    annotation = read_annotation(write(text))
+    assert [(t.name, t.gene, t.exons) for t in annotation.transcripts] == [
+        ("unknown_transcript_1", "A", ((100, 200),)),
+        ("unknown_transcript_1", "B", ((300, 400),)),
+    ]
+
+
+def test_a_microrna_is_left_out_and_its_precursor_is_not(write):
+    # as NCBI writes them: the start of a microRNA is no start of transcription
+    text = row(kind="gene", attributes="ID=g1;gene_biotype=miRNA")
+    text += row(kind="primary_transcript", attributes="ID=t1;Parent=g1")
+    text += row(attributes="ID=e1;Parent=t1")
+    for name, first in (("m5", 120), ("m3", 160)):
+        text += row(first, first + 21, kind="miRNA", attributes=f"ID={name};Parent=t1")
+        text += row(first, first + 21, attributes=f"ID=e{name};Parent={name}")
+    annotation = read_annotation(write(text))
+    assert [(t.name, t.gene, t.biotype) for t in annotation.transcripts] == [
+        ("t1", "g1", "primary_transcript")
+    ]
+    assert [left.name for left in annotation.left_out] == ["m5", "m3"]
+    assert "part of a longer transcript" in annotation.left_out[0].reason
+    assert places(annotation, "tss") == {(100, False)}
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

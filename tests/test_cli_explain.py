@@ -206,6 +206,18 @@ def test_a_folder_that_cannot_be_written_is_refused_first(model, tmp_path, capsy
     assert "cannot create the folder" in capsys.readouterr().err
 
 
+def test_the_summary_of_something_else_is_not_written_over(model, folder, tmp_path, capsys):
+    for content in ('{"kind": "seqmtl dataset"}', "[]", "{"):
+        (tmp_path / "summary.json").write_text(content)
+        assert explain(model, "-o", tmp_path) == 1
+        assert "summary.json is not of seqmtl explain and would be lost" in capsys.readouterr().err
+        assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
+        assert (tmp_path / "summary.json").read_text() == content
+    (tmp_path / "summary.json").write_bytes((folder / "summary.json").read_bytes())
+    options = ["--max-order", 2, "--organism", "fly", "-q"]
+    assert explain(model, "-o", tmp_path, *options) == 0
+
+
 def test_a_model_of_kernels_is_refused_with_the_remedy(tmp_path, capsys):
     table = tmp_path / "numbers.csv"
     rng = np.random.default_rng(0)

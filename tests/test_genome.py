@@ -238,6 +238,18 @@ def test_a_stale_index_is_not_used(plain, change, is_newer):
     assert all(np.array_equal(loaded.contig(name), codes) for name, codes in expected.items())
 
 
+def test_an_index_that_counts_carriage_returns_is_not_used(plain):
+    plain.write_bytes(b">I\r\nACGT\r\nACG\r\n>II\r\nGGG\r\n")
+    with open(f"{plain}.fai", "w") as index:  # what bedtools 2.30 makes of this file
+        index.write("I\t9\t4\t5\t6\nII\t4\t20\t4\t5\n")
+    assert not index_is_current(plain)
+    assert contig_lengths(plain) == {"I": 7, "II": 3}
+    with open(f"{plain}.fai", "w") as index:  # and samtools 1.16
+        index.write("I\t7\t4\t4\t6\nII\t3\t20\t3\t5\n")
+    assert index_is_current(plain)
+    assert contig_lengths(plain) == {"I": 7, "II": 3}
+
+
 @pytest.mark.parametrize("content", ["", "I\t10\n", "I\ta\tb\tc\td\n", "I\t10\t9\t0\t0\n"])
 def test_a_broken_index_is_not_used(plain, content):
     with open(f"{plain}.fai", "w") as index:

@@ -1,5 +1,6 @@
 """Calibration curves: pooling by brute force, prevalence, files, and the command."""
 
+import argparse
 import json
 
 import numpy as np
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from seqmtl import MultiTaskModel, MultiTaskSVC, Windows
+from seqmtl import MultiTaskModel, MultiTaskSVC, Windows, read_windows
+from seqmtl.cli.calibrate import calibrate
 from seqmtl.cli.main import main
 from seqmtl.evaluation.metrics import evaluate_genome
 from seqmtl.models.probability_curve import (
@@ -188,8 +190,42 @@ def test_absent_class_and_missing_split(files, tmp_path, capsys):
     table = tmp_path / "one.tsv"
     table.write_text("organism\tlabel\tsequence\n" + "a\t1\t" + "ACGTT" * 4 + "\n")
     assert main(["calibrate", str(files / "m"), str(table), "-o", str(tmp_path / "x")]) == 1
-    assert "one class only" in capsys.readouterr().err
+    assert "a: calibration needs at least two windows of each class, got 1 true sites and 0" in (
+        capsys.readouterr().err
+    )
     assert not (tmp_path / "x").exists()
+
+
+def test_an_organism_with_too_few_sites_does_not_keep_others_from_calibration(
+    files, tmp_path, capsys
+):
+    rows = (files / "windows.tsv").read_text().splitlines()
+    n_sites = 0
+    kept = []
+    for row in rows:  # of b one site is left
+        n_sites += row.startswith("b\t1\tvalid")
+        if not row.startswith("b\t1\tvalid") or n_sites == 1:
+            kept.append(row)
+    table, out = tmp_path / "few.tsv", tmp_path / "c"
+    table.write_text("\n".join(kept) + "\n")
+    arguments = ["calibrate", files / "m", table, "-o", out, "--plot", tmp_path / "r.png"]
+    assert main([*map(str, arguments), "--prevalence", "0.01"]) == 0
+    messages = capsys.readouterr().err
+    assert "b: calibration needs at least two windows of each class, got 1 true sites" in messages
+    assert "probabilities of b stay those of the training" in messages
+    assert list(MultiTaskModel.load(out).curves) == ["a"]
+    assert (tmp_path / "r.png").exists()
+
+
+@pytest.mark.parametrize(("weight", "is_coarse"), [(10, False), (1000, True)])
+def test_decoys_that_stand_for_too_much_are_told(files, weight, is_coarse, caplog):
+    model = MultiTaskModel.load(files / "m")
+    windows = read_windows(files / "windows.tsv", split="valid", organism="a")
+    weights = np.where(windows.labels > 0, 1.0, weight)
+    args = argparse.Namespace(method="auto", prevalence=None, plot=None, data="x")
+    calibrate(model, windows, weights, args)
+    told = f"a decoy stands for up to {weight} places of the genome" in caplog.text
+    assert told == is_coarse
 
 
 def test_a_curve_that_falls_is_refused(tmp_path):

@@ -110,6 +110,19 @@ def test_a_browser_shows_text_and_pictures(page, tmp_path):
     assert done.stdout.count("<img") == page.read_text().count("<img") > 6
 
 
+def test_copies_of_a_summary_and_further_data_sets(results, tmp_path):
+    # dataset --json writes the summary a second time, wherever the user likes
+    for name in ("one", "two"):
+        _run("dataset", results.parent / "sim" / "dataset.toml", "--signal", "donor",
+             "-o", tmp_path / name, "--json", tmp_path / f"{name}.json")  # fmt: skip
+    found = read_folder(tmp_path, n_bootstrap=0)
+    assert list(found.signals) == ["donor"]
+    assert found.signals["donor"].test is not None
+    (line,) = found.left_out
+    assert line.startswith(str(tmp_path / "two" / "summary.json"))
+    assert "a second data set of donor" in line
+
+
 def test_bad_folders(tmp_path, results, capsys):
     with pytest.raises(SeqmtlError, match="no such folder"):
         read_folder(tmp_path / "absent")

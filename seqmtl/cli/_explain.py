@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
+SUMMARY, KIND = "summary.json", "seqmtl explain"
+
 _DRAWN = 3  # windows per figure
 _MEAN = " mean"  # over all organisms; none is called so
 
@@ -147,7 +149,7 @@ class Explanation:
                 self._table(name, header, lines)
         summary = {
             "schema_version": 1,
-            "kind": "seqmtl explain",
+            "kind": KIND,
             "seqmtl_version": __version__,
             "model": path,
             "organisms": {name: self._stem[name] for name in organisms},
@@ -156,12 +158,12 @@ class Explanation:
             "features": self.model.features.to_dict(self.model.length),
             "settings": settings,
             "no_importance": self.no_importance,
-            "files": [*sorted(self.files), "summary.json"],
+            "files": [*sorted(self.files), SUMMARY],
         }
-        with atomic_write(os.path.join(self.folder, "summary.json")) as stream:
+        with atomic_write(os.path.join(self.folder, SUMMARY)) as stream:
             json.dump(summary, stream, indent=1)
             stream.write("\n")
-        self.files.append("summary.json")
+        self.files.append(SUMMARY)
 
     def _table(self, name: str, header: str, lines: Iterable[str]) -> None:
         from seqmtl.io.atomic import atomic_write

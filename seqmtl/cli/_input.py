@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 from typing import TYPE_CHECKING
 
 from seqmtl.exceptions import SeqmtlError
@@ -72,6 +73,11 @@ def _read(
     )
 
     organism = getattr(args, "organism", None)
+    if os.path.isdir(args.data) and not is_dataset(args.data):
+        raise SeqmtlError(
+            f"{args.data}: a folder must be a dataset with windows.tsv and summary.json, and this "
+            "one is not; name one of seqmtl dataset, or a file"
+        )
     if is_dataset(args.data):
         windows = read_dataset(args.data, split=split, organism=organism).windows
         return windows if window is None else windows.center(window)

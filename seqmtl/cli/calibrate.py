@@ -89,27 +89,49 @@ def calibrate(
     from seqmtl.models.probability_curve import cross_fitted
 
     scores = model.decision_function(windows)
-    checked = np.empty(len(windows))
+    checked = np.full(len(windows), np.nan)
     by_task: dict[str, Any] = {}
+    problems: list[str] = []
     for number in np.unique(windows.task_ids):
         name = model.match(windows.task_names[number])
         mine = np.flatnonzero(windows.task_ids == number)
         y, weight = windows.labels[mine], weights[mine]
         try:
-            by_task[name] = model.calibrate(name, scores[mine], y, weight, args.method)
             checked[mine] = cross_fitted(scores[mine], y, weight, args.method)
         except ValueError as error:
-            raise SeqmtlError(f"{windows.task_names[number]}: {error}") from error
+            problems.append(f"{windows.task_names[number]}: {error}")
+            continue
+        by_task[name] = model.calibrate(name, scores[mine], y, weight, args.method)
         error_ = calibration_error(y, checked[mine], weights=weight)
         by_task[name]["calibration_error"] = error_
+        if args.prevalence is None:
+            _warn_of_coarse_decoys(name, y, weight)
+    if not by_task:
+        raise SeqmtlError("; ".join(problems))
+    for problem in problems:
+        logger.warning("%s; not calibrated", problem)
     left = [name for name in model.tasks if name not in model.curves]
     if left:
-        logger.warning(
-            "no windows of %s: probabilities there stay those of the training", ", ".join(left)
-        )
+        logger.warning("probabilities of %s stay those of the training", ", ".join(left))
     if args.plot:
-        plot_reliability(windows.labels, checked, windows.tasks, args.plot, weights=weights)
+        done = ~np.isnan(checked)
+        tasks = np.asarray(windows.tasks)[done]
+        plot_reliability(
+            windows.labels[done], checked[done], tasks, args.plot, weights=weights[done]
+        )
     return {"schema_version": 1, "source": args.data or "sites", "tasks": by_task}
+
+
+def _warn_of_coarse_decoys(name: str, y: Any, weight: Any) -> None:
+    """Say so where one decoy more or less would decide about all probabilities."""
+    places, n_true = float(weight[y <= 0].max()), int((y > 0).sum())
+    if places > n_true:
+        logger.warning(
+            "%s: a decoy stands for up to %.0f places of the genome, more than the %d true sites: "
+            "high probabilities and precision are guesses; build the dataset with more decoys, or "
+            'all ([decoys] valid = "all")',
+            name, places, n_true,
+        )  # fmt: skip
 
 
 def _weights(windows: Windows, prevalence: float | None) -> Any:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import os
 import time
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
+from seqmtl.cli._explain import KIND, SUMMARY
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
@@ -128,6 +130,21 @@ def _make_folder(path: str) -> None:
         ) from error
     if not os.access(path, os.W_OK):
         raise SeqmtlError(f"cannot write into the folder {path}; choose another with -o")
+    summary = os.path.join(path, SUMMARY)
+    if os.path.exists(summary) and not _is_ours(summary):
+        raise SeqmtlError(
+            f"{summary} is not of seqmtl explain and would be lost; choose another folder with -o"
+        )
+
+
+def _is_ours(path: str) -> bool:
+    """Tell whether a summary is one that this command wrote."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            content = json.load(stream)
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and content.get("kind") == KIND
 
 
 def _load(path: str) -> MultiTaskModel:

@@ -120,8 +120,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (SeqmtlError, ValueError, OSError, ImportError, MemoryError) as error:
         if args.debug:
             raise
-        logger.error("%s", error or type(error).__name__)
+        logger.error("%s", _message(error))
         return 1
+
+
+def _message(error: BaseException) -> str:
+    """Say what went wrong; the system's errors without their number."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__
 
 
 def run() -> None:

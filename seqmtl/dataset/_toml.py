@@ -46,6 +46,8 @@ class Table:
 
     def refuse(self, key: str, rule: str, got: Any, remedy: str) -> NoReturn:
         """Raise an error that names file and key."""
+        if key not in self.values and (close := get_close_matches(key, self.values, n=1)):
+            remedy = f"{close[0]!r} is no key: did you mean {key!r}?"
         raise InputFormatError(
             f"{self._full(key)} must be {rule}, got {got!r}; {remedy}", self.path
         )

@@ -170,7 +170,7 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
     )
     top.finish()
     for name in config.organisms:
-        if not name or not name.isprintable():
+        if not name.strip() or not name.isprintable():
             top.refuse("organisms", "named by printable letters", name, "choose another name")
     if not 0 <= config.site.offset <= window - config.site.length:
         top.refuse("shift", f"such that the site is in the window of {window}", config.shift,
@@ -234,11 +234,9 @@ def _split_rules(table: Table, window: int) -> SplitRules:
 
 def _organism(table: Table) -> OrganismConfig:
     genome, annotation, sites = (table.file(key) for key in ("genome", "annotation", "sites"))
-    split = None
-    if "split" in table:
-        named = table.table("split")
-        split = {name: named.words(name) or () for name in SPLITS[1:]}
-        named.finish()
+    named = table.table("split")
+    split = {name: named.words(name) or () for name in SPLITS[1:]}
+    named.finish()
     names, sources = table.file("contig_names"), table.words("sources")
     allow_missing = table.boolean("allow_missing_contigs")
     table.finish()  # before anything is missed that may only be misspelt
@@ -247,4 +245,5 @@ def _organism(table: Table) -> OrganismConfig:
     if (annotation is None) == (sites is None):
         got = "both" if annotation else "neither"
         table.refuse("annotation", "given, or else sites", got, "give one of them")
-    return OrganismConfig(genome, annotation, sites, names, sources, split, allow_missing)
+    by_name = split if "split" in table else None
+    return OrganismConfig(genome, annotation, sites, names, sources, by_name, allow_missing)

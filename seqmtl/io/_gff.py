@@ -43,6 +43,7 @@ NO_STRAND = "transcript without a strand"
 MIXED = "transcript with exons on two strands or contigs (trans-splicing)"
 NO_PARENT = "exon or CDS that belongs to no transcript"
 OF_GENE = "exons that belong to a gene that has transcripts of its own"
+INSIDE = "part of a longer transcript (such as a microRNA of its precursor)"
 
 _ID = re.compile(rb"(?:^|;)\s*ID=([^;]*)")
 _PARENT = re.compile(rb"(?:^|;)\s*Parent=([^;]*)")
@@ -213,10 +214,13 @@ class _Reader:
         return [(name, b"") for name in dict.fromkeys(names) if name]
 
     def _gtf_names(self, kind: bytes, attributes: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the transcript that a row belongs to, and its gene."""
+        """Return the transcript that a row belongs to, told by gene and name, and the gene.
+
+        Files of NCBI may have ``unknown_transcript_1`` in many genes.
+        """
         gene = _gtf_value(b"gene_id", attributes)
         name = _gtf_value(b"transcript_id", attributes) or gene
-        return [(name, gene)] if name else []
+        return [(gene + b"\t" + name, gene)] if name else []
 
     def annotation(self) -> Annotation:
         """Make transcripts of the rows."""
@@ -228,7 +232,7 @@ class _Reader:
                 path=self.source,
             )
         features = _readable_counts(self.features)
-        genes = {self.parents[name][1] for name in self.groups if name in self.parents}
+        owners = {self.parents[name][1] for name in self.groups if name in self.parents}
         transcripts: list[Transcript] = []
         n_joined = 0
         for name, group in self.groups.items():
@@ -237,7 +241,7 @@ class _Reader:
                 continue
             group.gene = group.gene or parent
             group.biotype = group.biotype or biotype or kind
-            reason = self._problem(name, group, genes)
+            reason = self._problem(name, group, owners)
             if reason:
                 self._leave_out(name, group, reason)
                 continue
@@ -261,13 +265,20 @@ class _Reader:
             other != name and self.groups[other].parts[_EXON] for other in group.parents
         )
 
-    def _problem(self, name: bytes, group: _Group, genes: set[bytes]) -> str:
+    def _problem(self, name: bytes, group: _Group, owners: set[bytes]) -> str:
         """Say why a transcript cannot be used; empty where it can."""
-        if name in genes:
+        if name in owners and self._is_gene(name):
             return OF_GENE
+        if group.gene in self.groups and group.gene in owners and not self._is_gene(group.gene):
+            return INSIDE
         if group.is_mixed:
             return MIXED
         return "" if group.strand in _STRANDS else NO_STRAND
+
+    def _is_gene(self, name: bytes) -> bool:
+        """Tell a gene, of any kind or without a row of its own, from a transcript."""
+        kind = self.parents.get(name, (b"", b"", b""))[0]
+        return not kind or kind.lower().endswith(b"gene")
 
     def _leave_out(self, name: bytes, group: _Group, reason: str) -> None:
         segments = [segment for part in group.parts for segment in part]
@@ -289,9 +300,9 @@ def _readable_counts(counts: Counter[bytes]) -> dict[str, int]:
 
 
 def _text(name: bytes, is_gtf: bool | None) -> str:
-    """Decode a name; GFF3 writes odd letters as %XX."""
+    """Decode a name; GFF3 writes odd letters as %XX, and names of GTF may come after the gene's."""
     text = readable(name)
-    return unquote(text) if "%" in text and not is_gtf else text
+    return unquote(text) if "%" in text and not is_gtf else text.rpartition("\t")[2]
 
 
 def _gtf_value(name: bytes, attributes: bytes) -> bytes:

@@ -34,8 +34,9 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     looked at: they are the gaps between exons. Exons of one transcript that overlap or touch are
     joined; coding sequences of one transcript that overlap and have several IDs are alternatives.
 
-    Transcripts without a strand, and those with exons on two strands or contigs (trans-splicing),
-    are left out and listed. ``##FASTA`` ends the annotation.
+    Left out and listed are transcripts without a strand, those with exons on two strands or contigs
+    (trans-splicing), those that are part of another one, such as the microRNAs of a precursor, and
+    exons of a gene that has transcripts of its own. ``##FASTA`` ends the annotation.
 
     Parameters
     ----------

@@ -126,7 +126,8 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
     """Tell whether the index beside a FASTA file (``.fai``) describes the file as it is now.
 
     It must not be older than the file, every record's header must stand where the index says,
-    and the last record must end where the file ends.
+    its first line must not count its end as a letter (bedtools does so with CRLF), and the last
+    record must end where the file ends.
     """
     path = os.fspath(path)
     try:
@@ -144,6 +145,9 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
                 if header[:1] != b">" or not header.endswith(b"\n") or b"\n>" in header:
                     return False
                 if not words or words[0] != name.encode():
+                    return False
+                file.seek(offset + min(length, n_letters) - 1)
+                if file.read(1).isspace():
                     return False
                 end = offset + length // n_letters * n_bytes + length % n_letters
                 end -= 0 if length % n_letters else n_bytes - n_letters

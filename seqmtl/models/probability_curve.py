@@ -151,7 +151,10 @@ def cross_fitted(
     """
     scores, positive = np.asarray(scores, dtype=np.float64), np.asarray(y) > 0
     if min(positive.sum(), (~positive).sum()) < 2:
-        raise ValueError("a check of the calibration needs two windows of each class, got fewer")
+        raise ValueError(
+            "calibration needs at least two windows of each class, got "
+            f"{positive.sum()} true sites and {(~positive).sum()} decoys; give more windows"
+        )
     fold = np.empty(scores.size, dtype=np.int64)
     for members in (np.flatnonzero(positive), np.flatnonzero(~positive)):
         n_folds = min(_FOLDS, members.size)

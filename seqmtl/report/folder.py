@@ -12,7 +12,7 @@ import numpy as np
 
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.io.dataset import read_dataset
+from seqmtl.io.dataset import KIND, SUMMARY, read_dataset
 from seqmtl.io.model_file import read_arrays
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.sequences import Windows
@@ -164,14 +164,25 @@ def _add_json(found: FolderContents, path: str) -> None:
     if not isinstance(content, Mapping):
         return
     name = os.path.relpath(path, found.path)
-    if content.get("kind") == "seqmtl dataset":
-        data = read_dataset(os.path.dirname(path), split="test")
-        signal = found.signal(content["signal"])
-        signal.dataset, signal.test = dict(content), data.windows
+    if content.get("kind") == KIND:
+        if os.path.basename(path) == SUMMARY:  # others are copies, made by --json
+            _add_dataset(found, path, content)
     elif content.get("command") == "scan":
         found.scans[name] = content
     elif {"methods", "splits", "sizes"} <= set(content):
         found.comparisons[name] = content
+
+
+def _add_dataset(found: FolderContents, path: str, summary: Mapping[str, Any]) -> None:
+    """Add the data set of a signal; of several the first."""
+    signal = found.signal(summary["signal"])
+    if signal.dataset:
+        found.left_out.append(
+            f"{path}: a second data set of {signal.name}; give each a folder of results of its own"
+        )
+        return
+    data = read_dataset(os.path.dirname(path), split="test")
+    signal.dataset, signal.test = dict(summary), data.windows
 
 
 def _judge(signal: Signal, n_bootstrap: int, left_out: list[str]) -> None:
