@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -78,8 +77,7 @@ def run(args: argparse.Namespace) -> int:
     check_folder(Path(args.output), force=args.force)
     config = read_config(args.config, signal=args.signal)
     started = time.perf_counter()
-    command = shlex.join(["seqmtl", *sys.argv[1:]])
-    summary = write_dataset(config, args.output, command=command, force=args.force)
+    summary = write_dataset(config, args.output, command=args.command_line, force=args.force)
     if args.json != "-":
         sys.stdout.write(_table(summary))
     if args.json:

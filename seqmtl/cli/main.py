@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -101,7 +102,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         Exit code.
     """
-    args = build_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    args = build_parser().parse_args(words)
+    args.command_line = shlex.join(["seqmtl", *words])
     setup_logging(args)
     try:
         with warnings_as_messages():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import shlex
-import sys
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import software_versions
@@ -51,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
     found = write_folder_report(
         args.folder, args.output, title=args.title, tree=args.tree, n_bootstrap=args.bootstrap,
-        command=shlex.join(["seqmtl", *sys.argv[1:]]), versions=software_versions(),
+        command=args.command_line, versions=software_versions(),
     )  # fmt: skip
     for line in found.left_out:
         logger.info("not shown: %s", line)

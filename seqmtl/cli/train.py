@@ -162,6 +162,7 @@ def run(args: argparse.Namespace) -> int:
     if site is not None:
         model.site = site
         model.training["dataset"] = {"path": args.data, "signal": site.signal}
+    model.training["command"] = args.command_line
     model.training["sources"] = [args.data] if args.data else [path for _, path in args.genome]
     model.training["seconds"] = round(time.perf_counter() - started, 3)
     model.save(args.output)

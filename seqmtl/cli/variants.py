@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import shlex
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -111,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
         _stream(args.output),
         annotator,
         table=_stream(args.tsv),
-        command=shlex.join(["seqmtl", *sys.argv[1:]]),
+        command=args.command_line,
     )
     _report(summary, args, time.perf_counter() - started)
     _index(summary, args.output)

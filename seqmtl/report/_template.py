@@ -54,7 +54,7 @@ tbody tr.total { border-top: 1px solid #b9c2cd; background: #fff; }
 tbody tr.total th { font-weight: 600; }
 figure { margin: 0 0 18px; }
 section > figure:last-child { margin-bottom: 0; }
-.scroll + figure, .scroll + .scroll { margin-top: 22px; }
+.scroll + figure, .scroll + .scroll, .scroll + pre { margin-top: 22px; }
 figure img { display: block; max-width: 100%; height: auto; margin: 0 auto; }
 figcaption { color: var(--soft); font-size: 13.5px; margin-top: 6px; max-width: 120ch; }
 pre { background: #f2f5f8; border: 1px solid var(--line); border-radius: 6px; padding: 10px 14px;

@@ -239,4 +239,9 @@ def _models(signal: Signal) -> Markup:
         counts = sum(task["n"] for task in training["tasks"].values())
         rows.append([name, str(model.features), model.length, f"{counts:,}", gap, settings])
     head = ["Model", "Features", "Window", "Training windows", "Duality gap", "Settings"]
-    return table([head], rows, "Models of this signal")
+    commands = [
+        element("pre", element("code", command))
+        for model in signal.models.values()
+        if (command := model.training.get("command"))
+    ]
+    return join([table([head], rows, "Models of this signal"), *commands])
