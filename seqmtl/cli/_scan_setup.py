@@ -17,7 +17,7 @@ from seqmtl.exceptions import SeqmtlError
 logger = logging.getLogger("seqmtl")
 
 _NOT_IN_THE_OUTPUT = (
-    "run", "command", "quiet", "log_json", "debug", "threads", "resume", "json", "model", "genome",
+    "command_line", "run", "command", "quiet", "log_json", "debug", "threads", "resume", "json", "model", "genome",
     "output",
 )  # fmt: skip
 

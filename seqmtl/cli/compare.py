@@ -237,7 +237,8 @@ def _keep(windows: Windows, organisms: Sequence[str] | None) -> Windows:
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """Return the command and its options, without what results do not depend on."""
-    left_out = {"run", "usage_error", "quiet", "log_json", "debug", "jobs", "json", "table", "plot"}
+    left_out = {"run", "usage_error", "command_line", "quiet", "log_json", "debug", "jobs"}
+    left_out |= {"json", "table", "plot"}
     kept = {name: value for name, value in vars(args).items() if name not in left_out}
     return {**kept, "norm": "inf" if args.norm == float("inf") else args.norm}  # no JSON number
 
