@@ -186,6 +186,13 @@ def test_without_a_prevalence_it_says_at_which_shares_they_hold(files, capsys):
     assert "--prevalence" in capsys.readouterr().err
 
 
+def test_training_windows_are_no_held_out_ones(files, capsys):
+    arguments = ["calibrate", files / "m", files / "windows.tsv", "--split", "train"]
+    arguments += ["--prevalence", "0.1", "-o", files / "e"]
+    assert main([*map(str, arguments)]) == 0
+    assert "probabilities will be too sure" in capsys.readouterr().err
+
+
 def test_absent_class_and_missing_split(files, tmp_path, capsys):
     table = tmp_path / "one.tsv"
     table.write_text("organism\tlabel\tsequence\n" + "a\t1\t" + "ACGTT" * 4 + "\n")

@@ -41,6 +41,7 @@ def results(tmp_path_factory):
         }  # fmt: skip
         (out / f"comparison{n}.json").write_text(json.dumps(comparison))
     (out / "notes.json").write_text("{broken")
+    (out / "cut.seqmtl").write_bytes((out / "joint.seqmtl").read_bytes()[:1000])
     return out
 
 
@@ -59,6 +60,7 @@ def test_models_of_equal_weights_are_one_and_the_calibrated_stays(results):
     assert set(signal.metrics) == set(signal.models)
     assert any("the weights of" in line for line in found.left_out)
     assert any("notes.json" in line for line in found.left_out)
+    assert any("cut.seqmtl" in line for line in found.left_out)
     assert set(found.comparisons) == {"comparison90.json", "comparison300.json"}
 
 

@@ -488,6 +488,13 @@ def test_relatives_and_slow_features(run, vcf_path, tmp_path, told):
             assert float(a) == pytest.approx(float(b), abs=2e-4)
 
 
+def test_the_input_is_never_the_output(run, vcf_path, told, tmp_path):
+    before = vcf_path.read_bytes()
+    assert run(vcf_path, output=vcf_path.name)[0] == 1
+    assert "is the input, too; give another output" in told()
+    assert vcf_path.read_bytes() == before
+
+
 def test_an_organism_must_be_named(model_path, vcf_path, genome_path, tmp_path, told):
     code = main([
         "variants", str(model_path), "--vcf", str(vcf_path), "--fasta", str(genome_path),

@@ -30,7 +30,7 @@ class Explanation:
     """Files written so far, and the lines of the tables that all organisms share."""
 
     def __init__(self, model: MultiTaskModel, folder: str, max_order: int, top: int) -> None:
-        from seqmtl.explain.tables import safe_names
+        from seqmtl.io.file_names import safe_names
 
         self.model, self.folder, self.max_order, self.top = model, folder, max_order, top
         self.files: list[str] = []

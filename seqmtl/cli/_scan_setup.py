@@ -17,8 +17,8 @@ from seqmtl.exceptions import SeqmtlError
 logger = logging.getLogger("seqmtl")
 
 _NOT_IN_THE_OUTPUT = (
-    "command_line", "run", "command", "quiet", "log_json", "debug", "threads", "resume", "json", "model", "genome",
-    "output",
+    "command_line", "run", "command", "quiet", "log_json", "debug", "threads", "resume", "json",
+    "model", "genome", "output",
 )  # fmt: skip
 
 

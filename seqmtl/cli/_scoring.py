@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.exceptions import SeqmtlError
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from seqmtl.models.kernel_model import KernelModel
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.sequences import Windows
+
+logger = logging.getLogger("seqmtl")
 
 
 def add_scoring_options(parser: argparse.ArgumentParser) -> None:
@@ -90,6 +93,27 @@ def score(model: Any, windows: Any, args: argparse.Namespace) -> tuple[Any, Any]
     """Return scores and probabilities of windows."""
     scores = model.decision_function(windows, from_relatives=args.from_relatives)
     return scores, model.probability(scores, windows.tasks)
+
+
+def warn_of_coarse_decoys(name: str, y: Any, weights: Any) -> None:
+    """Say so where one decoy more or less decides about what holds over the genome.
+
+    Parameters
+    ----------
+    name : str
+        Organism.
+    y, weights : ndarray, shape (n,)
+        Labels of its windows, and how many places of the genome each stands for.
+    """
+    n_true = int((y > 0).sum())
+    places = float(weights[y <= 0].max(initial=0.0))
+    if places > n_true > 0:
+        logger.warning(
+            "%s: a decoy stands for up to %.0f places of the genome, more than the %d true sites: "
+            "high probabilities and precision over the genome are guesses; build the dataset with "
+            'more decoys, or all ([decoys] valid = "all", test = "all")',
+            name, places, n_true,
+        )  # fmt: skip
 
 
 def _is_fasta(data: str | None) -> bool:

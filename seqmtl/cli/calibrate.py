@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import write_metrics
-from seqmtl.cli._scoring import read_for
+from seqmtl.cli._scoring import read_for, warn_of_coarse_decoys
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
@@ -71,6 +71,10 @@ def run(args: argparse.Namespace) -> int:
     if model.kind != "classification":
         raise SeqmtlError(f"{args.model}: only models of two classes have probabilities")
     windows = read_for(model, args, require_labels=True)
+    if args.split == "train" and windows.splits is not None:
+        logger.warning(
+            "the training windows are used: probabilities will be too sure; give held-out ones"
+        )
     weights = _weights(windows, args.prevalence)
     summary = calibrate(model, windows, weights, args)
     model.save(args.output)
@@ -105,7 +109,7 @@ def calibrate(
         error_ = calibration_error(y, checked[mine], weights=weight)
         by_task[name]["calibration_error"] = error_
         if args.prevalence is None:
-            _warn_of_coarse_decoys(name, y, weight)
+            warn_of_coarse_decoys(name, y, weight)
     if not by_task:
         raise SeqmtlError("; ".join(problems))
     for problem in problems:
@@ -120,18 +124,6 @@ def calibrate(
             windows.labels[done], checked[done], tasks, args.plot, weights=weights[done]
         )
     return {"schema_version": 1, "source": args.data or "sites", "tasks": by_task}
-
-
-def _warn_of_coarse_decoys(name: str, y: Any, weight: Any) -> None:
-    """Say so where one decoy more or less would decide about all probabilities."""
-    places, n_true = float(weight[y <= 0].max()), int((y > 0).sum())
-    if places > n_true:
-        logger.warning(
-            "%s: a decoy stands for up to %.0f places of the genome, more than the %d true sites: "
-            "high probabilities and precision are guesses; build the dataset with more decoys, or "
-            'all ([decoys] valid = "all")',
-            name, places, n_true,
-        )  # fmt: skip
 
 
 def _weights(windows: Windows, prevalence: float | None) -> Any:

@@ -6,7 +6,13 @@ import argparse
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import table, write_metrics, write_multiqc
-from seqmtl.cli._scoring import add_scoring_options, load_model, read_for, score
+from seqmtl.cli._scoring import (
+    add_scoring_options,
+    load_model,
+    read_for,
+    score,
+    warn_of_coarse_decoys,
+)
 
 _EXAMPLES = """\
   seqmtl evaluate splice.seqmtl windows.tsv.gz
@@ -61,6 +67,10 @@ def run(args: argparse.Namespace) -> int:
         windows.labels, scores, windows.tasks, weights=windows.weights,
         n_bootstrap=args.bootstrap, seed=args.seed,
     )  # fmt: skip
+    if windows.weights is not None:
+        for number, name in enumerate(windows.task_names):
+            mine = windows.task_ids == number
+            warn_of_coarse_decoys(name, windows.labels[mine], windows.weights[mine])
     if args.plot:
         plot_curves(windows.labels, scores, windows.tasks, args.plot)
     if args.multiqc:

@@ -124,6 +124,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _outputs(model: Any, args: argparse.Namespace) -> dict[str, str]:
     """Return the file of every organism that is to be scanned for."""
+    from seqmtl.io.file_names import safe_names
+
     if args.organism is None and len(model.tasks) > 1:
         raise SeqmtlError(
             f"the model has {len(model.tasks)} organisms; name one of "
@@ -139,7 +141,7 @@ def _outputs(model: Any, args: argparse.Namespace) -> dict[str, str]:
     if suffix == ".gz":
         stem, inner = os.path.splitext(stem)
         suffix = inner + suffix
-    return {name: f"{stem}.{name}{suffix}" for name in model.tasks}
+    return {name: f"{stem}.{safe}{suffix}" for name, safe in safe_names(model.tasks).items()}
 
 
 def _scan(

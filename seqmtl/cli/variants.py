@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -130,6 +131,9 @@ def _check_outputs(args: argparse.Namespace) -> None:
             f"the output must be a name in .vcf or .vcf.gz, or -, got {args.output}; for BCF "
             "write .vcf.gz and turn it with: bcftools view -Ob"
         )
+    if os.path.exists(args.output) and args.vcf != "-" and os.path.exists(args.vcf):
+        if os.path.samefile(args.output, args.vcf):
+            raise SeqmtlError(f"{args.output} is the input, too; give another output")
     if [args.output, args.tsv, args.json].count("-") > 1:
         raise SeqmtlError("only one of the outputs can go to standard output; name the others")
 

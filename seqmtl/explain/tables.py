@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -65,17 +64,3 @@ def contribution_lines(
                 f"{organism}\t{name}\t{scores[i]:.6g}\t{position}\t{'ACGTN'[codes[i, j]]}\t"
                 f"{parts[i, j]:.6g}\t{change}\n"
             )
-
-
-def safe_names(names: Iterable[str]) -> dict[str, str]:
-    """Return a part of a file name for every name, letters, digits, dots, hyphens; all differ."""
-    found: dict[str, str] = {}
-    taken: set[str] = set()
-    for name in names:
-        plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name.strip()).lstrip(".") or "task"
-        choice, number = plain, 2
-        while choice.lower() in taken:
-            choice, number = f"{plain}_{number}", number + 1
-        taken.add(choice.lower())
-        found[name] = choice
-    return found

@@ -164,7 +164,7 @@ def _genome_path(
     if not os.path.isfile(path):
         raise SeqmtlError(
             f"the genome of {name} must be at {path}, but there is no such file; "
-            "put it there, give its place with genomes=, or build the dataset again"
+            "put it there, or build the dataset again (in Python: read_dataset(genomes=...))"
         )
     size = os.path.getsize(path)
     if size != stated["bytes"]:

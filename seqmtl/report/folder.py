@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from seqmtl.evaluation import evaluate
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.io.dataset import KIND, SUMMARY, read_dataset
-from seqmtl.io.model_file import read_arrays
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.sequences import Windows
 
@@ -136,11 +135,11 @@ def _files(folder: str) -> Iterator[str]:
 
 def _add_model(found: FolderContents, path: str) -> None:
     """Add a model, unless it is of kernels, or the same weights are there already."""
-    description, arrays = read_arrays(path)
-    if description.get("format") != "seqmtl model":
-        found.left_out.append(f"{path}: not a model of windows")
+    try:
+        model = MultiTaskModel.load(path)
+    except ModelFileError as error:
+        found.left_out.append(str(error))
         return
-    model = MultiTaskModel.from_arrays(description, arrays, path)
     name = os.path.relpath(path, found.path).removesuffix(".seqmtl")
     models = found.signal(model.site.kind).models
     for other, known in list(models.items()):
