@@ -48,6 +48,7 @@ thead th[colspan] { text-align: center; border-bottom: 1px solid var(--line); }
 thead tr:first-child th:first-child, tbody th { text-align: left; }
 tbody th { font-weight: 500; white-space: normal; overflow-wrap: anywhere; min-width: 9em; }
 tbody tr:nth-child(even):not(.total) { background: #f7f9fb; }
+.wrap { display: inline-block; white-space: normal; max-width: 34ch; }
 td small { color: var(--soft); font-size: 11.5px; }
 b { color: var(--main); }
 tbody tr.total { border-top: 1px solid #b9c2cd; background: #fff; }

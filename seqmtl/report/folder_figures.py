@@ -72,6 +72,9 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
                 axes.fill_between(x, mean - spread, mean + spread, color=look["color"], alpha=0.12)
                 axes.plot(x, mean, marker="o", markersize=4, label=plain_text(method), **look)
             axes.set(xscale="log", xlabel="Training windows per organism", ylabel=metric.upper())
+            sizes = sorted({training_windows(document) for document in by_size})
+            axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
+            axes.set_xticks([], minor=True)
             axes.grid(color="#eeeeee")
         handles, labels = axes.get_legend_handles_labels()
         figure.legend(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from seqmtl.compare.figure import draw_comparison
 from seqmtl.io.atomic import atomic_write
@@ -108,21 +109,27 @@ def _cards(found: FolderContents) -> Markup:
 
 
 def _learning_curve(found: FolderContents) -> Markup:
-    """Return the curve over the comparisons of several sizes, or the bars of a single one."""
-    documents = list(found.comparisons.values())
-    if not documents:
-        return Markup()
+    """Return a curve over the comparisons of each folder, or the bars of a single one."""
+    by_place: dict[str, dict[str, Any]] = {}
+    for name, document in found.comparisons.items():
+        by_place.setdefault(os.path.dirname(name), {})[name] = document
+    return join([_comparisons(documents) for documents in by_place.values()])
+
+
+def _comparisons(by_name: Mapping[str, Any]) -> Markup:
+    documents = list(by_name.values())
+    source = f"From {', '.join(by_name)}."
     if len({training_windows(document) for document in documents}) > 1:
         return picture(
             draw_learning_curves(documents),
             "AUROC and AUPRC by the number of training windows",
-            "Mean over the organisms; bands are one standard deviation over the splits.",
+            f"Mean over the organisms; bands are one standard deviation over the splits. {source}",
         )
     return picture(
         draw_comparison(documents[0]),
         "Bars of AUROC and AUPRC by organism and method",
         f"Methods on the same splits, {training_windows(documents[0]):,.0f} training windows per "
-        "organism; lines are one standard deviation over the splits.",
+        f"organism; lines are one standard deviation over the splits. {source}",
     )
 
 

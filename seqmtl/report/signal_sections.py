@@ -237,7 +237,9 @@ def _models(signal: Signal) -> Markup:
         settings = ", ".join(f"{k}={v}" for k, v in training["settings"].items() if v is not None)
         gap = f"{training['duality_gap']:.1e}" + ("" if training["converged"] else " (stopped)")
         counts = sum(task["n"] for task in training["tasks"].values())
-        rows.append([name, str(model.features), model.length, f"{counts:,}", gap, settings])
+        features = str(model.features).replace("max_memory=inf", f"{model.W.shape[0]:,} weights")
+        row = [name, _wrapped(features), model.length, f"{counts:,}", gap, _wrapped(settings)]
+        rows.append(row)
     head = ["Model", "Features", "Window", "Training windows", "Duality gap", "Settings"]
     commands = [
         element("pre", element("code", command))
@@ -245,3 +247,8 @@ def _models(signal: Signal) -> Markup:
         if (command := model.training.get("command"))
     ]
     return join([table([head], rows, "Models of this signal"), *commands])
+
+
+def _wrapped(content: str) -> Markup:
+    """Return text that may take several lines of a cell."""
+    return element("span", content, class_="wrap")
