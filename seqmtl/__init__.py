@@ -94,7 +94,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'seqmtl' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    found = getattr(import_module(_HOME[name]), name)
+    globals()[name] = found  # also where a room has the same name
+    return found
 
 
 def __dir__() -> list[str]:

@@ -29,3 +29,10 @@ def test_neighbouring_months_help(capsys, tmp_path, monkeypatch):
     separate, pooled, cycle = map(float, re.findall(r"AUROC (\S+)", _run("03_any_kernel", capsys)))
     assert cycle > separate + 0.01 > pooled
     assert (tmp_path / "months.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_lost_letter_loses_the_site(capsys):
+    text = _run("04_annotated_genomes", capsys)
+    probability, gain, loss = map(float, re.findall(r"(?:probability|gain|loss) ([0-9.]+)", text))
+    assert loss == probability > 0.5 > gain
+    assert re.search(r"what helps most: [ACGT] at [+-]\d+ from the site", text)

@@ -1,0 +1,61 @@
+"""From annotated genomes to probabilities over a genome, effects of variants, and what was learnt.
+
+Simulate three related genomes with annotation, and do in Python what `seqmtl dataset`, `train`,
+`calibrate`, `scan`, `variants` and `explain` do. Run: python examples/04_annotated_genomes.py
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+
+import numpy as np
+
+from seqmtl import MultiTaskSVC, TaskKernel, WeightedDegree, read_dataset
+from seqmtl.dataset import read_config, write_dataset
+from seqmtl.explain import poim
+from seqmtl.io import load_genome
+from seqmtl.models.site import Site
+from seqmtl.scan.organism import probability_of, scanner_of
+from seqmtl.simulate import simulate, write_simulation
+from seqmtl.variants import score_variants
+
+TREE = "((ant:0.1,bee:0.1):0.2,cat:0.4);"
+
+
+def main() -> None:
+    """Go all the way."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_simulation(simulate(TREE, seed=2), folder, windows=False)
+        config = read_config(f"{folder}/dataset.toml", signal="donor")
+        few = replace(config.decoys, ratio=3)
+        write_dataset(replace(config, decoys=few), f"{folder}/donors")
+        train, valid = (read_dataset(f"{folder}/donors", split=s) for s in ("train", "valid"))
+        genome = load_genome(f"{folder}/genomes/bee.fa", padding=141)
+
+    svc = MultiTaskSVC(features=WeightedDegree(6), task_kernel=TaskKernel.from_newick(TREE))
+    model = svc.fit(train.windows, train.windows.labels, tasks=train.windows.tasks).model_
+    model.site = Site(**train.site)
+    held_out = valid.windows
+    scores = model.decision_function(held_out)
+    for name in model.tasks:
+        mine = held_out.tasks == name
+        model.calibrate(name, scores[mine], held_out.labels[mine], held_out.weights[mine])
+
+    codes = genome.contig("chr1")  # windows that start at every base of the plus strand
+    p = probability_of(model, "bee")(scanner_of(model, "bee").scan_contig(codes).astype(float))
+    starts = np.arange(p.size) + model.site.offset
+    is_gt = (codes[starts] == 2) & (codes[starts + 1] == 3)
+    best = starts[is_gt][np.argmax(p[is_gt])]
+    print(f"most probable donor of chr1: {best}, probability {p[is_gt].max():.2f}")
+
+    variant = ("chr1", int(best), "G", "A")  # 0-based
+    effect = score_variants(model, genome, [variant], "bee")
+    print(f"without its G: gain {effect.changes[0, 0]:.2f}, loss {effect.changes[0, 1]:.2f}")
+
+    letter = max(poim(model, "bee", max_order=1).top(1, 4), key=lambda oligomer: oligomer.Q)
+    print(f"what helps most: {letter.letters} at {letter.position:+d} from the site")
+
+
+if __name__ == "__main__":
+    main()
