@@ -27,7 +27,7 @@ def draw_poim(found: Poim) -> Figure:
     """Draw a POIM (11 inches wide): importance by position and order, and that of single letters.
 
     Above, max over z of abs(Q_{k,j}(z)) for k = 1..K from bottom to top, at the first base of the
-    oligomer, as in Sonnenburg et al. (2008), Figure 2; below, Q_{1,j} of the four letters.
+    oligomer, as in Sonnenburg et al. (2008); below, Q_{1,j} of the four letters.
     """
     with figure_style():
         figure = new_figure(11, 4.2 + 0.27 * found.max_order)
