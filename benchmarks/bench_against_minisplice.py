@@ -4,9 +4,9 @@
         ACCEPTOR_DIR ACCEPTOR_MODEL --organism p_falciparum
 
 The folders are of ``seqmtl dataset`` with ``[decoys] test = "all"``, split by contigs; the models
-were trained on them. minisplice (github.com/lh3/minisplice, a program of its own) is trained with its
-defaults on the annotation of all contigs but those of test, and predicts these. Prints, for each
-signal, AUROC, AUPRC and the precision over the genome of both on every candidate of the test
+were trained on them. minisplice (github.com/lh3/minisplice, a program of its own) is trained with
+its defaults on the annotation of all contigs but those of test, and predicts these. Prints, for
+each signal, AUROC, AUPRC and the precision over the genome of both on every candidate of the test
 contigs, and the seconds of both from FASTA to splice scores, one thread, start-up included.
 """
 
