@@ -421,6 +421,16 @@ def test_spectra_part_at_the_site_of_the_dataset(tmp_path):
     assert loaded.site.offset == loaded.length // 2 - 3
     regions = [(view.begin, view.end) for view in loaded.features.views[1:]]
     assert regions == [(0, loaded.site.offset), (loaded.site.offset, loaded.length)]
+    scan = ["scan", str(model), str(tmp_path / "x.fa"), "--organism", "x", "-q"]
+    scores = {}
+    for letters in ("any", "AG"):
+        out = tmp_path / f"{letters}.bed"
+        assert main([*scan, "--consensus", letters, "-o", str(out)]) == 0
+        rows = [line.split() for line in out.read_text().splitlines() if line[0] != "#"]
+        starts = {(r[0], r[1] if r[5] == "+" else r[2], r[5]): r[6] for r in rows}
+        scores[letters] = starts  # by the first base in reading direction
+    assert scores["AG"]
+    assert scores["AG"].items() <= scores["any"].items()
 
 
 def test_organisms_train_together_from_a_folder(tmp_path, capsys):
