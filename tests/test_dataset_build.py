@@ -407,6 +407,32 @@ def test_blocks_are_balanced(tmp_path):
     assert shares == pytest.approx({"train": 0.7, "valid": 0.1, "test": 0.2}, abs=0.03)
 
 
+def test_spectra_part_at_the_site_of_the_dataset(tmp_path):
+    write_inputs(tmp_path, *make_genome(13, n_genes=60, n_contigs=6))
+    (tmp_path / "config.toml").write_text(config_text("shift = 3"))
+    folder, model = tmp_path / "out", tmp_path / "m.seqmtl"
+    make = ["dataset", str(tmp_path / "config.toml"), "--signal", "tss", "-o", str(folder), "-q"]
+    assert main(make) == 0
+    train = ["train", str(folder), "-o", str(model), "--degree", "2", "--spectrum", "2", "-q"]
+    assert main(train) == 0
+    from seqmtl import MultiTaskModel
+
+    loaded = MultiTaskModel.load(model)
+    assert loaded.site.offset == loaded.length // 2 - 3
+    regions = [(view.begin, view.end) for view in loaded.features.views[1:]]
+    assert regions == [(0, loaded.site.offset), (loaded.site.offset, loaded.length)]
+    scan = ["scan", str(model), str(tmp_path / "x.fa"), "--organism", "x", "-q"]
+    scores = {}
+    for letters in ("any", "AG"):
+        out = tmp_path / f"{letters}.bed"
+        assert main([*scan, "--consensus", letters, "-o", str(out)]) == 0
+        rows = [line.split() for line in out.read_text().splitlines() if line[0] != "#"]
+        starts = {(r[0], r[1] if r[5] == "+" else r[2], r[5]): r[6] for r in rows}
+        scores[letters] = starts  # by the first base in reading direction
+    assert scores["AG"]
+    assert scores["AG"].items() <= scores["any"].items()
+
+
 def test_organisms_train_together_from_a_folder(tmp_path, capsys):
     for name, seed in (("x", 13), ("y", 14)):
         write_inputs(tmp_path, *make_genome(seed, n_genes=60, n_contigs=6), name=name)

@@ -165,6 +165,10 @@ class TestViewsAroundTheSite:
         assert found.views[0] is own
         assert [(v.k, v.begin, v.end) for v in found.views[1:]] == [(3, 0, 6), (3, 6, 16)]
 
+    def test_a_known_place_comes_before_what_letters_say(self):
+        found = views_around_site(WeightedDegree(degree=2), _windows(), 3, Site(9, 1, "", "tss"))
+        assert [(v.begin, v.end) for v in found.views[1:]] == [(0, 9), (9, 16)]
+
     @pytest.mark.parametrize("k", [0, -1, 7])
     def test_k_must_fit_on_both_sides(self, k):
         with pytest.raises(ValueError, match=rf"from 1 to the 6 bases on the shorter .*, got {k}"):

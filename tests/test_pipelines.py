@@ -33,7 +33,7 @@ def test_snakemake_makes_tracks_and_a_report(tmp_path):
     snakemake = shutil.which("snakemake", path=_environment()["PATH"])
     if snakemake is None:
         pytest.skip("no snakemake here")
-    arguments = ["simulate", "--tree", "(a:0.1,b:0.1);", "--chromosome-length"]
+    arguments = ["simulate", "--tree", "('A. bee':0.1,b:0.1);", "--chromosome-length"]
     assert main([*arguments, "60000", "--no-windows", "-q", "-o", str(tmp_path / "sim")]) == 0
     command = [
         snakemake, "--snakefile", PIPELINES / "snakemake" / "Snakefile", "--cores", "2",
@@ -50,14 +50,14 @@ def test_snakemake_makes_tracks_and_a_report(tmp_path):
     assert "Genome scans" in page
     assert "Accuracy, donor" in page
     metrics = json.loads((results / "acceptor" / "metrics.json").read_text())
-    assert set(metrics["tasks"]) == {"a", "b"}
+    assert set(metrics["tasks"]) == {"A. bee", "b"}
     multiqc = json.loads((results / "donor" / "metrics_mqc.json").read_text())
-    assert set(multiqc["data"]) == {"donor a", "donor b"}
+    assert set(multiqc["data"]) == {"donor A. bee", "donor b"}
     pyBigWig = pytest.importorskip("pyBigWig")
     with pyBigWig.open(str(results / "scan" / "acceptor.b.minus.bw")) as track:
         assert track.chroms() == {"chr1": 60_000, "chr2": 60_000, "chr3": 60_000}
         assert track.header()["nBasesCovered"] > 500
-    lines = (results / "scan" / "a.spsc").read_text().splitlines()
+    lines = (results / "scan" / "A. bee.spsc").read_text().splitlines()
     assert {line.split("\t")[3] for line in lines if not line.startswith("#")} == {"A", "D"}
 
 

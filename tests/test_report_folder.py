@@ -125,6 +125,39 @@ def test_copies_of_a_summary_and_further_data_sets(results, tmp_path):
     assert "a second data set of donor" in line
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"kind": "seqmtl dataset"}',
+        '{"command": "scan"}',
+        '{"command": "scan", "scans": 3}',
+        '{"methods": [], "splits": 3, "sizes": 1}',
+        "[" * 100_000,
+    ],
+)
+def test_files_of_other_programs_do_not_stop_the_report(tmp_path, results, content):
+    shutil.copy(results / "joint.seqmtl", tmp_path)
+    (tmp_path / "summary.json").write_text(content)
+    _run("report", tmp_path, "-o", tmp_path / "r.html", "--bootstrap", 0)
+    assert "Similarity" in (tmp_path / "r.html").read_text()
+
+
+def test_thresholds_of_rare_sites_are_no_zeros(tmp_path, results, capsys):
+    data = results / "acceptor" / "dataset"
+    rare = tmp_path / "rare.seqmtl"
+    _run("calibrate", results / "joint.seqmtl", data, "-o", rare, "--prevalence", 1e-6)
+    table = capsys.readouterr().out
+    _run("report", tmp_path, "-o", tmp_path / "r.html", "--bootstrap", 0)
+    page = (tmp_path / "r.html").read_text()
+    assert main(["info", str(rare)]) == 0
+    shown = re.findall(r"probability +(\S+)", capsys.readouterr().out)
+    shown += [line.split("\t")[-1] for line in table.splitlines()[1:]]
+    rows = re.findall(r"<tr>.*?<td>sigmoid</td>.*?</tr>", page)
+    shown += [re.findall(r"<td>(.*?)</td>", row)[3] for row in rows]
+    assert len(shown) == 3 * 12  # three places, three organisms, four recalls
+    assert min(map(float, shown)) > 0
+
+
 def test_bad_folders(tmp_path, results, capsys):
     with pytest.raises(SeqmtlError, match="no such folder"):
         read_folder(tmp_path / "absent")

@@ -151,7 +151,7 @@ def _site(model: Any, consensus: str | None, args: argparse.Namespace) -> tuple[
     site = model.site
     length = len(consensus.split(",")[0].strip()) if consensus else site.length
     offset = site.offset
-    if length != site.length:
+    if length != site.length and not site.signal:  # of a known signal the first base stays
         offset = model.length // 2 - length // 2
     if args.site_offset is not None:
         offset = args.site_offset

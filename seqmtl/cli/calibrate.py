@@ -156,7 +156,7 @@ def _table(summary: dict[str, Any]) -> str:
         head += f"\t{task['prevalence']:.2g}\t{task['calibration_error']:.2g}"
         lines += [
             f"{head}\t{row['recall']:.2f}\t{row['precision']:.3f}\t{row['score']:.4f}"
-            f"\t{row['probability']:.4f}"
+            f"\t{row['probability']:.4g}"
             for row in task["thresholds"]
         ]
     return "\n".join(lines) + "\n"

@@ -185,7 +185,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 def _comparison(args: argparse.Namespace) -> Comparison:
     """Read the windows and check all there is to check before training."""
-    from seqmtl.cli._input import read_input
+    from seqmtl.cli._input import read_input, site_in_dataset
     from seqmtl.compare import Comparison, Protocol
     from seqmtl.compare.protocol import check_windows
     from seqmtl.features.weighted_degree import WeightedDegree
@@ -214,7 +214,8 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     check_windows(windows, protocol)
     features: Any = WeightedDegree(degree=args.degree)
     if args.spectrum:
-        features = views_around_site(features, windows, args.spectrum)
+        site = site_in_dataset(args.data, windows.length, args.shift)
+        features = views_around_site(features, windows, args.spectrum, site)
     features.n_features(windows.length)
     settings = Settings(tol=args.tol, seed=args.seed)
     return Comparison(

@@ -74,7 +74,7 @@ def _calibrated(training: dict[str, Any]) -> list[str]:
             f"{task['prevalence']:.2g} of all candidates"
         )
         lines += [
-            f"    score {row['score']:8.4f}  probability {row['probability']:.4f}  recall "
+            f"    score {row['score']:8.4f}  probability {row['probability']:<8.4g}  recall "
             f"{row['recall']:.2f}  precision {row['precision']:.3f}"
             for row in task["thresholds"]
         ]

@@ -14,6 +14,7 @@ from seqmtl.exceptions import TrainingInterrupted
 if TYPE_CHECKING:
     from seqmtl.models.checkpoint import Checkpoint
     from seqmtl.models.model import MultiTaskModel
+    from seqmtl.models.site import Site
     from seqmtl.sequences import Windows
 
 logger = logging.getLogger("seqmtl")
@@ -157,7 +158,7 @@ def run(args: argparse.Namespace) -> int:
         args, split=args.split, window=args.window, require_labels=True, shift=args.shift
     )
     site = site_in_dataset(args.data, windows.length, args.shift)
-    model, checkpoint = train_with_checkpoint(windows, args)
+    model, checkpoint = train_with_checkpoint(windows, args, site)
     model.shift = args.shift
     if site is not None:
         model.site = site
@@ -182,7 +183,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def train_with_checkpoint(
-    windows: Windows, args: argparse.Namespace
+    windows: Windows, args: argparse.Namespace, site: Site | None
 ) -> tuple[MultiTaskModel, Checkpoint]:
     """Train and write a checkpoint after every epoch, to be removed once the model is on disk.
 
@@ -204,7 +205,7 @@ def train_with_checkpoint(
     )  # fmt: skip
     features: Any = WeightedDegree(degree=args.degree, hash_bits=args.hash_bits)
     if args.spectrum:
-        features = views_around_site(features, windows, args.spectrum)
+        features = views_around_site(features, windows, args.spectrum, site)
     kernel = _similarity.task_kernel(args, tuple(dict.fromkeys(windows.tasks)))
     checkpoint = Checkpoint(f"{args.output}.checkpoint", windows, features, kernel, settings)
     if args.tune:

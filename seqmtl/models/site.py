@@ -78,18 +78,21 @@ def find_site(windows: Windows) -> Site:
     return Site(offset, 2, "ACGT"[pair // 4] + "ACGT"[pair % 4])
 
 
-def views_around_site(features: Any, windows: Windows, k: int) -> JointFeatures:
+def views_around_site(
+    features: Any, windows: Windows, k: int, site: Site | None = None
+) -> JointFeatures:
     """Add spectra of the k-mers up- and downstream of the site as two more views.
 
     They see composition (coding or not, rich in pyrimidines) wherever it is, which features tied
-    to positions have to learn at every position anew.
+    to positions have to learn at every position anew. `site` is where it is, where that is known;
+    default: what :func:`find_site` finds.
 
     Raises
     ------
     ValueError
         If k is out of range, or longer than either side.
     """
-    cut = find_site(windows).offset
+    cut = (site or find_site(windows)).offset
     if not 1 <= k <= min(cut, windows.length - cut):
         raise ValueError(
             f"k of the spectra must be from 1 to the {min(cut, windows.length - cut)} bases on the "

@@ -157,7 +157,7 @@ def _add_json(found: FolderContents, path: str) -> None:
     try:
         with open(path, encoding="utf-8") as stream:
             content = json.load(stream)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         found.left_out.append(f"{path}: {error}")
         return
     if not isinstance(content, Mapping):
@@ -166,14 +166,17 @@ def _add_json(found: FolderContents, path: str) -> None:
     if content.get("kind") == KIND:
         if os.path.basename(path) == SUMMARY:  # others are copies, made by --json
             _add_dataset(found, path, content)
-    elif content.get("command") == "scan":
+    elif content.get("command") == "scan" and "seqmtl_version" in content:
         found.scans[name] = content
-    elif {"methods", "splits", "sizes"} <= set(content):
+    elif all(isinstance(content.get(key), Mapping) for key in ("methods", "sizes", "settings")):
         found.comparisons[name] = content
 
 
 def _add_dataset(found: FolderContents, path: str, summary: Mapping[str, Any]) -> None:
     """Add the data set of a signal; of several the first."""
+    if not isinstance(summary.get("signal"), str):
+        found.left_out.append(f"{path}: the summary of a data set, but it names no signal")
+        return
     signal = found.signal(summary["signal"])
     if signal.dataset:
         found.left_out.append(

@@ -177,7 +177,9 @@ def _calibration(signal: Signal) -> Markup:
             name,
             entry["method"],
             f"{row['recall']:.0%}",
-            *(f"{row[key]:.3f}" for key in ("score", "probability", "precision")),
+            f"{row['score']:.3f}",
+            f"{row['probability']:.3g}",
+            f"{row['precision']:.3f}",
         ]
         for name, entry in model.training["calibration"].items()
         for row in entry["thresholds"]
