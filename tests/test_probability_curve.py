@@ -112,6 +112,10 @@ def test_weights_give_the_prevalence(prevalence, n_true, n_decoys):
     y = np.repeat([1, -1], [n_true, n_decoys])
     weights = weights_for_prevalence(y, prevalence)
     assert weights[y > 0].sum() / weights.sum() == pytest.approx(prevalence)
+    given = np.arange(1.0, y.size + 1)
+    changed = weights_for_prevalence(y, prevalence, given)
+    assert changed[y > 0].sum() / changed.sum() == pytest.approx(prevalence)
+    assert_allclose(np.diff(changed[y < 0] / given[y < 0]), 0, atol=1e-9)  # alike among decoys
 
 
 @pytest.mark.parametrize(

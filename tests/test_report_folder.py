@@ -64,6 +64,18 @@ def test_models_of_equal_weights_are_one_and_the_calibrated_stays(results):
     assert set(found.comparisons) == {"comparison90.json", "comparison300.json"}
 
 
+def test_probabilities_are_at_the_share_of_the_whole_genome(results):
+    summary = json.loads((results / "acceptor" / "dataset" / "summary.json").read_text())
+    calibration = read_folder(results, n_bootstrap=0).signals["acceptor"].models["joint"].training
+    rows = (results / "acceptor" / "dataset" / "windows.tsv").read_text().splitlines()[1:]
+    for name in summary["organisms"]:
+        own = [line.split("\t") for line in rows if line.split("\t")[6] == name]
+        n_sites = sum(row[7] == "1" for row in own)
+        places = sum(float(row[9]) for row in own)
+        found = calibration["calibration"][name]["prevalence"]
+        assert found == pytest.approx(n_sites / places, rel=1e-4)
+
+
 def test_the_page_has_its_sections_and_needs_no_network(page):
     text = page.read_text()
     headings = re.findall(r"<h2>(.*?)</h2>", text)

@@ -21,9 +21,10 @@ _EXAMPLES = """\
   seqmtl calibrate splice.seqmtl dataset -o calibrated.seqmtl --plot reliability.png
   seqmtl calibrate splice.seqmtl windows.tsv.gz --prevalence 0.002 -o calibrated.seqmtl
 
-The windows must have had no part in the training. Those of `seqmtl dataset` know how many places
-of the genome each decoy stands for, so that probabilities hold over the whole genome; for others
-give --prevalence, the share of true sites among the candidates that will be scored."""
+The windows must have had no part in the training. Those of `seqmtl dataset` know how many places of
+the genome each decoy stands for, and how many candidates the genome has, so that probabilities hold
+over the whole genome; for others give --prevalence, the share of true sites among the candidates
+that will be scored."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -47,8 +48,8 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--prevalence", type=_prevalence, metavar="SHARE",
-        help="share of true sites among what will be scored (default: what the windows stand for, "
-        "else their own)",
+        help="share of true sites among what will be scored (default: the genome's where DATA is a "
+        "dataset, else the windows' own)",
     )  # fmt: skip
     parser.add_argument("--json", metavar="FILE", help="summary as JSON; - for standard output")
     parser.add_argument(
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         logger.warning(
             "the training windows are used: probabilities will be too sure; give held-out ones"
         )
-    weights = _weights(windows, args.prevalence)
+    weights = _weights(windows, args)
     summary = calibrate(model, windows, weights, args)
     model.save(args.output)
     write_metrics(summary, _table(summary), args.json)
@@ -126,24 +127,41 @@ def calibrate(
     return {"schema_version": 1, "source": args.data or "sites", "tasks": by_task}
 
 
-def _weights(windows: Windows, prevalence: float | None) -> Any:
+def _weights(windows: Windows, args: argparse.Namespace) -> Any:
+    """Return how much each window counts, so that the classes have their shares in a genome."""
     import numpy as np
 
     from seqmtl.models.probability_curve import weights_for_prevalence
 
-    if prevalence is None:
-        if windows.weights is None:
-            logger.warning(
-                "the windows do not say how many places they stand for: probabilities hold at "
-                "their own share of true sites, not over a genome; see --prevalence"
-            )
-            return np.ones(len(windows))
-        return windows.weights.astype(np.float64)
-    weights = np.empty(len(windows))
+    weights = np.ones(len(windows)) if windows.weights is None else windows.weights.astype(float)
+    shares = _shares(args.data)
+    if args.prevalence is None and not shares:
+        logger.warning(
+            "the windows do not say how many places they stand for: probabilities hold at "
+            "their own share of true sites, not over a genome; see --prevalence"
+        )
+        return weights
     for number in np.unique(windows.task_ids):
         mine = windows.task_ids == number
-        weights[mine] = weights_for_prevalence(windows.labels[mine], prevalence)
+        share = args.prevalence or shares[windows.task_names[number]]
+        y = windows.labels[mine]
+        if (y > 0).any() and (y <= 0).any():
+            weights[mine] = weights_for_prevalence(y, share, weights[mine])
     return weights
+
+
+def _shares(data: str | None) -> dict[str, float]:
+    """Return the share of true sites among all candidates of each genome of a dataset."""
+    from seqmtl.io.dataset import is_dataset, read_summary
+
+    if not data or not is_dataset(data):
+        return {}
+    shares = {}
+    for name, counts in read_summary(data)["organisms"].items():
+        n_sites = sum(split["sites"] for split in counts["splits"].values())
+        others = sum(split["weight_of_decoys"] for split in counts["splits"].values())
+        shares[name] = n_sites / (n_sites + others)
+    return shares
 
 
 def _table(summary: dict[str, Any]) -> str:

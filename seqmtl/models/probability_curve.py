@@ -215,8 +215,19 @@ def unpack_curves(
     return curves
 
 
-def weights_for_prevalence(y: NDArray[Any], prevalence: float) -> NDArray[np.float64]:
-    """Return weights that give the true sites this share: 1 for these, more for decoys.
+def weights_for_prevalence(
+    y: NDArray[Any], prevalence: float, weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return weights that give the true sites this share: those of decoys are multiplied.
+
+    Parameters
+    ----------
+    y : ndarray, shape (n,)
+        Labels; positive means +1.
+    prevalence : float
+        Share wanted, between 0 and 1.
+    weights : ndarray of float64, shape (n,), optional
+        Weights so far. Default: 1.
 
     Raises
     ------
@@ -228,8 +239,9 @@ def weights_for_prevalence(y: NDArray[Any], prevalence: float) -> NDArray[np.flo
         raise ValueError(f"prevalence must be between 0 and 1, got {prevalence:g}")
     if positive.all() or not positive.any():
         raise ValueError("a prevalence needs true sites and decoys, got one class only")
-    factor = positive.sum() * (1 - prevalence) / prevalence / (~positive).sum()
-    return np.where(positive, 1.0, factor)
+    weights = np.ones(positive.size) if weights is None else weights
+    factor = weights[positive].sum() * (1 - prevalence) / prevalence / weights[~positive].sum()
+    return np.where(positive, weights, factor * weights)
 
 
 def _isotonic(
