@@ -83,10 +83,6 @@ class Strata:
         """Return the split of strata."""
         return (strata // (2 * self.shape[2])).astype(np.int8)
 
-    def word_of(self, strata: NDArray[np.int16]) -> NDArray[np.int8]:
-        """Return the word of strata."""
-        return (strata % self.shape[2]).astype(np.int8)
-
 
 class Sampler:
     """Finds the candidates of a genome and draws from them.

@@ -11,8 +11,6 @@ import numpy as np
 
 from seqmtl._jit import njit
 
-FIELDS = 4  # of a found site: strand, place, window in the reference, window in the alternative
-
 
 @njit
 def add_pairs(P, places, n_windows, turn, spare, k, gains, losses):
