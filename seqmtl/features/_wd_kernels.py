@@ -51,7 +51,9 @@ def hashed_weights(column, position, degree, n_bits, out):
 def squared_norms(codes, starts, is_reverse, length, beta, out):
     """Sum beta_d over the d-mers of every window that hold only A, C, G, T."""
     degree = beta.size
-    cumulative = np.cumsum(beta)
+    cumulative = np.empty(degree)
+    for d in range(degree):
+        cumulative[d] = beta[d] + (cumulative[d - 1] if d > 0 else 0.0)
     x = np.empty(length, np.uint8)
     for i in range(starts.size):
         load_window(codes, starts[i], is_reverse[i], length, x)
