@@ -45,14 +45,14 @@ class WeightedDegree(PositionalKmers):
         self.anchor = None
 
     def kmer_views(self, length: int) -> tuple[KmerView, ...]:
-        """Return one view of all degrees that fit into windows of `length` bases."""
+        """Return the view of all degrees; those that are longer than the window hold nothing."""
         if self.weighting not in ("wd", "flat"):
             raise ValueError(f"weighting must be 'wd' or 'flat', got {self.weighting!r}")
         if not 1 <= self.degree <= MAX_K:
             raise ValueError(f"degree must be an integer from 1 to {MAX_K}, got {self.degree}")
-        degree = min(self.degree, length) if length else self.degree
-        decays = self.weighting == "wd"
-        return (KmerView(1, degree, 1, weight=1.0 if decays else 1.0 / degree, decays=decays),)
+        if self.weighting == "flat":
+            return (KmerView(1, self.degree, weight=1.0 / self.degree),)
+        return (KmerView(1, self.degree, decays=True),)
 
     def at_site(self, offset: int) -> WeightedDegree:
         """Return the map itself: without bins it needs no anchor."""
