@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from seqmtl.blocks import views_of
 from seqmtl.evaluation.metrics import weighted_auroc_auprc
 from seqmtl.features.joint import flat_views
-from seqmtl.features.weighted_degree import WeightedDegree
+from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.models.calibration import calibrate_tasks
 from seqmtl.models.fit import build_model
 from seqmtl.models.kernels import kernel_set, view_names
@@ -152,7 +152,7 @@ def fit_method(  # noqa: PLR0913
     for cost in costs:
         replace(cost, norm=norm).check()
     candidates = list_candidates(method, names, kernel, kernels, costs, norm)
-    features = WeightedDegree() if features is None else features
+    features = PositionalKmers() if features is None else features
     if len(flat_views(features)) > 1:
         candidates = [replace(c, settings=replace(c.settings, norm=norm)) for c in candidates]
     check_classes(train.labels, train.task_ids, names)
