@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from seqmtl._version import __version__
-from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +47,9 @@ class Explanation:
         options: Any = {"max_order": self.max_order, "background": background}
         found = poim(self.model, organism, **options)
         name = self._stem[organism]
-        self._table(f"poim_{name}.tsv", lines.OLIGOMER_HEADER, lines.oligomer_lines(found, self.top))
+        self._table(
+            f"poim_{name}.tsv", lines.OLIGOMER_HEADER, lines.oligomer_lines(found, self.top)
+        )
         self._importance += lines.importance_lines(found)
         for k in range(1, self.max_order + 1):
             self._kmers += lines.kmer_lines(organism, mean_kmers(found, k, self.top))

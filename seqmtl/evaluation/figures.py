@@ -91,6 +91,9 @@ def render(figure: Figure, file_format: str) -> bytes:
     dates = {"svg": "Date", "pdf": "CreationDate"}
     metadata = {dates[file_format]: None} if file_format in dates else {}
     with figure_style():
+        if (layout := figure.get_layout_engine()) is not None:  # once for all formats
+            layout.execute(figure)
+            figure.set_layout_engine("none")
         figure.savefig(stream, format=file_format, dpi=160, metadata=metadata)
     return stream.getvalue()
 

@@ -247,4 +247,3 @@ def check_background(background: ArrayLike) -> NDArray[np.float64]:
             f"{np.array2string(letters, separator=', ')}"
         )
     return letters / letters.sum()
-

@@ -72,18 +72,16 @@ def _containing(
 ) -> list[NDArray[np.float64]]:
     """Return T_1..T_K, the means over the d-mers that contain each k-mer; (L - k + 1, 4**k)."""
     length, span = weights[0].shape[0], len(weights)
-    found = [np.zeros((length - k + 1, 4**k)) for k in range(span + 1, max_order + 1)]
-    for k in range(span, 0, -1):
-        starting = weights[k - 1][: length - k + 1].copy()
-        if k < span:
-            starting[:-1] += A.reshape(length - k, -1, 4) @ letters
-        total = starting.copy()
-        if k < span:
-            total[1:] += _mean_first(T, letters)
-        A, T = starting, total
-        if k <= max_order:
-            found.insert(0, T)
-    return found
+    A = T = weights[-1][: length - span + 1]
+    found = {span: T.copy()}
+    for k in range(span - 1, 0, -1):
+        longer, A = A, weights[k - 1][: length - k + 1].copy()
+        A[:-1] += longer.reshape(length - k, -1, 4) @ letters
+        longer, T = T, A.copy()
+        T[1:] += _mean_first(longer, letters)
+        found[k] = T
+    orders = range(1, max_order + 1)
+    return [found[k] if k <= span else np.zeros((length - k + 1, 4**k)) for k in orders]
 
 
 def _mean_first(values: NDArray[np.float64], letters: NDArray[np.float64]) -> NDArray[np.float64]:
