@@ -32,6 +32,8 @@ _STYLE: Any = {
     "axes.linewidth": 0.8,
     "axes.edgecolor": "#444444",
     "axes.axisbelow": True,
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
     "figure.facecolor": "white",
     "axes.facecolor": "white",
     "legend.frameon": True,
@@ -91,6 +93,10 @@ def render(figure: Figure, file_format: str) -> bytes:
     dates = {"svg": "Date", "pdf": "CreationDate"}
     metadata = {dates[file_format]: None} if file_format in dates else {}
     with figure_style():
+        layout = figure.get_layout_engine()
+        if layout is not None:  # once for all formats, without the drawing that savefig would add
+            layout.execute(figure)
+            figure.set_layout_engine(None)
         figure.savefig(stream, format=file_format, dpi=160, metadata=metadata)
     return stream.getvalue()
 

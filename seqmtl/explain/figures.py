@@ -37,7 +37,7 @@ def draw_poim(found: Poim) -> Figure:
         heat = figure.add_subplot(grid[0, 0])
         image = heat.imshow(
             found.importance(), cmap="viridis", aspect="auto", origin="lower", vmin=0,
-            interpolation="nearest", extent=(*_limits(found.positions), 0.5, found.max_order + 0.5),
+            interpolation="none", extent=(*_limits(found.positions), 0.5, found.max_order + 0.5),
         )  # fmt: skip
         heat.set_facecolor("#dddddd")
         heat.set(ylabel="order k", title=plain_text(found.label, 80))
@@ -124,7 +124,7 @@ def draw_contributions(
             heat = figure.add_subplot(grid[2 * i + 1, 0], sharex=logo)
             image = heat.imshow(
                 changes[i].T, cmap="RdBu_r", aspect="auto", vmin=-most, vmax=most,
-                interpolation="nearest", extent=(*_limits(positions), 3.5, -0.5),
+                interpolation="none", extent=(*_limits(positions), 3.5, -0.5),
             )  # fmt: skip
             heat.set_yticks(range(4), "ACGT")
             heat.set_ylabel("changed to")
