@@ -166,16 +166,15 @@ def virtual_gram(
 
 def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
     """Lower triangle of the kernel matrix of the chosen rows, by who has which feature."""
-    from scipy.sparse import csr_matrix
-
-    from seqmtl.features._row_kernels import gram_by_postings
+    from seqmtl.features._row_kernels import gram_by_postings, sort_by_feature
 
     block = rows.block(chosen, dtype)
     size = block.indptr[-1]
-    shape = (chosen.size, rows.n_features)
-    X = csr_matrix((block.values[:size], block.indices[:size], block.indptr), shape).tocsc()
+    begins = np.zeros(rows.n_features + 1, dtype=np.int32)
+    postings = begins, np.empty(size, dtype=np.int32), np.empty(size, dtype=dtype)
+    sort_by_feature(block, postings)
     out = np.empty((chosen.size, chosen.size), dtype=dtype)
-    gram_by_postings(block, (X.indptr, X.indices, X.data), out)
+    gram_by_postings(block, postings, out)
     return out
 
 

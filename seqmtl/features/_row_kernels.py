@@ -38,6 +38,26 @@ def add_rows(block, tasks, amount, K, W):
 
 
 @njit
+def sort_by_feature(block, postings):
+    """Sort the entries of a block into postings, whose begins are 0 so far."""
+    indptr, indices, values = block
+    begins, rows, entries = postings
+    for p in range(indptr[indptr.size - 1]):
+        begins[np.int64(indices[p]) + 1] += 1
+    for f in range(1, begins.size):
+        begins[f] += begins[f - 1]
+    for r in range(indptr.size - 1):
+        for p in range(indptr[r], indptr[r + 1]):
+            feature = np.int64(indices[p])
+            rows[begins[feature]] = r
+            entries[begins[feature]] = values[p]
+            begins[feature] += 1
+    for f in range(begins.size - 1, 0, -1):
+        begins[f] = begins[f - 1]
+    begins[0] = 0
+
+
+@njit
 def gram_by_postings(block, postings, out):
     """Set the lower triangle of out to the inner products of the rows of a block.
 
