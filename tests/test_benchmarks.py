@@ -100,7 +100,7 @@ def scan_tracks(folder):
 
 
 def solver(folder):
-    return run("solver", "--n", 2_000, "--window", 30, "--degree", 3)
+    return run("solver", "--n", 1_000, "--window", 30, "--degree", 3)
 
 
 def variants(folder):
