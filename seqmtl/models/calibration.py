@@ -75,7 +75,7 @@ def find_copies(
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.round(values / max(float(np.abs(values).max(initial=0.0)), 1e-300), 7)
+    return np.round(values / max(float(np.abs(values).max(initial=0.0)), 1e-300), 10)
 
 
 def fit_sigmoid(
