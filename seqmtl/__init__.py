@@ -27,8 +27,9 @@ if TYPE_CHECKING:
         pareto_path,
     )
     from seqmtl.features.joint import JointFeatures
-    from seqmtl.features.spectrum import Spectrum
-    from seqmtl.features.weighted_degree import WeightedDegree
+    from seqmtl.features.kmer_views import KmerView
+    from seqmtl.features.positional_kmers import PositionalKmers
+    from seqmtl.features.weighted_degree import Spectrum, WeightedDegree
     from seqmtl.io.annotation import read_annotation
     from seqmtl.io.dataset import read_dataset
     from seqmtl.io.tables import read_windows
@@ -48,12 +49,14 @@ _HOME = {
     "TaskScorer": "seqmtl.estimators",
     "pareto_path": "seqmtl.estimators",
     "JointFeatures": "seqmtl.features.joint",
+    "KmerView": "seqmtl.features.kmer_views",
+    "PositionalKmers": "seqmtl.features.positional_kmers",
     "MultiTaskMKLClassifier": "seqmtl.estimators",
     "MultiTaskModel": "seqmtl.models.model",
     "MultiTaskOneClassSVM": "seqmtl.estimators",
     "MultiTaskSVC": "seqmtl.estimators",
     "MultiTaskSVR": "seqmtl.estimators",
-    "Spectrum": "seqmtl.features.spectrum",
+    "Spectrum": "seqmtl.features.weighted_degree",
     "TaskKernel": "seqmtl.similarity",
     "WeightedDegree": "seqmtl.features.weighted_degree",
     "Windows": "seqmtl.sequences",

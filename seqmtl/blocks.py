@@ -24,14 +24,13 @@ class RowBlock(NamedTuple):
 class TreeBlock(NamedTuple):
     """Rows over weights that are sums along a tree, so that a row reads few of them.
 
-    Row ``r`` reads ``F[indices[r, p]]`` for every slot p, times ``scale[r]``. Adding the row adds
+    Row ``r`` reads ``F[indices[r, p]]`` for every slot p. Adding the row adds
     ``shares[p, 0]`` to what it reads, and ``shares[p, 1]`` to that and its three neighbours, the
     four entries that differ in the last two bits of the index.
     """
 
     indices: NDArray[np.int32]
     shares: NDArray[Any]
-    scale: NDArray[np.float64]
 
 
 class Rows(Protocol):

@@ -188,8 +188,7 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     from seqmtl.cli._input import read_input, site_in_dataset
     from seqmtl.compare import Comparison, Protocol
     from seqmtl.compare.protocol import check_windows
-    from seqmtl.features.weighted_degree import WeightedDegree
-    from seqmtl.models.site import views_around_site
+    from seqmtl.features.positional_kmers import PositionalKmers
     from seqmtl.models.training import Settings
 
     learnt = argparse.Namespace(**{**vars(args), "similarity": args.mkl})
@@ -212,10 +211,7 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     if has_tree or "mkl" in args.methods:
         kernels = _similarity.kernel_from_args(learnt, names)
     check_windows(windows, protocol)
-    features: Any = WeightedDegree(degree=args.degree)
-    if args.spectrum:
-        site = site_in_dataset(args.data, windows.length, args.shift)
-        features = views_around_site(features, windows, args.spectrum, site)
+    features: Any = PositionalKmers()
     features.n_features(windows.length)
     settings = Settings(tol=args.tol, seed=args.seed)
     return Comparison(

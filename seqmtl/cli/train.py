@@ -192,10 +192,9 @@ def train_with_checkpoint(
     TrainingInterrupted
         On Ctrl-C; says how to resume.
     """
-    from seqmtl.features.weighted_degree import WeightedDegree
+    from seqmtl.features.positional_kmers import PositionalKmers
     from seqmtl.models.checkpoint import Checkpoint
     from seqmtl.models.fit import train_windows
-    from seqmtl.models.site import views_around_site
     from seqmtl.models.training import Settings
 
     settings = Settings(
@@ -203,9 +202,7 @@ def train_with_checkpoint(
         max_epochs=args.max_epochs, dtype=args.dtype, seed=args.seed,
         norm=(args.norm or 2.0) if args.mkl else None,
     )  # fmt: skip
-    features: Any = WeightedDegree(degree=args.degree, hash_bits=args.hash_bits)
-    if args.spectrum:
-        features = views_around_site(features, windows, args.spectrum, site)
+    features: Any = PositionalKmers()
     kernel = _similarity.task_kernel(args, tuple(dict.fromkeys(windows.tasks)))
     checkpoint = Checkpoint(f"{args.output}.checkpoint", windows, features, kernel, settings)
     if args.tune:

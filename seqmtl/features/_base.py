@@ -84,6 +84,10 @@ class FeatureDefinition:
             return csr_matrix((0, rows.n_features), dtype=np.float32)
         return vstack(parts, format="csr")
 
+    def at_site(self, offset: int) -> FeatureDefinition:
+        """Return the map for windows whose site begins at this base, 0-based."""
+        return self
+
     def bind(self, data: Any) -> Rows:
         """Attach the map to examples."""
         raise NotImplementedError

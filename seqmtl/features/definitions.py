@@ -6,11 +6,10 @@ from typing import Any
 
 from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
-from seqmtl.features.spectrum import Spectrum
-from seqmtl.features.weighted_degree import WeightedDegree
+from seqmtl.features.positional_kmers import PositionalKmers
 
 _KINDS: dict[str, Any] = {
-    kind.kind: kind for kind in (WeightedDegree, Spectrum, Numeric, JointFeatures)
+    kind.kind: kind for kind in (PositionalKmers, Numeric, JointFeatures)
 }
 
 

@@ -61,6 +61,10 @@ class JointFeatures(FeatureDefinition):
             )
         return joint
 
+    def at_site(self, offset: int) -> JointFeatures:
+        """Return the maps for windows whose site begins at this base, 0-based."""
+        return JointFeatures([view.at_site(offset) for view in self.views])
+
     def n_features(self, length: int) -> int:
         """Return the number of features of examples of `length` bases or numbers."""
         return sum(view.n_features(length) for view in self.views)
@@ -75,6 +79,23 @@ class JointFeatures(FeatureDefinition):
         from seqmtl.features.definitions import features_from_dict
 
         return cls([features_from_dict(view) for view in description["views"]])
+
+
+    def position_weights(self, w: NDArray[Any], length: int) -> list[NDArray[np.float64]]:
+        """Return what every k-mer adds to <w, phi(x)> over all views, position by position.
+
+        See :meth:`PositionalKmers.position_weights`.
+        """
+        found: list[NDArray[np.float64]] = []
+        first = 0
+        for view in self.views:
+            last = first + view.n_features(length)
+            parts = view.position_weights(w[first:last], length)
+            found += [np.zeros_like(part) for part in parts[len(found) :]]
+            for total, part in zip(found, parts, strict=False):
+                total += part
+            first = last
+        return found
 
 
 def flat_views(features: Any) -> list[Any]:

@@ -84,6 +84,9 @@ class NumericRows:
             np.ascontiguousarray(part, dtype=dtype).reshape(-1),
         )
 
+    #: Rows whose kernel matrix is quickly made.
+    gram_rows = 1 << 30
+
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
         """Inner products of the given rows, shape (m, m); None where walking them is cheaper."""
         if rows.size > max(1024, 4 * self.row_size):

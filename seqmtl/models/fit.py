@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from seqmtl.blocks import Rows, views_of
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.definitions import features_from_dict
-from seqmtl.features.weighted_degree import WeightedDegree
+from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.models.calibration import CALIBRATION, calibrate_tasks, find_copies, span_share
 from seqmtl.models.kernels import (
     kernel_set,
@@ -53,6 +53,7 @@ def train_model(  # noqa: PLR0913
     task_kernel: Any = None,
     settings: Settings | None = None,
     sample_weight: NDArray[np.float64] | None = None,
+    site: Site | None = None,
     state: State | None = None,
     on_epoch: Callable[[State, Progress], None] | None = None,
 ) -> tuple[MultiTaskModel, Solution]:
@@ -69,7 +70,7 @@ def train_model(  # noqa: PLR0913
     names : tuple of str
         Names of the tasks.
     features : FeatureDefinition, optional
-        Default: :class:`WeightedDegree` of degree 8.
+        Default: :class:`PositionalKmers`, anchored at the site.
     task_kernel : optional
         See :func:`seqmtl.models.kernels.resolve_kernels`; None is (11' + 3 I) / 4 where no
         weights are learnt.
@@ -77,6 +78,8 @@ def train_model(  # noqa: PLR0913
         How to train.
     sample_weight : ndarray, shape (n,), optional
         Positive factors on C.
+    site : Site, optional
+        Where the signal sits. Default: what :func:`~seqmtl.models.site.find_site` finds.
     state, on_epoch : optional
         See :meth:`seqmtl.solvers.dcd.CoordinateDescent.solve`.
 
@@ -87,7 +90,10 @@ def train_model(  # noqa: PLR0913
     """
     settings = settings or Settings()
     settings.check()
-    features = WeightedDegree() if features is None else features
+    features = PositionalKmers() if features is None else features
+    if isinstance(data, Windows):
+        site = site or find_site(data)
+        features = features.at_site(site.offset)
     if settings.kind == "classification":
         check_classes(y, task_ids, names)
     if task_kernel is None and settings.norm is None:
@@ -124,7 +130,7 @@ def train_model(  # noqa: PLR0913
         calibration = np.ones((len(names), len(CALIBRATION[settings.kind])))
     model = build_model(
         data, features, names, kernel, (solution.W, solution.bias), calibration, summary,
-        settings.kind,
+        settings.kind, site,
     )  # fmt: skip
     return model, solution
 
@@ -138,6 +144,7 @@ def build_model(
     calibration: NDArray[np.float64],
     summary: dict[str, Any],
     kind: str,
+    site: Site | None = None,
 ) -> MultiTaskModel:
     """Put a model together from weights, W and intercepts, that were learnt on some data."""
     length = data.shape[1]
@@ -148,7 +155,7 @@ def build_model(
         kernel,
         *weights,
         calibration,
-        find_site(data) if isinstance(data, Windows) else Site(0, 0, ""),
+        site or (find_site(data) if isinstance(data, Windows) else Site(0, 0, "")),
         summary,
         kind=kind,
     )

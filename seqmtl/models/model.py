@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._version import __version__
-from seqmtl.exceptions import ModelFileError, UnknownTaskError
+from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.features.joint import flat_views
-from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.io.model_file import read_arrays, write_arrays
 from seqmtl.models.packing import FORMAT_VERSION, pack, unpack
 from seqmtl.models.probability_curve import (
@@ -257,29 +256,28 @@ class MultiTaskModel:
 
     def position_weights(
         self, task: str, *, from_relatives: bool = False
-    ) -> list[NDArray[np.float64]] | None:
-        """Weights of one task by degree, for scanning.
+    ) -> list[NDArray[np.float64]]:
+        """Weights of one task position by position: all that scores and explanations need.
 
         Returns
         -------
-        list of ndarray or None
-            For d = 1..D an array of shape (length, 4**d): what the d-mer with this code adds at
-            this position, before division by the norm of the window. None for features that are
-            not weighted-degree features with exact indices.
+        list of ndarray of float64
+            For d = 1..S, S the longest k-mers, an array of shape (length, 4**d): what the d-mer
+            with this base-4 number adds to the score where it starts at this position. A d-mer
+            that covers a letter other than A, C, G, T adds nothing.
+
+        Raises
+        ------
+        SeqmtlError
+            If the model is not one of windows of DNA.
+        MemoryLimitError
+            If the weights of all S-mers do not fit into memory.
         """
-        if not isinstance(self.features, WeightedDegree):
-            return None
-        if self.features.resolved_hash_bits(self.length):
-            return None
+        if not hasattr(self.features, "position_weights"):
+            raise SeqmtlError(f"the model must be one of windows of DNA, this has {self.features}")
         column = self.weights([task], from_relatives=from_relatives)[0][:, 0]
-        root_beta = np.sqrt(self.features.beta())
-        parts, first = [], 0
-        for d in range(1, self.features.degree + 1):
-            size = self.length * 4**d
-            part = column[first : first + size].reshape(self.length, 4**d)
-            parts.append(part * root_beta[d - 1])
-            first += size
-        return parts
+        found: list[NDArray[np.float64]] = self.features.position_weights(column, self.length)
+        return found
 
     def _mixing(
         self, names: Sequence[str], from_relatives: bool, K: NDArray[np.float64] | None = None

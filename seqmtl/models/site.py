@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from seqmtl.features.joint import JointFeatures
-from seqmtl.features.spectrum import Spectrum
 from seqmtl.sequences import Windows
 
 _SAMPLE = 4000
@@ -76,26 +73,3 @@ def find_site(windows: Windows) -> Site:
     offset = int(places[np.argmin(np.abs(places - (middle - 1)))])
     pair = int(np.argmax(shares[:, offset]))
     return Site(offset, 2, "ACGT"[pair // 4] + "ACGT"[pair % 4])
-
-
-def views_around_site(
-    features: Any, windows: Windows, k: int, site: Site | None = None
-) -> JointFeatures:
-    """Add spectra of the k-mers up- and downstream of the site as two more views.
-
-    They see composition (coding or not, rich in pyrimidines) wherever it is, which features tied
-    to positions have to learn at every position anew. `site` is where it is, where that is known;
-    default: what :func:`find_site` finds.
-
-    Raises
-    ------
-    ValueError
-        If k is out of range, or longer than either side.
-    """
-    cut = (site or find_site(windows)).offset
-    if not 1 <= k <= min(cut, windows.length - cut):
-        raise ValueError(
-            f"k of the spectra must be from 1 to the {min(cut, windows.length - cut)} bases on the "
-            f"shorter side of the site, got {k}; take a smaller k or leave the spectra out"
-        )
-    return JointFeatures([features, Spectrum(k, 0, cut), Spectrum(k, cut, windows.length)])

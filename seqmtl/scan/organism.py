@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.scan.scanner import Scanner
-from seqmtl.sequences import Windows
 
 
 def scanner_of(
@@ -45,28 +44,9 @@ def scanner_of(
     offset = model.site.offset if site_offset is None else site_offset
     length = model.site.length if site_length is None else site_length
     weights = model.position_weights(organism, from_relatives=from_relatives)
-    W, bias = model.weights([organism], from_relatives=from_relatives)
-    if weights is None:
-
-        def score_windows(windows: Windows) -> NDArray[np.float64]:
-            ids = np.zeros(len(windows), dtype=np.int64)
-            scores: NDArray[np.float64] = model.features.bind(windows).scores(W, ids)
-            return scores + bias[0]
-
-        return Scanner(
-            score_windows=score_windows,
-            length=model.length,
-            site_offset=offset,
-            site_length=length,
-            n_threads=n_threads,
-        )
+    bias = model.weights([organism], from_relatives=from_relatives)[1]
     return Scanner(
-        weights,
-        float(bias[0]),
-        beta=model.features.beta() if model.features.normalize else None,
-        site_offset=offset,
-        site_length=length,
-        n_threads=n_threads,
+        weights, float(bias[0]), site_offset=offset, site_length=length, n_threads=n_threads
     )
 
 

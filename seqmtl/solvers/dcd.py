@@ -167,6 +167,8 @@ class CoordinateDescent:
         if all(hasattr(view.rows, "gram") for view in views_of(problem.rows)):
             n_bytes = max(_POLISH_BYTES, self.W.nbytes)
             self._polish_rows = int(np.sqrt(n_bytes / self.W.itemsize))
+            most = min(view.rows.gram_rows for view in views_of(problem.rows))
+            self._polish_rows = min(self._polish_rows, most)
 
     def solve(self, on_epoch: Callable[[State, Progress], None] | None = None) -> Solution:
         """Run to the tolerance or the epoch limit.

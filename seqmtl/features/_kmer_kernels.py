@@ -1,0 +1,312 @@
+"""Kernels of k-mers in bins of positions: list them, fold their weights, score windows.
+
+The code of a k-mer is its base-4 number, A, C, G, T = 0 to 3, first letter most significant. At
+every position a window is read as the code of the next S letters, S the longest k, and the number
+of them before the first that is not A, C, G or T ("clean"); the k-mer there is the prefix. A
+*table* holds, for every position and every prefix of 1 to S letters, one number; level d begins at
+levels[d - 1].
+"""
+
+import numpy as np
+
+from seqmtl._jit import njit, prefetch
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX2 = np.uint64(0x94D049BB133111EB)
+_COUNTED = 8  # k up to which repeated k-mers are counted in a table, not compared in pairs
+
+
+@njit
+def load_codes(codes, start, is_reverse, length, span, code, clean):
+    """Read a window: the code and the clean length of the next span letters at every position."""
+    top = 2 * (span - 1)
+    c = np.int64(0)
+    run = 0
+    for l in range(length - 1, -1, -1):
+        letter = np.int64(codes[start + length - 1 - l] if is_reverse else codes[start + l])
+        if letter > 3:
+            c, run = c >> 2, 0
+        else:
+            c = (c >> 2) | ((3 - letter if is_reverse else letter) << top)
+            run = min(run + 1, span)
+        code[l] = c
+        clean[l] = run
+
+
+@njit
+def hash_index(slot, code, n_bits):
+    """Hash (bin of a view, k-mer) to n_bits bits with the finaliser of splitmix64."""
+    s = np.uint64(slot)
+    h = (np.uint64(code) + s * _GOLDEN) ^ (s << np.uint64(40))
+    h ^= h >> np.uint64(30)
+    h *= _MIX1
+    h ^= h >> np.uint64(27)
+    h *= _MIX2
+    h ^= h >> np.uint64(31)
+    return np.int64(h & ((np.uint64(1) << np.uint64(n_bits)) - np.uint64(1)))
+
+
+@njit
+def squared_norms(codes, starts, is_reverse, length, span, levels, out):
+    """Sum over the levels, in every window, weight times count**2 of every k-mer in a bin."""
+    k, begin, end, offset, slot, weight, bins = levels
+    code = np.empty(length, np.int64)
+    clean = np.empty(length, np.int64)
+    counts = np.zeros(np.int64(1) << (2 * min(span, _COUNTED)), np.int32)
+    for i in range(starts.size):
+        load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
+        total = 0.0
+        for v in range(k.size):
+            shift = 2 * (span - k[v])
+            square = 0
+            first = begin[v]
+            while first < end[v]:
+                here = bins[v, first]
+                last = first + 1
+                while last < end[v] and bins[v, last] == here:
+                    last += 1
+                if last == first + 1:
+                    square += clean[first] >= k[v]
+                elif k[v] <= _COUNTED:
+                    for l in range(first, last):
+                        if clean[l] >= k[v]:
+                            square += 2 * counts[code[l] >> shift] + 1
+                            counts[code[l] >> shift] += 1
+                    for l in range(first, last):
+                        counts[code[l] >> shift] = 0
+                else:
+                    for l in range(first, last):
+                        for m in range(first, last):
+                            if clean[l] >= k[v] and clean[m] >= k[v]:
+                                square += code[l] >> shift == code[m] >> shift
+                first = last
+            total += weight[v] * square
+        out[i] = total
+
+
+@njit
+def fill_rows(codes, starts, is_reverse, length, rows, span, levels, n_bits, block):
+    """Write the features of the given windows into the block; n_bits = 0 asks for exact indices."""
+    k, begin, end, offset, slot, weight, bins = levels
+    indptr, indices, values = block
+    code = np.empty(length, np.int64)
+    clean = np.empty(length, np.int64)
+    p = 0
+    for r in range(rows.size):
+        i = rows[r]
+        load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
+        indptr[r] = p
+        for v in range(k.size):
+            shift = 2 * (span - k[v])
+            root = np.sqrt(weight[v])
+            for l in range(begin[v], end[v]):
+                if clean[l] < k[v]:
+                    continue
+                place = np.int64(bins[v, l])
+                c = code[l] >> shift
+                if n_bits == 0:
+                    indices[p] = offset[v] + (place << (2 * k[v])) + c
+                else:
+                    indices[p] = hash_index(slot[v] + place, c, n_bits)
+                values[p] = root
+                p += 1
+    indptr[rows.size] = p
+
+
+@njit
+def place_weights(W, column, first, last, levels, n_bits, starts, table):
+    """Add sqrt(weight) W[., column] of every k-mer to table[l - first, .], first <= l < last."""
+    k, begin, end, offset, slot, weight, bins = levels
+    for v in range(k.size):
+        root = np.sqrt(weight[v])
+        for l in range(max(first, begin[v]), min(last, end[v])):
+            row = table[l - first]
+            place = np.int64(bins[v, l])
+            base = offset[v] + (place << (2 * k[v]))
+            here = starts[k[v] - 1]
+            for c in range(np.int64(1) << (2 * k[v])):
+                index = base + c if n_bits == 0 else hash_index(slot[v] + place, c, n_bits)
+                row[here + c] += root * W[index, column]
+
+
+@njit
+def take_weights(table, coupling, first, last, levels, n_bits, starts, W):
+    """Add to W what the table says of every prefix: the adjoint of place_weights."""
+    k, begin, end, offset, slot, weight, bins = levels
+    T = W.shape[1]
+    flat = W.reshape(W.size)
+    for v in range(k.size):
+        root = np.sqrt(weight[v])
+        for l in range(max(first, begin[v]), min(last, end[v])):
+            row = table[l - first]
+            place = np.int64(bins[v, l])
+            base = offset[v] + (place << (2 * k[v]))
+            here = starts[k[v] - 1]
+            for c in range(np.int64(1) << (2 * k[v])):
+                total = row[here + c]
+                if total != 0.0:
+                    index = base + c if n_bits == 0 else hash_index(slot[v] + place, c, n_bits)
+                    for s in range(T):
+                        flat[index * T + s] += coupling[s] * root * total
+
+
+@njit
+def add_prefixes(table, starts):
+    """Add to every entry those of its prefixes."""
+    for row in table:
+        for d in range(1, starts.size):
+            for c in range(np.int64(4) << (2 * d)):
+                row[starts[d] + c] += row[starts[d - 1] + (c >> 2)]
+
+
+@njit
+def add_to_prefixes(table, starts):
+    """Add every entry to those of its prefixes: the adjoint of add_prefixes."""
+    for row in table:
+        for d in range(starts.size - 1, 0, -1):
+            for c in range(np.int64(4) << (2 * d)):
+                row[starts[d - 1] + (c >> 2)] += row[starts[d] + c]
+
+
+@njit
+def score_folded(codes, window_starts, is_reverse, length, rows, first, last, starts, table, out):
+    """Add to out[i] the entry of the longest clean prefix at first..last-1, for i in rows."""
+    span = starts.size
+    top = 2 * (span - 1)
+    deepest = starts[span - 1]
+    begin = min(last + span - 1, length) - 1
+    for r in range(rows.size):
+        i = rows[r]
+        if is_reverse[i]:
+            origin, sign, flip = window_starts[i] + length - 1, -1, 3
+        else:
+            origin, sign, flip = window_starts[i], 1, 0
+        c = np.int64(0)
+        run = 0
+        total = 0.0
+        for l in range(begin, first - 1, -1):
+            letter = np.int64(codes[origin + sign * l])
+            if letter > 3:
+                c, run = np.int64(0), 0
+                continue
+            c = (c >> 2) | ((letter ^ flip) << top)
+            run += 1
+            if l < last:
+                if run >= span:
+                    total += table[l - first, deepest + c]
+                else:
+                    total += table[l - first, starts[run - 1] + (c >> (2 * (span - run)))]
+        out[i] += total
+
+
+@njit
+def scatter(codes, window_starts, is_reverse, length, rows, amount, first, last, starts, table):
+    """Add amount[i] to the entry of the longest clean prefix: the adjoint of score_folded."""
+    span = starts.size
+    top = 2 * (span - 1)
+    begin = min(last + span - 1, length) - 1
+    for r in range(rows.size):
+        i = rows[r]
+        if is_reverse[i]:
+            origin, sign, flip = window_starts[i] + length - 1, -1, 3
+        else:
+            origin, sign, flip = window_starts[i], 1, 0
+        c = np.int64(0)
+        run = 0
+        for l in range(begin, first - 1, -1):
+            letter = np.int64(codes[origin + sign * l])
+            if letter > 3:
+                c, run = np.int64(0), 0
+                continue
+            c = (c >> 2) | ((letter ^ flip) << top)
+            run = min(run + 1, span)
+            if l < last:
+                table[l - first, starts[run - 1] + (c >> (2 * (span - run)))] += amount[i]
+
+
+@njit
+def fill_tree(codes, starts, is_reverse, length, rows, span, slots, indices):
+    """Write the index of every slot of windows without N."""
+    position, depth, base = slots[0], slots[1], slots[2]
+    code = np.empty(length, np.int64)
+    clean = np.empty(length, np.int64)
+    shift = 2 * (span - depth)
+    for r in range(rows.size):
+        i = rows[r]
+        load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
+        row = indices[r]
+        for p in range(row.size):
+            row[p] = base[p] + (code[position[p]] >> shift[p])
+
+
+@njit
+def score_tree(indices, rows, columns, F, out):
+    """Set out[rows[r]] to the sum of what row r reads of F."""
+    stride = F.shape[1]
+    flat = F.reshape(F.size)
+    for r in range(rows.size):
+        t = np.int64(columns[rows[r]])
+        following = indices[min(r + 1, rows.size - 1)]
+        total = 0.0
+        for p in range(following.size):
+            total += flat[np.int64(indices[r, p]) * stride + t]
+            prefetch(flat, np.int64(following[p]) * stride)
+        out[rows[r]] = total
+
+
+@njit
+def add_tree(indices, shares, rows, amount, tasks, K, F):
+    """Add amount[i] K[tasks[i], :] times row i to F, for i in rows."""
+    for r in range(rows.size):
+        i = rows[r]
+        coupling = K[np.int64(tasks[i])]
+        for p in range(indices.shape[1]):
+            own = np.int64(indices[r, p])
+            for s in range(coupling.size):
+                step = coupling[s] * amount[i]
+                F[own, s] += shares[p, 0] * step
+                if shares[p, 1] != 0.0:
+                    for q in range(4):
+                        F[(own & ~np.int64(3)) + q, s] += shares[p, 1] * step
+
+
+@njit
+def place_tree(F, column, first, last, slots, starts, table):
+    """Add F[., column] of every slot to table[l - first, .], first <= l < last."""
+    position, depth, base = slots[0], slots[1], slots[2]
+    for p in range(position.size):
+        if first <= position[p] < last:
+            row = table[position[p] - first]
+            here = starts[depth[p] - 1]
+            for c in range(np.int64(1) << (2 * depth[p])):
+                row[here + c] += F[base[p] + c, column]
+
+
+@njit
+def take_tree(table, coupling, first, last, slots, shares, starts, F):
+    """Add to F what the table says of every prefix: the adjoint of place_tree."""
+    position, depth, base = slots[0], slots[1], slots[2]
+    for p in range(position.size):
+        if not first <= position[p] < last:
+            continue
+        row = table[position[p] - first]
+        k = depth[p] - 1
+        for quad in range(np.int64(1) << (2 * k)):
+            common = shares[p, 1] * row[starts[k - 1] + quad] if k > 0 else 0.0
+            for q in range(4):
+                c = 4 * quad + q
+                total = common + shares[p, 0] * row[starts[k] + c]
+                if total != 0.0:
+                    for s in range(coupling.size):
+                        F[base[p] + c, s] += coupling[s] * total
+
+
+@njit
+def are_clean(codes, starts, length):
+    """Tell whether all windows hold A, C, G and T alone."""
+    for start in starts:
+        for l in range(start, start + length):
+            if codes[l] > 3:
+                return False
+    return True

@@ -1,0 +1,190 @@
+"""Views of a window: which k-mers are counted, in bins of how many positions, where, how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_K = 20
+_UNBOUNDED = 1 << 30  # bases: wider than any window
+
+
+class KmerView(NamedTuple):
+    """K-mers of one or several lengths, counted in bins of positions.
+
+    Attributes
+    ----------
+    k_min, k_max : int
+        Shortest and longest k-mers, 1 to 20.
+    width : int or None
+        Positions of a bin: 1 counts every position by itself, as weighted degrees do; None makes
+        one bin before the site and one from it on, as a spectrum does.
+    begin, end : int or None
+        First bases of the k-mers, relative to the site, 0-based half-open. What reaches over the
+        window holds nothing. Default: the whole window.
+    weight : float
+        Weight omega of every length in the kernel; with `decays` of all lengths together.
+    decays : bool
+        Whether longer k-mers weigh less, beta_k = 2 (K - k + 1) / (K (K + 1)), K = `k_max`.
+    """
+
+    k_min: int
+    k_max: int
+    width: int | None = 1
+    begin: int | None = None
+    end: int | None = None
+    weight: float = 1.0
+    decays: bool = False
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return the weight of each length, shape (k_max - k_min + 1,)."""
+        k, K = np.arange(self.k_min, self.k_max + 1), self.k_max
+        shares = 2.0 * (K - k + 1) / (K * (K + 1)) if self.decays else np.ones(k.size)
+        return np.asarray(self.weight * shares)
+
+    def check(self) -> None:
+        """Raise ValueError for a field out of range."""
+        if not 1 <= self.k_min <= self.k_max <= MAX_K:
+            raise ValueError(
+                f"k must be from 1 to {MAX_K}, the shortest first, got {self.k_min} to {self.k_max}"
+            )
+        if self.width is not None and self.width < 1:
+            raise ValueError(f"width must be at least 1 position, got {self.width}")
+        if not 0 < self.weight < np.inf:
+            raise ValueError(f"weight must be a positive number, got {self.weight}")
+        if self.begin is not None and self.end is not None and self.begin >= self.end:
+            raise ValueError(f"a region must begin before it ends, got {self.begin}..{self.end}")
+
+
+class Levels(NamedTuple):
+    """The views as they lie in windows of one length, one row for every view and length of k-mers.
+
+    Attributes
+    ----------
+    k, begin, end : ndarray of int64, shape (n,)
+        Length of the k-mers; positions of their first bases, 0-based half-open.
+    offset : ndarray of int64, shape (n,)
+        Exact index of the first k-mer of the first bin.
+    slot : ndarray of int64, shape (n,)
+        Number of the first bin among those that are hashed.
+    weight : ndarray of float64, shape (n,)
+        omega, times the square of the constant that all features are divided by.
+    bins : ndarray of int32, shape (n, length)
+        Bin of every position, from 0; -1 outside.
+    """
+
+    k: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    slot: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    bins: NDArray[np.int32]
+
+
+class Layout(NamedTuple):
+    """Levels, which of them belong to one view, and the number of exact features."""
+
+    levels: Levels
+    view: NDArray[np.int64]
+    n_features: int
+
+    @property
+    def span(self) -> int:
+        """Letters of the longest k-mers."""
+        return int(self.levels.k.max())
+
+
+def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
+    """Lay views out in windows of `length` bases whose site begins at `anchor`, 0-based.
+
+    Features are divided by the root of the expected squared norm of a window of random letters,
+    the same for all windows, so that a score is a sum over positions.
+
+    Raises
+    ------
+    ValueError
+        If a view does not fit into the window, or the anchor is not in it.
+    """
+    if not 0 <= anchor < length:
+        raise ValueError(f"the anchor must lie in the window of {length} bases, got {anchor}")
+    rows: list[tuple[Any, ...]] = []
+    bins = []
+    base = 0
+    for v, view in enumerate(views):
+        view.check()
+        place, n_bins = _bins(view, length, anchor)
+        for k, weight in zip(range(view.k_min, view.k_max + 1), view.weights(), strict=True):
+            inside = np.flatnonzero(place >= 0)
+            reach = k if view.width == 1 else view.k_max  # a bin has the same starts for all k
+            inside = inside[inside <= length - reach]
+            if not inside.size:
+                break
+            rows.append((k, inside[0], inside[-1] + 1, base, len(rows) << 16, weight, v))
+            bins.append(place)
+            base += n_bins << (2 * k)
+        if not rows or rows[-1][-1] != v:
+            raise ValueError(_misfit(view, length, anchor))
+    k, begin, end, offset, slot, weight_, number = zip(*rows, strict=True)
+    levels = Levels(
+        *(np.array(column, dtype=np.int64) for column in (k, begin, end, offset, slot)),
+        np.array(weight_, dtype=np.float64),
+        np.array(bins, dtype=np.int32),
+    )
+    scale = 1.0 / expected_square(levels)
+    return Layout(levels._replace(weight=levels.weight * scale), np.array(number), base)
+
+
+def expected_square(levels: Levels) -> float:
+    """Return the expected squared norm of a window of independent letters, all alike.
+
+    Overlaps of a k-mer with itself are not taken into account.
+    """
+    total = 0.0
+    for k, begin, end, weight, bins in zip(
+        levels.k, levels.begin, levels.end, levels.weight, levels.bins, strict=True
+    ):
+        n = np.bincount(bins[begin:end]).astype(np.float64)
+        total += float(weight * (n + n * (n - 1.0) / 4.0**k).sum())
+    return total
+
+
+def _bins(view: KmerView, length: int, anchor: int) -> tuple[NDArray[np.int64], int]:
+    """Return the bin of every position of a view's region, -1 outside, and the number of bins."""
+    positions = np.arange(length)
+    begin = 0 if view.begin is None else anchor + view.begin
+    end = length if view.end is None else anchor + view.end
+    inside = (positions >= begin) & (positions < end)
+    if not inside.any():
+        raise ValueError(_misfit(view, length, anchor))
+    place = (positions - anchor) // (view.width or _UNBOUNDED)
+    place -= place[inside].min()
+    return np.where(inside, place, -1), int(place[inside].max()) + 1
+
+
+def _misfit(view: KmerView, length: int, anchor: int) -> str:
+    return (
+        f"the window of {length} bases, whose site begins at base {anchor}, must hold a k-mer of "
+        f"{view.k_min} bases of the view {format_view(view)}; take a longer window, shorter k-mers "
+        "or another region"
+    )
+
+
+def format_views(views: Sequence[KmerView]) -> str:
+    """Write views as :func:`seqmtl.features.spec.parse_views` reads them."""
+    return ",".join(map(format_view, views))
+
+
+def format_view(view: KmerView) -> str:
+    """Write a view the way :func:`format_views` lists it."""
+    ends = ["" if end is None else f"{end}" for end in (view.begin, view.end)]
+    region = "" if ends == ["", ""] else f"@{ends[0]}..{ends[1]}"
+    weight = "" if view.weight == 1.0 else f"={view.weight!r}"
+    lengths = f"{view.k_min}" if view.k_min == view.k_max else f"{view.k_min}-{view.k_max}"
+    if view.decays and view.k_min == 1 and view.width == 1:
+        return f"wd:{view.k_max}{region}{weight}"
+    width = {1: "", None: "/inf"}.get(view.width, f"/{view.width}")
+    return f"kmers:{lengths}{width}{region}{weight}"

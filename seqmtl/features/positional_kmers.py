@@ -1,0 +1,219 @@
+"""K-mers in bins of positions: the features of windows of DNA, generated on the fly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._memory import require_memory
+from seqmtl.features._base import FeatureDefinition
+from seqmtl.features.kmer_views import KmerView, Layout, format_views, lay_out
+from seqmtl.features.spec import parse_views
+from seqmtl.sequences import Windows
+
+if TYPE_CHECKING:
+    from seqmtl.features.positional_rows import PositionalRows
+
+#: The views that are used where nothing else is asked for.
+DEFAULT_VIEWS = "wd:6,kmers:3-6/4=0.05,kmers:3-6/16=0.05,kmers:3-6/inf=0.05"
+
+_HASH_BITS = 22
+
+
+class PositionalKmers(FeatureDefinition):
+    """K-mers of windows of DNA, counted in bins of positions around a site.
+
+    Parameters
+    ----------
+    views : str or sequence of KmerView, optional
+        What is counted where, as a text (see :mod:`seqmtl.features.spec`) or as
+        :class:`~seqmtl.features.kmer_views.KmerView`. Default: :data:`DEFAULT_VIEWS`.
+    anchor : int, optional
+        0-based first base of the site in the window, where bins begin. Default: in training what
+        nearly all windows share (GT, AG, ...), else the middle.
+    hash_bits : int, optional
+        Hash into 2**hash_bits features, 1 to 30. Default: exact indices while the weights of one
+        task fit `max_memory`, hashed to 22 bits beyond.
+    max_memory : float, default=1.0
+        GiB that the float32 weights of one task may take with exact indices.
+
+    Notes
+    -----
+    A view counts the k-mers u that start in a bin of positions,
+
+        phi[bin, u](x) = sqrt(omega) #{l : floor((l - anchor) / width) = bin, x[l:l+k] = u}
+
+    and all counts are divided by one constant, the root of the expected squared norm of a window
+    of random letters. So a score is a sum over positions l of what the letters from l on add,
+    whatever the views are. A k-mer that covers a letter other than A, C, G, T is left out. With
+    bins of more than one position, those k-mers are counted that start where the longest of the
+    view fits into the window.
+
+    The exact index of a k-mer is ``offset + bin * 4**k + code``, levels (views and their k) laid
+    end to end, the code its base-4 number, A, C, G, T = 0 to 3, first letter most significant.
+    The hashed index is the splitmix64 finaliser of ``(code + slot * 0x9E3779B97F4A7C15) ^ (slot
+    << 40)``, slot = 65536 * level + bin, modulo 2**64, cut to the lowest hash_bits bits; it is part
+    of the model format.
+
+    References
+    ----------
+    Sonnenburg, Franc (2010), COFFIN; Raetsch, Sonnenburg (2004), weighted degrees; Meinicke et al.
+    (2004), oligo kernel; Leslie, Eskin, Noble (2002), spectra.
+
+    Examples
+    --------
+    >>> from seqmtl import PositionalKmers
+    >>> PositionalKmers("wd:2,kmers:3/inf").transform(["ACGTT", "AGGTA"]).shape
+    (2, 228)
+    """
+
+    kind = "positional_kmers"
+
+    def __init__(
+        self,
+        views: str | Sequence[KmerView] | None = None,
+        anchor: int | None = None,
+        hash_bits: int | None = None,
+        max_memory: float = 1.0,
+    ) -> None:
+        self.views = views
+        self.anchor = anchor
+        self.hash_bits = hash_bits
+        self.max_memory = max_memory
+
+    def kmer_views(self, length: int) -> tuple[KmerView, ...]:
+        """Return the views for windows of `length` bases."""
+        views = DEFAULT_VIEWS if self.views is None else self.views
+        return parse_views(views) if isinstance(views, str) else tuple(views)
+
+    def at_site(self, offset: int) -> PositionalKmers:
+        """Return the map with bins from this base of the window on, where it has no anchor yet."""
+        if self.anchor is not None:
+            return self
+        return type(self)(**{**self.get_params(), "anchor": offset})
+
+    def layout(self, length: int) -> Layout:
+        """Lay the views out in windows of `length` bases.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or a view does not fit.
+        """
+        if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:
+            raise ValueError(f"hash_bits must be from 1 to 30, got {self.hash_bits}")
+        anchor = length // 2 if self.anchor is None else self.anchor
+        return lay_out(self.kmer_views(length), length, anchor)
+
+    def bind(self, data: Windows) -> PositionalRows:
+        """Attach the map to windows.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or a view does not fit into the windows.
+        TypeError
+            If `data` is not a :class:`~seqmtl.sequences.Windows`.
+        """
+        from seqmtl.features.positional_rows import PositionalRows
+
+        if not isinstance(data, Windows):
+            raise TypeError(
+                f"{type(self).__name__} needs Windows of DNA, got {type(data).__name__}; "
+                "read them with read_windows or Windows.from_strings"
+            )
+        layout = self.layout(data.length)
+        return PositionalRows(layout, data, self._bits(layout))
+
+    def resolved_hash_bits(self, length: int) -> int:
+        """Return the bits of the hash for windows of `length` bases, 0 for exact indices."""
+        return self._bits(self.layout(length))
+
+    def _bits(self, layout: Layout) -> int:
+        if self.hash_bits is not None:
+            return int(self.hash_bits)
+        n_exact = layout.n_features
+        fits = n_exact * 4 <= self.max_memory * 2**30 and n_exact < 2**31
+        return 0 if fits else _HASH_BITS
+
+    def n_features(self, length: int) -> int:
+        """Return the number of features of windows of `length` bases."""
+        layout = self.layout(length)
+        bits = self._bits(layout)
+        return 1 << bits if bits else layout.n_features
+
+    def position_weights(self, w: NDArray[Any], length: int) -> list[NDArray[np.float64]]:
+        """Return what every k-mer adds to <w, phi(x)>, position by position.
+
+        Parameters
+        ----------
+        w : ndarray, shape (n_features,)
+            Weights of one task, exact or hashed.
+        length : int
+            Window length L.
+
+        Returns
+        -------
+        list of ndarray of float64
+            For d = 1..S, S the longest k, an array of shape (L, 4**d).
+
+        Raises
+        ------
+        MemoryLimitError
+            If they do not fit into memory.
+        """
+        from seqmtl.features._kmer_kernels import place_weights
+
+        layout = self.layout(length)
+        starts, width = table_levels(layout.span)
+        require_memory(
+            8.0 * width * length,
+            f"the weights of all {layout.span}-mers at {length} positions",
+            "train with shorter k-mers",
+        )
+        table = np.zeros((length, width))
+        column = np.ascontiguousarray(w).reshape(-1, 1)
+        place_weights(column, 0, 0, length, layout.levels, self._bits(layout), starts, table)
+        return [table[:, s : s + 4**d] for d, s in enumerate(starts.tolist(), 1)]
+
+    def variants(self) -> list[PositionalKmers]:
+        """Return the map with its bins at a quarter, once and four times their weight.
+
+        How much a signal wants of the bins differs: see the documentation. A map without bins, or
+        with nothing but bins, is its only variant.
+        """
+        views = self.kmer_views(0)
+        if len({view.width == 1 for view in views}) < 2:
+            return [self]
+        found = []
+        for factor in (0.25, 1.0, 4.0):
+            scaled = format_views(
+                [v if v.width == 1 else v._replace(weight=v.weight * factor) for v in views]
+            )
+            found.append(PositionalKmers(scaled, self.anchor, self.hash_bits, self.max_memory))
+        return found
+
+    def to_dict(self, length: int) -> dict[str, Any]:
+        """Describe the map as it is resolved for windows of `length` bases (model files)."""
+        return {
+            "kind": PositionalKmers.kind,
+            "views": format_views(self.kmer_views(length)),
+            "anchor": length // 2 if self.anchor is None else int(self.anchor),
+            "hash_bits": self.resolved_hash_bits(length),
+        }
+
+    @classmethod
+    def from_dict(cls, description: dict[str, Any]) -> PositionalKmers:
+        """Rebuild the map from :meth:`to_dict`."""
+        bits, views = description["hash_bits"], description["views"]
+        parse_views(views)
+        return PositionalKmers(views, description["anchor"], bits or None, 1.0 if bits else np.inf)
+
+
+def table_levels(span: int) -> tuple[NDArray[np.int64], int]:
+    """Return where 1-mers to span-mers begin when laid end to end, and how many there are."""
+    sizes = 4 ** np.arange(1, span + 1, dtype=np.int64)
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]]), int(sizes.sum())

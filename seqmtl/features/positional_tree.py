@@ -1,0 +1,139 @@
+"""Weights of positional k-mers summed over pairs of lengths, where a window reads half as many.
+
+In place of one weight per k-mer and length, F holds for every bin and every second length the sum
+over the k-mer and its prefix one letter shorter. A window then reads half as many numbers, and
+adding a window touches each k-mer and its three siblings: one vector instruction. Scores, and
+hence the optimum, are those of the plain weights. Only windows without N can be read this way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.blocks import TreeBlock, rows_per_block
+from seqmtl.features.kmer_views import Layout
+from seqmtl.features.positional_kmers import table_levels
+
+if TYPE_CHECKING:
+    from seqmtl.features.positional_rows import PositionalRows
+
+_ALIGNMENT = 64
+
+
+class PositionalTree:
+    """Rows over tree weights F; the counterpart of :class:`PositionalRows`.
+
+    Attributes
+    ----------
+    n_weights : int
+        Rows of F.
+    row_size : int
+        Numbers that a window reads.
+    """
+
+    def __init__(self, rows: PositionalRows) -> None:
+        self._rows = rows
+        self._slots, self._shares, self.n_weights = _make_slots(rows.layout, rows.windows.length)
+        self.row_size = self._shares.shape[0]
+        self._starts, _ = table_levels(rows.layout.span)
+        self._indices = np.empty((0, self.row_size), dtype=np.int32)
+
+    def new_weights(self, n_tasks: int, dtype: Any) -> NDArray[Any]:
+        """Return F = 0, shape (n_weights, n_tasks or the next multiple of 4), at a cache line."""
+        columns = 1 if n_tasks == 1 else -(-n_tasks // 4) * 4
+        n_bytes = self.n_weights * columns * np.dtype(dtype).itemsize
+        raw = np.zeros(n_bytes + _ALIGNMENT, dtype=np.uint8)
+        skip = -raw.ctypes.data % _ALIGNMENT
+        return raw[skip : skip + n_bytes].view(dtype).reshape(self.n_weights, columns)
+
+    def block(self, rows: NDArray[np.int64], dtype: Any) -> TreeBlock:
+        """Generate the indices of the given windows; valid until the next call."""
+        from seqmtl.features._kmer_kernels import fill_tree
+
+        w = self._rows.windows
+        if self._indices.shape[0] < rows.size:
+            self._indices = np.empty((rows.size, self.row_size), dtype=np.int32)
+        indices = self._indices[: rows.size]
+        span = self._rows.layout.span
+        fill_tree(w.codes, w.starts, w.is_reverse, w.length, rows, span, self._slots, indices)
+        return TreeBlock(indices, self._shares.astype(dtype))
+
+    def scores(self, F: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
+        """Score window i with the tree weights ``F[:, columns[i]]``, shape (n,)."""
+        from seqmtl.features._kmer_kernels import place_tree, score_tree
+
+        total = np.zeros(self._rows.n_rows)
+        for column in np.unique(columns):
+            rows = np.flatnonzero(columns == column)
+            if not self._rows.folds(rows.size):
+                for part in self._parts(rows):
+                    score_tree(self.block(part, F.dtype).indices, part, columns, F, total)
+                continue
+            for first, last, table in self._rows.tables(F.dtype):
+                place_tree(F, int(column), first, last, self._slots, self._starts, table)
+                self._rows.add_table_scores(rows, first, last, table, total)
+        return total
+
+    def accumulate(
+        self,
+        rows: NDArray[np.int64],
+        amount: NDArray[np.float64],
+        tasks: NDArray[Any],
+        K: NDArray[np.float64],
+        F: NDArray[Any],
+    ) -> None:
+        """Add ``amount[i] K[tasks[i], :]`` times window i to F, for i in rows."""
+        from seqmtl.features._kmer_kernels import add_tree, take_tree
+
+        for task in np.unique(tasks[rows]):
+            chosen = rows[tasks[rows] == task]
+            if not self._rows.folds(chosen.size):
+                for part in self._parts(chosen):
+                    block = self.block(part, F.dtype)
+                    add_tree(block.indices, self._shares, part, amount, tasks, K, F)
+                continue
+            for first, last, table in self._rows.gathered(chosen, amount):
+                take_tree(
+                    table, K[task], first, last, self._slots, self._shares, self._starts, F
+                )
+
+    def _parts(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        step = rows_per_block(self.row_size)
+        return [rows[first : first + step] for first in range(0, rows.size, step)]
+
+
+def _make_slots(
+    layout: Layout, length: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+    """List what a window reads, by position.
+
+    Returns
+    -------
+    slots : ndarray of int64, shape (3, n)
+        Position of the k-mer, its length, and the index of the first k-mer of its bin.
+    shares : ndarray of float64, shape (n, 2)
+        Weight in the kernel of the k-mer, and of its prefix one letter shorter.
+    n_weights : int
+        Indices in use.
+    """
+    levels = layout.levels
+    found, base = [], 0
+    for view in np.unique(layout.view):
+        mine = np.flatnonzero(layout.view == view)[::-1]  # longest k-mers first
+        for upper, lower in zip(mine[::2], [*mine[1::2], -1][: mine[::2].size], strict=True):
+            begin, end = levels.begin[upper], levels.end[upper]
+            if lower >= 0:
+                end = levels.end[lower]
+            bins, k = levels.bins[upper], levels.k[upper]
+            for l in range(begin, end):
+                fits = l + k <= length
+                depth, share = (k, levels.weight[upper]) if fits else (k - 1, levels.weight[lower])
+                below = levels.weight[lower] if fits and lower >= 0 else 0.0
+                found.append((l, depth, base + (int(bins[l]) << (2 * k)), share, below))
+            base += (int(bins[begin:end].max()) + 1) << (2 * k)
+    found.sort()
+    columns = np.array(found)
+    return columns[:, :3].T.astype(np.int64).copy(), columns[:, 3:].copy(), base
