@@ -118,7 +118,7 @@ class CrossValidation:
         self._T = len(examples.names)
         n_repeats = int(np.clip(round((MOST / max(rows.size, 1)) ** 0.5), 1, _MOST_REPEATS))
         rng = np.random.default_rng(settings.seed)
-        self._folds = [_draw_folds(self.y, self.ids, rng) for _ in range(n_repeats)]
+        self._folds = [draw_folds(self.y, self.ids, rng) for _ in range(n_repeats)]
         self._H = np.empty_like(self._G)
 
     def log_likelihood(self, K: Array, C: float) -> Array:
@@ -222,7 +222,8 @@ def _kernel_matrix(rows: Any, bias_square: float) -> NDArray[np.float32]:
 def _distinct(G: NDArray[np.float32], examples: Labelled) -> tuple[NDArray[np.int64], Array]:
     """Return one row of every distinct example, by length, and the weight of all its copies."""
     norms = np.diagonal(G).astype(np.float64)
-    sums = (G @ examples.weight.astype(np.float32)).astype(np.float64)
+    blocks = np.array_split(G, max(len(G) // 256, 1))  # in float64, but never all of G
+    sums = np.concatenate([block.astype(np.float64) @ examples.weight for block in blocks])
     alike = np.column_stack([find_copies(sums, norms, examples.y), examples.ids])
     copy_of = np.unique(alike, axis=0, return_inverse=True)[1].reshape(-1)
     rows = np.unique(copy_of, return_index=True)[1]
@@ -230,7 +231,7 @@ def _distinct(G: NDArray[np.float32], examples: Labelled) -> tuple[NDArray[np.in
     return rows[order], np.bincount(copy_of, examples.weight)[order]
 
 
-def _draw_folds(y: Array, ids: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_folds(y: Array, ids: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the fold of every example, -1 for one that is alone of its class in its task."""
     folds = np.full(y.size, -1)
     for t in range(int(ids.max(initial=-1)) + 1):

@@ -93,6 +93,11 @@ class Space:
         name, kernel = next(iter(relations.items()))
         return cls({name: kernel}, {1.0: 1.0}, costs)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what there is to choose from, as JSON values."""
+        relations = {name: kernel.to_tsv() for name, kernel in self.relations.items()}
+        return {"relations": relations, "trusts": [*self.trusts.items()], "costs": self.costs}
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -170,7 +175,10 @@ class _Selector:
         self._T = len(examples.names)
         self._rng = np.random.default_rng(settings.seed)
         self._is_large = examples.y.size > MOST
-        self._sample = examples.take(examples.sample(MOST, self._rng)) if self._is_large else examples
+        self._sample = (
+            examples.take(examples.sample(MOST, self._rng)) if self._is_large else examples
+        )
+        self._variants = _variants(features, examples.data.shape[1])
         self._few = _find_few(self._sample)
         self._n_done, self._n_all = 0, self._count()
 
@@ -219,7 +227,9 @@ class _Selector:
             for name, x, _ in candidates:
                 R = self._space.relations[name].matrix
                 K = self._kernel(R, np.full(self._T, x), np.ones(self._T))
-                values = self._score(f"{name}, trust {x:g}", lambda K=K: folds.log_likelihood(K, cost))
+                values = self._score(
+                    f"{name}, trust {x:g}", lambda K=K: folds.log_likelihood(K, cost)
+                )
                 found.append(self._per_task(values, folds.ids))
             weights = self._weigh(found, [prior for *_, prior in candidates])
         shared = weights.sum(axis=1) * trust
@@ -236,7 +246,8 @@ class _Selector:
             return np.full(self._T, costs[0])
         found = [
             self._per_task(
-                self._score(f"C {cost:g}", lambda cost=cost: folds.log_likelihood(K, cost)), folds.ids
+                self._score(f"C {cost:g}", lambda cost=cost: folds.log_likelihood(K, cost)),
+                folds.ids,
             )
             for cost in costs
         ]
@@ -244,25 +255,23 @@ class _Selector:
 
     def _choose_variant(self, folds: CrossValidation, K: Array) -> tuple[Any, list[Any]]:
         """Return the variant of the features that all tasks will see, and how each does."""
-        variants = _variants(self._features)
-        if len(variants) < 2:
+        if len(self._variants) < 2:
             return self._features, []
         values = []
-        for variant in variants:
-            own = folds if variant == self._features else None
+        for i, variant in enumerate(self._variants):
 
-            def score(variant: Any = variant, own: CrossValidation | None = own) -> Array:
-                tried = own or CrossValidation(self._sample, variant, self._settings)
-                return tried.log_likelihood(K, 1.0)
+            def score(i: int = i, variant: Any = variant) -> Array:
+                own = CrossValidation(self._sample, variant, self._settings) if i else folds
+                return own.log_likelihood(K, 1.0)
 
             values.append(self._score(f"features {variant}", score))
-        given, best = variants.index(self._features), int(np.argmax([v.sum() for v in values]))
-        ahead = values[best] - values[given]
+        best = int(np.argmax([value.sum() for value in values]))
+        ahead = values[best] - values[0]
         if ahead.sum() <= ahead.std() * ahead.size**0.5:  # one standard error
-            best = given
-        return variants[best], [
-            {"features": str(v), "log_likelihood": float(own.sum()), "chosen": i == best}
-            for i, (v, own) in enumerate(zip(variants, values, strict=True))
+            best = 0
+        return self._variants[best], [
+            {"features": str(variant), "log_likelihood": float(value.sum()), "chosen": i == best}
+            for i, (variant, value) in enumerate(zip(self._variants, values, strict=True))
         ]
 
     def _at_size(self, R: Array, trust: Array, costs: Array, features: Any) -> tuple[Array, Array]:
@@ -308,14 +317,9 @@ class _Selector:
         return np.asarray(sum(part * matrices[name] for name, part in parts.items()))
 
     def _weigh(self, found: list[Array], prior: Any = 1.0) -> Array:
-        """Return the weight of every candidate in every task, shape (R, T)."""
         values = np.array(found)
-        own = values - values.mean(axis=0)
-        own[:, self._few] = 0.0
-        others = (own.sum(axis=1, keepdims=True) - own) / max(self._T - 1, 1)
-        log = np.reshape(np.log(prior), (-1, 1)) + _SHARPNESS * own + _OTHERS * others
-        weights = np.exp(log - log.max(axis=0))
-        return np.asarray(weights / weights.sum(axis=0))
+        values[:, self._few] = values[:, self._few].mean(axis=0)
+        return weigh(values, prior)
 
     def _per_task(self, values: Array, ids: NDArray[Any]) -> Array:
         return np.bincount(ids, values, minlength=self._T)
@@ -333,18 +337,28 @@ class _Selector:
     def _count(self) -> int:
         """Count the candidates to come."""
         trusts, costs = self._space.trusts, self._space.costs
-        n_relations, n_variants = len(self._space.relations), len(_variants(self._features))
-        counts = [n_relations * sum(x > 0 for x in trusts) + (0.0 in trusts), len(costs), n_variants]
+        n_trusts = len(self._space.relations) * sum(x > 0 for x in trusts) + (0.0 in trusts)
+        counts = [n_trusts, len(costs), len(self._variants)]
         if self._is_large:
             counts += [len(_LESS) * (len(trusts) > 1), len(_CHEAPER) * (len(costs) > 1)]
         return sum(n for n in counts if n > 1)
 
 
-def _variants(features: Any) -> list[Any]:
-    """Return the features that may be seen, the given ones among them."""
+def weigh(found: Array, prior: Any = 1.0) -> Array:
+    """Return the weight of every candidate in every task by its log-likelihood, shape (R, T)."""
+    own = found - found.mean(axis=0)
+    others = (own.sum(axis=1, keepdims=True) - own) / max(own.shape[1] - 1, 1)
+    log = np.reshape(np.log(prior), (-1, 1)) + _SHARPNESS * own + _OTHERS * others
+    weights = np.exp(log - log.max(axis=0))
+    return np.asarray(weights / weights.sum(axis=0))
+
+
+def _variants(features: Any, length: int) -> list[Any]:
+    """Return the features that may be seen, the given ones first."""
     offer = getattr(features, "variants", None)
-    found = list(offer()) if offer is not None else []
-    return found if features in found else [features, *found]
+    given = features.to_dict(length)
+    others = [] if offer is None else offer()
+    return [features, *(other for other in others if other.to_dict(length) != given)]
 
 
 def _find_few(examples: Labelled) -> NDArray[np.bool_]:
