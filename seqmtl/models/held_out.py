@@ -112,7 +112,7 @@ class CrossValidation:
         self._settings = settings
         G = _kernel_matrix(features.bind(examples.data), float(settings.fit_intercept))
         rows, weight = _distinct(G, examples)
-        self._G = G if (rows == np.arange(len(G))).all() else G[np.ix_(rows, rows)]
+        self._G = G if np.array_equal(rows, np.arange(len(G))) else G[np.ix_(rows, rows)]
         self.y, self.ids, self.weight = examples.y[rows], examples.ids[rows], weight
         self._factors = class_factors(examples.y, settings.class_weight)[rows] * weight
         self._T = len(examples.names)

@@ -40,7 +40,7 @@ from seqmtl.similarity import TaskKernel
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
-COSTS = (0.3, 1.0, 3.0)
+COSTS = (1.0, 3.0, 10.0)
 #: Degrees of trust to choose from, and how likely each is before anything is seen.
 TRUSTS = {0.0: 0.1, 0.1: 0.5, 0.25: 1.5, 0.5: 2.0, 1.0: 1.0}
 _SHARPNESS = 2.0  # of a task's own log-likelihood; an average of candidates is dull by itself
