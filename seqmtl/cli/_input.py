@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 
@@ -85,7 +85,11 @@ def _read(
         return read_fasta_windows(
             args.data, window=window, organism=organism, require_labels=require_labels
         )
-    options = {"window": window, "organism": organism, "require_labels": require_labels}
+    options: dict[str, Any] = {
+        "window": window,
+        "organism": organism,
+        "require_labels": require_labels,
+    }
     try:
         return read_windows(args.data, split=split, **options)
     except InputFormatError:

@@ -180,7 +180,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 def _comparison(args: argparse.Namespace) -> Comparison:
     """Read the windows and check all there is to check before training."""
-    from seqmtl.cli._input import read_input
+    from seqmtl.cli._input import read_input, site_in_dataset
     from seqmtl.compare import Comparison, Protocol
     from seqmtl.compare.protocol import check_windows
     from seqmtl.features.positional_kmers import PositionalKmers

@@ -22,7 +22,6 @@ from seqmtl.blocks import views_of
 from seqmtl.features._base import gram_matrix
 from seqmtl.models.calibration import calibrate_tasks, find_copies
 from seqmtl.models.training import Settings, class_factors, solve
-from seqmtl.solvers.dcd import State
 from seqmtl.solvers.problem import LOSSES, dual_terms, loss_values
 
 Array = NDArray[np.float64]
@@ -183,21 +182,14 @@ class HoldOut:
         self._train, self._held = train, held
         self._rows, self._held_rows = features.bind(train.data), features.bind(held.data)
         self._settings = replace(settings, tol=max(_TOL, settings.tol))
-        self._alpha = np.zeros(train.y.size)
-        self._C = settings.C
 
     def log_likelihood(self, K: Any, C: float) -> Array:
-        """Return the log-likelihood of every held-out label; starts from the last call's alpha."""
+        """Return the log-likelihood of every held-out label; K may be kernels to be weighed."""
         settings = replace(self._settings, C=C)
-        alpha, rng = self._alpha * (C / self._C), np.random.default_rng(settings.seed)
-        state = State(alpha, np.arange(alpha.size), rng)
         if isinstance(K, np.ndarray):
             K = np.tile(K, (len(views_of(self._rows)), 1, 1))
         train, held = self._train, self._held
-        solution = solve(
-            self._rows, train.y, train.ids, K, settings, sample_weight=train.weight, state=state
-        )
-        self._alpha, self._C = solution.alpha, C
+        solution = solve(self._rows, train.y, train.ids, K, settings, sample_weight=train.weight)
         scores = self._held_rows.scores(solution.W, held.ids)
         scores += settings.fit_intercept * solution.bias[held.ids]
         return label_likelihood(scores, held.y, held.ids, len(held.names), held.weight)
@@ -228,7 +220,8 @@ def _distinct(G: NDArray[np.float32], examples: Labelled) -> tuple[NDArray[np.in
     copy_of = np.unique(alike, axis=0, return_inverse=True)[1].reshape(-1)
     rows = np.unique(copy_of, return_index=True)[1]
     order = np.lexsort((rows, norms[rows]))
-    return rows[order], np.bincount(copy_of, examples.weight)[order]
+    weight = np.bincount(copy_of, examples.weight).astype(np.float64)
+    return rows[order], weight[order]
 
 
 def draw_folds(y: Array, ids: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:

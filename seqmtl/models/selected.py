@@ -41,7 +41,7 @@ def labelled(
     return Labelled(data, np.asarray(y, dtype=np.float64), task_ids, names, weight)
 
 
-def train_selected(
+def train_selected(  # noqa: PLR0913
     examples: Labelled,
     space: Space | None = None,
     *,

@@ -28,6 +28,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ _LESS = (1.0, 0.25, 0.0)  # parts of the trust, with more labels
 _CHEAPER = (1.0, 0.3)  # parts of the cost, with more labels
 _AT_SIZE = 100_000
 _HELD_OUT = 0.1
+_NEGLIGIBLE = 0.05  # part of a relation
 _FEWEST = 2  # labels of either class, to hold one out
 
 
@@ -204,6 +206,9 @@ class _Selector:
             }
             for t, name in enumerate(self._all.names)
         }
+        for name, part in parts.items():
+            if part < _NEGLIGIBLE:
+                logger.info("%s: held-out labels give it next to no part in the model", name)
         report = {"relations": parts, "variants": variants, "tasks": tasks}
         return Selection(kernel, replace(self._settings, C=C), features, report)
 
@@ -227,9 +232,8 @@ class _Selector:
             for name, x, _ in candidates:
                 R = self._space.relations[name].matrix
                 K = self._kernel(R, np.full(self._T, x), np.ones(self._T))
-                values = self._score(
-                    f"{name}, trust {x:g}", lambda K=K: folds.log_likelihood(K, cost)
-                )
+                own = partial(folds.log_likelihood, K, cost)
+                values = self._score(f"{name}, trust {x:g}", own)
                 found.append(self._per_task(values, folds.ids))
             weights = self._weigh(found, [prior for *_, prior in candidates])
         shared = weights.sum(axis=1) * trust
@@ -244,13 +248,10 @@ class _Selector:
         costs = np.array(self._space.costs)
         if costs.size == 1:
             return np.full(self._T, costs[0])
-        found = [
-            self._per_task(
-                self._score(f"C {cost:g}", lambda cost=cost: folds.log_likelihood(K, cost)),
-                folds.ids,
-            )
-            for cost in costs
-        ]
+        found = []
+        for cost in costs:
+            values = self._score(f"C {cost:g}", partial(folds.log_likelihood, K, cost))
+            found.append(self._per_task(values, folds.ids))
         return np.asarray(np.exp(self._weigh(found).T @ np.log(costs)))
 
     def _choose_variant(self, folds: CrossValidation, K: Array) -> tuple[Any, list[Any]]:
@@ -286,9 +287,8 @@ class _Selector:
 
         def evidence(key: str, trust: Array, costs: Array) -> Array:
             K = self._kernel(R, trust, costs)
-            values = self._score(
-                f"{key}, {train.y.size:,} examples", lambda: hold_out.log_likelihood(K, 1.0)
-            )
+            own = partial(hold_out.log_likelihood, K, 1.0)
+            values = self._score(f"{key}, {train.y.size:,} examples", own)
             return self._per_task(values, held.ids)
 
         if len(self._space.trusts) > 1:
@@ -322,7 +322,7 @@ class _Selector:
         return weigh(values, prior)
 
     def _per_task(self, values: Array, ids: NDArray[Any]) -> Array:
-        return np.bincount(ids, values, minlength=self._T)
+        return np.bincount(ids, values, minlength=self._T).astype(np.float64)
 
     def _score(self, key: str, compute: Callable[[], Array]) -> Array:
         """Return what is known by this name, or compute it and tell."""
