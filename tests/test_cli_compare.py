@@ -17,7 +17,7 @@ from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
-OPTIONS = ["--tree", TREE, "-C", "1", "--degree", "3", "--per-organism", "30", "--validation", "20"]
+OPTIONS = ["--tree", TREE, "-C", "1", "--features", "wd:3", "--per-organism", "30", "--validation", "20"]
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_runs_of_other_settings_are_not_mixed(data, tmp_path, capsys):
         (["--plot", "/nowhere/x.png"], "no folder /nowhere"),
         (["--json", "/nowhere/x.json"], "no folder /nowhere"),
         (["--norm", "0.5"], "norm must be a number from 1"),
-        (["--degree", "99"], "degree must be"),
+        (["--features", "wd:99"], "degree must be"),
     ],
 )
 def test_errors_come_before_training(data, tmp_path, capsys, more, message):
@@ -151,7 +151,7 @@ def test_some_organisms_and_other_sources(data, tmp_path, capsys):
     out = tmp_path / "o.json"
     code = main(
         ["compare", str(data), "--distances", str(distances), "--mkl", "smooth", "--organisms",
-         "man,fly", "--splits", "1", "--degree", "2", "--spectrum", "0", "-C", "1",
+         "man,fly", "--splits", "1", "--features", "wd:2", "--spectrum", "0", "-C", "1",
          "--validation", "40", "--methods", "mtl,mkl", "--json", str(out), "-q"]
     )  # fmt: skip
     assert code == 0

@@ -63,7 +63,7 @@ def train(data, tmp_path):
     def run(*more, table="windows.tsv"):
         path = tmp_path / "m.seqmtl"
         arguments = [str(a).format(data=data) for a in more]
-        code = main(["train", str(data / table), "--degree", "2", "-q", "-o", str(path),
+        code = main(["train", str(data / table), "--features", "wd:2", "-q", "-o", str(path),
                      *arguments])  # fmt: skip
         return code, MultiTaskModel.load(path) if path.exists() else None
 
@@ -392,8 +392,8 @@ def test_an_organism_without_sites(tmp_path, capsys):
 
 class TestCompareWithSpectra:
     def _compare(self, data, folder, *more):
-        return main(["compare", str(data / "windows.tsv"), "--tree", TREE, "-C", "1", "--degree",
-                     "2", "--splits", "1", "--per-organism", "25", "--validation", "15", "--jobs",
+        return main(["compare", str(data / "windows.tsv"), "--tree", TREE, "-C", "1", "--features",
+                     "wd:2", "--splits", "1", "--per-organism", "25", "--validation", "15", "--jobs",
                      "1", "-q", "--json", str(folder / "out.json"), *more])  # fmt: skip
 
     def test_views_change_the_results_and_norms_are_written(self, split_data, tmp_path):

@@ -413,7 +413,7 @@ def test_spectra_part_at_the_site_of_the_dataset(tmp_path):
     folder, model = tmp_path / "out", tmp_path / "m.seqmtl"
     make = ["dataset", str(tmp_path / "config.toml"), "--signal", "tss", "-o", str(folder), "-q"]
     assert main(make) == 0
-    train = ["train", str(folder), "-o", str(model), "--degree", "2", "--spectrum", "2", "-q"]
+    train = ["train", str(folder), "-o", str(model), "--features", "wd:2", "-q"]
     assert main(train) == 0
     from seqmtl import MultiTaskModel
 
@@ -442,7 +442,7 @@ def test_organisms_train_together_from_a_folder(tmp_path, capsys):
     windows, site, _ = read_dataset(folder, split="train")
     assert site == {"offset": 7, "length": 2, "letters": "GT", "signal": "donor"}
     assert {s[7:9] for s in windows.sequences()} == {"GT"}
-    train = ["train", str(folder), "-o", str(model), "--degree", "3", "-q"]
+    train = ["train", str(folder), "-o", str(model), "--features", "wd:3", "-q"]
     assert main([*train, "--window", "13", "--shift", "-1"]) == 0
     from seqmtl import MultiTaskModel
 

@@ -157,7 +157,7 @@ def test_training_imports_what_it_needs(tmp_path):
     code = (
         "import sys\n"
         "from seqmtl.cli.main import main\n"
-        "assert main(['train', sys.argv[1], '--degree', '2', '-o', sys.argv[2]]) == 0\n"
+        "assert main(['train', sys.argv[1], '--features', 'wd:2', '-o', sys.argv[2]]) == 0\n"
         "print(*sys.modules)\n"
     )
     loaded = set(_run(code, tmp_path / "data.tsv", tmp_path / "model").split())

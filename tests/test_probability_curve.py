@@ -159,7 +159,7 @@ def files(tmp_path_factory):
         rows.append(f"{'ab'[i % 2]}\t{label}\t{split}\t{''.join(letters)}")
     table = folder / "windows.tsv"
     table.write_text("\n".join(rows) + "\n")
-    assert main(["train", str(table), "--degree", "3", "-q", "-o", str(folder / "m")]) == 0
+    assert main(["train", str(table), "--features", "wd:3", "-q", "-o", str(folder / "m")]) == 0
     return folder
 
 

@@ -28,8 +28,8 @@ def results(tmp_path_factory):
     (out / "acceptor").mkdir(parents=True)
     _run("dataset", config, "--signal", "acceptor", "-o", out / "acceptor" / "dataset")
     data = out / "acceptor" / "dataset"
-    _run("train", data, "--degree", 3, "-o", out / "acceptor" / "raw.seqmtl")
-    _run("train", data, "--degree", 3, "--similarity", "independent",
+    _run("train", data, "--features", "wd:3", "-o", out / "acceptor" / "raw.seqmtl")
+    _run("train", data, "--features", "wd:3", "--similarity", "independent",
          "-o", out / "acceptor" / "alone.seqmtl")  # fmt: skip
     _run("calibrate", out / "acceptor" / "raw.seqmtl", data, "-o", out / "joint.seqmtl")
     sizes = {"bee": {"train": {"n": 90}}}

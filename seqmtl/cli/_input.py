@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import InputFormatError, SeqmtlError
 
 if TYPE_CHECKING:
     from seqmtl.models.site import Site
@@ -85,9 +85,24 @@ def _read(
         return read_fasta_windows(
             args.data, window=window, organism=organism, require_labels=require_labels
         )
-    return read_windows(
-        args.data, window=window, split=split, organism=organism, require_labels=require_labels
-    )
+    options: dict[str, Any] = {
+        "window": window,
+        "organism": organism,
+        "require_labels": require_labels,
+    }
+    try:
+        return read_windows(args.data, split=split, **options)
+    except InputFormatError:
+        if split != "train":
+            raise
+        windows = read_windows(args.data, **options)
+        if len(windows.split_names) != 1:
+            raise
+        logger.warning(
+            "the column split is %r in every row of %s: it is ignored, and all rows are used",
+            windows.split_names[0], args.data,
+        )  # fmt: skip
+        return windows
 
 
 def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:

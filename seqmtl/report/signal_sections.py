@@ -111,18 +111,13 @@ def _weights(model: MultiTaskModel) -> Markup:
         )
     chosen = model.training.get("selection", {}).get("tasks", {})
     rows = [
-        [name, f"{part['part']:.0%}", ", ".join(_settings(part)), f"{part['auprc']:.3f}"]
-        for name, own in chosen.items()
-        for part in sorted(own, key=lambda part: -part["part"])
+        [name, f"{task['trust']:.2f}" if "trust" in task else "", f"{task['C']:.2g}"]
+        for name, task in chosen.items()
     ]
     if rows:
-        head = ["Organism", "Part", "Chosen", "Held-out AUPRC"]
-        parts.append(table([head], rows, "What each organism's weights are put together from"))
+        head = ["Organism", "Trust in its relatives", "C"]
+        parts.append(table([head], rows, "What was chosen on held-out labels"))
     return join(parts)
-
-
-def _settings(part: Mapping[str, Any]) -> list[str]:
-    return [f"{key} {value}" for key, value in part.items() if key not in ("part", "auprc")]
 
 
 def _accuracy(signal: Signal) -> Markup:
