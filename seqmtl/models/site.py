@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.features.joint import JointFeatures
 from seqmtl.features.spectrum import Spectrum
+from seqmtl.io.dataset import is_dataset, read_summary
 from seqmtl.sequences import Windows
 
 _SAMPLE = 4000
@@ -76,6 +79,63 @@ def find_site(windows: Windows) -> Site:
     offset = int(places[np.argmin(np.abs(places - (middle - 1)))])
     pair = int(np.argmax(shares[:, offset]))
     return Site(offset, 2, "ACGT"[pair // 4] + "ACGT"[pair % 4])
+
+
+def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:
+    """Return where the site is in windows that were cut from a dataset; None for other inputs.
+
+    Parameters
+    ----------
+    data : str or None
+        What DATA names.
+    length : int
+        Bases of the windows as they were cut.
+    shift : int
+        Bases by which they lie after the centre.
+    """
+    if data is None or not is_dataset(data):
+        return None
+    summary = read_summary(data)
+    site = Site(**summary["site"])
+    wide = length + 2 * abs(shift)
+    before = (summary["window"] - wide) // 2 + abs(shift) + shift
+    if not 0 <= site.offset - before <= length - site.length:
+        raise SeqmtlError(
+            f"--window {length} --shift {shift} cuts the {site.kind} site off: it is at "
+            f"{site.offset} of the dataset's {summary['window']} bases; take a longer window or "
+            "another shift"
+        )
+    return Site(site.offset - before, site.length, site.letters, site.signal)
+
+
+def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift: int) -> Site:
+    """Return where the site of a dataset is in the windows of a model.
+
+    Parameters
+    ----------
+    model : Site
+        That of the model.
+    data : path-like
+        Dataset.
+    length, shift : int
+        Of the model's windows.
+
+    Raises
+    ------
+    SeqmtlError
+        If the model has another signal, or has it elsewhere.
+    """
+    site = site_in_dataset(os.fspath(data), length, shift)
+    if site is None:
+        raise SeqmtlError(f"{data} must be a dataset; name a folder of seqmtl dataset")
+    if model.signal:
+        theirs, ours = (f"{s.signal} sites at base {s.offset}" for s in (site, model))
+        if theirs != ours:
+            raise SeqmtlError(
+                f"the model has {ours} of its {length}, but {os.fspath(data)} has {theirs}; build "
+                "a dataset with the model's signal and shift"
+            )
+    return site
 
 
 def views_around_site(

@@ -35,11 +35,12 @@ def number(value: float | None, digits: int = 3) -> str:
 def accuracy(
     methods: Mapping[str, Mapping[str, Any]],
     main: str,
-    test: tuple[ArrayLike, ArrayLike, ArrayLike] | None,
+    test: tuple[ArrayLike, ...] | None,
 ) -> Markup:
     """Return the results table, the bars and, of the main method's test windows, the curves.
 
-    `test` holds labels, scores and task names.
+    `test` holds labels, scores and task names, and how many examples each row stands for where
+    that is not one.
     """
     names = list(methods[main]["tasks"])
     parts = [results_table(methods, names)]
