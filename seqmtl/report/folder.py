@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.scan.held_out import HeldOut, score_held_out
+
+if TYPE_CHECKING:
+    from seqmtl.scan.held_out import HeldOut
 
 _DEEPEST = 3
 
@@ -90,7 +92,7 @@ class FolderContents:
 def read_folder(folder: str | os.PathLike[str], *, n_bootstrap: int = 200) -> FolderContents:
     """Find data sets, models, comparisons and scans in a folder, and judge the models.
 
-    Every model is judged on the test windows of the data set of its signal.
+    Every model is judged on all candidates of the test regions of the data set of its signal.
 
     Parameters
     ----------
@@ -191,10 +193,12 @@ def _judge(signal: Signal, n_bootstrap: int, left_out: list[str]) -> None:
     """Score all candidates of the test regions by every model that knows their organisms."""
     if not signal.dataset:
         return
+    from seqmtl.scan.held_out import score_held_out
+
     for name, model in signal.models.items():
         try:
             held = score_held_out(model, signal.folder, split="test")
-        except ValueError as error:
+        except (SeqmtlError, ValueError) as error:
             left_out.append(f"{name}: not judged, {error}")
             continue
         signal.held[name] = held

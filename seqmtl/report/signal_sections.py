@@ -156,7 +156,7 @@ def _genome_table(signal: Signal) -> Markup:
 
 
 def _calibration(signal: Signal) -> Markup:
-    """Return the reliability of the main model on the test windows, and its thresholds."""
+    """Return the reliability of the main model on the test regions, and its thresholds."""
     model = signal.models[signal.main]
     if model.kind != "classification" or not model.curves:
         return Markup()
@@ -168,7 +168,7 @@ def _calibration(signal: Signal) -> Markup:
             picture(
                 draw_reliability(test.labels, p, test.tasks, weights=test.counts),
                 "Share of true sites by predicted probability",
-                "All candidates of the test regions, which took no part in training and calibration.",
+                "All candidates of the test regions: no part of training and calibration.",
             )
         )
     rows = [

@@ -140,6 +140,7 @@ def score_held_out(
     columns: list[tuple[NDArray[np.int64], ...]] = []
     names = list(read_summary(path)["genomes"]) if organism is None else [organism]
     for name in names:
+        held = read_split_genome(path, name, split)
         scanner = scanner_of(
             model,
             name,
@@ -148,12 +149,12 @@ def score_held_out(
             from_relatives=from_relatives,
         )
         finder = SiteFinder(scanner, consensus=site.letters or None)
-        columns.append(_count(name, finder, read_split_genome(path, name, split)))
+        columns.append(_count(name, finder, held))
     labels, levels, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
     if not labels.size:
         raise SeqmtlError(
-            f"{path}: no candidates in split {split or 'all'!r} of {', '.join(names)}; give "
-            "another split"
+            f"{path}: no candidates in split {split or 'all'!r} of {', '.join(names)}; "
+            "the splits are train, valid and test"
         )
     tasks = np.repeat(np.array(names), [part[0].size for part in columns])
     return HeldOut(labels.astype(np.int8), levels / _LEVELS_PER_UNIT, tasks, counts)
