@@ -109,11 +109,12 @@ def calibrate(
         name, share = model.match(task), shares[task]
         scores, y, counts = held.of(task)
         try:
-            p, rows, weight = cross_fitted(scores, y, counts, args.method, share)
+            p, rows, held_out = cross_fitted(scores, y, counts, args.method, share)
         except ValueError as error:
             problems.append(f"{task}: {error}")
             continue
         by_task[name] = model.calibrate(name, scores, y, counts, args.method, share)
+        weight = held_out.astype(float)
         if share is not None:
             weight = weights_for_prevalence(y[rows], share, weight)
         error_ = calibration_error(y[rows], p, weights=weight)

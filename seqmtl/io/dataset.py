@@ -184,7 +184,7 @@ def genome_sum(genome: Genome) -> int:
     """Return a checksum of a genome's bases (CRC-32 of the codes of its contigs, in order)."""
     value = 0
     for start, length in zip(genome.starts.tolist(), genome.lengths.tolist(), strict=True):
-        value = zlib.crc32(genome.codes[start : start + length], value)
+        value = zlib.crc32(genome.codes[start : start + length].data, value)
     return value
 
 

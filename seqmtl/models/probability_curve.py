@@ -284,8 +284,8 @@ def _count_levels(
     levels, level_of = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
     positive = np.asarray(y) > 0
     counts = np.ones(level_of.size) if counts is None else np.asarray(counts, dtype=np.float64)
-    true = np.bincount(level_of, counts * positive, levels.size)
-    decoys = np.bincount(level_of, counts * ~positive, levels.size)
+    true: NDArray[Any] = np.bincount(level_of, counts * positive, levels.size)
+    decoys: NDArray[Any] = np.bincount(level_of, counts * ~positive, levels.size)
     kept = true + decoys > 0
     return levels[kept], true[kept], decoys[kept]
 

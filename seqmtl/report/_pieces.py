@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import ArrayLike
-
 from seqmtl.evaluation.curves import draw_curves
 from seqmtl.evaluation.figures import render
 from seqmtl.report._html import Markup, element, embed, join, table
@@ -35,7 +33,7 @@ def number(value: float | None, digits: int = 3) -> str:
 def accuracy(
     methods: Mapping[str, Mapping[str, Any]],
     main: str,
-    test: tuple[ArrayLike, ...] | None,
+    test: tuple[Any, ...] | None,
 ) -> Markup:
     """Return the results table, the bars and, of the main method's test windows, the curves.
 
