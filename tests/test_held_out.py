@@ -63,7 +63,7 @@ def _regions(folder):
     return [(f[4], f[3], f[0], int(f[1]), int(f[2])) for f in (line.split("\t") for line in lines)]
 
 
-def _brute_force(folder, inputs, splits, word="GT"):
+def _brute_force(folder, inputs, splits, length=WINDOW, offset=OFFSET[2]):
     """Return {(organism, contig, start, strand): (label, window)}, and what is left out by kind."""
     true = {(row["organism"], *site_of(row)) for row in read_rows(folder) if row["label"] == "1"}
     found, out = {}, {"mixed": 0, "across": 0, "annotated": 0}
@@ -74,9 +74,9 @@ def _brute_force(folder, inputs, splits, word="GT"):
         letters = contigs[contig][begin:end]
         for strand in "+-":
             text = letters if strand == "+" else reverse_complement(letters)
-            for match in re.finditer(f"(?={word})", text):
-                window = text[max(0, match.start() - OFFSET[2]) :][:WINDOW]
-                if match.start() < OFFSET[2] or len(window) < WINDOW:
+            for match in re.finditer("(?=GT)", text):
+                window = text[max(0, match.start() - offset) :][:length]
+                if match.start() < offset or len(window) < length:
                     out["across"] += 1
                 elif set(window) - set("ACGT"):
                     out["mixed"] += 1
@@ -133,6 +133,21 @@ def test_every_candidate_is_scored_once(case, split, block, monkeypatch, caplog)
         assert out["mixed"]
         assert out["across"]
         assert out["annotated"]  # copies of sites in train
+
+
+def test_a_window_that_is_shorter_and_elsewhere(case, tmp_path):
+    folder, inputs = case
+    path = tmp_path / "m"
+    _run("train", folder / "out", "--degree", 2, "--window", 15, "--shift", 2, "-o", path)
+    model = MultiTaskModel.load(path)
+    held = score_held_out(model, folder / "out", split="test")
+    found, _ = _brute_force(folder, inputs, ("test",), 15, OFFSET[2] - (WINDOW - 15) // 2 - 2)
+    scores, labels = _expected_scores(model, found)
+    organisms = np.array([place[0] for place in found])
+    for organism in "xy":
+        for label in (1, -1):
+            expected = np.sort(scores[(organisms == organism) & (labels == label)])
+            assert_allclose(_repeated(held, organism, label), expected, atol=ATOL)
 
 
 def test_places_and_strands_are_those_of_the_letters(case):
