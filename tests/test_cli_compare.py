@@ -17,7 +17,18 @@ from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
-OPTIONS = ["--tree", TREE, "-C", "1", "--features", "wd:3", "--per-organism", "30", "--validation", "20"]
+OPTIONS = [
+    "--tree",
+    TREE,
+    "-C",
+    "1",
+    "--features",
+    "wd:3",
+    "--per-organism",
+    "30",
+    "--validation",
+    "20",
+]
 
 
 @pytest.fixture(scope="module")

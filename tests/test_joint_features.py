@@ -1,6 +1,5 @@
 """Joint features against their parts, and comparisons of rows against the written-out matrix."""
 
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -170,7 +169,6 @@ def test_kernel_matrices_are_products_of_rows(kind):
         if G is not None:
             assert G.dtype == dtype
             assert_allclose(np.tril(G), np.tril(expected), rtol=1e-5, atol=1e-5)
-
 
 
 def _string_problem(letters, features, T):

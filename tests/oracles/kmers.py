@@ -56,9 +56,15 @@ def gram(strings: list[str], views, anchor: int) -> np.ndarray:
     """Kernel matrix."""
     found = [counts(string, views, anchor) for string in strings]
     norm = normaliser(views, len(strings[0]), anchor)
-    return np.array(
-        [
-            [sum(omega(views[key[0]], key[1]) * n * z[key] for key, n in x.items()) for z in found]
-            for x in found
-        ]
-    ) / norm
+    return (
+        np.array(
+            [
+                [
+                    sum(omega(views[key[0]], key[1]) * n * z[key] for key, n in x.items())
+                    for z in found
+                ]
+                for x in found
+            ]
+        )
+        / norm
+    )
