@@ -218,3 +218,11 @@ def test_what_cannot_be_had_is_said():
 
     with pytest.raises(SeqmtlError, match="must be one of windows of DNA"):
         poim(make_model(Numeric(), 6), "a")
+
+
+def test_more_than_fits_into_memory_is_refused(monkeypatch):
+    model = make_model(WeightedDegree(2), 40)
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 2**30)
+    assert poim(model, "a", max_order=6).max_order == 6
+    with pytest.raises(MemoryLimitError, match=r"POIM of order 10 would take .* lower --max-order"):
+        poim(model, "a", max_order=10)
