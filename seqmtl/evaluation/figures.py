@@ -64,12 +64,15 @@ def figure_style() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of these inches on an Agg canvas; call it in `figure_style`."""
+def new_figure(width: float, height: float, *, arrange: bool = True) -> Figure:
+    """Return an empty figure of these inches on an Agg canvas; call it in `figure_style`.
+
+    Axes are arranged around their labels, which takes time, unless the caller places them.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained" if arrange else None)
     FigureCanvasAgg(figure)
     return figure
 
