@@ -59,11 +59,12 @@ class Checkpoint:
 
     def save_scores(self) -> None:
         """Write what is known of the candidates; there is no state yet."""
-        self._write({}, {})
+        self._write({"has_state": False}, {})
 
     def save(self, state: State) -> None:
         """Write the state; the file is whole at any time."""
         description = {
+            "has_state": True,
             "random": state.rng.bit_generator.state,
             "epoch": state.epoch,
             "work": state.work,
@@ -103,7 +104,7 @@ class Checkpoint:
             )
         try:
             self.scores.update(_read_scores(description, arrays))
-            state = self._state(description, arrays) if "random" in description else None
+            state = self._state(description, arrays) if description["has_state"] else None
         except (KeyError, TypeError, ValueError) as error:
             message = f"is not a consistent checkpoint: {error}"
             raise ModelFileError(message, path=self.path) from error

@@ -26,7 +26,7 @@ from seqmtl.solvers.problem import LOSSES, dual_terms, loss_values
 
 Array = NDArray[np.float64]
 
-MOST = 4096  # examples that are cross-validated on their kernel matrix
+MOST = 3000  # examples that are cross-validated on their kernel matrix
 _FOLDS = 5
 _MOST_REPEATS = 4
 _TOL = 1e-2  # relative duality gap of a fold

@@ -46,8 +46,8 @@ COSTS = (1.0, 3.0, 10.0)
 TRUSTS = {0.0: 0.1, 0.1: 0.5, 0.25: 1.5, 0.5: 2.0, 1.0: 1.0}
 _SHARPNESS = 2.0  # of a task's own log-likelihood; an average of candidates is dull by itself
 _OTHERS = 1.0  # of the mean over the other tasks
-_LESS = (1.0, 0.25, 0.0)  # parts of the trust, with more labels
-_CHEAPER = (1.0, 0.3)  # parts of the cost, with more labels
+_LESS = (0.25, 0.0)  # parts of the trust, with more labels
+_CHEAPER = (0.3,)  # parts of the cost, with more labels
 _AT_SIZE = 100_000
 _HELD_OUT = 0.1
 _NEGLIGIBLE = 0.05  # part of a relation
@@ -291,13 +291,16 @@ class _Selector:
             values = self._score(f"{key}, {train.y.size:,} examples", own)
             return self._per_task(values, held.ids)
 
+        as_is = evidence("as chosen", trust, costs)
+        lower, cheaper = trust, costs
         if len(self._space.trusts) > 1:
             found = [evidence(f"trust times {part:g}", part * trust, costs) for part in _LESS]
-            trust = trust * (self._weigh(found).T @ np.array(_LESS))
+            lower = trust * (self._weigh([as_is, *found]).T @ np.array([1.0, *_LESS]))
         if len(self._space.costs) > 1:
             found = [evidence(f"C times {part:g}", trust, part * costs) for part in _CHEAPER]
-            costs = costs * np.exp(self._weigh(found).T @ np.log(_CHEAPER))
-        return trust, costs
+            weights = self._weigh([as_is, *found])
+            cheaper = costs * np.exp(weights.T @ np.log([1.0, *_CHEAPER]))
+        return lower, cheaper
 
     def _kernel(self, R: Array, trust: Array, costs: Array, n: int | None = None) -> Array:
         """Return K of the tasks of the data, or of the first n tasks: others trust all of R."""
@@ -339,9 +342,10 @@ class _Selector:
         trusts, costs = self._space.trusts, self._space.costs
         n_trusts = len(self._space.relations) * sum(x > 0 for x in trusts) + (0.0 in trusts)
         counts = [n_trusts, len(costs), len(self._variants)]
+        total = sum(n for n in counts if n > 1)
         if self._is_large:
-            counts += [len(_LESS) * (len(trusts) > 1), len(_CHEAPER) * (len(costs) > 1)]
-        return sum(n for n in counts if n > 1)
+            total += 1 + len(_LESS) * (len(trusts) > 1) + len(_CHEAPER) * (len(costs) > 1)
+        return total
 
 
 def weigh(found: Array, prior: Any = 1.0) -> Array:
