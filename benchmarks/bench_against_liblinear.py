@@ -10,13 +10,29 @@ times; medians are printed.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from _common import make_parser
+
+SEQMTL = """
+import sys
+from seqmtl import WeightedDegree, read_windows
+from seqmtl.models.fit import train_windows
+from seqmtl.models.training import Settings
+path, window, degree, C, tol, out = sys.argv[1:]
+windows = read_windows(path, window=int(window) or None, split="train", organism="all")
+model, _ = train_windows(
+    windows,
+    features=WeightedDegree(degree=int(degree)),
+    settings=Settings(C=float(C), tol=float(tol)),
+)
+model.save(out)
+"""
 
 LIBLINEAR = """
 import sys
@@ -63,7 +79,7 @@ def measure(command: list[str]) -> tuple[float, float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("data")
     parser.add_argument("--window", type=int, default=0)
     parser.add_argument("--degree", type=int, default=8)
@@ -77,11 +93,9 @@ def main() -> None:
         sides: dict[str, tuple[list[str], str]] = {}
         for tol in args.tol:
             out = f"{folder}/{tol}.seqmtl"
-            command = [sys.executable, "-m", "seqmtl", "train", args.data, "--organism", "all"]
-            command += ["--degree", str(args.degree), "-C", str(args.C), "--tol", str(tol), "-q"]
-            command += ["-o", out]
-            command += ["--window", str(args.window)] if args.window else []
-            sides[f"seqmtl, gap {tol:g}"] = command, out
+            sides[f"seqmtl, gap {tol:g}"] = (
+                [sys.executable, "-c", SEQMTL, *common, str(tol), out], out,
+            )  # fmt: skip
         for tol in args.liblinear_tol:
             out = f"{folder}/{tol}.npz"
             sides[f"LinearSVC, tol {tol:g}"] = (

@@ -12,7 +12,6 @@ contigs, and the seconds of both from FASTA to splice scores, one thread, start-
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import os
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _common import make_parser
 
 from seqmtl import MultiTaskModel, read_annotation, read_dataset
 from seqmtl.evaluation import evaluate
@@ -31,7 +31,7 @@ from seqmtl.evaluation import evaluate
 
 def main() -> None:
     """Run the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Raw)
+    parser = make_parser(__doc__)
     parser.add_argument("minisplice")
     for signal in ("donor", "acceptor"):
         parser.add_argument(f"{signal}_dir", type=Path)
@@ -54,10 +54,6 @@ def main() -> None:
             getattr(args, f"{signal}_dir"), getattr(args, f"{signal}_model"), args.organism, raw,
             letter,
         )  # fmt: skip
-
-
-class _Raw(argparse.RawDescriptionHelpFormatter):
-    """Keeps the lines of the description."""
 
 
 def cut(dataset: Path, organism: str, folder: Path) -> None:

@@ -16,12 +16,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import resource
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING, Any
+
+from _common import make_parser, peak_mib, run_alone
 
 if TYPE_CHECKING:
     from seqmtl.sequences import Windows
@@ -76,11 +74,6 @@ def simulate_windows(n: int, tasks: int, window: int) -> Windows:
     )
 
 
-def peak_mib() -> float:
-    """Return the peak memory of this process so far, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def train_once(arguments: argparse.Namespace) -> None:
     """Simulate and train on one size and print what it took as JSON."""
     import numpy as np
@@ -116,24 +109,14 @@ def train_once(arguments: argparse.Namespace) -> None:
 
 def measure(n: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """Run one size in a process of its own, on one thread."""
-    command = [sys.executable, __file__, "--once", "--n", str(n)]
-    for name in ("tasks", "window", "degree", "tol"):
-        command += [f"--{name}", str(getattr(arguments, name))]
-    one_thread = dict.fromkeys(
-        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-    )
-    answer = subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **one_thread}
-    )
-    result: dict[str, Any] = json.loads(answer.stdout)
-    return result
+    names = ("tasks", "window", "degree", "tol")
+    options = [f"--{name}={getattr(arguments, name)}" for name in names]
+    return run_alone(__file__, "--once", "--n", n, *options)
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--n", type=int, nargs="+", default=list(PAPER_SECONDS)[:3])
     parser.add_argument("--tasks", type=int, default=4)
     parser.add_argument("--window", type=int, default=100)

@@ -18,13 +18,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import resource
 import statistics
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
+
+from _common import make_parser, peak_mib, run_alone, simulate_windows
 
 if TYPE_CHECKING:
     from seqmtl.sequences import Windows
@@ -38,38 +36,24 @@ def read(arguments: argparse.Namespace) -> Windows:
     """Return the windows to train on."""
     import numpy as np
 
-    from seqmtl import Windows, read_windows
-    from seqmtl.sequences.windows import concatenate
-    from seqmtl.simulate import simulate
+    from seqmtl import read_windows
 
     n, rng = arguments.per_task, np.random.default_rng(SEED)
     if arguments.data:
         windows = read_windows(arguments.data, split="train")
-        of_task = [np.flatnonzero(windows.task_ids == t) for t in range(len(windows.task_names))]
-        return windows[np.concatenate([rng.permutation(rows)[:n] for rows in of_task])]
-    names = [f"organism{t + 1}" for t in range(6)]
-    made = simulate(
-        "(" + ",".join(f"{name}:0.3" for name in names) + ");",
-        seed=SEED,
-        n_windows=n * 5 // 4 + 100,  # the last chromosome is for tests, and a few hold N
-        chromosome_length=max(200_000, 15 * n),
-        window=140,
-        decoys_per_site=3,
-    )
-    parts = []
-    for genome in made.genomes:
-        training = np.flatnonzero(~genome.is_test())
-        letters = [row.tobytes().decode("ascii") for row in made.windows(genome)[training]]
-        parts.append(
-            Windows.from_strings(
-                letters,
-                labels=genome.sites.label[training],
-                tasks=[genome.organism] * len(letters),
-            )
+        order = rng.permutation(len(windows))
+    else:
+        windows = simulate_windows(
+            "(" + ",".join(f"organism{t + 1}:0.3" for t in range(6)) + ");",
+            seed=SEED,
+            n_windows=n * 5 // 4 + 100,  # the last chromosome is for tests, and a few hold N
+            chromosome_length=max(200_000, 15 * n),
+            window=140,
+            decoys_per_site=3,
         )
-    windows = concatenate(parts)
-    clean = np.flatnonzero((windows.matrix() < 4).all(axis=1))
-    of_task = [clean[windows.task_ids[clean] == t][:n] for t in range(len(names))]
+        order = np.arange(len(windows))
+    tasks = windows.task_ids[order]
+    of_task = [order[tasks == t][:n] for t in range(len(windows.task_names))]
     return windows[np.concatenate(of_task)]
 
 
@@ -110,24 +94,12 @@ def train_once(arguments: argparse.Namespace) -> None:
     print(json.dumps(result))
 
 
-def peak_mib() -> float:
-    """Return the peak memory of this process so far, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def measure(case: str, arguments: argparse.Namespace) -> dict[str, float]:
     """Run one case in a process of its own, on one thread."""
-    command = [sys.executable, __file__, "--case", case]
-    command += [arguments.data] if arguments.data else []
-    for name in ("per-task", "degree", "tol"):
-        command += [f"--{name}", str(getattr(arguments, name.replace("-", "_")))]
-    one_thread = dict.fromkeys(
-        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-    )
-    answer = subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **one_thread}
-    )
-    result: dict[str, float] = json.loads(answer.stdout)
+    options = [f"--degree={arguments.degree}", f"--tol={arguments.tol}"]
+    options += [f"--per-task={arguments.per_task}", f"--case={case}"]
+    options += [arguments.data] if arguments.data else []
+    result = run_alone(__file__, *options)
     result["per epoch"] = result["seconds"] / result["epochs"]
     result["per work"] = result["seconds"] / result["work"]
     return result
@@ -135,9 +107,7 @@ def measure(case: str, arguments: argparse.Namespace) -> dict[str, float]:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("data", nargs="?")
     parser.add_argument("--per-task", type=int, default=10_000)
     parser.add_argument("--degree", type=int, default=8)

@@ -11,19 +11,17 @@ visiting.
 
 from __future__ import annotations
 
-import argparse
 import time
 
 import numpy as np
+from _common import make_parser
 
 from seqmtl import MultiTaskSVC, TaskKernel
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("file")
     parser.add_argument("--tol", type=float, default=1e-4, help="relative duality gap")
     parser.add_argument("-C", type=float, default=1.0)

@@ -18,15 +18,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from _common import make_parser, peak_mib, run_alone
 from numpy.typing import NDArray
 
 from seqmtl._jit import njit, prefetch
@@ -97,14 +95,11 @@ class SimulatedGenome:
         self.state = simulate_bases(self.rng.random(n), self.cumulative, self.state, codes)
         return codes
 
-    def pieces(self, n: int, overlap: int) -> Iterator[ContigPiece]:
+    def pieces(self, n: int) -> Iterator[ContigPiece]:
         """Return one contig of n bases in pieces."""
-        start, kept = 0, np.zeros(0, dtype=np.uint8)
-        while start + kept.size < n:
-            size = min(PIECE, n - start - kept.size)
-            codes = np.concatenate([kept, self.draw(size)])
+        for start in range(0, n, PIECE):
+            codes = self.draw(min(PIECE, n - start))
             yield ContigPiece("contig", start, codes, start + codes.size == n)
-            start, kept = start + codes.size - overlap, codes[-overlap:]
 
 
 def simulate_model(
@@ -177,18 +172,17 @@ def measure_speed(arguments: argparse.Namespace) -> None:
     weights, beta = simulate_model(length, degree)
     begin = time.perf_counter()
     scanner = Scanner(weights, beta=beta, n_threads=arguments.threads)
-    tables = scanner.tables
     print(
-        f"window {length}, degree {degree}, {n:,} bases, {arguments.threads} thread(s); tables "
-        f"{(tables.fine.nbytes + tables.coarse.nbytes) / 2**20:.0f} MiB "
-        f"(coarse degree {tables.coarse_degree}) in {time.perf_counter() - begin:.2f} s"
+        f"window {length}, degree {degree}, {n:,} bases, {arguments.threads} thread(s); "
+        f"scanner made in {time.perf_counter() - begin:.2f} s"
     )
     rows = number_words(codes, degree)
     by_position = fold_floats(weights)
     by_word = np.ascontiguousarray(by_position[::-1].T)
     sums = np.zeros(n + length, dtype=np.float32)
     few = np.zeros(min(200_000, n - length), dtype=np.float64)
-    fine_rows = (rows + tables.first_row[degree]).astype(np.int32)
+    stride = -(-length // 32) * 32  # numbers of 16 bits, in whole cache lines
+    table = np.ones(4**degree * stride, dtype=np.int16)
 
     def scan(strand: str) -> Callable[[], None]:
         def run() -> None:
@@ -202,7 +196,7 @@ def measure_speed(arguments: argparse.Namespace) -> None:
         "scan, minus strand": (scan("-"), n),
         "one table of floats": (lambda: add_float_rows(by_word, length, rows, sums), n),
         "look up each window": (lambda: look_up_windows(by_position, length, rows, few), few.size),
-        "roofline: read the rows": (lambda: read_rows(tables.fine, tables.stride, fine_rows), n),
+        "roofline: read the rows": (lambda: read_rows(table, stride, rows), n),
     }
     speeds = {
         name: size / best_time(work, arguments.repeats) / 1e6 for name, (work, size) in ways.items()
@@ -228,22 +222,18 @@ def write_once(arguments: argparse.Namespace) -> None:
     n = int(arguments.genome * 1e6)
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        pieces = SimulatedGenome().pieces(n, finder.overlap)
-        summary = write_scan(Path(folder) / "sites.bed", pieces, finder)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        summary = write_scan(Path(folder) / "sites.bed", SimulatedGenome().pieces(n), finder)
     seconds = time.perf_counter() - begin
-    print(json.dumps({"records": summary.n_records, "seconds": seconds, "peak_mib": peak}))
+    print(json.dumps({"records": summary.n_records, "seconds": seconds, "peak_mib": peak_mib()}))
 
 
 def measure_memory(arguments: argparse.Namespace) -> None:
     """Print the peak memory of processes that scan one and two genomes' length to BED."""
     for factor in (1, 2):
         size = arguments.genome * factor
-        command = [sys.executable, __file__, "--write-once", "--genome", str(size)]
-        for name in ("length", "degree", "threads"):
-            command += [f"--{name}", str(getattr(arguments, name))]
-        answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        result = json.loads(answer)
+        names = ("length", "degree", "threads")
+        options = [f"--{name}={getattr(arguments, name)}" for name in names]
+        result = run_alone(__file__, "--write-once", "--genome", size, *options)
         print(
             f"{size:g} Mb, both strands, AG, to BED: {result['records']:,} records in "
             f"{result['seconds']:.1f} s, peak {result['peak_mib']:.0f} MiB"
@@ -252,9 +242,7 @@ def measure_memory(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--length", type=int, default=141, help="window length")
     parser.add_argument("--degree", type=int, default=8)
     parser.add_argument("--genome", type=float, default=20, help="megabases")

@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from _common import make_parser
 from bench_scan import SimulatedGenome
 
 TREE = "(near:0.1,far:0.1);"
@@ -59,7 +60,7 @@ def train(folder: Path, signal: str, arguments: argparse.Namespace) -> Path:
     data, model = folder / signal, folder / f"{signal}.seqmtl"
     run("simulate", "-o", data, "--tree", TREE, "--signal", signal, "--windows", 400)
     run("train", data / "windows.tsv.gz", "--tree", data / "tree.nwk", "--window",
-        arguments.window, "--degree", arguments.degree, "-o", model)  # fmt: skip
+        arguments.window, "-o", model)  # fmt: skip
     return model
 
 
@@ -93,12 +94,9 @@ def measure(folder: Path, model: Path, arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--genome", type=float, default=100, help="megabases")
     parser.add_argument("--window", type=int, default=141)
-    parser.add_argument("--degree", type=int, default=8)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--formats", default="bigwig", help="between commas")
     parser.add_argument("--signals", default="donor,acceptor", help="between commas")

@@ -26,19 +26,17 @@ from typing import Any
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
 import numpy as np
+from _common import make_parser, simulate_windows
 from numpy.typing import NDArray
 
 from seqmtl import TaskKernel, WeightedDegree, Windows, read_windows
 from seqmtl._jit import njit, prefetch
 from seqmtl.blocks import rows_per_block
 from seqmtl.models.training import Settings, solve
-from seqmtl.sequences.windows import concatenate
-from seqmtl.simulate import simulate
 from seqmtl.solvers.dcd import CoordinateDescent, Solution
 from seqmtl.solvers.problem import Problem
 
 SEED = 3
-SIMULATED = 40_000
 LONGEST = 200  # bases of the simulated windows
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
@@ -81,25 +79,17 @@ def gather_ahead(indices, row_size, n_rows, columns, T, flat):  # type: ignore[n
     return total
 
 
-def simulated_windows() -> Windows:
-    """Return acceptor windows without N of four made-up organisms, nine decoys to a true site."""
-    made = simulate(
+def simulated_windows(n: int) -> Windows:
+    """Return n acceptor windows of four made-up organisms, nine decoys to a true site."""
+    windows = simulate_windows(
         "(a:0.1,b:0.2,c:0.3,d:0.4);",
         seed=SEED,
         chromosome_length=500_000,
-        n_windows=SIMULATED // 4 + 100,  # a few hold N
+        n_windows=n // 4 + 100,  # a few hold N
         window=LONGEST,
         decoys_per_site=9,
     )
-    parts = []
-    for genome in made.genomes:
-        training = np.flatnonzero(~genome.is_test())
-        letters = made.windows(genome)[training]
-        rows = [row.tobytes().decode("ascii") for row in letters]
-        parts.append(Windows.from_strings(rows, labels=genome.sites.label[training]))
-    windows = concatenate(parts)
-    clean = np.flatnonzero((windows.matrix() < 4).all(axis=1))
-    return windows[np.random.default_rng(SEED).permutation(clean)[:SIMULATED]]
+    return windows[np.random.default_rng(SEED).permutation(len(windows))[:n]]
 
 
 def table_windows(path: str) -> Windows:
@@ -244,14 +234,13 @@ def print_growth(windows: Windows, arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("data", nargs="?", help="table of labelled windows")
+    parser.add_argument("--n", type=int, default=40_000, help="simulated windows")
     parser.add_argument("--window", type=int, default=141)
     parser.add_argument("--degree", type=int, default=8)
     arguments = parser.parse_args()
-    windows = table_windows(arguments.data) if arguments.data else simulated_windows()
+    windows = table_windows(arguments.data) if arguments.data else simulated_windows(arguments.n)
     small = Task(windows, 2_000, 4, arguments.window, arguments.degree)
     for dtype in ("float32", "float64"):
         small.solve(1e-3, dtype)

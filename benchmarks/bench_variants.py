@@ -10,13 +10,12 @@ compiled, genome in memory), and the peak memory of the process after each file.
 
 from __future__ import annotations
 
-import argparse
-import resource
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from _common import make_parser, peak_mib
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.models.site import Site
@@ -59,7 +58,7 @@ def write_variants(path: Path, genome: Genome, n: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--variants", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--length", type=int, default=141)
     parser.add_argument("--degree", type=int, default=8)
@@ -81,9 +80,8 @@ def main() -> None:
             started = time.perf_counter()
             summary = annotate_vcf(path, output, annotator)
             seconds = time.perf_counter() - started
-            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             what = "compiling" if n == 100 else f"{summary.n_scored / seconds:,.0f} a second"
-            print(f"{n:>9,} variants  {seconds:6.2f} s  {what}  peak {memory:,.0f} MiB")
+            print(f"{n:>9,} variants  {seconds:6.2f} s  {what}  peak {peak_mib():,.0f} MiB")
 
 
 if __name__ == "__main__":

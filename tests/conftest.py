@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes by their argument: once compressed, they hold the second they were made in."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Folder of real data sets, which are no part of the project; the test is skipped without it.

@@ -1,0 +1,71 @@
+"""What several benchmarks need: a process for every figure, its peak memory, simulated windows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # a child's peak memory is at least its parent's, which therefore stays small
+    from seqmtl.sequences import Windows
+
+
+def make_parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser that shows a module's docstring as it is."""
+    return argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+
+def run_alone(script: str, *arguments: object) -> dict[str, Any]:
+    """Run a script in a process of its own, on one thread; return the JSON that it prints."""
+    one_thread = dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+    )
+    answer = subprocess.run(
+        [sys.executable, script, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env={**os.environ, **one_thread},
+    )
+    result: dict[str, Any] = json.loads(answer.stdout)
+    return result
+
+
+def peak_mib() -> float:
+    """Return the peak memory of this process so far, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def simulate_windows(tree: str, **settings: Any) -> Windows:
+    """Return the training windows of simulated organisms that are without N.
+
+    Parameters
+    ----------
+    tree : str
+        Newick tree of the organisms.
+    **settings
+        Of :func:`seqmtl.simulate`.
+    """
+    import numpy as np
+
+    from seqmtl import Windows, simulate
+    from seqmtl.sequences.windows import concatenate
+
+    made, parts = simulate(tree, **settings), []
+    for genome in made.genomes:
+        training = np.flatnonzero(~genome.is_test())
+        parts.append(
+            Windows.from_strings(
+                [row.tobytes().decode("ascii") for row in made.windows(genome)[training]],
+                labels=genome.sites.label[training],
+                tasks=[genome.organism] * training.size,
+            )
+        )
+    windows = concatenate(parts)
+    return windows[np.flatnonzero((windows.matrix() < 4).all(axis=1))]
