@@ -70,7 +70,7 @@ class Scanner:
     -----
     The weights of all degrees are folded into one table with a row of L numbers for every D-mer,
     which is added to the L scores that contain the D-mer's first letter. The numbers are integers
-    in a unit that keeps the error of a score below 8e-5 (see :mod:`seqmtl.scan.tables`), so
+    in a unit that keeps the error of a score below 1e-5 (see :mod:`seqmtl.scan.tables`), so
     results are the same to the last bit however a contig is cut into chunks. The minus strand is
     the plus strand of the reverse complement, turned round.
     """

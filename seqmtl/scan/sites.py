@@ -95,7 +95,8 @@ class SiteFinder:
         if self.filters.skip_lower:
             kept = keep(~self._touches_lower(piece, kept + offset), "softmask")
         scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse)
-        scores = scores[kept - begin]
+        if kept.size < scores.size:
+            scores = scores[kept - begin]
         for reason, passing in self._passing(scores):
             removed[reason] = int(np.count_nonzero(~passing))
             kept, scores = kept[passing], scores[passing]

@@ -21,7 +21,7 @@ from seqmtl._memory import require_memory
 from seqmtl.scan._scan_kernels import GROUP, LINE
 
 #: Largest absolute error of a score by the rounding of the tables.
-PRECISION = 8e-5
+PRECISION = 1e-5
 
 _COLUMNS = 16  # folded at a time
 
