@@ -1,4 +1,4 @@
-"""Deflate (RFC 1951) of numbers, in a zlib stream (RFC 1950): several times as fast as zlib.
+"""Deflate (RFC 1951) of numbers, in a zlib stream (RFC 1950), several times as fast as zlib.
 
 Numbers that are all different have nothing that repeats, so looking for matches only costs time.
 What can be known to repeat is the upper bytes of rising integers at a fixed distance.
@@ -10,8 +10,8 @@ from seqmtl._jit import njit
 
 END, REPEAT = 256, 257  # the symbols behind the last byte, and of three bytes that repeat
 PERIOD = 8  # bytes between what repeats
-LONGEST = 15  # bits of a code
-_HEAD_BYTES = 160  # at most, of both headers and the checksum
+LONGEST = 14  # bits of a code, so that two fit into 32 even with the distance of a repeat
+_HEAD_BYTES = 160  # at most, of both headers
 
 
 @njit
@@ -77,18 +77,23 @@ def put_bits(words, state, bits, n_bits):
 @njit
 def find_symbols(data, has_repeats, symbols, counts):
     """Turn bytes into symbols, count them, and return how many there are."""
+    if not has_repeats:
+        for i in range(data.size):
+            symbols[i] = data[i]
+            counts[data[i]] += 1
+        return data.size
     n = i = 0
     while i < data.size:
         symbol = np.int64(data[i])
         i += 1
-        if has_repeats and PERIOD < i < data.size - 1:
-            if (
-                data[i] == data[i - PERIOD]
-                and data[i + 1] == data[i + 1 - PERIOD]
-                and symbol == data[i - 1 - PERIOD]
-            ):
-                symbol = REPEAT
-                i += 2
+        if (
+            PERIOD < i < data.size - 1
+            and data[i] == data[i - PERIOD]
+            and data[i + 1] == data[i + 1 - PERIOD]
+            and symbol == data[i - 1 - PERIOD]
+        ):
+            symbol = REPEAT
+            i += 2
         symbols[n] = symbol
         counts[symbol] += 1
         n += 1
@@ -96,22 +101,8 @@ def find_symbols(data, has_repeats, symbols, counts):
 
 
 @njit
-def add_checksum(data, words, state):
-    """Append Adler-32, from the next whole byte on."""
-    low, high = 1, data.size
-    for i in range(data.size):
-        low += np.int64(data[i])
-        high += (data.size - i) * np.int64(data[i])
-    low, high = low % 65521, high % 65521
-    state = put_bits(words, state, 0, -state[2] & 7)
-    for byte in (high >> 8, high & 255, low >> 8, low & 255):
-        state = put_bits(words, state, byte, 8)
-    return state
-
-
-@njit
 def pack_bytes(data, has_repeats, words):
-    """Write the zlib stream of 1 to 2**16 bytes; return its size in bytes.
+    """Write the zlib stream of bytes (one at least) but its checksum; return its size in bytes.
 
     `words` holds as many little-endian uint32 as :func:`most_words` says. With `has_repeats`, three
     bytes that equal those PERIOD bytes before are written as one symbol.
@@ -133,11 +124,15 @@ def pack_bytes(data, has_repeats, words):
         length = lengths[k] if k <= REPEAT else np.int64(k == REPEAT + 6)
         turned = (length & 1) << 3 | (length & 2) << 1 | (length & 4) >> 1 | (length & 8) >> 3
         state = put_bits(words, state, turned, 4)
-    for i in range(n):
-        code = codes[symbols[i]]
-        state = put_bits(words, state, code & 0xFFFFF, code >> 20)
+    for i in range(0, n - 1, 2):
+        first, second = codes[symbols[i]], codes[symbols[i + 1]]
+        n_first = first >> 20
+        bits = (first & 0xFFFFF) | (second & 0xFFFFF) << n_first
+        state = put_bits(words, state, bits, n_first + (second >> 20))
+    if n % 2:
+        state = put_bits(words, state, codes[symbols[n - 1]] & 0xFFFFF, codes[symbols[n - 1]] >> 20)
     state = put_bits(words, state, codes[END] & 0xFFFFF, codes[END] >> 20)
-    state = add_checksum(data, words, state)
+    state = put_bits(words, state, 0, -state[2] & 7)
     return 4 * state[0] + (state[2] >> 3)
 
 

@@ -221,7 +221,7 @@ def _section(contig: int, starts: NDArray[np.int64], values: NDArray[np.float32]
         return zlib.compress(text, _LEVEL)
     words = np.empty(most_words(len(text)), dtype="<u4")
     size = pack_bytes(np.frombuffer(text, dtype=np.uint8), not is_run, words)
-    return words.tobytes()[:size]
+    return words.tobytes()[:size] + zlib.adler32(text).to_bytes(4, "big")
 
 
 def _summarise(
