@@ -58,14 +58,16 @@ def test_rows_are_the_longest_clean_prefixes(degree):
 def test_adding_rows_is_a_sum_of_shifted_rows(length):
     rng = np.random.default_rng(length)
     n_rows, n = 50, 200
-    stride = -(-(length + 2 * GROUP + LINE) // LINE) * LINE
-    table = np.zeros((n_rows, stride), np.int32)
+    stride = -(-(length + GROUP - 1) // LINE) * LINE
+    flat = np.zeros(n_rows * stride + GROUP - 1, np.int32)
+    table = flat[: n_rows * stride].reshape(n_rows, stride)
     table[1:, GROUP - 1 : GROUP - 1 + length] = rng.integers(-(2**24), 2**24, (n_rows - 1, length))
     rows = np.zeros(n + AHEAD + GROUP, np.int32)
     rows[:n] = rng.integers(0, n_rows, n)
     rows[40:80] = 0
-    total = np.zeros(n + length + GROUP + LINE, np.int32)
-    add_rows(table.ravel(), stride, length, rows, n, total)
+    rows[n - 1] = n_rows - 1
+    total = np.zeros(n + stride + GROUP, np.int32)
+    add_rows(flat, stride, rows, n, total)
     expected = np.zeros_like(total)
     for p in range(n):
         expected[p : p + length] += table[rows[p], GROUP - 1 : GROUP - 1 + length]
@@ -122,7 +124,7 @@ def test_tables_that_cannot_fit_are_refused(monkeypatch):
 
     monkeypatch.setattr(tables_module, "require_memory", refuse)
     with pytest.raises(
-        MemoryLimitError, match="1-mers and windows of 5 bases would take 640; train with"
+        MemoryLimitError, match="1-mers and windows of 5 bases would take 384; train with"
     ):
         build_tables([np.zeros((5, 4))], 1e-6)
 

@@ -39,15 +39,14 @@ def index_rows(codes, degree, first_row, rows):
 
 
 @njit
-def add_rows(table, stride, length, rows, n_positions, total):
-    """Add the row of position p to total[p : p + length], for all p < n_positions.
+def add_rows(table, stride, rows, n_positions, total):
+    """Add the row of position p to the `length` sums from total[p] on, for all p < n_positions.
 
-    Every row is `stride` entries: GROUP - 1 zeros, `length` numbers, zeros. n_positions is a
-    multiple of GROUP, `rows` goes on for AHEAD + GROUP more entries and `total` for
-    length + GROUP + LINE. Four neighbouring rows are summed, each one entry further left than the
-    last, before `total` is read and written once.
+    Every row is `stride` entries, a multiple of LINE: GROUP - 1 zeros, `length` numbers, zeros;
+    behind the last row there are GROUP - 1 zeros, too. n_positions is a multiple of GROUP, `rows`
+    goes on for AHEAD + GROUP more entries and `total` for stride + GROUP. Four neighbouring rows
+    are summed, each one entry further left than the last, before `total` is read and written once.
     """
-    width = (length + GROUP - 1 + LINE - 1) // LINE * LINE
     for p in range(0, n_positions, GROUP):
         for k in range(p + AHEAD, p + AHEAD + GROUP):
             begin = np.int64(rows[k]) * stride
@@ -59,7 +58,7 @@ def add_rows(table, stride, length, rows, n_positions, total):
         begin3 = np.int64(rows[p + 3]) * stride
         if begin0 + begin1 + begin2 + begin3 == 6:
             continue
-        for m in range(0, width, LINE):
+        for m in range(0, stride, LINE):
             add_rows_16(total, p + m, table, begin0 + m, begin1 + m, begin2 + m, begin3 + m)
 
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from seqmtl.scan._scan_kernels import (
     AHEAD,
     GROUP,
-    LINE,
     add_rows,
     count_mixed,
     finish_scores,
@@ -181,8 +180,8 @@ class Scanner:
         tables, n = self.tables, -(-codes.size // GROUP) * GROUP
         rows = np.zeros(n + AHEAD + GROUP, dtype=np.int32)
         index_rows(codes, tables.degree, tables.first_row, rows)
-        total = np.zeros(n + self.length + GROUP + LINE, dtype=np.int32)
-        add_rows(tables.rows, tables.stride, self.length, rows, n, total)
+        total = np.zeros(n + tables.stride + GROUP, dtype=np.int32)
+        add_rows(tables.rows, tables.stride, rows, n, total)
         scores = np.empty(n_scores, dtype=np.float32)
         finish_scores(total[self.length - 1 :], self.bias, tables.unit, scores)
         return scores

@@ -31,7 +31,7 @@ class ScoreTables(NamedTuple):
 
     Attributes
     ----------
-    rows : ndarray of int32, shape (n_rows * stride,)
+    rows : ndarray of int32, shape (n_rows * stride + LINE,)
         One row per prefix of 0 to `degree` letters; entry ``GROUP - 1 + L - 1 - l`` belongs to
         position l of the window.
     first_row : ndarray of int64, shape (degree + 1,)
@@ -70,20 +70,21 @@ def build_tables(weights: Sequence[NDArray[Any]], unit: float) -> ScoreTables:
     length, degree = weights[0].shape[0], len(weights)
     n_before = (4 ** np.arange(degree + 2, dtype=np.int64) - 1) // 3
     n_rows, first_row = int(n_before[-1]), n_before[:-1]
-    width = -(-(length + GROUP - 1) // LINE) * LINE
-    stride = -(-(width + GROUP - 1) // LINE) * LINE
+    stride = -(-(length + GROUP - 1) // LINE) * LINE
+    n_entries = n_rows * stride + LINE
     unit = max(unit, _reach(weights) / 2**30, 1e-300)
     require_memory(
-        n_rows * stride * 4,
+        4 * n_entries,
         f"a scan with {degree}-mers and windows of {length} bases",
         "train with shorter k-mers or windows",
     )
-    table = _aligned_zeros(n_rows * stride)
+    table = _aligned_zeros(n_entries)
+    by_row = table[: n_rows * stride].reshape(n_rows, stride)
     for first in range(0, length, _COLUMNS):
         last = min(first + _COLUMNS, length)
         columns = slice(GROUP - 1 + length - last, GROUP - 1 + length - first)
         levels = np.concatenate(_fold(weights, first, last), axis=1)
-        table.reshape(-1, stride)[:, columns] = np.rint(levels[::-1] / unit).T
+        by_row[:, columns] = np.rint(levels[::-1] / unit).T
     return ScoreTables(table, first_row, stride, degree, unit)
 
 
