@@ -41,13 +41,16 @@ def table_value(tables, prefix, position, length):
     return int(tables.rows[row * tables.stride + column]) * tables.unit
 
 
+@pytest.mark.parametrize("is_reverse", [False, True])
 @pytest.mark.parametrize("degree", [1, 2, 3, 6])
-def test_rows_are_the_longest_clean_prefixes(degree):
+def test_rows_are_the_longest_clean_prefixes(degree, is_reverse):
     rng = np.random.default_rng(degree)
     text = "".join(rng.choice(list("ACGTN"), 200, p=[0.3, 0.2, 0.2, 0.2, 0.1]))
     first_row = (4 ** np.arange(degree + 1) - 1) // 3
     rows = np.zeros(200, np.int32)
-    index_rows(encode(text), degree, first_row, rows)
+    index_rows(encode(text), is_reverse, degree, first_row, rows)
+    if is_reverse:
+        text = text[::-1].translate(str.maketrans("ACGT", "TGCA"))
     for p in range(200):
         prefix = text[p : p + degree].split("N")[0]
         number = int("0" + "".join(str("ACGT".index(letter)) for letter in prefix), 4)

@@ -14,9 +14,10 @@ LINE = 16  # entries of a cache line, and sums in a vector
 
 
 @njit
-def index_rows(codes, degree, first_row, rows):
+def index_rows(codes, is_reverse, degree, first_row, rows):
     """Find the row of the longest clean d-mer (d <= degree) at every position.
 
+    With `is_reverse`, positions are those of the reverse complement.
     A d-mer with the base-4 number c has the row first_row[d] + c; d = 0 where the letter at the
     position is not A, C, G or T.
     """
@@ -25,7 +26,9 @@ def index_rows(codes, degree, first_row, rows):
     depth = 0
     c = np.int64(0)  # the letters read last, the first of them at the top
     for p in range(codes.size - 1, -1, -1):
-        code = np.int64(codes[p])
+        code = np.int64(codes[codes.size - 1 - p if is_reverse else p])
+        if is_reverse and code < 4:
+            code = 3 - code
         c = (c >> 2) | ((code & 3) << top)
         if code > 3:
             depth = 0

@@ -20,7 +20,7 @@ from seqmtl.scan._scan_kernels import (
     index_rows,
 )
 from seqmtl.scan.tables import PRECISION, ScoreTables, build_tables
-from seqmtl.sequences import reverse_complement
+from seqmtl.sequences.alphabet import OTHER
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -169,22 +169,18 @@ class Scanner:
         """Score the windows that start at first..last-1 of a contig on one strand."""
         if last <= first:
             return RangeScores(np.zeros(0, dtype=np.float32), 0)
-        piece = codes[first : last + self.length - 1]
-        n_mixed = int(count_mixed(piece, self.length))
-        if is_reverse:
-            piece = reverse_complement(piece)
-        scores = self._score_forward(np.ascontiguousarray(piece), last - first)
-        return RangeScores(scores[::-1] if is_reverse else scores, n_mixed)
-
-    def _score_forward(self, codes: NDArray[np.uint8], n_scores: int) -> NDArray[np.float32]:
-        tables, n = self.tables, -(-codes.size // GROUP) * GROUP
+        tables, n_scores = self.tables, last - first
+        piece = np.ascontiguousarray(codes[first : last + self.length - 1])
+        n = -(-piece.size // GROUP) * GROUP
         rows = np.zeros(n + AHEAD + GROUP, dtype=np.int32)
-        index_rows(codes, tables.degree, tables.first_row, rows)
+        index_rows(piece, is_reverse, tables.degree, tables.first_row, rows)
         total = np.zeros(n + tables.stride + GROUP, dtype=np.int32)
         add_rows(tables.rows, tables.stride, rows, n, total)
         scores = np.empty(n_scores, dtype=np.float32)
         finish_scores(total[self.length - 1 :], self.bias, tables.unit, scores)
-        return scores
+        is_mixed = bool(piece.max() >= OTHER)
+        n_mixed = int(count_mixed(piece, self.length)) if is_mixed else 0
+        return RangeScores(scores[::-1] if is_reverse else scores, n_mixed)
 
 
 def is_minus(strand: str) -> bool:
