@@ -234,3 +234,28 @@ def test_a_full_disk_keeps_the_last_checkpoint(interrupted, monkeypatch):
     with pytest.raises(SeqmtlError, match="No space left"):
         checkpoint.save(initial_state(len(windows), 0))
     assert checkpoint.load().epoch == 2
+
+
+def test_what_is_known_of_candidates_comes_back(tmp_path):
+    windows = _windows(n=200)
+    known = {"tree, trust 0.5": np.array([-1.0, -0.25]), "C 3": np.arange(3.0)}
+    checkpoint = _checkpoint(tmp_path / "file", windows)
+    checkpoint.scores.update(known)
+    checkpoint.save_scores()
+    back = _checkpoint(checkpoint.path, windows)
+    assert back.load() is None  # training had not begun
+    assert list(back.scores) == list(known)
+    back.save(initial_state(200, seed=4))
+    again = _checkpoint(checkpoint.path, windows)
+    assert again.load() is not None
+    for name, values in known.items():
+        assert_array_equal(again.scores[name], values)
+
+
+def test_other_choices_are_another_problem(tmp_path):
+    windows = _windows(n=200)
+    given = (str(tmp_path / "file"), windows, FEATURES, "easy", SETTINGS)
+    Checkpoint(*given, choices={"costs": [1.0]}).save_scores()
+    assert Checkpoint(*given, choices={"costs": [1.0]}).load() is None
+    with pytest.raises(SeqmtlError, match="belongs to other data or options"):
+        Checkpoint(*given, choices={"costs": [2.0]}).load()

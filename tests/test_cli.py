@@ -31,7 +31,7 @@ def model(data):
     path = data / "model.seqmtl"
     code = main(
         ["train", str(data / "windows.tsv.gz"), "--tree", str(data / "tree.nwk"), "--window", "61",
-         "--degree", "4", "-o", str(path), "--json", str(data / "summary_train.json"), "-q"]
+         "--features", "wd:4", "-o", str(path), "--json", str(data / "summary_train.json"), "-q"]
     )  # fmt: skip
     assert code == 0
     return path
@@ -83,7 +83,7 @@ def test_evaluate_gives_json_table_and_figure(model, data, tmp_path, capsys):
 
 
 def test_virtual_windows_equal_the_windows_of_the_table(data, tmp_path):
-    arguments = ["train", "--window", "60", "--degree", "3", "--similarity", "union", "-q"]
+    arguments = ["train", "--window", "60", "--features", "wd:3", "--similarity", "union", "-q"]
     for name in ("ape", "man", "fly"):
         arguments += ["--genome", f"{name}={data}/genomes/{name}.fa"]
         arguments += ["--sites", f"{name}={data}/sites/{name}.bed"]
@@ -95,7 +95,7 @@ def test_virtual_windows_equal_the_windows_of_the_table(data, tmp_path):
     keep = [rows[0].index(name) for name in ("organism", "label", "sequence")]
     everything.write_text("\n".join("\t".join(row[i] for i in keep) for row in rows) + "\n")
     code = main(
-        ["train", str(everything), "--window", "60", "--degree", "3", "--similarity", "union",
+        ["train", str(everything), "--window", "60", "--features", "wd:3", "--similarity", "union",
          "--tol", "1e-7", "--dtype", "float64", "-o", str(table), "-q"]
     )  # fmt: skip
     assert code == 0
@@ -111,7 +111,7 @@ def test_sites_without_decoys_get_some(data, tmp_path, capsys):
     bed.write_text("\n".join(line for line in lines if line.split("\t")[4] != "0") + "\n")
     code = main(
         ["train", "--genome", f"fly={data}/genomes/fly.fa", "--sites", f"fly={bed}", "--window",
-         "61", "--degree", "3", "--decoys", "5", "-o", str(tmp_path / "m.seqmtl")]
+         "61", "--features", "wd:3", "--decoys", "5", "-o", str(tmp_path / "m.seqmtl")]
     )  # fmt: skip
     assert code == 0
     trained = MultiTaskModel.load(tmp_path / "m.seqmtl")
@@ -181,8 +181,8 @@ def test_a_relative_without_data_is_scored_from_the_tree(data, tmp_path, capsys)
     tree.write_text("(((ape:0.1,chimp:0.1):0.1,man:0.2):0.8,fly:1.0);")
     path = tmp_path / "m.seqmtl"
     code = main(
-        ["train", str(data / "windows.tsv.gz"), "--tree", str(tree), "--window", "61", "--degree",
-         "3", "-o", str(path), "-q"]
+        ["train", str(data / "windows.tsv.gz"), "--tree", str(tree), "--window", "61", "--features",
+         "wd:3", "-o", str(path), "-q"]
     )  # fmt: skip
     assert code == 0
     table = str(data / "windows.tsv.gz")
@@ -195,7 +195,7 @@ def test_a_relative_without_data_is_scored_from_the_tree(data, tmp_path, capsys)
 def test_a_split_and_a_shifted_window_are_remembered(data, tmp_path):
     path = tmp_path / "m.seqmtl"
     table = str(data / "windows.tsv.gz")
-    assert main(["train", table, "--window", "41", "--shift", "7", "--degree", "2", "-o",
+    assert main(["train", table, "--window", "41", "--shift", "7", "--features", "wd:2", "-o",
                  str(path), "-q"]) == 0  # fmt: skip
     trained = MultiTaskModel.load(path)
     assert trained.shift == 7
@@ -207,7 +207,7 @@ def test_resume_continues_an_interrupted_run(data, tmp_path, capsys, monkeypatch
     from seqmtl.models import checkpoint
 
     path = tmp_path / "m.seqmtl"
-    arguments = ["train", str(data / "windows.tsv.gz"), "--window", "61", "--degree", "3",
+    arguments = ["train", str(data / "windows.tsv.gz"), "--window", "61", "--features", "wd:3",
                  "--tol", "1e-5", "-o", str(path)]  # fmt: skip
     save = checkpoint.Checkpoint.save
 
@@ -237,7 +237,7 @@ def test_stopping_early_is_exit_code_3(data, tmp_path, capsys):
 
 def test_json_log_lines_are_json(data, tmp_path, capsys):
     code = main(
-        ["train", str(data / "windows.tsv.gz"), "--window", "31", "--degree", "2", "-o",
+        ["train", str(data / "windows.tsv.gz"), "--window", "31", "--features", "wd:2", "-o",
          str(tmp_path / "m.seqmtl"), "--log-json"]
     )  # fmt: skip
     assert code == 0
@@ -276,7 +276,7 @@ def test_bad_tables_are_refused_before_training(data, tmp_path, capsys, change, 
         (["train", "{data}/windows.tsv.gz", "--tree", "(ape:1,fly:1);", "-o", "{tmp}/m"], 1,
          "task 'man' is not in the task kernel from tree"),
         (["train", "{data}/windows.tsv.gz", "-o", "{tmp}/none/m"], 1, "create it first"),
-        (["train", "{data}/windows.tsv.gz", "--degree", "21", "-o", "{tmp}/m"], 1,
+        (["train", "{data}/windows.tsv.gz", "--features", "wd:21", "-o", "{tmp}/m"], 1,
          "degree must be an integer from 1 to 20"),
         (["train", "{data}/windows.tsv.gz", "--window", "900", "-o", "{tmp}/m"], 1, "900"),
         (["train", "{data}/absent.tsv", "-o", "{tmp}/m"], 1, "absent.tsv: No such file"),
@@ -324,7 +324,7 @@ def test_every_help_has_examples(command, capsys):
 def test_a_model_of_one_task_needs_no_organism(data, tmp_path, capsys):
     path, fasta = tmp_path / "m.seqmtl", tmp_path / "x.fa"
     table = str(data / "windows.tsv.gz")
-    assert main(["train", table, "--organism", "all", "--window", "61", "--degree", "3", "-o",
+    assert main(["train", table, "--organism", "all", "--window", "61", "--features", "wd:3", "-o",
                  str(path), "-q"]) == 0  # fmt: skip
     string = read_windows(data / "windows.tsv.gz", split="test").sequences()[0]
     fasta.write_text(f">one\n{string}\n>two\n{string.lower()}")
@@ -348,7 +348,7 @@ def test_the_oracle_knows_the_kernel():
 
 def test_a_checkpoint_outlives_a_model_that_cannot_be_written(data, tmp_path, capsys, monkeypatch):
     path = tmp_path / "m.seqmtl"
-    arguments = ["train", str(data / "windows.tsv.gz"), "--window", "61", "--degree", "3", "-o",
+    arguments = ["train", str(data / "windows.tsv.gz"), "--window", "61", "--features", "wd:3", "-o",
                  str(path)]  # fmt: skip
 
     def full(self, path):

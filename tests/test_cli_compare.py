@@ -17,7 +17,7 @@ from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
-OPTIONS = ["--tree", TREE, "-C", "1", "--degree", "3", "--per-organism", "30", "--validation", "20"]
+OPTIONS = ["--tree", TREE, "-C", "1", "--features", "wd:3", "--per-organism", "30"]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def whole(folder):
 
 
 def test_all_methods_table_and_figure(folder, whole):
-    assert list(whole["methods"]) == ["individual", "union", "mtl", "mkl"]
+    assert list(whole["methods"]) == ["individual", "union", "mtl", "mkl", "default"]
     for method in whole["methods"].values():
         assert list(method["tasks"]) == ["ape", "man", "fly"]
         assert all(len(task["auroc"]) == 3 for task in method["tasks"].values())
@@ -78,8 +78,8 @@ def test_more_splits_and_methods_add_to_those_there_are(data, whole, tmp_path, c
     assert main(_arguments(data, tmp_path, *few)) == 0
     assert main(_arguments(data, tmp_path, "--splits", "3", "--jobs", "2")) == 0
     output = capsys.readouterr()
-    assert "2 of 12 runs were finished before" in output.err
-    assert "10 of 10 done, about 0 s left" in output.err
+    assert "2 of 15 runs were finished before" in output.err
+    assert "13 of 13 done, about 0 s left" in output.err
     assert output.out.startswith("| AUROC")
     assert json.loads((tmp_path / "out.json").read_text()) == whole
 
@@ -98,7 +98,7 @@ def test_a_killed_run_goes_on(data, whole, tmp_path, capsys):
         process.communicate(timeout=30)  # the pipes are open while a worker lives
     assert not (tmp_path / "out.json").exists()
     assert main(arguments) == 0
-    assert "of 12 runs were finished before" in capsys.readouterr().err
+    assert "of 15 runs were finished before" in capsys.readouterr().err
     assert json.loads((tmp_path / "out.json").read_text()) == whole
     assert not partial.exists()
 
@@ -115,13 +115,15 @@ def test_runs_of_other_settings_are_not_mixed(data, tmp_path, capsys):
     ("more", "message"),
     [
         (["--tree", "((ape,men),fly);"], "task 'man' is not in the tree .*'men'"),
-        (["--per-organism", "5000"], "per_organism must leave windows for the validation"),
+        (
+            ["--per-organism", "5000"],
+            "per_organism must be at most .* got 5000",
+        ),
         (["--table", "x.csv"], r"table must end in \.tsv or \.md, got 'x\.csv'"),
         (["--plot", "x.gif"], r"must end in \.png, \.svg or \.pdf"),
         (["--plot", "/nowhere/x.png"], "no folder /nowhere"),
         (["--json", "/nowhere/x.json"], "no folder /nowhere"),
         (["--norm", "0.5"], "norm must be a number from 1"),
-        (["--degree", "99"], "degree must be"),
     ],
 )
 def test_errors_come_before_training(data, tmp_path, capsys, more, message):
@@ -151,8 +153,8 @@ def test_some_organisms_and_other_sources(data, tmp_path, capsys):
     out = tmp_path / "o.json"
     code = main(
         ["compare", str(data), "--distances", str(distances), "--mkl", "smooth", "--organisms",
-         "man,fly", "--splits", "1", "--degree", "2", "--spectrum", "0", "-C", "1",
-         "--validation", "40", "--methods", "mtl,mkl", "--json", str(out), "-q"]
+         "man,fly", "--splits", "1", "--features", "wd:2", "-C", "1",
+         "--methods", "mtl,mkl", "--json", str(out), "-q"]
     )  # fmt: skip
     assert code == 0
     tasks = json.loads(out.read_text())["methods"]["mkl"]["tasks"]
@@ -175,8 +177,9 @@ def test_a_stop_before_the_tolerance_is_told(data, tmp_path, capsys, monkeypatch
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--methods", "mlt", "must be some of individual, union, mtl, mkl, got 'mlt'"),
+        ("--methods", "mlt", "must be some of individual, union, mtl, mkl, default, got 'mlt'"),
         ("-C", "1,0", "must be above 0, got 0"),
+        ("--features", "wd:99", "wd:99"),
     ],
 )
 def test_wrong_lists_are_wrong_usage(data, tmp_path, capsys, option, value, message):
@@ -191,7 +194,7 @@ def test_no_more_processes_than_fit_into_memory(monkeypatch):
         task_names=("ape", "fly"),
     )  # fmt: skip
     comparison = Comparison(windows, Protocol(), WeightedDegree(degree=2), Settings())
-    need = 4 * 4 * 2 * 20 * (4 + 16) + 1000
+    need = 4 * (2 * 2 * 20 * (4 + 16) + 3 * 10**2) + 1000
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)), raising=False)
     for memory, expected in ((3.5 * need, 3), (100 * need, 8), (0.5 * need, 1)):
         monkeypatch.setattr("seqmtl._memory.available_memory", lambda found=memory: int(found))

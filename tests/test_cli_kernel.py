@@ -507,7 +507,7 @@ def test_windows_of_dna(tmp_path, capsys):
         (["--method", "kernel-svc", "--mkl", "smooth"], "--mkl is of kernel-mkl"),
         (["--method", "kernel-svc", "--max-epochs", "5"], "--max-epochs is of kernel-mkl"),
         (["--method", "pareto", "--tree", "metazoa"], "--tree is of kernel-svc, kernel-mkl"),
-        (["--method", "pareto", "--degree", "5"], "--degree must be left out with --method"),
+        (["--method", "pareto", "--features", "wd:5"], "--features must be left out with --method"),
         (["--method", "pareto", "--resume"], "--resume must be left out with --method"),
         (["--method", "kernel-svc", "--kernel", "rbf", "--kernel", "rbf:1"], "takes one --kernel"),
         (["--method", "pareto", "--kernel", "rbf:x"], "kernel must be rbf:GAMMA with numbers"),
@@ -534,7 +534,7 @@ def test_a_table_of_examples_needs_a_method(table, tmp_path, capsys):
     assert message in " ".join(capsys.readouterr().err.split())
     windows = tmp_path / "windows.csv"
     windows.write_text("organism\tlabel\tsequence\nworm\t1\tACGT\nworm\t-1\tTTGT\n")
-    assert main(["train", str(windows), "-o", str(tmp_path / "m"), "--degree", "2", "-q"]) == 0
+    assert main(["train", str(windows), "-o", str(tmp_path / "m"), "--features", "wd:2", "-q"]) == 0
 
 
 def test_figures_are_refused_before_the_work(model, table, tmp_path, capsys):

@@ -13,14 +13,15 @@ from seqmtl import (
     MultiTaskMKLClassifier,
     MultiTaskModel,
     MultiTaskSVC,
-    Spectrum,
     TaskKernel,
     WeightedDegree,
 )
+from seqmtl.cli import _options
 from seqmtl.cli.main import main
+from seqmtl.features import positional_kmers, spec
 from seqmtl.io import read_windows
 from seqmtl.models import checkpoint as checkpoints
-from seqmtl.models import fit, selection
+from seqmtl.models import fit, selected
 from seqmtl.similarity import Distances
 
 TREE = "((ape:0.2,man:0.2)primates:0.8,(fly:1.0,bee:0.5):0.1)animals;"
@@ -63,7 +64,7 @@ def train(data, tmp_path):
     def run(*more, table="windows.tsv"):
         path = tmp_path / "m.seqmtl"
         arguments = [str(a).format(data=data) for a in more]
-        code = main(["train", str(data / table), "--degree", "2", "-q", "-o", str(path),
+        code = main(["train", str(data / table), "--features", "wd:2", "-q", "-o", str(path),
                      *arguments])  # fmt: skip
         return code, MultiTaskModel.load(path) if path.exists() else None
 
@@ -77,21 +78,22 @@ def _no_constant(name):
 class TestLearntSimilarity:
     def test_it_is_the_classifier_with_these_kernels_and_views(self, train, data):
         code, model = train(
-            "--tree", "{data}/tree.nwk", "--mkl", "hierarchical", "--norm", "1.5", "--spectrum",
-            "2", "--tol", "1e-7", "--dtype", "float64", "-C", "0.5",
+            "--tree", "{data}/tree.nwk", "--mkl", "hierarchical", "--norm", "1.5", "--tol",
+            "1e-7", "--dtype", "float64", "-C", "0.5",
         )  # fmt: skip
         assert code == 0
         windows = read_windows(data / "windows.tsv")
-        views = [WeightedDegree(degree=2), Spectrum(2, 0, 8), Spectrum(2, 8, 20)]
+        views = [WeightedDegree(degree=2)]
         mkl = MultiTaskMKLClassifier(
             views, TaskKernel.hierarchical(TREE, NAMES), norm=1.5, C=0.5, tol=1e-7, dtype="float64"
         ).fit(windows)
         assert_allclose(model.decision_function(windows), mkl.decision_function(windows), atol=2e-3)
         weights = {(e["view"], e["label"]): e["weight"] for e in mkl.kernel_weights_}
         found = model.training["mkl"]
-        assert [entry["label"] for entry in found] == ["animals", "primates"] * 3
+        assert [entry["label"] for entry in found] == ["animals", "primates"]
         assert found[1]["tasks"] == ["ape", "man"]
-        expected = [weights[str(views[i // 2]), entry["label"]] for i, entry in enumerate(found)]
+        by_label = {label: weight for (_, label), weight in weights.items()}
+        expected = [by_label[entry["label"]] for entry in found]
         theta = np.array([entry["weight"] for entry in found])
         assert_allclose(theta, expected, atol=1e-3)
         assert (theta**1.5).sum() == pytest.approx(1.0)
@@ -141,7 +143,7 @@ class TestLearntSimilarity:
         ],
     )  # fmt: skip
     def test_a_fixed_kernel_of_every_source(self, train, data, arguments, names, matrix):
-        code, model = train(*arguments)
+        code, model = train(*arguments, "--selection", "none")
         assert code == 0
         assert "mkl" not in model.training
         assert model.kernel.names == names
@@ -168,7 +170,7 @@ class TestLearntSimilarity:
         assert len(out.read_text().splitlines()) == 10
 
     def test_info_draws_the_weights(self, train, tmp_path, capsys):
-        train("--tree", "{data}/tree.nwk", "--mkl", "hierarchical", "--spectrum", "2")
+        train("--tree", "{data}/tree.nwk", "--mkl", "hierarchical")
         capsys.readouterr()
         assert main(["info", str(tmp_path / "m.seqmtl")]) == 0
         text = capsys.readouterr().out
@@ -179,7 +181,7 @@ class TestLearntSimilarity:
         assert re.search(".*".join(f"learnt weights of {v}" for v in views).replace(
             "Degree(", r"Degree\("), text, re.DOTALL)  # fmt: skip
         drawn = re.findall(r"^ +(animals|primates) +([0-9.]+)", text, re.MULTILINE)
-        assert [label for label, _ in drawn] == ["animals", "primates"] * 3
+        assert [label for label, _ in drawn] == ["animals", "primates"]
         weights = [entry["weight"] for entry in model.training["mkl"]]
         assert_allclose([float(weight) for _, weight in drawn], weights, atol=6e-4)
         assert main(["info", str(tmp_path / "m.seqmtl"), "--json"]) == 0
@@ -197,7 +199,7 @@ class TestLearntSimilarity:
         json.loads(capsys.readouterr().out, parse_constant=_no_constant)
 
     def test_predict_and_evaluate_take_such_a_model(self, train, data, tmp_path):
-        train("--tree", TREE, "--mkl", "hierarchical", "--spectrum", "2")
+        train("--tree", TREE, "--mkl", "hierarchical")
         path, out = str(tmp_path / "m.seqmtl"), tmp_path / "scores.tsv"
         assert main(["predict", path, str(data / "windows.tsv"), "-o", str(out), "-q"]) == 0
         model = MultiTaskModel.load(path)
@@ -205,24 +207,93 @@ class TestLearntSimilarity:
         scores = [float(line.split("\t")[2]) for line in out.read_text().splitlines()[1:]]
         assert_allclose(scores, expected, atol=1e-5)
 
-    def test_tune_chooses_at_the_default_norm(self, train, tmp_path, capsys):
-        code, model = train("--tree", TREE, "--mkl", "hierarchical", "--tune", "0.1,1")
-        assert code == 0
-        chosen = model.training["selection"]["tasks"]
-        assert set(chosen) == {"ape", "man", "fly"}
-        assert any(part["kernel"] == "mkl" for part in chosen["ape"])
-        assert not (tmp_path / "m.seqmtl.checkpoint").exists()
 
-    def test_tune_cannot_be_resumed(self, train, capsys):
+class TestSelection:
+    def test_the_default_chooses_and_info_says_what(self, train, tmp_path, capsys):
+        code, model = train("--tree", TREE)
+        assert code == 0
+        chosen = model.training["selection"]
+        assert set(chosen["tasks"]) == set(NAMES)
+        assert set(chosen["relations"]) == {"tree(text)", "all alike"}
+        assert not (tmp_path / "m.seqmtl.checkpoint").exists()
+        assert main(["info", str(tmp_path / "m.seqmtl")]) == 0
+        output = capsys.readouterr().out
+        assert "chosen on held-out labels" in output
+        for name, task in chosen["tasks"].items():
+            assert re.search(rf"{name} +{task['trust']:.2f} +{task['C']:.2g} ", output), output
+
+    def test_what_is_given_stays(self, train):
+        chosen = train("-C", "2")[1].training
+        assert chosen["settings"]["C"] == pytest.approx(2.0)
+        assert {task["C"] for task in chosen["selection"]["tasks"].values()} == {2.0}
+        _, model = train("--similarity", "union", "-C", "2")
+        assert_allclose(model.kernel.matrix, 1.0)
+
+    def test_none_trains_once(self, train, data):
+        code, model = train("--selection", "none", "--tree", TREE, "-C", "0.5")
+        assert code == 0
+        assert "selection" not in model.training
+        assert model.training["settings"]["C"] == 0.5
+        kernel = TaskKernel.from_newick(TREE).restrict(NAMES)
+        assert_allclose(model.kernel.restrict(NAMES).matrix, kernel.matrix)
+
+    def test_an_interrupted_selection_goes_on(self, train, tmp_path, capsys, monkeypatch):
+        whole = train("--tree", TREE)[1]
+        (tmp_path / "m.seqmtl").unlink()
+        save, n = checkpoints.Checkpoint.save_scores, []
+
+        def interrupted(self):
+            save(self)
+            n.append(len(self.scores))
+            if len(self.scores) == 4:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(checkpoints.Checkpoint, "save_scores", interrupted)
+        assert train("--tree", TREE) == (130, None)
+        assert "--resume to continue" in capsys.readouterr().err
+        assert train("--tree", TREE, "-C", "1", "--resume") == (1, None)
+        assert "belongs to other data or options" in capsys.readouterr().err
+        n.clear()
+        code, resumed = train("--tree", TREE, "--resume")
+        assert code == 0
+        assert n[0] == 5
+        assert resumed.training["selection"] == whole.training["selection"]
+        assert_array_equal(resumed.W, whole.W)
+
+    def test_a_split_of_one_value_is_ignored(self, data, tmp_path, capsys):
+        lines = (data / "windows.tsv").read_text().splitlines()
+        table = tmp_path / "t.tsv"
+        table.write_text("\n".join([f"{lines[0]}\tsplit", *(f"{x}\tall" for x in lines[1:])]))
+        path = str(tmp_path / "m")
+        assert main(["train", str(table), "--selection", "none", "-o", path]) == 0
+        assert "the column split is 'all' in every row" in capsys.readouterr().err
+        assert sum(t["n"] for t in MultiTaskModel.load(path).training["tasks"].values()) == 180
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--selection", "auto", "--mkl", "smooth", "--tree", TREE],
+             "--mkl learns the weights of similarities at a fixed -C, as published, and"),
+            (["--tune", "1,2"], "--tune needs --method kernel-svc"),
+            (["--features", "wd"], "a view must be like wd:6 or kmers"),
+            (["--selection", "some"], "invalid choice: 'some'"),
+        ],
+    )  # fmt: skip
+    def test_what_does_not_fit_together_is_exit_code_2(self, train, capsys, arguments, message):
         with pytest.raises(SystemExit, match="2"):
-            train("--tree", TREE, "--tune", "1", "--resume")
-        assert "--tune cannot be resumed; leave --resume out" in capsys.readouterr().err
+            train(*arguments)
+        assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_help_is_that_of_the_features():
+    assert _options.DEFAULT_VIEWS == positional_kmers.DEFAULT_VIEWS
+    assert _options.FEATURES_HELP == spec.GRAMMAR
 
 
 class TestResuming:
     def test_an_interrupted_run_reaches_the_same_model(self, train, tmp_path, capsys, monkeypatch):
-        options = ["--tree", "{data}/tree.nwk", "--mkl", "hierarchical", "--spectrum", "2",
-                   "--hash-bits", "9", "--tol", "1e-6", "--dtype", "float64"]  # fmt: skip
+        options = ["--tree", "{data}/tree.nwk", "--mkl", "hierarchical", "--tol", "1e-6",
+                   "--dtype", "float64"]  # fmt: skip
         code, whole = train(*options)
         assert code == 0
         (tmp_path / "m.seqmtl").unlink()
@@ -237,7 +308,7 @@ class TestResuming:
         assert "--resume to continue" in capsys.readouterr().err
         monkeypatch.undo()
         assert [path.name for path in tmp_path.iterdir()] == ["m.seqmtl.checkpoint"]
-        for changed in (["--norm", "3"], ["--spectrum", "3"], ["-C", "2"]):
+        for changed in (["--norm", "3"], ["--features", "wd:3"], ["-C", "2"]):
             assert train(*options, *changed, "--resume") == (1, None)
             assert "belongs to other data or options" in capsys.readouterr().err
         code, resumed = train(*options, "--resume")
@@ -249,7 +320,7 @@ class TestResuming:
         assert_allclose(resumed.W, whole.W, atol=5e-3)
 
     def test_two_runs_are_equal(self, train):
-        options = ["--tree", "{data}/tree.nwk", "--mkl", "smooth", "--spectrum", "2"]
+        options = ["--tree", "{data}/tree.nwk", "--mkl", "smooth"]
         first, second = train(*options)[1], train(*options)[1]
         assert_array_equal(first.W, second.W)
         assert first.training["mkl"] == second.training["mkl"]
@@ -281,11 +352,10 @@ class TestBadInput:
             raise AssertionError("training has started")
 
         monkeypatch.setattr(fit, "solve", never)
-        monkeypatch.setattr(selection, "solve", never)
+        monkeypatch.setattr(selected, "select", never)
         for name, text in BAD.items():
             (data / name).write_text(text)
 
-    @pytest.mark.parametrize("tune", [[], ["--tune", "1"]])
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
@@ -314,14 +384,12 @@ class TestBadInput:
             (["--mkl", "multigraph", "--graph", "{data}/few.graph"],
              "task 'fly' is not in the graphs; it has 'ape', 'man'"),
             (["--groups", "{data}/few.groups"], "task 'fly' is .*; it has 'ape', 'man'"),
-            (["--mkl", "hierarchical", "--tree", TREE, "--spectrum", "9"],
-             "k of the spectra must be from 1 to the 8 bases on the shorter side of the site"),
             (["--mkl", "hierarchical", "--tree", TREE, "--organism", "ape"],
              "at least two leaves of the tree, got 1; a single task has no relatives: use indep"),
         ],
     )  # fmt: skip
-    def test_of_files_is_exit_code_1(self, train, tmp_path, capsys, arguments, message, tune):
-        assert train(*arguments, *tune) == (1, None)
+    def test_of_files_is_exit_code_1(self, train, tmp_path, capsys, arguments, message):
+        assert train(*arguments) == (1, None)
         error = capsys.readouterr().err
         assert re.search(message, " ".join(error.split())), error
         assert list(tmp_path.iterdir()) == []
@@ -340,7 +408,6 @@ class TestBadInput:
             (["--mkl", "smooth", "--tree", TREE, "--norm", "nan"], "from 1 to inf, got nan"),
             (["--mkl", "smooth", "--tree", TREE, "--norm", "two"], "invalid .* value: 'two'"),
             (["--norm", "2"], "--norm is of the weights that --mkl learns; give --mkl too"),
-            (["--mkl", "smooth", "--tree", TREE, "--spectrum", "0"], "must be at least 1, got 0"),
         ],
     )  # fmt: skip
     def test_of_usage_is_exit_code_2(self, train, tmp_path, capsys, arguments, message):
@@ -350,29 +417,19 @@ class TestBadInput:
         assert re.search(message, error), error
         assert list(tmp_path.iterdir()) == []
 
-    @pytest.mark.parametrize("tune", [[], ["--tune", "1"]])
-    def test_of_windows(self, train, data, tmp_path, capsys, tune):
+    @pytest.mark.parametrize("more", [[], ["--mkl", "hierarchical"]])
+    def test_of_windows(self, train, data, tmp_path, capsys, more):
         text = (data / "windows.tsv").read_text()
         (data / "one_class.tsv").write_text(text.replace("fly\t1\t", "fly\t-1\t"))
         (data / "typo.tsv").write_text(text.replace("fly\t", "flie\t"))
-        options = ["--mkl", "hierarchical", "--tree", "{data}/tree.nwk", *tune]
+        options = ["--tree", "{data}/tree.nwk", *more]
         assert train(*options, table="one_class.tsv") == (1, None)
         error = capsys.readouterr().err
         assert re.search("task 'fly' has 0 (positive and 60 negative|of label 1)", error), error
         assert train(*options, table="typo.tsv") == (1, None)
-        assert "task 'flie' is not in the tree tree.nwk; did you mean 'fly'" in (
-            capsys.readouterr().err
-        )
+        error = capsys.readouterr().err
+        assert re.search(r"task 'flie' is not in the .*tree.nwk\)?; did you mean 'fly'", error)
         assert list(tmp_path.iterdir()) == []
-
-
-@pytest.fixture(scope="module")
-def split_data(data, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("split")
-    lines = (data / "windows.tsv").read_text().splitlines()
-    rows = [f"{row}\t{'test' if i % 4 == 0 else 'train'}" for i, row in enumerate(lines[1:])]
-    (folder / "windows.tsv").write_text("\n".join([f"{lines[0]}\tsplit", *rows]) + "\n")
-    return folder
 
 
 def test_an_organism_without_sites(tmp_path, capsys):
@@ -388,32 +445,3 @@ def test_an_organism_without_sites(tmp_path, capsys):
     assert main([*arguments, "-o", str(tmp_path / "m")]) == 1
     assert "man.bed: the file must hold sites, but it is empty" in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == before
-
-
-class TestCompareWithSpectra:
-    def _compare(self, data, folder, *more):
-        return main(["compare", str(data / "windows.tsv"), "--tree", TREE, "-C", "1", "--degree",
-                     "2", "--splits", "1", "--per-organism", "25", "--validation", "15", "--jobs",
-                     "1", "-q", "--json", str(folder / "out.json"), *more])  # fmt: skip
-
-    def test_views_change_the_results_and_norms_are_written(self, split_data, tmp_path):
-        found = {}
-        for spectrum in ("0", "2"):
-            folder = tmp_path / spectrum
-            folder.mkdir()
-            code = self._compare(
-                split_data, folder, "--spectrum", spectrum, "--norm", "inf", "--methods",
-                "union,mkl",
-            )  # fmt: skip
-            assert code == 0
-            document = json.loads((folder / "out.json").read_text(), parse_constant=_no_constant)
-            assert document["settings"]["spectrum"] == int(spectrum)
-            assert document["settings"]["norm"] == "inf"
-            found[spectrum] = document["methods"]["union"]["tasks"]
-        assert found["0"] != found["2"]
-
-    @pytest.mark.parametrize("spectrum", ["9", "-1"])
-    def test_spectra_that_do_not_fit(self, split_data, tmp_path, capsys, spectrum):
-        assert self._compare(split_data, tmp_path, "--spectrum", spectrum) == 1
-        assert "from 1 to the 8 bases on the shorter side" in capsys.readouterr().err
-        assert list(tmp_path.iterdir()) == []

@@ -36,14 +36,13 @@ def _thirds(n):
 @given(
     st.tuples(st.integers(4, 60), st.integers(4, 200)),
     st.one_of(st.none(), st.integers(4, 12)),
-    st.integers(2, 30),
     st.integers(0, 5),
 )
-def test_parts_are_disjoint_and_stratified(count, per_organism, validation, number):
+def test_parts_are_disjoint_and_stratified(count, per_organism, number):
     counts = {"ape": count, "fly": (40, 60)}
     windows = _windows(counts)
-    protocol = Protocol(per_organism, validation, seed=3)
-    least = sum(count) - max(sum(count) // 5, 2) - 4
+    protocol = Protocol(per_organism, seed=3)
+    least = sum(count) - max(sum(count) // 5, 2)
     if per_organism is not None and least < per_organism:
         with pytest.raises(ValueError, match=rf"ape has {sum(count)} \({count[0]} positive\)"):
             draw_split(windows, number, protocol)
@@ -53,28 +52,24 @@ def test_parts_are_disjoint_and_stratified(count, per_organism, validation, numb
     assert np.unique(every).size == every.size
     for name, parts in count_split(windows, split).items():
         n_positive, n = counts[name][0], sum(counts[name])
-        for part, least in (("train", 2), ("validation", 1), ("test", 1)):
+        for part, least in (("train", 2), ("test", 1)):
             found = parts[part]
             assert least <= found["n_positive"] <= found["n"] - least
             share = found["n"] * n_positive / n
             assert abs(found["n_positive"] - share) <= 3
         assert parts["test"]["n"] == max(n // 5, 2)
         left = n - parts["test"]["n"]
-        if per_organism is None:
-            assert sum(parts[part]["n"] for part in ("train", "validation")) == left
-            assert parts["validation"]["n"] == min(validation, left // 2, left - 4)
-        else:
-            assert parts["train"]["n"] == per_organism
-            assert parts["validation"]["n"] == min(validation, (left - per_organism) // 2)
+        expected = left if per_organism is None else per_organism
+        assert parts["train"]["n"] == expected
 
 
 def test_the_split_column_is_respected():
     windows = _windows({"ape": (90, 150), "fly": (120, 300)}, _thirds)
-    first, second = (draw_split(windows, i, Protocol(20, 30)) for i in (0, 1))
+    first, second = (draw_split(windows, i, Protocol(20)) for i in (0, 1))
     assert_array_equal(first.test, np.flatnonzero(windows.split == "test"))
     assert_array_equal(second.test, first.test)
     for split in (first, second):
-        assert set(windows.split[np.concatenate(split[:2])]) == {"train"}
+        assert set(windows.split[split.train]) == {"train"}
     assert set(first.train) != set(second.train)
     assert count_split(windows, first) == count_split(windows, second)
 
@@ -82,25 +77,21 @@ def test_the_split_column_is_respected():
 @pytest.mark.parametrize("splits", [None, _thirds])
 def test_smaller_training_sets_are_parts_of_larger_ones(splits):
     windows = _windows({"ape": (30, 270), "fly": (200, 200)}, splits)
-    sets = [set(draw_split(windows, 2, Protocol(n, 20)).train) for n in (4, 10, 11, 25, 40)]
+    sets = [set(draw_split(windows, 2, Protocol(n)).train) for n in (4, 10, 11, 25, 40)]
     for smaller, larger in pairwise(sets):
         assert smaller < larger
-    validation = [draw_split(windows, 2, Protocol(n, 20)).validation for n in (10, 40)]
-    assert_array_equal(*validation)
 
 
 def test_draws_depend_on_seed_split_and_organism_only():
     counts = {"ape": (60, 60), "fly": (50, 70)}
     windows = _windows(counts)
     again = _windows(counts)
-    base = draw_split(windows, 0, Protocol(20, 10, seed=1))
-    for part, same in zip(base, draw_split(again, 0, Protocol(20, 10, seed=1)), strict=True):
+    base = draw_split(windows, 0, Protocol(20, seed=1))
+    for part, same in zip(base, draw_split(again, 0, Protocol(20, seed=1)), strict=True):
         assert_array_equal(part, same)
-    for other in (draw_split(windows, 1, Protocol(20, 10, seed=1)),
-                  draw_split(windows, 0, Protocol(20, 10, seed=2))):  # fmt: skip
+    for other in (draw_split(windows, 1, Protocol(20, seed=1)),
+                  draw_split(windows, 0, Protocol(20, seed=2))):  # fmt: skip
         assert set(other.train) != set(base.train)
-    larger = draw_split(windows, 0, Protocol(20, 25, seed=1))
-    assert_array_equal(larger.train, base.train)
     own = windows[np.flatnonzero(windows.task_ids == 0)]
     alone = Windows(
         own.codes, own.starts, 4, labels=own.labels, task_ids=own.task_ids,
@@ -108,7 +99,7 @@ def test_draws_depend_on_seed_split_and_organism_only():
     )  # fmt: skip
     bee = _windows({"bee": (50, 70)})
     joined = alone.with_tasks(["ape"] * len(alone))
-    mixed = draw_split(concatenate([joined, bee]), 0, Protocol(20, 10, seed=1))
+    mixed = draw_split(concatenate([joined, bee]), 0, Protocol(20, seed=1))
     rows = np.flatnonzero(windows.task_ids == 0)
     assert set(rows[mixed.train[mixed.train < len(own)]]) == set(
         base.train[windows.task_ids[base.train] == 0]
@@ -119,13 +110,13 @@ def test_draws_depend_on_seed_split_and_organism_only():
     ("counts", "splits", "arguments", "message"),
     [
         ({"ape": (9, 9)}, None, {}, "two organisms or more to compare methods, got ape; add"),
-        ({"ape": (9, 9), "fly": (3, 50), "bee": (50, 2)}, None, {},
-         "at least 4 windows of either class, but fly has 3 positive and 50 negative, bee has 50 "
+        ({"ape": (9, 9), "fly": (2, 50), "bee": (50, 2)}, None, {},
+         "at least 3 windows of either class, but fly has 2 positive and 50 negative, bee has 50 "
          "positive and 2 negative; add windows"),
         ({"ape": (9, 9), "fly": (6, 50)}, lambda n: np.ones(n), {},
-         "at least 3 windows of either class in the split 'train', but ape has 0 positive"),
+         "at least 2 windows of either class in the split 'train', but ape has 0 positive"),
         ({"ape": (50, 50), "fly": (10, 50)}, None, {"per_organism": 60},
-         r"and the test, got 60, but fly has 60 \(10 positive\); choose at most 44, add"),
+         r"for the test, got 60, but fly has 60 \(10 positive\); choose at most 48, add"),
         ({"ape": (90, 90), "fly": (90, 90)}, lambda n: np.zeros(n), {},
          "in the split 'test', but ape has 0 positive and 0 negative"),
     ],
@@ -147,7 +138,6 @@ def test_a_split_column_of_other_values_is_refused():
     ("arguments", "message"),
     [
         ({"per_organism": 3}, "per_organism must be at least 4, two of either class, got 3"),
-        ({"validation": 1}, "validation must be at least 2, one of either class, got 1"),
         ({"seed": -1}, "seed must be at least 0, got -1"),
     ],
 )

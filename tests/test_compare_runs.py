@@ -9,9 +9,11 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from seqmtl import TaskKernel, WeightedDegree
-from seqmtl.compare import Comparison, PartialFile, Protocol, run_comparison
+from seqmtl.compare import Comparison, PartialFile, Protocol, run_comparison, runs
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
-from seqmtl.models.selection import fit_method
+from seqmtl.models.selected import labelled, train_selected
+from seqmtl.models.selection import Space
+from seqmtl.models.site import Site
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 
@@ -34,7 +36,7 @@ def _windows(n=300, seed=0):
 def comparison():
     windows = _windows()
     return Comparison(
-        windows, Protocol(30, 20), WeightedDegree(degree=3), Settings(), (0.1, 1.0),
+        windows, Protocol(30), WeightedDegree(degree=3), Settings(), (0.1, 1.0),
         kernel=TaskKernel.easy(windows.task_names),
     )  # fmt: skip
 
@@ -46,11 +48,10 @@ def expected(comparison):
 
 def test_a_run_is_training_and_testing_on_its_split(comparison, expected):
     rows = comparison.draw(1)
-    train, validation, test = (comparison.windows[part] for part in rows)
-    model, chosen = fit_method(
-        "mtl", train, validation, kernel=comparison.kernel, C=(0.1, 1.0),
-        features=comparison.features,
-    )  # fmt: skip
+    train, test = (comparison.windows[part] for part in rows)
+    examples = labelled(train, train.labels, train.task_ids, train.task_names)
+    space = Space.of_cost(comparison.kernel, (0.1, 1.0))
+    model, _ = train_selected(examples, space, features=comparison.features)
     scores = model.decision_function(test)
     found = expected[JOBS.index((1, "mtl"))]
     for t, name in enumerate(comparison.windows.task_names):
@@ -58,7 +59,7 @@ def test_a_run_is_training_and_testing_on_its_split(comparison, expected):
         y = test.labels[own] > 0
         assert found.tasks[name]["auroc"] == pytest.approx(roc_auc_score(y, scores[own]))
         assert found.tasks[name]["auprc"] == pytest.approx(average_precision_score(y, scores[own]))
-    assert found.chosen == chosen
+    assert found.chosen == model.training["selection"]["tasks"]
     assert found.converged
 
 
@@ -108,14 +109,38 @@ def test_the_fingerprint_tells_data_and_settings_apart(comparison):
     others = [
         replace(comparison, windows=_windows(seed=1)),
         replace(comparison, windows=_windows().with_tasks(np.array(["a", "b", "c"] * 100))),
-        replace(comparison, protocol=Protocol(31, 20)),
+        replace(comparison, protocol=Protocol(31)),
         replace(comparison, features=WeightedDegree(degree=2)),
         replace(comparison, settings=Settings(tol=1e-2)),
         replace(comparison, C=(1.0,)),
         replace(comparison, kernel=TaskKernel.union(names)),
         replace(comparison, kernels=TaskKernel.union(names)),
         replace(comparison, norm=3.0),
+        replace(comparison, site=Site(3, 2, "AG")),
     ]
     digests = {other.fingerprint() for other in (comparison, *others)}
     assert len(digests) == 1 + len(others)
     assert replace(comparison, windows=_windows()).fingerprint() == comparison.fingerprint()
+
+
+def test_the_default_is_what_train_does_and_every_method_has_all_labels(comparison, monkeypatch):
+    kernels = TaskKernel.hierarchical("((worm,fly),bee);", comparison.windows.task_names)
+    whole = replace(comparison, kernels=kernels, C=(1.0,))
+    seen = []
+    for name in ("train_selected", "train_learnt"):
+        train = getattr(runs, name)
+
+        def note(examples, *arguments, train=train, **options):
+            seen.append(len(examples.data))
+            return train(examples, *arguments, **options)
+
+        monkeypatch.setattr(runs, name, note)
+    results = {method: whole.run(0, method) for method in runs.METHODS}
+    assert seen == [90] * 5
+    train = whole.windows[whole.draw(0).train]
+    examples = labelled(train, train.labels, train.task_ids, train.task_names)
+    space = Space.of_sharing(train.task_names, comparison.kernel)
+    model, _ = train_selected(examples, space, features=comparison.features)
+    assert results["default"].chosen == model.training["selection"]["tasks"]
+    assert results["mkl"].chosen == {name: {"C": 1.0} for name in train.task_names}
+    assert {task["trust"] for task in results["individual"].chosen.values()} == {1.0}

@@ -6,6 +6,7 @@ from seqmtl import (
     IndependentMKLClassifier,
     KernelMKLClassifier,
     MinimaxClassifier,
+    MultiTaskClassifierCV,
     MultiTaskKernelSVC,
     MultiTaskMKLClassifier,
     MultiTaskOneClassSVM,
@@ -20,6 +21,7 @@ from seqmtl import (
 @parametrize_with_checks(
     [
         MultiTaskSVC(),
+        MultiTaskClassifierCV(),
         MultiTaskMKLClassifier(),
         MultiTaskSVR(),
         MultiTaskOneClassSVM(),

@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
         write_simulation(simulation, folder / signal)
         code = main(
             ["train", str(folder / signal / "windows.tsv.gz"), "--tree",
-             str(folder / signal / "tree.nwk"), "--window", "41", "--degree", "3", "-o",
+             str(folder / signal / "tree.nwk"), "--window", "41", "--features", "wd:3", "-o",
              str(folder / f"{signal}.seqmtl"), "-q"]
         )  # fmt: skip
         assert code == 0
@@ -277,8 +277,8 @@ def test_splice_scores_need_a_splice_model(folder, genome, tmp_path, capsys):
         simulate(TREE, seed=3, signal="tss", n_chromosomes=2, chromosome_length=40_000,
                  n_windows=50), folder / "tss"
     )  # fmt: skip
-    assert main(["train", str(folder / "tss" / "windows.tsv.gz"), "--window", "41", "--degree",
-                 "2", "-o", str(path), "-q"]) == 0  # fmt: skip
+    assert main(["train", str(folder / "tss" / "windows.tsv.gz"), "--window", "41", "--features",
+                 "wd:2", "-o", str(path), "-q"]) == 0  # fmt: skip
     scan(folder, genome, tmp_path / "x.spsc", signal="tss", code=1)
     assert "need a model of donors or acceptors" in capsys.readouterr().err
     rows = bed_rows(scan(folder, genome, tmp_path / "x.bed", signal="tss"))
@@ -355,8 +355,8 @@ def test_any_blocks_and_threads_give_the_same(
 
 def test_a_wide_span_of_views_is_scored_at_candidates(folder, genome, contigs, tmp_path):
     path = folder / "views.seqmtl"
-    assert main(["train", str(folder / "donor" / "windows.tsv.gz"), "--window", "41", "--degree",
-                 "3", "--spectrum", "3", "-o", str(path), "-q"]) == 0  # fmt: skip
+    assert main(["train", str(folder / "donor" / "windows.tsv.gz"), "--window", "41", "--features",
+                 "wd:3", "-o", str(path), "-q"]) == 0  # fmt: skip
     model = MultiTaskModel.load(path)
     rows = bed_rows(scan(folder, genome, tmp_path / "x.bed", signal="views"))
     places = [(r[0], int(r[1]), r[5]) for r in rows]

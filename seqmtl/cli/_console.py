@@ -110,6 +110,35 @@ class TrainingProgress:
         return f", about {max(left, 0):.0f} s left"
 
 
+class SelectionProgress:
+    """Show which of the candidates of a selection are known, and the time left.
+
+    On a terminal one line that is redrawn, else a line every few seconds.
+    """
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._quiet = args.quiet
+        self._redraw = sys.stderr.isatty() and not args.log_json
+        self._start = self._last = time.monotonic()
+        self._n_known: int | None = None
+
+    def __call__(self, name: str, number: int, total: int) -> None:
+        """Show one candidate, which is the given one of all."""
+        now = time.monotonic()
+        if self._n_known is None:
+            self._n_known = number - 1
+        if self._quiet or now - self._last < (0.1 if self._redraw else 5.0):
+            return
+        self._last = now
+        left = (now - self._start) / (number - self._n_known) * (total - number)
+        text = f"choosing on held-out labels: {number} of {total}, {name}, about {left:.0f} s left"
+        if self._redraw:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+        else:
+            logging.getLogger("seqmtl").info("%s", text)
+
+
 class JobProgress:
     """Tell of each finished job, and of the time left by what jobs of its kind have taken.
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import InputFormatError, SeqmtlError
 
 if TYPE_CHECKING:
-    from seqmtl.models.site import Site
     from seqmtl.sequences import Windows
 
 logger = logging.getLogger("seqmtl")
@@ -85,39 +84,24 @@ def _read(
         return read_fasta_windows(
             args.data, window=window, organism=organism, require_labels=require_labels
         )
-    return read_windows(
-        args.data, window=window, split=split, organism=organism, require_labels=require_labels
-    )
-
-
-def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:
-    """Return where the site is in windows that were cut from a dataset; None for other inputs.
-
-    Parameters
-    ----------
-    data : str or None
-        What DATA names.
-    length : int
-        Bases of the windows as they were cut.
-    shift : int
-        Bases by which they lie after the centre.
-    """
-    from seqmtl.io.dataset import is_dataset, read_summary
-    from seqmtl.models.site import Site
-
-    if data is None or not is_dataset(data):
-        return None
-    summary = read_summary(data)
-    site = Site(**summary["site"])
-    wide = length + 2 * abs(shift)
-    before = (summary["window"] - wide) // 2 + abs(shift) + shift
-    if not 0 <= site.offset - before <= length - site.length:
-        raise SeqmtlError(
-            f"--window {length} --shift {shift} cuts the {site.kind} site off: it is at "
-            f"{site.offset} of the dataset's {summary['window']} bases; take a longer window or "
-            "another shift"
-        )
-    return Site(site.offset - before, site.length, site.letters, site.signal)
+    options: dict[str, Any] = {
+        "window": window,
+        "organism": organism,
+        "require_labels": require_labels,
+    }
+    try:
+        return read_windows(args.data, split=split, **options)
+    except InputFormatError:
+        if split != "train":
+            raise
+        windows = read_windows(args.data, **options)
+        if len(windows.split_names) != 1:
+            raise
+        logger.warning(
+            "the column split is %r in every row of %s: it is ignored, and all rows are used",
+            windows.split_names[0], args.data,
+        )  # fmt: skip
+        return windows
 
 
 def _from_genomes(

@@ -62,9 +62,9 @@ METHODS = {
 }
 
 _OF_SOME = sorted(frozenset().union(*(method.options for method in METHODS.values())))
-_OF_ALL = ("standardize", "label_column", "task_column")
+_OF_ALL = ("standardize", "label_column", "task_column", "tune")
 _TABLES = (".csv", ".parquet", ".npz")
-_WITHOUT = ("degree", "hash_bits", "spectrum", "loss", "dtype", "resume")
+_WITHOUT = ("features", "selection", "loss", "dtype", "resume")
 _ALSO_WITHOUT = _SOURCES | {"mkl", "norm", "max_epochs"}
 
 
@@ -123,9 +123,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def fill_in(args: argparse.Namespace) -> None:
-    """Set the defaults that depend on the method."""
+    """Set the defaults that depend on the method; without one, C may be chosen."""
     method = METHODS.get(args.method, METHODS["kernel-mkl"])
-    args.C = args.C or method.C
+    args.C = args.C or (method.C if args.method else None)
     args.max_epochs = args.max_epochs or method.max_epochs
 
 

@@ -11,6 +11,15 @@ from seqmtl.exceptions import SeqmtlError
 
 Subparsers = Any
 
+#: As in seqmtl.features.positional_kmers and seqmtl.features.spec, which import numpy.
+DEFAULT_VIEWS = "wd:6,kmers:3-6/4=0.05,kmers:3-6/16=0.05,kmers:3-6/inf=0.05"
+FEATURES_HELP = """\
+FEATURES is a list of views with commas between them:
+  wd:D                 weighted degrees: the 1-mers to D-mers of every position
+  kmers:K1-K2/W        the K1-mers to K2-mers in bins of W positions (inf: up- and downstream)
+  ...@BEGIN..END       only k-mers that start there, relative to the site (0-based, half-open)
+  ...=WEIGHT           weight in the kernel, per length of k-mers; of wd in all (default: 1)"""
+
 
 def new_command(
     subparsers: Subparsers,
@@ -54,6 +63,26 @@ def positive_float(text: str) -> float:
 def positive_floats(text: str) -> tuple[float, ...]:
     """Read numbers above 0 between commas, and return them rising."""
     return tuple(sorted({positive_float(part) for part in text.split(",")}))
+
+
+def features(text: str) -> Any:
+    """Read a list of views of k-mers."""
+    from seqmtl.features.positional_kmers import PositionalKmers
+    from seqmtl.features.spec import parse_views
+
+    try:
+        parse_views(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return PositionalKmers(text)
+
+
+def add_features(parser: Any) -> None:
+    """Add --features; the list is explained by FEATURES_HELP."""
+    parser.add_argument(
+        "--features", type=features, metavar="FEATURES",
+        help=f"k-mers to count, and in which bins of positions (below; default: {DEFAULT_VIEWS})",
+    )  # fmt: skip
 
 
 def named_path(text: str) -> tuple[str, str]:

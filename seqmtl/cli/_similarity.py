@@ -19,7 +19,7 @@ KINDS = (
     "independent", "union", "easy",
 )  # fmt: skip
 
-_PLAIN = ("independent", "union", "easy")
+PLAIN = ("independent", "union", "easy")
 
 KINDS_HELP = """\
 kinds of similarity, and what they are made of:
@@ -101,7 +101,7 @@ def task_kernel(args: argparse.Namespace, organisms: tuple[str, ...]) -> TaskKer
 
     A single kernel keeps the organisms without data, which can be scored from their relatives.
     """
-    keeps_all = args.mkl is None and args.similarity not in _PLAIN
+    keeps_all = args.mkl is None and args.similarity not in PLAIN
     return kernel_from_args(asked(args), None if keeps_all else organisms)
 
 

@@ -1,4 +1,4 @@
-"""``seqmtl compare``: methods on the same splits, with their costs chosen on validation windows."""
+"""``seqmtl compare``: methods on the same splits, each with what it chooses from its own labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-_WEIGHTS_AT_ONCE = 4  # sets of weights that training and selection hold in one process
+_WEIGHTS_AT_ONCE = 2  # sets of weights that training and selection hold in one process
+_MATRICES_AT_ONCE = 3  # kernel matrices of a selection
 
 _EXAMPLES = """\
   seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --per-organism 1000 \\
@@ -33,7 +34,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
         subparsers, "compare", run,
-        "compare individual, union, multi-task and multi-kernel models on the same splits",
+        "compare individual, union, multi-task and multi-kernel models and the default of train",
         _EXAMPLES,
     )  # fmt: skip
     _options.add_window_input(parser, "labelled windows")
@@ -53,9 +54,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 def _add_method_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("methods")
     group.add_argument(
-        "--methods", type=_methods, default="individual,union,mtl,mkl", metavar="LIST",
-        help="some of individual, union, mtl (similarity from the tree), mkl (similarity learnt; "
-        "default: all)",
+        "--methods", type=_methods, default="individual,union,mtl,mkl,default", metavar="LIST",
+        help="some of individual, union, mtl (similarity from the tree), mkl (similarity learnt), "
+        "default (what seqmtl train does by itself; default: all)",
     )  # fmt: skip
     _similarity.add_source_options(parser)
     group.add_argument(
@@ -71,16 +72,10 @@ def _add_method_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--norm", type=float, default=2.0, metavar="P", help="of mkl (default: 2)")
     group.add_argument(
         "-C", type=_options.positive_floats, default="0.1,1,10", metavar="LIST",
-        help="costs to choose from, per organism (default: 0.1,1,10)",
+        help="costs to choose from, of all but default; of mkl one for all organisms (default: "
+        "0.1,1,10)",
     )  # fmt: skip
-    group.add_argument(
-        "--degree", type=int, default=8, metavar="D", help="longest substring, 1..20 (default: 8)"
-    )
-    group.add_argument(
-        "--spectrum", type=int, default=4, metavar="K",
-        help="count the K-mers up- and downstream of the site too, in all methods; 0: do not "
-        "(default: 4)",
-    )  # fmt: skip
+    _options.add_features(group)
     group.add_argument(
         "--tol", type=_options.positive_float, default=1e-3,
         help="relative duality gap to stop at (default: 1e-3)",
@@ -91,7 +86,7 @@ def _add_split_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("splits")
     group.add_argument(
         "--splits", type=_options.positive_int, default=10, metavar="N",
-        help="draws of training and validation windows (default: 10)",
+        help="draws of training windows (default: 10)",
     )  # fmt: skip
     group.add_argument(
         "--organisms", type=_similarity.names_list, metavar="A,B,...",
@@ -99,11 +94,8 @@ def _add_split_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--per-organism", type=int, metavar="N",
-        help="training windows of every organism (default: all that validation leaves)",
-    )  # fmt: skip
-    group.add_argument(
-        "--validation", type=int, default=1000, metavar="N",
-        help="validation windows of every organism at most (default: 1000)",
+        help="labelled windows of every organism that a method sees, those that it chooses by "
+        "among them (default: all but the test)",
     )  # fmt: skip
     group.add_argument(
         "--window", type=_options.positive_int, metavar="BP",
@@ -118,7 +110,7 @@ def _add_split_options(parser: argparse.ArgumentParser) -> None:
 
 def _methods(text: str) -> list[str]:
     """Read a list of methods."""
-    from seqmtl.models.selection import METHODS
+    from seqmtl.compare.runs import METHODS
 
     names = list(dict.fromkeys(text.split(",")))
     for name in names:
@@ -163,10 +155,13 @@ def run(args: argparse.Namespace) -> int:
 def _n_processes(comparison: Comparison) -> int:
     """Count the cores that this process may use, fewer where memory is short."""
     from seqmtl._memory import available_memory
+    from seqmtl.models.held_out import MOST
 
     windows = comparison.windows
     n_weights = comparison.features.n_features(windows.length) * len(windows.task_names)
-    n_bytes = _WEIGHTS_AT_ONCE * 4 * n_weights + windows.codes.nbytes
+    n_entries = min(MOST, len(windows)) ** 2
+    n_bytes = 4 * (_WEIGHTS_AT_ONCE * n_weights + _MATRICES_AT_ONCE * n_entries)
+    n_bytes += windows.codes.nbytes
     return max(1, min(_options.usable_cores(), available_memory() // n_bytes))
 
 
@@ -185,10 +180,11 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 def _comparison(args: argparse.Namespace) -> Comparison:
     """Read the windows and check all there is to check before training."""
-    from seqmtl.cli._input import read_input, site_in_dataset
+    from seqmtl.cli._input import read_input
     from seqmtl.compare import Comparison, Protocol
     from seqmtl.compare.protocol import check_windows
     from seqmtl.features.positional_kmers import PositionalKmers
+    from seqmtl.models.site import site_in_dataset
     from seqmtl.models.training import Settings
 
     learnt = argparse.Namespace(**{**vars(args), "similarity": args.mkl})
@@ -198,7 +194,7 @@ def _comparison(args: argparse.Namespace) -> Comparison:
         )
     if "mkl" in args.methods:
         _similarity.check_usage(learnt)
-    protocol = Protocol(args.per_organism, args.validation, args.seed)
+    protocol = Protocol(args.per_organism, args.seed)
     Settings(tol=args.tol, norm=args.norm).check()
     windows = read_input(
         args, split=None, window=args.window, require_labels=True, shift=args.shift
@@ -210,13 +206,26 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     kernels = None
     if has_tree or "mkl" in args.methods:
         kernels = _similarity.kernel_from_args(learnt, names)
+    windows = _without_one_split(windows)
     check_windows(windows, protocol)
-    features: Any = PositionalKmers()
+    features = args.features or PositionalKmers()
     features.n_features(windows.length)
     settings = Settings(tol=args.tol, seed=args.seed)
     return Comparison(
-        windows, protocol, features, settings, args.C, kernel, kernels, float(args.norm)
-    )
+        windows, protocol, features, settings, args.C, kernel, kernels, float(args.norm),
+        site_in_dataset(args.data, windows.length, args.shift),
+    )  # fmt: skip
+
+
+def _without_one_split(windows: Windows) -> Windows:
+    """Return the windows without a split column that says the same of all of them."""
+    if windows.splits is not None and len(windows.split_names) == 1:
+        logger.warning(
+            "the column split is %r in every row: it is ignored, and a test set is drawn",
+            windows.split_names[0],
+        )  # fmt: skip
+        windows.splits, windows.split_names = None, ()
+    return windows
 
 
 def _keep(windows: Windows, organisms: Sequence[str] | None) -> Windows:
@@ -237,6 +246,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     left_out = {"run", "usage_error", "command_line", "quiet", "log_json", "debug", "jobs"}
     left_out |= {"json", "table", "plot"}
     kept = {name: value for name, value in vars(args).items() if name not in left_out}
+    kept["features"] = None if args.features is None else args.features.views
     return {**kept, "norm": "inf" if args.norm == float("inf") else args.norm}  # no JSON number
 
 

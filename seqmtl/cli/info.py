@@ -82,14 +82,34 @@ def _calibrated(training: dict[str, Any]) -> list[str]:
 
 
 def _chosen(training: dict[str, Any]) -> list[str]:
-    """Say what each organism's weights were put together from, the largest part first."""
-    chosen = training.get("selection", {}).get("tasks", {})
-    lines = ["chosen on held-out windows"] if chosen else []
-    for name, parts in chosen.items():
-        lines.append(f"  {name}")
-        for part in sorted(parts, key=lambda part: -part["part"]):
-            what = ", ".join(f"{k} {v}" for k, v in part.items() if k not in ("part", "auprc"))
-            lines.append(f"    {part['part']:6.1%}  {what}; held-out AUPRC {part['auprc']:.3f}")
+    """Say what was chosen on held-out labels, and how sure that is."""
+    chosen = training.get("selection")
+    if chosen is None:
+        return []
+    lines = ["chosen on held-out labels"]
+    parts = [f"{part:.0%} {name}" for name, part in chosen.get("relations", {}).items()]
+    if len(parts) > 1:
+        lines.append(f"  who is close to whom: {', '.join(parts)}")
+    width = max(len(name) for name in chosen["tasks"])
+    first = next(iter(chosen["tasks"].values()))
+    trusts = first.get("weights", {})
+    if len(trusts) > 1:
+        heads = " ".join(f"{trust:>5}" for trust in trusts)
+        lines.append(f"  {'':<{width}}  trust      C   evidence of trust {heads}")
+    for name, task in chosen["tasks"].items():
+        line = f"  {name:<{width}}"
+        if len(trusts) > 1:
+            weights = " ".join(f"{weight:5.2f}" for weight in task["weights"].values())
+            line += f"  {task['trust']:5.2f}  {task['C']:5.2g}                     {weights}"
+            line += "  (too few labels of its own)" if task["by_prior"] else ""
+        else:
+            line += f"  C {task['C']:.2g}"
+        lines.append(line)
+    lines += [
+        f"  {'*' if variant['chosen'] else ' '} {variant['features']}: log-likelihood "
+        f"{variant['log_likelihood']:.1f}"
+        for variant in chosen.get("variants", [])
+    ]
     return lines
 
 

@@ -14,6 +14,7 @@ from seqmtl.exceptions import TrainingInterrupted
 if TYPE_CHECKING:
     from seqmtl.models.checkpoint import Checkpoint
     from seqmtl.models.model import MultiTaskModel
+    from seqmtl.models.selection import Space
     from seqmtl.models.site import Site
     from seqmtl.sequences import Windows
 
@@ -23,8 +24,9 @@ _MKL_KINDS = ("hierarchical", "smooth", "multigraph")
 
 _EXAMPLES = """\
   seqmtl train windows.tsv.gz --tree tree.nwk --window 141 -o splice.seqmtl
-  seqmtl train windows.tsv.gz --tree metazoa --mkl hierarchical --spectrum 4 -o mkl.seqmtl
-  seqmtl train windows.tsv.gz --similarity independent -C 2 -o own.seqmtl
+  seqmtl train windows.tsv.gz --tree metazoa --mkl hierarchical -o mkl.seqmtl
+  seqmtl train windows.tsv.gz --selection none --similarity independent -C 2 -o own.seqmtl
+  seqmtl train windows.tsv.gz --features wd:8 -o wd.seqmtl
   seqmtl train --genome worm=worm.fa --sites worm=worm.bed \\
                --genome fly=fly.fa --sites fly=fly.bed -o splice.seqmtl
   seqmtl train windows.tsv.gz -o splice.seqmtl --resume      # after an interruption
@@ -42,7 +44,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
         subparsers, "train", run, "train one model for all organisms of the data",
-        _EXAMPLES + _methods.RULE,
+        f"{_EXAMPLES}{_options.FEATURES_HELP}\n\n{_methods.RULE}",
     )  # fmt: skip
     _options.add_window_input(parser, "training windows", tables="with --method a table (below)")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file")
@@ -70,8 +72,8 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     tasks.add_argument(
         "--similarity", metavar="KIND|TSV",
         help="independent, union, easy, or with a source another kind (see seqmtl similarity "
-        "--help), or a table of similarities (default: tree where there is one, else a quarter in "
-        "common, K = (11' + 3I)/4)",
+        "--help), or a table of similarities (default: tree where there is one). How far to trust "
+        "it is chosen, but for the first three, which are taken as they are",
     )  # fmt: skip
     tasks.add_argument(
         "--mkl", choices=_MKL_KINDS, metavar="KIND",
@@ -94,25 +96,21 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
     model = parser.add_argument_group("model")
     model.add_argument(
-        "--degree", type=int, default=8, metavar="D", help="longest substring, 1..20 (default: 8)"
-    )
-    model.add_argument(
-        "--hash-bits", type=int, metavar="B",
-        help="hash the features into 2^B (default: exact while one task fits in 1 GiB, else 22)",
+        "--selection", choices=("auto", "none"),
+        help="auto: choose per organism how far to trust its relatives, and the cost, and for all "
+        "how much k-mers in bins weigh, by cross-validation; all labels then train one model "
+        "(default). none: train once, with -C and --similarity as they are (with --mkl always)",
     )  # fmt: skip
+    _options.add_features(model)
     model.add_argument(
-        "--spectrum", type=_options.positive_int, metavar="K",
-        help="also count the K-mers up- and downstream of the site, as two more views",
+        "-C", type=_options.positive_float,
+        help="cost (default: chosen per organism; 1 with --selection none, --mkl or --method, 100 "
+        "with minimax)",
     )  # fmt: skip
-    model.add_argument(
-        "-C", type=_options.positive_float, help="cost (default: 1; with minimax 100)"
-    )
     model.add_argument(
         "--tune", type=_options.positive_floats, metavar="C,...",
-        help="hold out a fifth of every organism and choose the cost on it, per organism; with "
-        "--mkl also how far to trust the similarities (replaces -C; cannot be resumed). With "
-        "--method the cost is one for all, chosen in three folds by the mean AUROC of the tasks, "
-        "or the accuracy of several classes",
+        help="of --method: costs to choose from, one for all, in three folds by the mean AUROC of "
+        "the tasks, or the accuracy of several classes (replaces -C)",
     )  # fmt: skip
     model.add_argument(
         "--loss", choices=("hinge", "squared_hinge", "logistic"), default="hinge",
@@ -135,18 +133,18 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.cli._input import read_input, site_in_dataset
+    from seqmtl.cli._input import read_input
     from seqmtl.io.atomic import check_writable
+    from seqmtl.models.site import site_in_dataset
 
     _methods.check_usage(args)
     _methods.fill_in(args)
+    _check_selection(args)
     for path in (args.output, args.json, args.plot):
         if path:
             check_writable(path)
     if args.plot:
         _options.check_figure(args.plot)
-    if args.tune and args.resume:
-        _similarity.refuse(args, "--tune cannot be resumed; leave --resume out")
     _similarity.check_usage(_similarity.asked(args))
     if args.method:
         from seqmtl.cli._kernel_train import train_kernels
@@ -195,30 +193,45 @@ def train_with_checkpoint(
     from seqmtl.features.positional_kmers import PositionalKmers
     from seqmtl.models.checkpoint import Checkpoint
     from seqmtl.models.fit import train_windows
+    from seqmtl.models.selected import labelled, train_selected
     from seqmtl.models.training import Settings
 
+    windows = windows.with_tasks(windows.tasks)
+    names = windows.task_names
     settings = Settings(
-        C=args.C, loss=args.loss, class_weight="balanced" if args.balanced else None, tol=args.tol,
-        max_epochs=args.max_epochs, dtype=args.dtype, seed=args.seed,
+        C=args.C or 1.0, loss=args.loss, class_weight="balanced" if args.balanced else None,
+        tol=args.tol, max_epochs=args.max_epochs, dtype=args.dtype, seed=args.seed,
         norm=(args.norm or 2.0) if args.mkl else None,
     )  # fmt: skip
-    features: Any = PositionalKmers()
-    kernel = _similarity.task_kernel(args, tuple(dict.fromkeys(windows.tasks)))
-    checkpoint = Checkpoint(f"{args.output}.checkpoint", windows, features, kernel, settings)
-    if args.tune:
-        return _tune(windows, features, kernel, settings, args), checkpoint
+    features = args.features or PositionalKmers()
+    kernel = _similarity.task_kernel(args, names)
+    space = None if args.selection == "none" else _space(args, kernel, names)
+    choices = None if space is None else space.to_dict()
+    path = f"{args.output}.checkpoint"
+    checkpoint = Checkpoint(path, windows, features, kernel, settings, choices)
     state = checkpoint.load() if args.resume else None
-    show = _progress(args)
+    show, show_choice = _progress(args)
 
     def on_epoch(state: Any, progress: Any) -> None:
         checkpoint.save(state)
         show(progress)
 
+    def on_score(*progress: Any) -> None:
+        checkpoint.save_scores()
+        show_choice(*progress)
+
+    options: dict[str, Any] = {
+        "features": features, "settings": settings, "site": site, "state": state,
+        "on_epoch": on_epoch,
+    }  # fmt: skip
     try:
-        model, _ = train_windows(
-            windows, features=features, task_kernel=kernel, settings=settings,
-            state=state, on_epoch=on_epoch,
-        )  # fmt: skip
+        if space is None:
+            model, _ = train_windows(windows, task_kernel=kernel, **options)
+        else:
+            examples = labelled(windows, windows.labels, windows.task_ids, names)
+            model, _ = train_selected(
+                examples, space, known=checkpoint.scores, on_score=on_score, **options
+            )
     except KeyboardInterrupt as error:
         show.close()
         if not checkpoint.is_written:
@@ -232,21 +245,28 @@ def train_with_checkpoint(
     return model, checkpoint
 
 
-def _tune(
-    windows: Windows, features: Any, kernel: Any, settings: Any, args: argparse.Namespace
-) -> MultiTaskModel:
-    """Train with what is left open chosen on held-out windows."""
-    from seqmtl.models.kernels import resolve_kernels
-    from seqmtl.models.selection import fit_method, hold_out
+def _check_selection(args: argparse.Namespace) -> None:
+    """Refuse a selection of what leaves nothing to choose, and set what is meant without one."""
+    if args.method:
+        return
+    if args.mkl and args.selection == "auto":
+        _similarity.refuse(
+            args, "--mkl learns the weights of similarities at a fixed -C, as published, and "
+            "--selection auto chooses how far to trust one; give one of them",
+        )  # fmt: skip
+    args.selection = args.selection or ("none" if args.mkl else "auto")
 
-    method, role = ("mkl", "kernels") if args.mkl else ("mtl", "kernel")
-    resolved = resolve_kernels([kernel], tuple(dict.fromkeys(windows.tasks)))
-    train, valid = hold_out(windows, args.seed)
-    model, _ = fit_method(
-        method, train, valid, C=args.tune, norm=args.norm or 2.0, features=features,
-        settings=settings, **{role: resolved},
-    )  # fmt: skip
-    return model
+
+def _space(args: argparse.Namespace, kernel: Any, names: tuple[str, ...]) -> Space:
+    """Return what there is to choose from: what the user has fixed stays as it is."""
+    from seqmtl.models.kernels import resolve_kernel
+    from seqmtl.models.selection import COSTS, Space
+
+    costs = COSTS if args.C is None else (args.C,)
+    relation = None if kernel is None else resolve_kernel(kernel, names)
+    if args.similarity in _similarity.PLAIN and relation is not None:
+        return Space.of_cost(relation, costs)
+    return Space.of_sharing(names, relation, costs)
 
 
 def _norm(text: str) -> float:
@@ -256,7 +276,7 @@ def _norm(text: str) -> float:
     return value
 
 
-def _progress(args: argparse.Namespace) -> Any:
-    from seqmtl.cli._console import TrainingProgress
+def _progress(args: argparse.Namespace) -> tuple[Any, Any]:
+    from seqmtl.cli._console import SelectionProgress, TrainingProgress
 
-    return TrainingProgress(args.tol, args)
+    return TrainingProgress(args.tol, args), SelectionProgress(args)

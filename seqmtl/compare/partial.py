@@ -27,7 +27,7 @@ class Result:
     tasks : dict of str to dict
         "auroc" and "auprc" of every organism on its test windows.
     chosen : dict
-        What was chosen on the validation windows.
+        What was chosen for every organism.
     converged : bool
         Whether training reached its tolerance.
     """

@@ -1,4 +1,4 @@
-"""Which windows train, validate and test in every split of a comparison."""
+"""Which windows train and test in every split of a comparison."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from seqmtl.sequences import Windows
 
-PARTS = ("train", "validation", "test")
+PARTS = ("train", "test")
 _LARGEST_TEST = 5000
-_FEWEST_TRAIN, _FEWEST_VALIDATION = 4, 2  # two and one of either class
+_FEWEST_TRAIN = 4  # two of either class
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,8 @@ class Protocol:
     Attributes
     ----------
     per_organism : int or None
-        Training windows of every organism; None takes all that validation leaves.
-    validation : int
-        Validation windows of every organism at most; never more than half of what training
-        leaves.
+        All labelled windows of every organism that a method sees, also to choose by; None takes
+        all that the test leaves.
     seed : int
         Of the draws, which depend on it, the split and the organism alone.
 
@@ -37,7 +35,6 @@ class Protocol:
     """
 
     per_organism: int | None = None
-    validation: int = 1000
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -45,11 +42,6 @@ class Protocol:
             raise ValueError(
                 f"per_organism must be at least {_FEWEST_TRAIN}, two of either class, "
                 f"got {self.per_organism}; choose more"
-            )
-        if self.validation < _FEWEST_VALIDATION:
-            raise ValueError(
-                f"validation must be at least {_FEWEST_VALIDATION}, one of either class, "
-                f"got {self.validation}; choose more"
             )
         if self.seed < 0:
             raise ValueError(f"seed must be at least 0, got {self.seed}; give another")
@@ -59,7 +51,6 @@ class Split(NamedTuple):
     """Rows of one split, rising and disjoint; ndarray of int64 each."""
 
     train: NDArray[np.int64]
-    validation: NDArray[np.int64]
     test: NDArray[np.int64]
 
 
@@ -69,8 +60,8 @@ def draw_split(windows: Windows, split: int, protocol: Protocol) -> Split:
     Where the windows have splits, their "test" rows are the test set of every split and the
     others are drawn from the "train" rows; else a fifth of every organism, 5,000 at most, is
     drawn for the test. All draws are stratified: they hold each class in its share, rounded, and
-    at least two of either in training, one in validation and one in the test. Smaller training
-    sets are parts of larger ones.
+    at least two of either in training and one in the test. Smaller training sets are parts of
+    larger ones.
 
     Parameters
     ----------
@@ -87,7 +78,7 @@ def draw_split(windows: Windows, split: int, protocol: Protocol) -> Split:
         If an organism has too few windows; names all those with their counts.
     """
     check_windows(windows, protocol)
-    parts: list[list[NDArray[np.int64]]] = [[], [], []]
+    parts: list[list[NDArray[np.int64]]] = [[], []]
     for task, name in enumerate(windows.task_names):
         rng = np.random.default_rng([protocol.seed, split, zlib.crc32(name.encode())])
         for part, rows in zip(parts, _draw_organism(windows, task, protocol, rng), strict=True):
@@ -126,7 +117,7 @@ def check_windows(windows: Windows, protocol: Protocol) -> None:
             f"{', '.join(sorted(windows.split_names))}; rename them, or leave the column out to "
             "have a test set drawn"
         )
-    n_train = 3 if windows.splits is not None else 4
+    n_train = 2 if windows.splits is not None else 3
     needs = [("train", n_train)] if windows.splits is None else [("train", n_train), ("test", 1)]
     for part, least in needs:
         short = [
@@ -145,19 +136,18 @@ def check_windows(windows: Windows, protocol: Protocol) -> None:
 
 
 def _check_enough(windows: Windows, per_organism: int) -> None:
-    """Refuse organisms with fewer windows than training and the smallest validation need."""
+    """Refuse organisms with fewer windows than wanted."""
     short, most = [], per_organism
     for name, n, n_positive in _counts(windows, "train"):
-        free = n - (_n_test(n) if windows.splits is None else 0) - 2 * _FEWEST_VALIDATION
+        free = n - (_n_test(n) if windows.splits is None else 0)
         most = min(most, free)
         if free < per_organism:
             short.append(f"{name} has {n} ({n_positive} positive)")
     if short:
-        test = " and the test" if windows.splits is None else ""
-        remedy = f"choose at most {most}, " if most >= _FEWEST_TRAIN else ""
+        test = ", which must leave some for the test," if windows.splits is None else ""
         raise ValueError(
-            f"per_organism must leave windows for the validation{test}, got {per_organism}, but "
-            f"{', '.join(short)}; {remedy}add windows, or leave the organism out"
+            f"per_organism must be at most what every organism has{test} got {per_organism}, but "
+            f"{', '.join(short)}; choose at most {most}, add windows, or leave the organism out"
         )
 
 
@@ -184,22 +174,17 @@ def _n_test(n: int) -> int:
 
 def _draw_organism(
     windows: Windows, task: int, protocol: Protocol, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Draw the rows of one organism for training, validation and test."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw the rows of one organism for training and test."""
     rows = _rows(windows, task, "train")
     if windows.splits is None:
-        order = _stratified_order(windows.labels, rows, 3, rng)
+        order = _stratified_order(windows.labels, rows, 2, rng)
         rows, test = np.split(order, [-_n_test(order.size)])
         rows = np.sort(rows)
     else:
         test = _rows(windows, task, "test")
     order = _stratified_order(windows.labels, rows, 2, rng)
-    n_train, n = protocol.per_organism, order.size
-    half = min(n // 2, n - _FEWEST_TRAIN) if n_train is None else (n - n_train) // 2
-    n_validation = min(protocol.validation, half)
-    n_train = n - n_validation if n_train is None else n_train
-    # training from the front and validation from the back: neither moves with the other's size
-    return order[:n_train], order[n - n_validation :], test
+    return order[: protocol.per_organism], test
 
 
 def _stratified_order(

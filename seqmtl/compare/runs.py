@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,17 @@ from seqmtl.compare.partial import PartialFile, Result
 from seqmtl.compare.protocol import Protocol, draw_split
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
-from seqmtl.models.selection import fit_method
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.selected import labelled, train_learnt, train_selected
+from seqmtl.models.selection import Space
+from seqmtl.models.site import Site
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 
 Job = tuple[int, str]
+#: What each leaves open it chooses from the windows that it is trained on.
+METHODS = ("individual", "union", "mtl", "mkl", "default")
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -47,11 +52,13 @@ class Comparison:
     settings : Settings
         How to train; C is chosen.
     C : tuple of float
-        Costs to choose from.
+        Costs to choose from, but for "default", which has its own.
     kernel, kernels : TaskKernel or None
-        K of "mtl", and the K_m of "mkl".
+        K of "mtl", which is the relation of "default" too, and the K_m of "mkl".
     norm : float
         p of "mkl".
+    site : Site, optional
+        Where the signal sits. Default: what is found in the windows.
     """
 
     windows: Windows
@@ -62,15 +69,14 @@ class Comparison:
     kernel: TaskKernel | None = None
     kernels: TaskKernel | None = None
     norm: float = 2.0
+    site: Site | None = None
 
     def run(self, split: int, method: str) -> Result:
         """Train a method on a split and test it."""
         windows = self.windows
-        train, validation, test = (windows[rows] for rows in self.draw(split))
-        model, chosen = fit_method(
-            method, train, validation, kernel=self.kernel, kernels=self.kernels, C=self.C,
-            norm=self.norm, features=self.features, settings=self.settings,
-        )  # fmt: skip
+        train, test = (windows[rows] for rows in self.draw(split))
+        model = self._train(method, train)
+        chosen = model.training["selection"]["tasks"]
         scores = model.decision_function(test)
         found = evaluate(test.labels, scores, test.tasks, n_bootstrap=0)["tasks"]
         tasks = {
@@ -78,6 +84,26 @@ class Comparison:
             for name in windows.task_names
         }
         return Result(split, method, tasks, chosen, bool(model.training["converged"]))
+
+    def _train(self, method: str, train: Windows) -> MultiTaskModel:
+        """Train a method, with what it leaves open chosen by cross-validation."""
+        names = self.windows.task_names
+        examples = labelled(train, train.labels, train.task_ids, names)
+        options: dict[str, Any] = {"features": self.features, "site": self.site}
+        if method == "mkl":
+            settings = replace(self.settings, norm=self.norm)
+            kernels = _needed(self.kernels, method)
+            return train_learnt(examples, kernels, self.C, settings=settings, **options)
+        if method == "default":
+            space = Space.of_sharing(names, self.kernel)
+        else:
+            kernels_of = {
+                "individual": TaskKernel.independent(names),
+                "union": TaskKernel.union(names),
+                "mtl": self.kernel,
+            }
+            space = Space.of_cost(_needed(kernels_of[method], method).restrict(names), self.C)
+        return train_selected(examples, space, settings=self.settings, **options)[0]
 
     def draw(self, split: int) -> Any:
         """Return the rows of a split; see :func:`seqmtl.compare.protocol.draw_split`."""
@@ -94,6 +120,7 @@ class Comparison:
             __version__, vars(self.protocol), self.features.to_dict(windows.length),
             self.settings.to_dict(), self.C, self.norm, kernels,
             windows.task_names, windows.split_names, windows.length,
+            None if self.site is None else vars(self.site),
         ]  # fmt: skip
         digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
         columns = [windows.codes, windows.starts, windows.is_reverse, windows.labels]
@@ -101,6 +128,12 @@ class Comparison:
         for column in columns:
             digest.update(np.ascontiguousarray(column).view(np.uint8).data)
         return digest.hexdigest()
+
+
+def _needed(kernel: TaskKernel | None, method: str) -> TaskKernel:
+    if kernel is None:
+        raise ValueError(f"{method!r} needs a task kernel, got none; give a tree or a similarity")
+    return kernel
 
 
 def run_comparison(

@@ -2,6 +2,7 @@
 
 from seqmtl.estimators.kernel_mkl import KernelMKLClassifier
 from seqmtl.estimators.minimax import MinimaxClassifier
+from seqmtl.estimators.multitask_cv import MultiTaskClassifierCV
 from seqmtl.estimators.multitask_kernel_svc import MultiTaskKernelSVC
 from seqmtl.estimators.multitask_mkl import MultiTaskMKLClassifier
 from seqmtl.estimators.multitask_one_class import MultiTaskOneClassSVM
@@ -19,6 +20,7 @@ __all__ = [
     "IndependentMKLClassifier",
     "KernelMKLClassifier",
     "MinimaxClassifier",
+    "MultiTaskClassifierCV",
     "MultiTaskKernelSVC",
     "MultiTaskMKLClassifier",
     "MultiTaskOneClassSVM",

@@ -128,8 +128,8 @@ class MultiTaskEstimator(ExampleReader):
         """Return the settings that all estimators have, and the given ones."""
         dtype = self.dtype or ("float32" if isinstance(X, Windows) else "float64")
         return Settings(
-            C=self.C, tol=self.tol, max_epochs=self.max_epochs, dtype=dtype, seed=self._seed(),
-            **options,
+            C=options.pop("C", None) or self.C, tol=self.tol, max_epochs=self.max_epochs,
+            dtype=dtype, seed=self._seed(), **options,
         )  # fmt: skip
 
     def _fit(self, examples: Examples, settings: Settings) -> None:

@@ -8,9 +8,7 @@ from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
 from seqmtl.features.positional_kmers import PositionalKmers
 
-_KINDS: dict[str, Any] = {
-    kind.kind: kind for kind in (PositionalKmers, Numeric, JointFeatures)
-}
+_KINDS: dict[str, Any] = {kind.kind: kind for kind in (PositionalKmers, Numeric, JointFeatures)}
 
 
 def features_from_dict(description: dict[str, Any]) -> Any:

@@ -80,7 +80,6 @@ class JointFeatures(FeatureDefinition):
 
         return cls([features_from_dict(view) for view in description["views"]])
 
-
     def position_weights(self, w: NDArray[Any], length: int) -> list[NDArray[np.float64]]:
         """Return what every k-mer adds to <w, phi(x)> over all views, position by position.
 

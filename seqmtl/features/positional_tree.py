@@ -96,18 +96,14 @@ class PositionalTree:
                     add_tree(block.indices, self._shares, part, amount, tasks, K, F)
                 continue
             for first, last, table in self._rows.gathered(chosen, amount):
-                take_tree(
-                    table, K[task], first, last, self._slots, self._shares, self._starts, F
-                )
+                take_tree(table, K[task], first, last, self._slots, self._shares, self._starts, F)
 
     def _parts(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         step = rows_per_block(self.row_size)
         return [rows[first : first + step] for first in range(0, rows.size, step)]
 
 
-def _make_slots(
-    layout: Layout, length: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+def _make_slots(layout: Layout, length: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
     """List what a window reads, by position.
 
     Returns

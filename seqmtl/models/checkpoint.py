@@ -1,4 +1,7 @@
-"""Keep the state of a long training run on disk, so that a kill costs at most one epoch."""
+"""Keep the state of a long training run on disk, so that a kill costs at most one epoch.
+
+Where hyperparameters are chosen first, what is known of every candidate is kept as well.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, State
 
+_FORMAT = "seqmtl checkpoint"
+
 
 class Checkpoint:
     """One file with the dual variables and the place in the random stream.
@@ -28,21 +33,38 @@ class Checkpoint:
         The file.
     windows, features, task_kernel, settings
         The problem; a checkpoint of another problem is refused.
+    choices : JSON value, optional
+        What else there is to choose from.
+
+    Attributes
+    ----------
+    scores : dict of str to ndarray of float64
+        What is known of the candidates of a selection.
     """
 
     def __init__(
-        self, path: str, windows: Windows, features: Any, task_kernel: Any, settings: Settings
+        self,
+        path: str,
+        windows: Windows,
+        features: Any,
+        task_kernel: Any,
+        settings: Settings,
+        choices: Any = None,
     ) -> None:
         self.path = path
         self.is_written = False
+        self.scores: dict[str, NDArray[np.float64]] = {}
         self._n_examples = len(windows)
-        self._fingerprint = _fingerprint(windows, features, task_kernel, settings)
+        self._fingerprint = _fingerprint(windows, features, task_kernel, settings, choices)
+
+    def save_scores(self) -> None:
+        """Write what is known of the candidates; there is no state yet."""
+        self._write({"has_state": False}, {})
 
     def save(self, state: State) -> None:
         """Write the state; the file is whole at any time."""
         description = {
-            "format": "seqmtl checkpoint",
-            "fingerprint": self._fingerprint,
+            "has_state": True,
             "random": state.rng.bit_generator.state,
             "epoch": state.epoch,
             "work": state.work,
@@ -54,11 +76,16 @@ class Checkpoint:
             "active": state.active.astype(np.int64),
             "theta": state.theta,
         }
-        write_arrays(self.path, description, arrays)
+        self._write(description, arrays)
+
+    def _write(self, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        header = {"format": _FORMAT, "fingerprint": self._fingerprint, "scores": list(self.scores)}
+        scores = {f"score {i}": values for i, values in enumerate(self.scores.values())}
+        write_arrays(self.path, {**header, **description}, {**arrays, **scores})
         self.is_written = True
 
-    def load(self) -> State:
-        """Read the state back.
+    def load(self) -> State | None:
+        """Read the state and the scores back; None where training had not begun.
 
         Raises
         ------
@@ -68,7 +95,7 @@ class Checkpoint:
         if not os.path.exists(self.path):
             raise SeqmtlError(f"there is no checkpoint {self.path} to resume from; start afresh")
         description, arrays = read_arrays(self.path)
-        if description.get("format") != "seqmtl checkpoint":
+        if description.get("format") != _FORMAT:
             raise ModelFileError("is not a checkpoint", path=self.path)
         if description.get("fingerprint") != self._fingerprint:
             raise SeqmtlError(
@@ -76,7 +103,8 @@ class Checkpoint:
                 "with, or remove it and start afresh"
             )
         try:
-            state = self._state(description, arrays)
+            self.scores.update(_read_scores(description, arrays))
+            state = self._state(description, arrays) if description["has_state"] else None
         except (KeyError, TypeError, ValueError) as error:
             message = f"is not a consistent checkpoint: {error}"
             raise ModelFileError(message, path=self.path) from error
@@ -108,14 +136,33 @@ class Checkpoint:
             os.unlink(self.path)
 
 
-def _fingerprint(windows: Windows, features: Any, task_kernel: Any, settings: Settings) -> str:
+def _read_scores(
+    description: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> dict[str, NDArray[np.float64]]:
+    names = description.get("scores", [])
+    scores = {name: np.array(arrays[f"score {i}"]) for i, name in enumerate(names)}
+    if not all(v.ndim == 1 and np.isfinite(v).all() for v in scores.values()):
+        raise ValueError("what is known of the candidates is unusable")
+    return scores
+
+
+def _fingerprint(
+    windows: Windows, features: Any, task_kernel: Any, settings: Settings, choices: Any
+) -> str:
     """Digest what defines the problem; the tolerance and the epoch limit may change."""
     options = settings.to_dict()
     del options["tol"], options["max_epochs"]
     kernels = task_kernel if isinstance(task_kernel, (list, tuple)) else [task_kernel]
     kernel = "".join(k.to_tsv() if isinstance(k, TaskKernel) else str(k) for k in kernels)
     text = json.dumps(
-        [features.to_dict(windows.length), options, kernel, windows.task_names, windows.length],
+        [
+            features.to_dict(windows.length),
+            options,
+            kernel,
+            windows.task_names,
+            windows.length,
+            choices,
+        ],
         sort_keys=True,
     )
     digest = hashlib.sha256(text.encode())

@@ -21,7 +21,7 @@ from seqmtl.models.kernels import (
     view_names,
 )
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.site import Site, find_site
+from seqmtl.models.site import Site, find_anchor, find_site
 from seqmtl.models.training import (
     Settings,
     check_classes,
@@ -93,7 +93,7 @@ def train_model(  # noqa: PLR0913
     features = PositionalKmers() if features is None else features
     if isinstance(data, Windows):
         site = site or find_site(data)
-        features = features.at_site(site.offset)
+        features = features.at_site(find_anchor(data, y, site))
     if settings.kind == "classification":
         check_classes(y, task_ids, names)
     if task_kernel is None and settings.norm is None:
@@ -128,37 +128,12 @@ def train_model(  # noqa: PLR0913
         )  # fmt: skip
     else:  # of novelty the margin, f(x) = 1
         calibration = np.ones((len(names), len(CALIBRATION[settings.kind])))
-    model = build_model(
-        data, features, names, kernel, (solution.W, solution.bias), calibration, summary,
-        settings.kind, site,
+    length = data.shape[1]
+    model = MultiTaskModel(
+        features_from_dict(features.to_dict(length)), length, names, kernel, solution.W,
+        solution.bias, calibration, site or Site(0, 0, ""), summary, kind=settings.kind,
     )  # fmt: skip
     return model, solution
-
-
-def build_model(
-    data: Any,
-    features: Any,
-    names: tuple[str, ...],
-    kernel: TaskKernel,
-    weights: tuple[NDArray[Any], NDArray[np.float64]],
-    calibration: NDArray[np.float64],
-    summary: dict[str, Any],
-    kind: str,
-    site: Site | None = None,
-) -> MultiTaskModel:
-    """Put a model together from weights, W and intercepts, that were learnt on some data."""
-    length = data.shape[1]
-    return MultiTaskModel(
-        features_from_dict(features.to_dict(length)),
-        length,
-        names,
-        kernel,
-        *weights,
-        calibration,
-        site or (find_site(data) if isinstance(data, Windows) else Site(0, 0, "")),
-        summary,
-        kind=kind,
-    )
 
 
 def calibrate(

@@ -1,383 +1,385 @@
-"""Choose cost and sharing on validation windows, for every task by itself.
+"""Choose how much every task shares, and its cost, from the labels that it is trained on.
 
-Four methods, each a family of candidates that are trained on the same windows:
+    K_st = sqrt(d_s d_t) min(x_s, x_t) R_st,   K_tt = d_t
 
-============  ==========================================================================
-individual    K = I, every C
-union         K = 11', every C
-mtl           one given K, every C
-mkl           MT-MKL over given K_m: every C and every *trust*; over 11' alone; and the
-              candidates of individual and union
-============  ==========================================================================
+=========  ==============================================================================
+R          relation of the tasks, unit diagonal: as given, all alike (11'), or a mean of the two
+x_t        trust, 0 to 1: what task t believes of R; a pair shares what the less trusting allows
+d_t        C_t / C, the cost of task t in units of the cost of all
+=========  ==============================================================================
 
-For mkl every K_m is brought to a unit diagonal, with 1 for tasks that it leaves out, and a trust
-of lambda shrinks what it shares: lambda R_m + (1 - lambda) I. For the hierarchical K_m = I / rho +
-11' / rho0 that is a choice of rho / rho0. The learnt theta alone cannot make it: theta follows the
-regulariser, which is cheapest where all is shared, and so leans to the root whatever the tasks
-lose by it (Widmer et al. 2015, eq. 22). With a unit diagonal it decides only what it is good at:
-which clades and which views of the features deserve more than others.
+x = 0 is one model per task, x = 1 with R = 11' the union. min(x_s, x_t) is a kernel, and so is its
+product with R. All labels then train one model with this K: choosing costs none of them.
 
-Where the features have several views, all methods weigh them, at norm p.
+Candidates are x R + (1 - x) I with one x for all tasks, each scored on held-out labels (see
+:mod:`seqmtl.models.held_out`). The evidence of a candidate in a task is a prior, the task's own
+log-likelihood, and the mean of the others', which a task of few labels needs. Hyperparameters
+are not picked but averaged, each candidate by its evidence: with few labels what comes out is close
+to the prior, about a half in common; with many it is the best. Then, at this K, come the costs, and
+at both the variants of the features, if they have any: all tasks see the same one, and the given
+one unless another is better by a standard error.
 
-The first three keep, for every task, the candidate that ranks its validation windows best. For mkl
-the weights of a task are a mean over the candidates, each by how well it does on the task's
-validation windows, in units of how well that is known (the standard error of the average
-precision, Boyd, Eng, Page 2013): with few windows it is close to a plain mean, with many it is a
-choice. Either way the result is one linear model.
+Trust that a few thousand labels deserve may be too much for more of them. Where not all could be
+cross-validated, a tenth of up to :data:`_AT_SIZE` is held out to see whether less does better.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import views_of
-from seqmtl.evaluation.metrics import weighted_auroc_auprc
-from seqmtl.features.joint import flat_views
-from seqmtl.features.positional_kmers import PositionalKmers
-from seqmtl.models.calibration import calibrate_tasks
-from seqmtl.models.fit import build_model
-from seqmtl.models.kernels import kernel_set, view_names
-from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.training import Settings, check_classes, solve
-from seqmtl.sequences import Windows
+from seqmtl.models.held_out import MOST, CrossValidation, HoldOut, Labelled
+from seqmtl.models.training import Settings
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.dcd import State
-from seqmtl.solvers.kernel_set import KernelSet
 
+Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
-METHODS = ("individual", "union", "mtl", "mkl")
-#: Of what the kernels say two tasks share, how much MT-MKL may believe.
-TRUSTS = (0.5, 1.0)
-#: What all tasks share where the relation takes them all alike; 0 is individual, 1 is union.
-ALIKE = (0.25, 0.5, 0.75)
-_HELD_OUT = 0.2  # of the windows of each class of every task
-_TEMPERATURE = 0.5  # of a standard error: the candidates' precisions go up and down together
+COSTS = (1.0, 3.0, 10.0)
+#: Degrees of trust to choose from, and how likely each is before anything is seen.
+TRUSTS = {0.0: 0.1, 0.1: 0.5, 0.25: 1.5, 0.5: 2.0, 1.0: 1.0}
+_SHARPNESS = 2.0  # of a task's own log-likelihood; an average of candidates is dull by itself
+_OTHERS = 1.0  # of the mean over the other tasks
+_LESS = (0.25, 0.0)  # parts of the trust, with more labels
+_CHEAPER = (0.3,)  # parts of the cost, with more labels
+_AT_SIZE = 100_000
+_HELD_OUT = 0.1
+_NEGLIGIBLE = 0.05  # part of a relation
+_FEWEST = 2  # labels of either class, to hold one out
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """One way to train.
+class Space:
+    """What there is to choose from.
+
+    Attributes
+    ----------
+    relations : dict of str to TaskKernel
+        R by its name; the tasks of the data come first in each.
+    trusts : dict of float to float
+        Trust, and its prior. Where there is one only, 1, relations are taken as they are; else
+        they are brought to a unit diagonal.
+    costs : tuple of float
+        Rising.
+    """
+
+    relations: dict[str, TaskKernel]
+    trusts: dict[float, float] = field(default_factory=lambda: TRUSTS)
+    costs: tuple[float, ...] = COSTS
+
+    @classmethod
+    def of_sharing(
+        cls,
+        names: tuple[str, ...],
+        relation: TaskKernel | None = None,
+        costs: tuple[float, ...] = COSTS,
+    ) -> Space:
+        """Return the space of the default: a relation, if there is one, and all tasks alike."""
+        every = names if relation is None else relation.names
+        relations = {"all alike": TaskKernel.union(every)}
+        if relation is not None:
+            relations = {relation.source: _unit_diagonal(relation), **relations}
+        return cls(relations, costs=costs) if len(names) > 1 else cls.of_cost(relations, costs)
+
+    @classmethod
+    def of_cost(cls, relations: Any, costs: tuple[float, ...] = COSTS) -> Space:
+        """Return the space of one kernel at several costs."""
+        if isinstance(relations, TaskKernel):
+            relations = {relations.source: relations}
+        name, kernel = next(iter(relations.items()))
+        return cls({name: kernel}, {1.0: 1.0}, costs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what there is to choose from, as JSON values."""
+        relations = {name: kernel.to_tsv() for name, kernel in self.relations.items()}
+        return {"relations": relations, "trusts": [*self.trusts.items()], "costs": self.costs}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was chosen: the arguments of the one training that is left.
 
     Attributes
     ----------
     kernel : TaskKernel
-        K, or the K_m to be weighed.
+        K.
     settings : Settings
-        Cost, norm and the rest.
-    label : dict
-        What sets it apart, as JSON values.
+        With the cost of all.
+    features : FeatureDefinition
+        The given ones, or a variant.
+    report : dict
+        For every task trust, cost, and the weights of the degrees of trust, as JSON values.
     """
 
     kernel: TaskKernel
     settings: Settings
-    label: dict[str, Any]
+    features: Any
+    report: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Fit:
-    """What is kept of a trained candidate: the weights W would take too much memory.
-
-    `scores` are those of the validation windows, `K` has one matrix per view.
-    """
-
-    candidate: Candidate
-    alpha: NDArray[np.float64]
-    bias: NDArray[np.float64]
-    K: NDArray[np.float64]
-    theta: NDArray[np.float64]
-    scores: NDArray[np.float64]
-    gap: float
-    is_converged: bool
-
-
-def fit_method(  # noqa: PLR0913
-    method: str,
-    train: Windows,
-    valid: Windows,
+def select(
+    examples: Labelled,
+    space: Space,
     *,
-    kernel: TaskKernel | None = None,
-    kernels: TaskKernel | None = None,
-    C: Iterable[float] = (0.1, 1.0, 10.0),
-    norm: float = 2.0,
-    features: Any = None,
-    settings: Settings | None = None,
-) -> tuple[MultiTaskModel, dict[str, Any]]:
-    """Train one of :data:`METHODS`, with what it leaves open chosen on validation windows.
+    features: Any,
+    settings: Settings,
+    known: dict[str, Array] | None = None,
+    on_score: Callable[[str, int, int], None] | None = None,
+) -> Selection:
+    """Choose relation, trust, cost and variant of the features.
 
     Parameters
     ----------
-    method : str
-        One of :data:`METHODS`.
-    train, valid : Windows
-        Labelled windows of the same tasks.
-    kernel : TaskKernel, optional
-        K of "mtl".
-    kernels : TaskKernel, optional
-        K_m of "mkl".
-    C : iterable of float
-        Costs to choose from.
-    norm : float
-        p of "mkl".
-    features, settings
-        See :func:`seqmtl.models.fit.train_model`; C and norm are replaced.
-
-    Returns
-    -------
-    model : MultiTaskModel
-        The chosen weights of every task; its sigmoids are fitted on the validation windows.
-    report : dict
-        For every task the candidates with their validation average precision and their part in
-        the model, as JSON values.
+    examples : Labelled
+        All labelled examples.
+    space : Space
+        What to choose from.
+    features : FeatureDefinition
+        The feature map; its ``variants()``, if it has any, are tried as well.
+    settings : Settings
+        How to train; the cost is replaced.
+    known : dict of str to ndarray, optional
+        Held-out log-likelihoods that are known; new ones are added.
+    on_score : callable, optional
+        Called after every new one with its name, its number and how many there will be.
 
     Raises
     ------
     ValueError
-        If the method is unknown, its kernel is missing, there is no cost, a setting is out of
-        range, or a task lacks training or validation windows of either class.
+        If a cost or a setting is out of range.
     """
-    settings = settings or Settings()
-    if np.unique(train.task_ids).size < len(train.task_names):
-        train = train.with_tasks(train.tasks)
-    names = train.task_names
-    costs = [replace(settings, C=float(cost)) for cost in sorted(C)]
-    if not costs:
-        raise ValueError("C must hold at least one cost to choose from, got none")
-    for cost in costs:
-        replace(cost, norm=norm).check()
-    candidates = list_candidates(method, names, kernel, kernels, costs, norm)
-    features = PositionalKmers() if features is None else features
-    if len(flat_views(features)) > 1:
-        candidates = [replace(c, settings=replace(c.settings, norm=norm)) for c in candidates]
-    check_classes(train.labels, train.task_ids, names)
-    valid = _in_order(valid, names)
-    trained = _train_all(train, valid, candidates, features)
-    precision = np.array([_precisions(valid, fit.scores, len(names)) for fit in trained])
-    parts = (_mean_parts if method == "mkl" else _best_parts)(precision, _errors(precision, valid))
-    model = _combine(train, valid, trained, parts, features)
-    report = {
-        name: [
-            {**fit.candidate.label, "auprc": float(precision[r, t]), "part": float(parts[r, t])}
-            for r, fit in enumerate(trained)
-            if parts[r, t] >= 0.005
-        ]
-        for t, name in enumerate(names)
-    }
-    model.training["selection"] = {"method": method, "tasks": report}
-    return model, report
+    for cost in space.costs:
+        replace(settings, C=cost).check()
+    known = {} if known is None else known
+    return _Selector(examples, space, features, settings, known, on_score).run()
 
 
-def hold_out(windows: Windows, seed: int) -> tuple[Windows, Windows]:
-    """Split labelled windows into training and validation, a fifth of every class and task.
+class _Selector:
+    """One selection, step by step: trust and relation, costs, variants, size."""
 
-    Raises
-    ------
-    ValueError
-        If a task has fewer than two windows of a class.
-    """
-    rng, held = np.random.default_rng(seed), np.zeros(len(windows), dtype=np.bool_)
-    for t, name in enumerate(windows.task_names):
-        for sign in (1, -1):
-            own = np.flatnonzero((windows.task_ids == t) & (windows.labels == sign))
-            if own.size < 2:
-                raise ValueError(
-                    f"every task must have at least two windows of either class to hold some out, "
-                    f"but task {name!r} has {own.size} of label {sign}; train without tuning"
-                )
-            held[rng.permutation(own)[: max(1, round(_HELD_OUT * own.size))]] = True
-    return windows[~held], windows[held]
-
-
-def list_candidates(
-    method: str,
-    names: tuple[str, ...],
-    kernel: TaskKernel | None,
-    kernels: TaskKernel | None,
-    costs: list[Settings],
-    norm: float,
-) -> list[Candidate]:
-    """Return the candidates of a method, those that differ only in C next to each other."""
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    plain: dict[str, TaskKernel | None] = {
-        "individual": TaskKernel.independent(names),
-        "union": TaskKernel.union(names),
-        "mtl": kernel,
-    }
-    needed = kernels if method == "mkl" else plain[method]
-    if needed is None:
-        raise ValueError(f"{method!r} needs a task kernel, got none; give a tree or a similarity")
-    families: list[tuple[TaskKernel, float | None, dict[str, Any]]] = []
-    if method != "mkl":
-        families = [(needed.restrict(names), None, {"kernel": method})]
-    else:
-        families = [
-            (TaskKernel.independent(names), None, {"kernel": "individual"}),
-            (TaskKernel.union(names), None, {"kernel": "union"}),
-        ]
-        given = needed.restrict(names)
-        relations = [("given", given, trust) for trust in TRUSTS]
-        alike = TaskKernel.union(names)
-        relations += [("all alike", alike, trust) for trust in ALIKE]
-        families += [
-            (
-                _trusted(relation, trust, norm),
-                norm,
-                {"kernel": "mkl", "relation": label, "trust": trust},
-            )
-            for label, relation, trust in relations
-        ]
-    return [
-        Candidate(family, replace(cost, norm=p), {**label, "C": cost.C})
-        for family, p, label in families
-        for cost in costs
-    ]
-
-
-def _trusted(kernels: TaskKernel, trust: float, norm: float) -> TaskKernel:
-    """Return lambda R_m + (1 - lambda) I with R_m the unit-diagonal form of K_m.
-
-    A task that K_m leaves out keeps to itself in R_m. The scale gives the first sum of all, at
-    theta_m = M^(-1/p), a unit diagonal too, so that C means what it means for a fixed kernel.
-    """
-    own = np.sqrt(np.einsum("mtt->mt", kernels.matrices))
-    own[own == 0.0] = 1.0
-    R = kernels.matrices / own[:, :, None] / own[:, None, :]
-    each = np.arange(R.shape[1])
-    R[:, each, each] = 1.0
-    scale = len(R) ** (1.0 / norm - 1.0)
-    K = scale * (trust * R + (1.0 - trust) * np.eye(R.shape[1]))
-    return TaskKernel(kernels.names, K, kernels.source, labels=kernels.labels)
-
-
-def _train_all(
-    train: Windows, valid: Windows, candidates: list[Candidate], features: Any
-) -> list[Fit]:
-    """Train every candidate; those that differ in C only start from one another."""
-    rows, valid_rows = features.bind(train), features.bind(valid)
-    y, ids, T = train.labels.astype(np.float64), train.task_ids, len(train.task_names)
-    fits: list[Fit] = []
-    for candidate in candidates:
-        settings, kernel, state = candidate.settings, candidate.kernel, None
-        K: Any = np.tile(kernel.matrix, (len(views_of(rows)), 1, 1))
-        if settings.norm is not None:
-            K = kernel_set(kernel, T, len(K), settings.norm)
-        if fits and fits[-1].candidate.kernel is kernel:
-            last = fits[-1]
-            alpha = last.alpha * (settings.C / last.candidate.settings.C)
-            rng = np.random.default_rng(settings.seed)
-            state = State(alpha, np.arange(y.size), rng, theta=last.theta)
-        solution = solve(rows, y, ids, K, settings, state=state)
-        scores = valid_rows.scores(solution.W, valid.task_ids) + solution.bias[valid.task_ids]
-        K = K.couple(solution.theta) if isinstance(K, KernelSet) else K
-        logger.info(
-            "trained %d of %d: %s, gap %.1e", len(fits) + 1, len(candidates),
-            ", ".join(f"{key} {value}" for key, value in candidate.label.items()), solution.gap,
-        )  # fmt: skip
-        fits.append(
-            Fit(
-                candidate, solution.alpha, solution.bias, K, solution.theta, scores, solution.gap,
-                solution.converged,
-            )
-        )  # fmt: skip
-    return fits
-
-
-def _precisions(valid: Windows, scores: NDArray[np.float64], T: int) -> NDArray[np.float64]:
-    """Return the average precision of every task, shape (T,)."""
-    found = np.zeros(T)
-    for t in range(T):
-        own = valid.task_ids == t
-        found[t] = weighted_auroc_auprc(valid.labels[own], scores[own], np.ones(own.sum()))[1]
-    return found
-
-
-def _errors(precision: NDArray[np.float64], valid: Windows) -> NDArray[np.float64]:
-    """Return the standard error of the best average precision of every task, shape (T,).
-
-    The binomial one of Boyd, Eng, Page (2013), section 3.2, with half a count added.
-    """
-    T = precision.shape[1]
-    n = np.bincount(valid.task_ids[valid.labels > 0], minlength=T)
-    p = (precision.max(axis=0) * n + 0.5) / (n + 1.0)
-    return np.sqrt(p * (1.0 - p) / n)
-
-
-def _best_parts(precision: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give every task its best candidate, shape (R, T)."""
-    parts = np.zeros_like(precision)
-    parts[np.argmax(precision, axis=0), np.arange(precision.shape[1])] = 1.0
-    return parts
-
-
-def _mean_parts(precision: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give every task a mean of its candidates, shape (R, T)."""
-    parts = np.exp((precision - precision.max(axis=0)) / (_TEMPERATURE * errors))
-    return np.asarray(parts / parts.sum(axis=0))
-
-
-def _combine(
-    train: Windows, valid: Windows, fits: list[Fit], parts: NDArray[np.float64], features: Any
-) -> MultiTaskModel:
-    """Sum the weights of the candidates anew from their dual variables, each by its part.
-
-    Candidates of large C have large scores; they are brought to one spread first.
-    """
-    rows, names = features.bind(train), train.task_names
-    T, ids, settings = len(names), train.task_ids, fits[0].candidate.settings
-    spread = np.array([[fit.scores[valid.task_ids == t].std() for t in range(T)] for fit in fits])
-    spread = np.maximum(spread, 1e-12)
-    factors = parts / spread * (parts * spread).sum(axis=0)
-    W = np.zeros((rows.n_features, T), dtype=settings.dtype)
-    bias, scores = np.zeros(T), np.zeros(len(valid))
-    for fit, factor in zip(fits, factors, strict=True):
-        used, amount = np.flatnonzero(fit.alpha), fit.alpha * train.labels
-        for view, K in zip(views_of(rows), fit.K, strict=True):
-            view.rows.accumulate(used, amount, ids, K * factor, W[view.columns])
-        bias += fit.bias * factor
-        scores += fit.scores * factor[valid.task_ids]
-    kernel = np.tensordot(parts.mean(axis=1), np.array([fit.K for fit in fits]), 1)
-    calibration = calibrate_tasks(scores, valid.labels, valid.task_ids, T)
-    mean_kernel = TaskKernel(names, kernel, "chosen on validation", labels=view_names(features))
-    return build_model(
-        train, features, names, mean_kernel, (W, bias), calibration,
-        _summary(train, fits, settings), "classification",
-    )  # fmt: skip
-
-
-def _summary(train: Windows, fits: list[Fit], settings: Settings) -> dict[str, Any]:
-    counts = {
-        name: {"n": int(own.sum()), "n_positive": int((train.labels[own] > 0).sum())}
-        for name, own in ((n, train.task_ids == t) for t, n in enumerate(train.task_names))
-    }
-    return {
-        "settings": settings.to_dict(),
-        "tasks": counts,
-        "duality_gap": max(fit.gap for fit in fits),
-        "converged": all(fit.is_converged for fit in fits),
-        "n_epochs": len(fits),
-        "n_support": int(np.any([fit.alpha for fit in fits], axis=0).sum()),
-        "history": [],
-    }
-
-
-def _in_order(valid: Windows, names: tuple[str, ...]) -> Windows:
-    """Return the validation windows with their tasks numbered as in training."""
-    if set(valid.task_names) != set(names):
-        differ = ", ".join(sorted(set(valid.task_names) ^ set(names)))
-        raise ValueError(
-            f"training and validation windows must be of the same tasks, but differ in {differ}"
+    def __init__(
+        self,
+        examples: Labelled,
+        space: Space,
+        features: Any,
+        settings: Settings,
+        known: dict[str, Array],
+        on_score: Callable[[str, int, int], None] | None,
+    ) -> None:
+        self._all, self._space, self._settings = examples, space, settings
+        self._features, self._known, self._on_score = features, known, on_score
+        self._T = len(examples.names)
+        self._rng = np.random.default_rng(settings.seed)
+        self._is_large = examples.y.size > MOST
+        self._sample = (
+            examples.take(examples.sample(MOST, self._rng)) if self._is_large else examples
         )
-    ids = np.array([names.index(name) for name in valid.task_names])[valid.task_ids]
-    try:
-        check_classes(valid.labels, ids, names)
-    except ValueError as error:
-        raise ValueError(f"in the validation windows {error}") from error
-    valid = valid[np.argsort(ids, kind="stable")]
-    return valid.with_tasks(valid.tasks)
+        self._variants = _variants(features, examples.data.shape[1])
+        self._few = _find_few(self._sample)
+        self._n_done, self._n_all = 0, self._count()
+
+    def run(self) -> Selection:
+        """Choose."""
+        folds = CrossValidation(self._sample, self._features, self._settings)
+        trust, parts, weights = self._choose_trust(folds)
+        R = self._mix(parts)
+        costs = self._choose_costs(folds, self._kernel(R, trust, np.ones(self._T)))
+        features, variants = self._choose_variant(folds, self._kernel(R, trust, costs))
+        if self._is_large:
+            trust, costs = self._at_size(R, trust, costs, features)
+        C = float(np.exp(np.log(costs).mean()))
+        known = next(iter(self._space.relations.values()))
+        source = known.source if len(self._space.trusts) == 1 else "chosen on held-out labels"
+        kernel = TaskKernel(known.names, self._kernel(R, trust, costs / C, len(known)), source)
+        tasks = {
+            name: {
+                "trust": float(trust[t]),
+                "C": float(costs[t]),
+                "weights": {f"{x:g}": round(float(w[t]), 4) for x, w in weights.items()},
+                "by_prior": bool(self._few[t]),
+            }
+            for t, name in enumerate(self._all.names)
+        }
+        for name, part in parts.items():
+            if part < _NEGLIGIBLE:
+                logger.info("%s: held-out labels give it next to no part in the model", name)
+        report = {"relations": parts, "variants": variants, "tasks": tasks}
+        return Selection(kernel, replace(self._settings, C=C), features, report)
+
+    def _choose_trust(
+        self, folds: CrossValidation
+    ) -> tuple[Array, dict[str, float], dict[float, Array]]:
+        """Return x of every task, the part of every relation, and the weights of the trusts."""
+        cost = self._space.costs[len(self._space.costs) // 2]
+        n_relations = len(self._space.relations)
+        candidates = []
+        for name in self._space.relations:
+            for x, prior in self._space.trusts.items():
+                if x > 0.0:
+                    candidates.append((name, x, prior))
+                elif not candidates:  # the same for all relations
+                    candidates.append((name, x, prior * n_relations))
+        trust = np.array([x for _, x, _ in candidates])
+        weights = np.ones((1, self._T))
+        if len(candidates) > 1:
+            found = []
+            for name, x, _ in candidates:
+                R = self._space.relations[name].matrix
+                K = self._kernel(R, np.full(self._T, x), np.ones(self._T))
+                own = partial(folds.log_likelihood, K, cost)
+                values = self._score(f"{name}, trust {x:g}", own)
+                found.append(self._per_task(values, folds.ids))
+            weights = self._weigh(found, [prior for *_, prior in candidates])
+        shared = weights.sum(axis=1) * trust
+        names = np.array([name for name, *_ in candidates])
+        total = max(float(shared.sum()), 1e-300)
+        parts = {n: float(shared[names == n].sum() / total) for n in self._space.relations}
+        by_trust = {x: weights[trust == x].sum(axis=0) for x in self._space.trusts}
+        return weights.T @ trust, parts, by_trust
+
+    def _choose_costs(self, folds: CrossValidation, K: Array) -> Array:
+        """Return C of every task, a geometric mean."""
+        costs = np.array(self._space.costs)
+        if costs.size == 1:
+            return np.full(self._T, costs[0])
+        found = []
+        for cost in costs:
+            values = self._score(f"C {cost:g}", partial(folds.log_likelihood, K, cost))
+            found.append(self._per_task(values, folds.ids))
+        return np.asarray(np.exp(self._weigh(found).T @ np.log(costs)))
+
+    def _choose_variant(self, folds: CrossValidation, K: Array) -> tuple[Any, list[Any]]:
+        """Return the variant of the features that all tasks will see, and how each does."""
+        if len(self._variants) < 2:
+            return self._features, []
+        values = []
+        for i, variant in enumerate(self._variants):
+
+            def score(i: int = i, variant: Any = variant) -> Array:
+                own = CrossValidation(self._sample, variant, self._settings) if i else folds
+                return own.log_likelihood(K, 1.0)
+
+            values.append(self._score(f"features {variant}", score))
+        best = int(np.argmax([value.sum() for value in values]))
+        ahead = values[best] - values[0]
+        if ahead.sum() <= ahead.std() * ahead.size**0.5:  # one standard error
+            best = 0
+        return self._variants[best], [
+            {"features": str(variant), "log_likelihood": float(value.sum()), "chosen": i == best}
+            for i, (variant, value) in enumerate(zip(self._variants, values, strict=True))
+        ]
+
+    def _at_size(self, R: Array, trust: Array, costs: Array, features: Any) -> tuple[Array, Array]:
+        """Return trust and costs, lowered where that does better with more labels."""
+        examples = self._all
+        if examples.y.size > _AT_SIZE:
+            examples = examples.take(examples.sample(_AT_SIZE, self._rng))
+        is_held = np.zeros(examples.y.size, dtype=np.bool_)
+        is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
+        train, held = (examples.take(np.flatnonzero(rows)) for rows in (~is_held, is_held))
+        hold_out = HoldOut(train, held, features, self._settings)
+
+        def evidence(key: str, trust: Array, costs: Array) -> Array:
+            K = self._kernel(R, trust, costs)
+            own = partial(hold_out.log_likelihood, K, 1.0)
+            values = self._score(f"{key}, {train.y.size:,} examples", own)
+            return self._per_task(values, held.ids)
+
+        as_is = evidence("as chosen", trust, costs)
+        lower, cheaper = trust, costs
+        if len(self._space.trusts) > 1:
+            found = [evidence(f"trust times {part:g}", part * trust, costs) for part in _LESS]
+            lower = trust * (self._weigh([as_is, *found]).T @ np.array([1.0, *_LESS]))
+        if len(self._space.costs) > 1:
+            found = [evidence(f"C times {part:g}", trust, part * costs) for part in _CHEAPER]
+            weights = self._weigh([as_is, *found])
+            cheaper = costs * np.exp(weights.T @ np.log([1.0, *_CHEAPER]))
+        return lower, cheaper
+
+    def _kernel(self, R: Array, trust: Array, costs: Array, n: int | None = None) -> Array:
+        """Return K of the tasks of the data, or of the first n tasks: others trust all of R."""
+        n = n or self._T
+        x, scale = np.ones(n), np.ones(n)
+        x[: self._T], scale[: self._T] = trust, np.sqrt(costs)
+        K = R[:n, :n] * np.minimum.outer(x, x)
+        if len(self._space.trusts) > 1:
+            np.fill_diagonal(K, 1.0)
+        return np.asarray(K * np.outer(scale, scale))
+
+    def _mix(self, parts: dict[str, float]) -> Array:
+        """Return the mean relation; the first where nothing is shared."""
+        matrices = {name: kernel.matrix for name, kernel in self._space.relations.items()}
+        if not sum(parts.values()):
+            return next(iter(matrices.values()))
+        return np.asarray(sum(part * matrices[name] for name, part in parts.items()))
+
+    def _weigh(self, found: list[Array], prior: Any = 1.0) -> Array:
+        values = np.array(found)
+        values[:, self._few] = values[:, self._few].mean(axis=0)
+        return weigh(values, prior)
+
+    def _per_task(self, values: Array, ids: NDArray[Any]) -> Array:
+        return np.bincount(ids, values, minlength=self._T).astype(np.float64)
+
+    def _score(self, key: str, compute: Callable[[], Array]) -> Array:
+        """Return what is known by this name, or compute it and tell."""
+        is_new = key not in self._known
+        if is_new:
+            self._known[key] = compute()
+        self._n_done += 1
+        if is_new and self._on_score is not None:
+            self._on_score(key, self._n_done, self._n_all)
+        return self._known[key]
+
+    def _count(self) -> int:
+        """Count the candidates to come."""
+        trusts, costs = self._space.trusts, self._space.costs
+        n_trusts = len(self._space.relations) * sum(x > 0 for x in trusts) + (0.0 in trusts)
+        counts = [n_trusts, len(costs), len(self._variants)]
+        total = sum(n for n in counts if n > 1)
+        if self._is_large:
+            total += 1 + len(_LESS) * (len(trusts) > 1) + len(_CHEAPER) * (len(costs) > 1)
+        return total
+
+
+def weigh(found: Array, prior: Any = 1.0) -> Array:
+    """Return the weight of every candidate in every task by its log-likelihood, shape (R, T)."""
+    own = found - found.mean(axis=0)
+    others = (own.sum(axis=1, keepdims=True) - own) / max(own.shape[1] - 1, 1)
+    log = np.reshape(np.log(prior), (-1, 1)) + _SHARPNESS * own + _OTHERS * others
+    weights = np.exp(log - log.max(axis=0))
+    return np.asarray(weights / weights.sum(axis=0))
+
+
+def _variants(features: Any, length: int) -> list[Any]:
+    """Return the features that may be seen, the given ones first."""
+    offer = getattr(features, "variants", None)
+    given = features.to_dict(length)
+    others = [] if offer is None else offer()
+    return [features, *(other for other in others if other.to_dict(length) != given)]
+
+
+def _find_few(examples: Labelled) -> NDArray[np.bool_]:
+    """Return which tasks have too few labels of a class to hold one out; says so."""
+    few = np.zeros(len(examples.names), dtype=np.bool_)
+    for t, name in enumerate(examples.names):
+        positive = examples.y[examples.ids == t] > 0
+        fewest = min(int(positive.sum()), int((~positive).sum()))
+        if fewest < _FEWEST:
+            few[t] = True
+            logger.info(
+                "%s has %d labels of a class, too few to hold one out: it shares as the others do, "
+                "or by default", name, fewest,
+            )  # fmt: skip
+    return few
+
+
+def _unit_diagonal(kernel: TaskKernel) -> TaskKernel:
+    own = np.sqrt(np.diagonal(kernel.matrix))
+    return TaskKernel(kernel.names, kernel.matrix / np.outer(own, own), kernel.source)

@@ -1,0 +1,235 @@
+"""How well labels are predicted by a model that was not trained on them.
+
+Up to :data:`MOST` examples are cross-validated on their kernel matrix, which makes one training
+a matter of milliseconds to a second; more are held out once, from training on the features. What
+counts is the log-likelihood of the labels: the held-out scores of a task go through one sigmoid.
+It adds up over examples, so that its differences say how sure they are, and it hears of every
+example, where the precision of a ranking hears of the few at its top.
+
+Folds hold each class of each task in its share. Copies of an example are one example of their
+summed weight, and stay in one fold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.blocks import views_of
+from seqmtl.features._base import gram_matrix
+from seqmtl.models.calibration import calibrate_tasks, find_copies
+from seqmtl.models.training import Settings, class_factors, solve
+from seqmtl.solvers.problem import LOSSES, dual_terms, loss_values
+
+Array = NDArray[np.float64]
+
+MOST = 3000  # examples that are cross-validated on their kernel matrix
+_FOLDS = 5
+_MOST_REPEATS = 4
+_TOL = 1e-2  # relative duality gap of a fold
+_PASSES, _ROUNDS = 4, 50
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Examples with all that training needs.
+
+    Attributes
+    ----------
+    data : Windows, ndarray or csr_matrix of shape (n, d)
+        Examples.
+    y : ndarray of float64, shape (n,)
+        Labels, -1 or +1.
+    ids : ndarray of int, shape (n,)
+        Task of every example.
+    names : tuple of str
+        Tasks.
+    weight : ndarray of float64, shape (n,)
+        Factor on C of every example.
+    """
+
+    data: Any
+    y: Array
+    ids: NDArray[Any]
+    names: tuple[str, ...]
+    weight: Array
+
+    def take(self, rows: NDArray[np.int64]) -> Labelled:
+        """Return some of the examples."""
+        return replace(
+            self, data=self.data[rows], y=self.y[rows], ids=self.ids[rows], weight=self.weight[rows]
+        )
+
+    def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw about n examples, as many of every task where it has them, rising.
+
+        Each class in its share, but two of either where there are.
+        """
+        sizes = np.bincount(self.ids, minlength=len(self.names))
+        level = _level(sizes, n)
+        drawn = []
+        for t, size in enumerate(sizes):
+            share = min(level / max(size, 1), 1.0)
+            for sign in (1, -1):
+                own = np.flatnonzero((self.ids == t) & (self.y == sign))
+                drawn.append(rng.permutation(own)[: max(round(share * own.size), 2)])
+        return np.sort(np.concatenate(drawn))
+
+
+def _level(sizes: NDArray[np.int64], n: int) -> float:
+    """Return the l at which sum_t min(size_t, l) is n, or the largest size."""
+    rising, left = np.sort(sizes), float(n)
+    for t, size in enumerate(rising):
+        if size * (rising.size - t) > left:
+            return left / (rising.size - t)
+        left -= size
+    return float(rising[-1])
+
+
+class CrossValidation:
+    """Held-out log-likelihoods of some examples for any K and C.
+
+    Parameters
+    ----------
+    examples : Labelled
+        A few thousand.
+    features : FeatureDefinition
+        The feature map.
+    settings : Settings
+        How to train.
+
+    Attributes
+    ----------
+    y, ids, weight : ndarray, shape (n,)
+        Of the distinct examples.
+    """
+
+    def __init__(self, examples: Labelled, features: Any, settings: Settings) -> None:
+        self._settings = settings
+        G = _kernel_matrix(features.bind(examples.data), float(settings.fit_intercept))
+        rows, weight = _distinct(G, examples)
+        self._G = G if np.array_equal(rows, np.arange(len(G))) else G[np.ix_(rows, rows)]
+        self.y, self.ids, self.weight = examples.y[rows], examples.ids[rows], weight
+        self._factors = class_factors(examples.y, settings.class_weight)[rows] * weight
+        self._T = len(examples.names)
+        n_repeats = int(np.clip(round((MOST / max(rows.size, 1)) ** 0.5), 1, _MOST_REPEATS))
+        rng = np.random.default_rng(settings.seed)
+        self._folds = [draw_folds(self.y, self.ids, rng) for _ in range(n_repeats)]
+        self._H = np.empty_like(self._G)
+
+    def log_likelihood(self, K: Array, C: float) -> Array:
+        """Return the held-out log-likelihood of every label, shape (n,), a mean over repeats.
+
+        It is 0 for an example that is alone of its class in its task.
+        """
+        from seqmtl.solvers._dcd_kernels import couple_into
+
+        couple_into(self._G, self.y, self.ids, np.ascontiguousarray(K), False, self._H)
+        cost, n = C * self._factors, self.y.size
+        alpha, margins = np.zeros(n), np.zeros(n)
+        self._descend(np.arange(n), alpha, margins, cost)
+        found = np.zeros(n)
+        for folds in self._folds:
+            scores = np.zeros(n)
+            for fold in range(_FOLDS):
+                held = folds == fold
+                own, own_margins = np.where(held, 0.0, alpha), margins.copy()
+                out = np.flatnonzero(held & (alpha > 0.0))
+                own_margins -= self._H[:, out] @ alpha[out].astype(np.float32)
+                self._descend(np.flatnonzero(~held), own, own_margins, cost)
+                scores[held] = (self.y * own_margins)[held]
+            found += label_likelihood(scores, self.y, self.ids, self._T, self.weight)
+        found[self._folds[0] < 0] = 0.0
+        return found / len(self._folds)
+
+    def _descend(self, rows: NDArray[np.int64], alpha: Array, margins: Array, cost: Array) -> None:
+        """Train on some rows, and keep the margins of all up to date, both in place."""
+        from seqmtl.solvers._dcd_kernels import descend_gram
+
+        loss, rng = self._settings.loss, np.random.default_rng(self._settings.seed)
+        for _ in range(_ROUNDS):
+            order = rng.permuted(np.tile(rows, (_PASSES, 1)), axis=1).ravel()
+            descend_gram(self._H, order, alpha, margins, cost, LOSSES[loss], 0.0, 1.0)
+            losses = float((cost[rows] * loss_values(loss, margins[rows])).sum())
+            half_q = 0.5 * float((alpha[rows] * margins[rows]).sum())
+            dual = float(dual_terms(loss, alpha[rows], cost[rows]).sum()) - half_q
+            if losses + half_q - dual <= _TOL * (losses + half_q):
+                return
+
+
+def label_likelihood(scores: Array, y: Array, ids: NDArray[Any], T: int, weight: Array) -> Array:
+    """Return the log-likelihood of every label given its score, through one sigmoid per task."""
+    slope, intercept = calibrate_tasks(scores, y, ids, T, weight).T
+    z = np.clip(y * (slope[ids] * scores + intercept[ids]), -500.0, 500.0)
+    return np.asarray(-weight * np.log1p(np.exp(-z)))
+
+
+class HoldOut:
+    """Held-out log-likelihoods of many examples: a part is trained on, the rest is scored.
+
+    Parameters
+    ----------
+    train, held : Labelled
+        Of the same tasks.
+    features, settings
+        As in training.
+    """
+
+    def __init__(self, train: Labelled, held: Labelled, features: Any, settings: Settings) -> None:
+        self._train, self._held = train, held
+        self._rows, self._held_rows = features.bind(train.data), features.bind(held.data)
+        self._settings = replace(settings, tol=max(_TOL, settings.tol))
+
+    def log_likelihood(self, K: Any, C: float) -> Array:
+        """Return the log-likelihood of every held-out label; K may be kernels to be weighed."""
+        settings = replace(self._settings, C=C)
+        if isinstance(K, np.ndarray):
+            K = np.tile(K, (len(views_of(self._rows)), 1, 1))
+        train, held = self._train, self._held
+        solution = solve(self._rows, train.y, train.ids, K, settings, sample_weight=train.weight)
+        scores = self._held_rows.scores(solution.W, held.ids)
+        scores += settings.fit_intercept * solution.bias[held.ids]
+        return label_likelihood(scores, held.y, held.ids, len(held.names), held.weight)
+
+
+def _kernel_matrix(rows: Any, bias_square: float) -> NDArray[np.float32]:
+    """Return the kernel matrix of all rows, a sum over their views, and of the constant feature."""
+    from seqmtl.solvers._dcd_kernels import couple
+
+    n = rows.n_rows
+    every, ones = np.arange(n), np.ones(n)
+    total: Any = None
+    for view in views_of(rows):
+        G = view.rows.gram(every, np.float32) if hasattr(view.rows, "gram") else None
+        if G is None:
+            G = gram_matrix(view.rows, every).astype(np.float32)
+        couple(G, ones, np.zeros(n, dtype=np.int16), np.ones((1, 1)), bias_square)
+        total = G if total is None else np.add(total, G, out=total)
+    return np.asarray(total)
+
+
+def _distinct(G: NDArray[np.float32], examples: Labelled) -> tuple[NDArray[np.int64], Array]:
+    """Return one row of every distinct example, by length, and the weight of all its copies."""
+    norms = np.diagonal(G).astype(np.float64)
+    blocks = np.array_split(G, max(len(G) // 256, 1))  # in float64, but never all of G
+    sums = np.concatenate([block.astype(np.float64) @ examples.weight for block in blocks])
+    alike = np.column_stack([find_copies(sums, norms, examples.y), examples.ids])
+    copy_of = np.unique(alike, axis=0, return_inverse=True)[1].reshape(-1)
+    rows = np.unique(copy_of, return_index=True)[1]
+    order = np.lexsort((rows, norms[rows]))
+    weight = np.bincount(copy_of, examples.weight).astype(np.float64)
+    return rows[order], weight[order]
+
+
+def draw_folds(y: Array, ids: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the fold of every example, -1 for one that is alone of its class in its task."""
+    folds = np.full(y.size, -1)
+    for t in range(int(ids.max(initial=-1)) + 1):
+        for sign in (1, -1):
+            own = rng.permutation(np.flatnonzero((ids == t) & (y == sign)))
+            if own.size > 1:
+                folds[own] = (np.arange(own.size) + rng.integers(_FOLDS)) % _FOLDS
+    return folds

@@ -1,0 +1,144 @@
+"""From labelled examples to the one model that selection asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.features.positional_kmers import PositionalKmers
+from seqmtl.models.fit import train_model
+from seqmtl.models.held_out import HoldOut, Labelled, draw_folds
+from seqmtl.models.kernels import kernel_set, resolve_kernels, view_names
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.selection import Space, select, weigh
+from seqmtl.models.site import Site, find_anchor, find_site
+from seqmtl.models.training import Settings, check_classes
+from seqmtl.sequences import Windows
+from seqmtl.similarity import TaskKernel
+from seqmtl.solvers.dcd import Progress, Solution, State
+
+
+def labelled(
+    data: Any,
+    y: NDArray[Any],
+    task_ids: NDArray[Any],
+    names: tuple[str, ...],
+    sample_weight: NDArray[np.float64] | None = None,
+) -> Labelled:
+    """Return examples for a selection.
+
+    Raises
+    ------
+    ValueError
+        If a task lacks a class.
+    """
+    check_classes(y, task_ids, names)
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    return Labelled(data, np.asarray(y, dtype=np.float64), task_ids, names, weight)
+
+
+def train_selected(  # noqa: PLR0913
+    examples: Labelled,
+    space: Space | None = None,
+    *,
+    features: Any = None,
+    settings: Settings | None = None,
+    site: Site | None = None,
+    known: dict[str, NDArray[np.float64]] | None = None,
+    on_score: Callable[[str, int, int], None] | None = None,
+    state: State | None = None,
+    on_epoch: Callable[[State, Progress], None] | None = None,
+) -> tuple[MultiTaskModel, Solution]:
+    """Choose relation, trust, cost and features, and train on all labels with them.
+
+    Parameters
+    ----------
+    examples : Labelled
+        See :func:`labelled`.
+    space : Space, optional
+        What to choose from. Default: how far to take all tasks as alike, and three costs.
+    features, settings, site, state, on_epoch
+        See :func:`seqmtl.models.fit.train_model`; C is replaced.
+    known, on_score
+        See :func:`seqmtl.models.selection.select`.
+
+    Returns
+    -------
+    model : MultiTaskModel
+        ``model.training["selection"]`` says what was chosen.
+    solution : Solution
+        Of the one training.
+    """
+    settings = settings or Settings()
+    settings.check()
+    features, site = _placed(features, examples.data, examples.y, site)
+    chosen = select(
+        examples, space or Space.of_sharing(examples.names), features=features, settings=settings,
+        known=known, on_score=on_score,
+    )  # fmt: skip
+    has_weights = bool((examples.weight != 1.0).any())
+    model, solution = train_model(
+        examples.data, examples.y, examples.ids, examples.names, features=chosen.features,
+        task_kernel=chosen.kernel, settings=chosen.settings,
+        sample_weight=examples.weight if has_weights else None, site=site, state=state,
+        on_epoch=on_epoch,
+    )  # fmt: skip
+    model.training["selection"] = chosen.report
+    return model, solution
+
+
+def train_learnt(
+    examples: Labelled,
+    kernels: TaskKernel,
+    costs: Iterable[float],
+    *,
+    features: Any = None,
+    settings: Settings,
+    site: Site | None = None,
+) -> MultiTaskModel:
+    """Train MT-MKL (Widmer et al. 2015) with one cost for all, chosen by cross-validation.
+
+    Parameters
+    ----------
+    examples : Labelled
+        See :func:`labelled`.
+    kernels : TaskKernel
+        K_1..K_M.
+    costs : iterable of float
+        Costs to choose from.
+    features, settings, site
+        See :func:`seqmtl.models.fit.train_model`; ``settings.norm`` is p, and C is replaced.
+    """
+    features, site = _placed(features, examples.data, examples.y, site)
+    names, T = examples.names, len(examples.names)
+    costs = sorted(costs)
+    norm = 2.0 if settings.norm is None else settings.norm
+    K = kernel_set(resolve_kernels(kernels, names), T, len(view_names(features)), norm)
+    folds = draw_folds(examples.y, examples.ids, np.random.default_rng(settings.seed))
+    found = np.zeros(len(costs))
+    if len(costs) > 1:
+        for fold in range(int(folds.max(initial=0)) + 1):
+            train, held = (examples.take(np.flatnonzero(r)) for r in (folds != fold, folds == fold))
+            if held.y.size:
+                own = HoldOut(train, held, features, settings)
+                found += [own.log_likelihood(K, cost).sum() for cost in costs]
+    C = float(np.exp(weigh(found[:, None])[:, 0] @ np.log(costs)))
+    model, _ = train_model(
+        examples.data, examples.y, examples.ids, names, features=features, task_kernel=kernels,
+        settings=replace(settings, C=C, norm=norm), site=site,
+    )  # fmt: skip
+    model.training["selection"] = {"tasks": {name: {"C": C} for name in names}}
+    return model
+
+
+def _placed(features: Any, data: Any, y: Any, site: Site | None) -> tuple[Any, Site | None]:
+    """Return the features at the site of windows, and the site."""
+    features = PositionalKmers() if features is None else features
+    if not isinstance(data, Windows):
+        return features, site
+    site = site or find_site(data)
+    return features.at_site(find_anchor(data, y, site)), site
