@@ -348,8 +348,8 @@ def test_the_oracle_knows_the_kernel():
 
 def test_a_checkpoint_outlives_a_model_that_cannot_be_written(data, tmp_path, capsys, monkeypatch):
     path = tmp_path / "m.seqmtl"
-    arguments = ["train", str(data / "windows.tsv.gz"), "--window", "61", "--features", "wd:3", "-o",
-                 str(path)]  # fmt: skip
+    arguments = ["train", str(data / "windows.tsv.gz"), "--window", "61", "--features", "wd:3",
+                 "-o", str(path)]  # fmt: skip
 
     def full(self, path):
         raise OSError(28, "No space left on device")

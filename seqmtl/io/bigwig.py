@@ -9,7 +9,6 @@ was stopped can go on.
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import IO, Any, NamedTuple
@@ -19,7 +18,11 @@ from numpy.typing import NDArray
 
 from seqmtl.io._bigwig_kernels import sum_bins
 from seqmtl.io._bigwig_trees import SECTION_DTYPE, contig_tree, write_index
-from seqmtl.io._deflate_kernels import most_words, pack_bytes
+
+try:
+    from isal import isal_zlib as zlib  # the same format, several times as fast
+except ImportError:
+    import zlib  # type: ignore[no-redef]
 
 #: Bases that a record of the finest zoom level sums up.
 ZOOM_BASES = 250
@@ -27,8 +30,7 @@ ZOOM_BASES = 250
 _ZOOM_FACTOR, _ZOOM_LEVELS = 4, 10
 _SECTION_ITEMS, _ZOOM_ITEMS = 4096, 512
 _LEAST_RUN = 64  # neighbouring bases that are worth a section of their own
-_LEVEL = 1  # of zlib: numbers hardly get smaller at higher ones
-_REPEATS = 0.1  # share of equal neighbours above which looking for any match pays
+_LEVEL = 1  # numbers hardly get smaller at higher ones
 _CHUNK = 1 << 16  # zoom records read at a time
 
 _VERSION, _MAGIC = 4, 0x888FFC26
@@ -217,11 +219,7 @@ def _section(contig: int, starts: NDArray[np.int64], values: NDArray[np.float32]
         items = np.empty(n, dtype=_ITEM)
         items["start"], items["value"] = starts, values
         text += items.tobytes()
-    if np.count_nonzero(values[1:] == values[:-1]) > _REPEATS * n:
-        return zlib.compress(text, _LEVEL)
-    words = np.empty(most_words(len(text)), dtype="<u4")
-    size = pack_bytes(np.frombuffer(text, dtype=np.uint8), not is_run, words)
-    return words.tobytes()[:size] + zlib.adler32(text).to_bytes(4, "big")
+    return bytes(zlib.compress(text, _LEVEL))
 
 
 def _summarise(
