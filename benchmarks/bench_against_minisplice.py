@@ -3,11 +3,11 @@
     python benchmarks/bench_against_minisplice.py minisplice DONOR_DIR DONOR_MODEL \
         ACCEPTOR_DIR ACCEPTOR_MODEL --organism p_falciparum
 
-The folders are of ``seqmtl dataset`` with ``[decoys] test = "all"``, split by contigs; the models
-were trained on them. minisplice (github.com/lh3/minisplice, a program of its own) is trained with
-its defaults on the annotation of all contigs but those of test, and predicts these. Prints, for
-each signal, AUROC, AUPRC and the precision over the genome of both on every candidate of the test
-contigs, and the seconds of both from FASTA to splice scores, one thread, start-up included.
+The folders are of ``seqmtl dataset``, split by contigs; the models were trained on them.
+minisplice (github.com/lh3/minisplice, a program of its own) is trained with its defaults on the
+annotation of all contigs but those of test, and predicts these. Prints, for each signal, AUROC,
+AUPRC and the precision over the genome of both on every candidate of the test contigs, and the
+seconds of both from FASTA to splice scores, one thread, start-up included.
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ from typing import Any
 import numpy as np
 from _common import make_parser
 
-from seqmtl import MultiTaskModel, read_annotation, read_dataset
+from seqmtl import MultiTaskModel, read_annotation
 from seqmtl.evaluation import evaluate
+from seqmtl.io.dataset_regions import read_split_genome
+from seqmtl.scan.held_out import find_candidates
+from seqmtl.scan.organism import scanner_of
+from seqmtl.scan.sites import SiteFinder
 
 
 def main() -> None:
@@ -61,7 +65,8 @@ def cut(dataset: Path, organism: str, folder: Path) -> None:
     summary = json.loads((dataset / "summary.json").read_text())
     if summary["organisms"][organism]["split_by"] == "blocks":
         sys.exit(f"{dataset}: {organism} is split by blocks; minisplice needs whole contigs")
-    test = {name.rsplit(":", 1)[0] for name in _windows(dataset, organism, "test").names}
+    rows = [line.split("\t") for line in (dataset / "regions.tsv").read_text().splitlines()]
+    test = {row[0] for row in rows if row[3:] == ["test", organism]}
     path = dataset / summary["genomes"][organism]["path"]
     opened: Any = gzip.open if str(path).endswith(".gz") else open
     with opened(path, "rt") as stream:
@@ -113,17 +118,22 @@ def compare(
     letter: str,
 ) -> None:
     """Print how good both are on all candidates of the test contigs."""
-    windows = _windows(dataset, organism, "test")
-    offset = json.loads((dataset / "summary.json").read_text())["site"]["offset"]
-    other = np.empty(len(windows))
-    for row, name in enumerate(windows.names):
-        contig, rest = name.rsplit(":", 1)
-        start, end = map(int, rest[:-3].split("-"))
-        first = start + offset if rest[-2] == "+" else end - offset - 2
-        other[row] = raw[letter, contig, first, rest[-2]]
-    own = MultiTaskModel.load(path).decision_function(windows)
-    for label, scores in (("minisplice", other), ("seqmtl", own)):
-        result = evaluate(windows.labels, scores, windows.tasks, weights=windows.weights)
+    model = MultiTaskModel.load(path)
+    finder = SiteFinder(scanner_of(model, organism), consensus=model.site.letters)
+    held = read_split_genome(dataset, organism, "test")
+    names, begins = held.genome.names, held.genome.starts
+    labels, own, other = [], [], []
+    for block in find_candidates(finder, held):
+        contig = held.genome.contigs.contig_of(block.starts)
+        for row in np.flatnonzero(block.labels).tolist():
+            first = int(block.starts[row] - begins[contig[row]])
+            other.append(raw[letter, names[contig[row]], first, "+-"[int(block.is_reverse[row])]])
+        labels.append(block.labels[block.labels != 0])
+        own.append(block.scores[block.labels != 0])
+    y = np.concatenate(labels)
+    for label, scores in (("minisplice", np.array(other)), ("seqmtl", np.concatenate(own))):
+        counts = np.ones(y.size, dtype=np.int64)
+        result = evaluate(y, scores, np.full(y.size, organism), counts=counts)
         task = result["tasks"][organism]
         low, high = task["auprc_interval"]
         precision = " ".join(f"{p:.3f}" for p in task["genome"]["precision_at_recall"].values())
@@ -131,10 +141,6 @@ def compare(
             f"{letter} {label:<10} AUROC {task['auroc']:.4f}  AUPRC {task['auprc']:.4f} "
             f"({low:.4f}-{high:.4f})  precision at 50, 80, 95 %: {precision}"
         )
-
-
-def _windows(dataset: Path, organism: str, split: str) -> Any:
-    return read_dataset(dataset, split=split, organism=organism).windows
 
 
 def _call(command: list[Any], **options: Any) -> None:

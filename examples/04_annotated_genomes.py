@@ -16,6 +16,7 @@ from seqmtl.dataset import read_config, write_dataset
 from seqmtl.explain import poim
 from seqmtl.io import load_genome
 from seqmtl.models.site import Site
+from seqmtl.scan.held_out import score_held_out
 from seqmtl.scan.organism import probability_of, scanner_of
 from seqmtl.simulate import simulate, write_simulation
 from seqmtl.variants import score_variants
@@ -30,17 +31,15 @@ def main() -> None:
         config = read_config(f"{folder}/dataset.toml", signal="donor")
         few = replace(config.decoys, ratio=3)
         write_dataset(replace(config, decoys=few), f"{folder}/donors")
-        train, valid = (read_dataset(f"{folder}/donors", split=s) for s in ("train", "valid"))
+        train = read_dataset(f"{folder}/donors", split="train")
         genome = load_genome(f"{folder}/genomes/bee.fa", padding=141)
 
-    svc = MultiTaskSVC(features=WeightedDegree(6), task_kernel=TaskKernel.from_newick(TREE))
-    model = svc.fit(train.windows, train.windows.labels, tasks=train.windows.tasks).model_
-    model.site = Site(**train.site)
-    held_out = valid.windows
-    scores = model.decision_function(held_out)
-    for name in model.tasks:
-        mine = held_out.tasks == name
-        model.calibrate(name, scores[mine], held_out.labels[mine], held_out.weights[mine])
+        svc = MultiTaskSVC(features=WeightedDegree(6), task_kernel=TaskKernel.from_newick(TREE))
+        model = svc.fit(train.windows, train.windows.labels, tasks=train.windows.tasks).model_
+        model.site = Site(**train.site)
+        held_out = score_held_out(model, f"{folder}/donors", split="valid")  # every GT
+        for name in model.tasks:
+            model.calibrate(name, *held_out.of(name))
 
     codes = genome.contig("chr1")  # windows that start at every base of the plus strand
     p = probability_of(model, "bee")(scanner_of(model, "bee").scan_contig(codes).astype(float))

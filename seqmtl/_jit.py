@@ -7,13 +7,30 @@ kernel's own file alone) cannot go stale behind their back.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numba
 from llvmlite import ir
 from numba import types
 from numba.core import config
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic
+
+
+class _KernelCache(FunctionCache):
+    """Numba's cache, which loads machine code without all that numba needs to compile.
+
+    Numba makes itself ready to compile before it looks into the cache, which takes longer than
+    importing numba (it imports SciPy for its BLAS). When a kernel is not found, the compiler does
+    the same. What a kernel from the cache may need is the runtime that counts references.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 def njit(function: Callable[..., Any]) -> Any:
@@ -22,10 +39,11 @@ def njit(function: Callable[..., Any]) -> Any:
     Where no cache folder can be written (a read-only install without a home folder) the kernel
     is compiled in memory instead of failing at import.
     """
-    try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:  # "cannot cache function: no locator available"
-        return numba.njit(nogil=True, error_model="numpy")(function)
+    kernel = numba.njit(nogil=True, error_model="numpy")(function)
+    if not config.DISABLE_JIT:
+        with suppress(RuntimeError):  # "cannot cache function: no locator available"
+            kernel._cache = _KernelCache(function)
+    return kernel
 
 
 @intrinsic

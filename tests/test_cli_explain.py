@@ -7,9 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from seqmtl import JointFeatures, Spectrum, WeightedDegree
+from seqmtl import JointFeatures, PositionalKmers, Spectrum, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.explain import poim
+from seqmtl.features.numeric import Numeric
 from seqmtl.models.model import MultiTaskModel
 from tests.test_explain_poim import make_model
 
@@ -55,7 +56,7 @@ def read_table(path):
 
 def test_the_folder_holds_what_the_summary_lists(folder):
     summary = json.loads((folder / "summary.json").read_text())
-    assert summary["schema_version"] == 1
+    assert summary["schema_version"] == 2
     assert summary["kind"] == "seqmtl explain"
     assert summary["organisms"] == {"worm one": "worm_one", "fly": "fly", "yeast": "yeast"}
     assert {path.name for path in folder.iterdir()} == {*summary["files"], "notes.txt"}
@@ -107,7 +108,6 @@ def test_tables_say_what_the_library_computes(folder, model):
     scores = [float(row["score"]) for row in rows[::30] if row["organism"] == "fly"]
     assert scores == sorted(scores, reverse=True)
     kmers = read_table(folder / "kmers.tsv")
-    assert {row["view"] for row in kmers} == {"weighted_degree"}
     assert {(row["begin"], row["end"]) for row in kmers} == {("-14", "0"), ("2", "16")}
 
 
@@ -137,29 +137,33 @@ def test_background_of_the_data_or_given(model, data, tmp_path):
     np.testing.assert_allclose(used, [0.3, 0.2, 0.2, 0.3])
 
 
-def test_views_of_kmers_have_a_table(tmp_path):
-    features = JointFeatures([WeightedDegree(3), Spectrum(3, 0, 14), Spectrum(3, 14, 30)])
-    make_model(features, 30, tasks=("a", "b"), offset=14).save(tmp_path / "joint.seqmtl")
+@pytest.mark.parametrize(
+    "features",
+    [
+        PositionalKmers("wd:2,kmers:3/4=0.5,kmers:3/inf=0.5", hash_bits=12),
+        Spectrum(3),
+        JointFeatures([WeightedDegree(3), Spectrum(3, 0, 14), Spectrum(3, 14, 30)]),
+    ],
+    ids=str,
+)
+def test_all_views_are_in_all_files(features, tmp_path, data):
+    make_model(features, 30, tasks=TASKS[:2], offset=14).save(tmp_path / "model.seqmtl")
     out = tmp_path / "out"
-    assert explain(tmp_path / "joint.seqmtl", "-o", out, "--top", 5, "--max-order", 2, "-q") == 0
+    options = ["--top", 64, "--max-order", 3, "-q", "--organism", "worm one"]
+    assert explain(tmp_path / "model.seqmtl", data, "-o", out, *options) == 0
     names = {path.name for path in out.iterdir()}
-    assert "poim_difference_a_b.svg" in names  # of two, one with the other
-    assert "poim_difference_b_a.svg" not in names
+    assert {"logo_worm_one.png", "poim_worm_one.tsv", "contributions_worm_one.svg"} <= names
+    assert "poim_difference_worm_one_fly.svg" in names  # of two, one with the other
+
+    found = poim(MultiTaskModel.load(tmp_path / "model.seqmtl"), "worm one", max_order=3)
     rows = read_table(out / "kmers.tsv")
-    spectra = [row for row in rows if row["view"] == "spectrum_1" and row["organism"] == "b"]
-    assert len(spectra) == 5
-    assert {row["beyond_letters"] for row in spectra} == {"NA"}
-
-
-def test_a_model_of_counts_only_has_kmers_but_no_logo(tmp_path, data, capsys):
-    make_model(Spectrum(3), 30, tasks=TASKS[:2]).save(tmp_path / "counts.seqmtl")
-    out = tmp_path / "out"
-    assert explain(tmp_path / "counts.seqmtl", data, "-o", out) == 0
-    assert "needs weighted-degree features" in capsys.readouterr().err
-    names = {path.name for path in out.iterdir()}
-    assert {"kmers.tsv", "contributions.tsv", "contributions_fly.png"} <= names
-    assert not any("poim" in name or "logo" in name for name in names)
-    assert "weighted-degree" in json.loads((out / "summary.json").read_text())["no_importance"]
+    assert list(rows[0]) == ["organism", "begin", "end", "k", "kmer", "weight", "beyond_letters"]
+    upstream = [row for row in rows if (row["begin"], row["end"], row["k"]) == ("-14", "0", "3")]
+    assert len(upstream) == 64
+    for row in upstream:
+        number = int("".join(str("ACGT".index(letter)) for letter in row["kmer"]), 4)
+        expected = found.Q[2][:12, number].mean()
+        assert float(row["weight"]) == pytest.approx(expected, rel=1e-4, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -216,6 +220,13 @@ def test_the_summary_of_something_else_is_not_written_over(model, folder, tmp_pa
     (tmp_path / "summary.json").write_bytes((folder / "summary.json").read_bytes())
     options = ["--max-order", 2, "--organism", "fly", "-q"]
     assert explain(model, "-o", tmp_path, *options) == 0
+
+
+def test_a_model_of_numbers_is_refused_before_anything_is_written(tmp_path, capsys):
+    make_model(Numeric(), 30, tasks=TASKS).save(tmp_path / "numbers.seqmtl")
+    assert explain(tmp_path / "numbers.seqmtl", "-o", tmp_path / "out") == 1
+    assert "must be one of windows of DNA" in capsys.readouterr().err
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_a_model_of_kernels_is_refused_with_the_remedy(tmp_path, capsys):

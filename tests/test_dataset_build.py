@@ -172,20 +172,38 @@ def test_weights_stand_for_all_candidates_of_each_split(tmp_path, by):
         assert 0.9 * len(others) < weight.total() <= len(others)
 
 
-@pytest.mark.parametrize("split", ["valid", "test"])
-def test_every_candidate_of_some_regions(tmp_path, split):
+@pytest.mark.parametrize("by", ["contigs", "blocks"])
+def test_regions_and_sites_are_written(tmp_path, by):
     contigs, genes = make_genome(6, n_genes=60, n_contigs=6)
+    contigs["tiny"] = "ACGT"
+    contig, strand, exons = genes[0]
+    place = exons[0][1] if strand == "+" else exons[1][0] - 2
+    letters = contigs[contig]
+    contigs[contig] = letters[: place - 4] + "N" + letters[place - 3 :]  # a site beside an N
     write_inputs(tmp_path, contigs, genes)
-    tables = f'[decoys]\n{split} = "all"\nratio = 2\n[split]\nby = "contigs"'
-    summary = build(tmp_path, config_text(tables=tables))
-    rows = [row for row in read_rows(tmp_path) if row["split"] == split]
-    in_test = {row["contig"] for row in rows}
-    expected = {c for c in all_candidates(contigs, "GT") if c[0] in in_test}
-    assert {site_of(row) for row in rows} == expected
-    assert {row["weight"] for row in rows} == {"1"}
-    assert {site_of(row) for row in rows if row["label"] == "1"} == expected & annotated(genes)
-    train = summary["organisms"]["x"]["splits"]["train"]
-    assert train["decoys"] == 2 * train["sites"]
+    build(tmp_path, config_text(tables=f'[split]\nby = "{by}"\nblock = 1000'))
+    with open(tmp_path / "out" / "regions.tsv") as stream:
+        regions = [line.rstrip("\n").lstrip("#").split("\t") for line in stream]
+    assert regions.pop(0) == ["contig", "start", "end", "split", "organism"]
+    split_of = {}
+    for name, start, end, split, organism in regions:
+        assert organism == "x"
+        for base in range(int(start), int(end)):
+            assert (name, base) not in split_of
+            split_of[name, base] = split
+    assert split_of.keys() == {(n, b) for n, text in contigs.items() for b in range(len(text))}
+    rows = read_rows(tmp_path)
+    for row in rows:
+        bases = range(int(row["start"]), int(row["end"]))
+        assert {split_of[row["contig"], base] for base in bases} == {row["split"]}
+    with open(tmp_path / "out" / "sites.tsv") as stream:
+        stream.readline()
+        sites = [line.rstrip("\n").split("\t") for line in stream]
+    assert {(s[0], int(s[1]), s[5]) for s in sites} == annotated(genes)
+    assert all(int(s[2]) - int(s[1]) == 2 and s[6] == "x" for s in sites)
+    true = {site_of(row) for row in rows if row["label"] == "1"}
+    assert {(s[0], int(s[1]), s[5]) for s in sites if s[7] == "1"} == true
+    assert (contig, place, strand) not in true
 
 
 def test_equal_seeds_give_equal_bytes_and_others_do_not(tmp_path):
@@ -392,7 +410,7 @@ def test_many_contigs(tmp_path):
     scraps = {f"scrap{i}": "".join(rng.choice(list("ACGT"), 30)) for i in range(40_000)}
     contigs, genes = make_genome(17)
     write_inputs(tmp_path, contigs | scraps, genes)
-    build(tmp_path, config_text(tables='[decoys]\ntest = "all"\n[split]\nby = "blocks"'))
+    build(tmp_path, config_text(tables='[split]\nby = "blocks"'))
     windows = read_dataset(tmp_path / "out").windows
     assert windows.sequences() == list(cut(contigs | scraps, read_rows(tmp_path)))
 

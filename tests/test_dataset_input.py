@@ -209,6 +209,10 @@ def test_errors_of_a_dataset(dataset):
     genome.write_bytes(moved.read_bytes() + b"\n")
     with pytest.raises(SeqmtlError, match=r"that the dataset was made from, .* bytes, not"):
         read_dataset(dataset)
+    text = moved.read_text()
+    genome.write_text(text.replace("A", "C", 1))
+    with pytest.raises(SeqmtlError, match=r"genome of x must be .* but the bases in .* are others"):
+        read_dataset(dataset)
     moved.rename(genome)
     assert read_dataset(dataset).windows.sequences() == windows.sequences()
     table = dataset / "windows.tsv"
@@ -229,7 +233,7 @@ def test_errors_of_a_dataset(dataset):
     summary = json.loads((dataset / "summary.json").read_text())
     for change, message in (
         ({"kind": "other"}, "summary of a seqmtl dataset"),
-        ({"schema_version": 2}, "schema_version must be 1, got 2"),
+        ({"schema_version": 1}, "schema_version must be 2, got 1"),
     ):
         (dataset / "summary.json").write_text(json.dumps({**summary, **change}))
         with pytest.raises(InputFormatError, match=message):
@@ -268,7 +272,7 @@ def test_the_command_writes_where_it_may(folder, capsys):
     assert main([*command, "--signal", "acceptor", "--json", "-"]) == 0  # an earlier dataset
     assert json.loads(capsys.readouterr().out)["signal"] == "acceptor"
     assert sorted(path.name for path in out.iterdir()) == [
-        "left_out.tsv", "summary.json", "windows.tsv",
+        "left_out.tsv", "regions.tsv", "sites.tsv", "summary.json", "windows.tsv",
     ]  # fmt: skip
     other = folder / "full"
     other.mkdir()

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqmtl import JointFeatures, MultiTaskModel, Spectrum, TaskKernel, WeightedDegree
-from seqmtl.exceptions import SeqmtlError, UnknownTaskError
+from seqmtl import (
+    JointFeatures,
+    MultiTaskModel,
+    PositionalKmers,
+    Spectrum,
+    TaskKernel,
+    WeightedDegree,
+)
+from seqmtl.exceptions import MemoryLimitError, SeqmtlError, UnknownTaskError
 from seqmtl.explain import differential, mean_poim, oligomer, poim
 from seqmtl.models.site import Site
 from seqmtl.sequences import Windows
@@ -34,54 +41,53 @@ def all_windows(length):
 
 
 def enumerate_importance(model, organism, k, background):
-    """E[f | X[j:j+k] = z] - E[f], summed over all sequences of the window's length."""
-    texts = all_windows(model.length)
-    scores = model.decision_function(Windows.from_strings(texts), tasks=organism)
-    p = dict(zip("ACGT", background, strict=True))
-    chance = np.array([np.prod([p[letter] for letter in text]) for text in texts])
-    mean = float(chance @ scores)
-    words = ["".join(letters) for letters in itertools.product("ACGT", repeat=k)]
-    found = np.empty((model.length - k + 1, len(words)))
-    for j in range(found.shape[0]):
-        for code, word in enumerate(words):
-            match = np.array([text[j : j + k] == word for text in texts])
-            found[j, code] = chance[match] @ scores[match] / chance[match].sum() - mean
-    return found
+    """E[f | X[j:j+k] = z] - E[f], averaged over all sequences of the window's length."""
+    L = model.length
+    windows = Windows.from_strings(all_windows(L))
+    scores = model.decision_function(windows, tasks=organism).reshape((4,) * L)
+
+    def mean(positions):
+        left = scores
+        for l in sorted(positions, reverse=True):
+            left = np.tensordot(left, background, axes=(l, 0))
+        return left
+
+    inside = [range(j, j + k) for j in range(L - k + 1)]
+    given = [mean(set(range(L)) - set(places)) for places in inside]
+    return np.array(given).reshape(len(inside), -1) - mean(range(L))
+
+
+BINS = "wd:2,kmers:1-3/2=0.3,kmers:2/inf@-2..2=0.5"
 
 
 @pytest.mark.parametrize("background", [UNIFORM, SKEWED])
 @pytest.mark.parametrize(
-    ("length", "degree", "options"),
+    ("length", "features"),
     [
-        (5, 1, {}),
-        (5, 2, {"weighting": "flat"}),
-        (5, 3, {"normalize": False}),
-        (6, 4, {}),
-        (5, 5, {}),
-        (4, 7, {}),
-        (5, 3, {"hash_bits": 9}),
+        (5, WeightedDegree(1)),
+        (5, WeightedDegree(2, weighting="flat")),
+        (6, WeightedDegree(4)),
+        (5, WeightedDegree(5)),
+        (4, WeightedDegree(7)),
+        (5, WeightedDegree(3, hash_bits=9)),
+        (6, Spectrum(2)),
+        (7, Spectrum(3, 1, 6)),
+        (7, PositionalKmers(BINS, anchor=3)),
+        (7, PositionalKmers(BINS, anchor=2, hash_bits=6)),
+        (7, PositionalKmers("kmers:2-4/3", anchor=0)),
+        (8, PositionalKmers(anchor=4)),
+        (6, JointFeatures([WeightedDegree(3), Spectrum(2, 0, 4), PositionalKmers(BINS)])),
     ],
+    ids=str,
 )
-def test_equals_the_enumeration_of_all_sequences(length, degree, options, background):
-    model = make_model(WeightedDegree(degree, **options), length)
+def test_equals_the_enumeration_of_all_sequences(length, features, background):
+    model = make_model(features, length)
     K = min(5, length)
     found = poim(model, "b", max_order=K, background=background)
     for k in range(1, K + 1):
         expected = enumerate_importance(model, "b", k, background)
+        assert found.Q[k - 1].shape == expected.shape
         np.testing.assert_allclose(found.Q[k - 1], expected, rtol=0, atol=1e-10)
-
-
-def test_two_weighted_degree_views_add_up_and_a_spectrum_is_left_out():
-    parts = [WeightedDegree(2), WeightedDegree(4, weighting="flat")]
-    model = make_model(JointFeatures(parts), 5)
-    found = poim(model, "a", max_order=3, background=SKEWED)
-    expected = enumerate_importance(model, "a", 3, SKEWED)
-    np.testing.assert_allclose(found.Q[2], expected, rtol=0, atol=1e-10)
-
-    mixed = make_model(JointFeatures([*parts, Spectrum(2)]), 5)
-    mixed.W[: model.W.shape[0]] = model.W
-    again = poim(mixed, "a", max_order=3, background=SKEWED)
-    np.testing.assert_array_equal(again.Q[2], found.Q[2])
 
 
 def test_agrees_with_sampled_windows_of_real_size():
@@ -120,23 +126,22 @@ def test_the_mean_over_the_last_or_the_first_letter_is_the_shorter_oligomer(
 
 
 def test_one_motif_is_found_where_it_is():
-    model = make_model(WeightedDegree(4, normalize=False), 20, offset=12)
+    model = make_model(WeightedDegree(4), 20, offset=12)
     model.W[:] = 0
-    tables = model.position_weights("a")
     position, word = 7, "TACT"
     sizes = [20 * 4**d for d in (1, 2, 3)]
     code = int("".join(str("ACGT".index(letter)) for letter in word), 4)
     model.W[sum(sizes) + position * 256 + code, 0] = 2.0
-    beta = model.features.beta()[3]
-    assert tables is not None
     found = poim(model, "a", max_order=5)
     best = found.top(4, 3)[0]
     assert best[:3] == (4, 7 - 12, "TACT")
-    assert best.Q == pytest.approx(2 * np.sqrt(beta) * (1 - 1 / 256))
+    betas = [0.4, 0.3, 0.2, 0.1]
+    alone = 2 * np.sqrt(0.1 / sum(b * (20 - d) for d, b in enumerate(betas)))
+    assert best.Q == pytest.approx(alone * (1 - 1 / 256))
     # a longer oligomer around it is worth as much, a single letter a sixty-fourth
     importance = found.importance()
     assert importance[4, 6] == pytest.approx(best.Q)
-    assert found.Q[0][7, 3] == pytest.approx(2 * np.sqrt(beta) * (1 / 64 - 1 / 256))
+    assert found.Q[0][7, 3] == pytest.approx(alone * (1 / 64 - 1 / 256))
     assert importance.shape == (5, 20)
     assert np.isnan(importance[4, 16:]).all()
     assert not np.isnan(importance[4, :16]).any()
@@ -207,11 +212,17 @@ def test_what_cannot_be_had_is_said():
     for wrong in [(0.5, 0.5), (0.5, 0.5, 0.5, 0.5), (-0.5, 0.5, 0.5, 0.5), (np.nan, 0, 0, 1)]:
         with pytest.raises(ValueError, match="background must be four probabilities"):
             poim(model, "a", max_order=2, background=wrong)
-    with pytest.raises(SeqmtlError, match="needs weighted-degree features"):
-        poim(make_model(Spectrum(2), 6), "a")
-    with pytest.raises(SeqmtlError, match="train with --degree 12 or less"):
-        poim(make_model(WeightedDegree(13, hash_bits=8), 20), "a")
+    with pytest.raises(MemoryLimitError, match="train with shorter k-mers"):
+        poim(make_model(WeightedDegree(20, hash_bits=8), 40), "a")
     from seqmtl.features.numeric import Numeric
 
-    with pytest.raises(SeqmtlError, match="needs weighted-degree features"):
+    with pytest.raises(SeqmtlError, match="must be one of windows of DNA"):
         poim(make_model(Numeric(), 6), "a")
+
+
+def test_more_than_fits_into_memory_is_refused(monkeypatch):
+    model = make_model(WeightedDegree(2), 40)
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 2**30)
+    assert poim(model, "a", max_order=6).max_order == 6
+    with pytest.raises(MemoryLimitError, match=r"POIM of order 10 would take .* lower --max-order"):
+        poim(model, "a", max_order=10)

@@ -1,18 +1,12 @@
 """Joint features against their parts, and comparisons of rows against the written-out matrix."""
 
-from collections import Counter
-from itertools import product
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 
-from seqmtl import JointFeatures, Spectrum, WeightedDegree
+from seqmtl import JointFeatures, KmerView, Spectrum, WeightedDegree
 from seqmtl.blocks import views_of
-from seqmtl.features import weighted_degree
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.joint import JointRows
@@ -21,13 +15,13 @@ from seqmtl.sequences import Windows
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.mkl import MultipleKernelDescent
 from seqmtl.solvers.problem import Problem
-from tests.oracles import mkl, wd
+from tests.oracles import kmers, mkl, wd
 
 PARTS = [
     WeightedDegree(degree=3),
     Spectrum(k=2, begin=2, end=12),
-    WeightedDegree(degree=4, hash_bits=7, normalize=False),
-    Spectrum(k=3, normalize=False),
+    WeightedDegree(degree=4, hash_bits=7),
+    Spectrum(k=3),
 ]
 
 
@@ -131,12 +125,12 @@ def _every_kind():
     numbers = rng.standard_normal((60, 5))
     return {
         "weighted degrees": WeightedDegree(degree=4).bind(windows),
-        "flat": WeightedDegree(degree=2, weighting="flat", normalize=False).bind(windows),
+        "flat": WeightedDegree(degree=2, weighting="flat").bind(windows),
         "long": WeightedDegree(degree=3).bind(_windows(n=60, length=130)),
         "short": WeightedDegree(degree=8).bind(_windows(n=60, length=3)),
         "hashed": WeightedDegree(degree=4, hash_bits=8).bind(windows),
         "spectrum": Spectrum(k=3).bind(windows),
-        "counts": Spectrum(k=2, begin=1, end=9, normalize=False).bind(windows),
+        "counts": Spectrum(k=2, begin=1, end=9).bind(windows),
         "dense": NumericRows(numbers),
         "sparse": NumericRows(csr_matrix(_sparse_numbers(rng, 60))),
         "joint": JointFeatures(PARTS).bind(windows),
@@ -149,11 +143,8 @@ KINDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("are_many", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_virtual_grams_are_products_of_virtual_weights(kind, are_many, monkeypatch):
-    if are_many:
-        monkeypatch.setattr(weighted_degree, "_PAIRS", 0)
+def test_virtual_grams_are_products_of_virtual_weights(kind):
     rows, rng = _every_kind()[kind], np.random.default_rng(3)
     X, tasks = _matrix(rows), rng.choice([0, 1, 3], rows.n_rows)  # nothing of task 2
     for chosen in (np.arange(60), np.array([50, 2, 7, 11]), np.zeros(0, dtype=int)):
@@ -178,31 +169,6 @@ def test_kernel_matrices_are_products_of_rows(kind):
         if G is not None:
             assert G.dtype == dtype
             assert_allclose(np.tril(G), np.tril(expected), rtol=1e-5, atol=1e-5)
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(st.text("ACGTn", min_size=9, max_size=9), min_size=1, max_size=5),
-    st.integers(1, 4), st.booleans(),
-)  # fmt: skip
-def test_the_spectrum_kernel_equals_counting(strings, k, normalize):
-    features = Spectrum(k=k, begin=1, end=8, normalize=normalize)
-    rows = features.bind(Windows.from_strings(strings))
-    G = rows.gram(np.arange(len(strings)), np.float64)
-    assert_allclose(np.tril(G), np.tril(_spectrum_kernel(strings, k, 1, 8, normalize)), atol=1e-12)
-    X = _explicit(features, Windows.from_strings(strings))
-    assert_allclose(np.tril(G), np.tril(X @ X.T), rtol=1e-5, atol=1e-6)
-
-
-def _spectrum_kernel(strings, k, begin, end, normalize=True):
-    kmers = {"".join(letters) for letters in product("ACGT", repeat=k)}
-    counts = []
-    for string in strings:
-        region = string[begin:end].upper()
-        counts.append(Counter(region[i : i + k] for i in range(len(region) - k + 1)))
-    raw = np.array([[sum(a[w] * b[w] for w in kmers & a.keys()) for b in counts] for a in counts])
-    norms = np.sqrt(np.where(np.diagonal(raw) > 0, np.diagonal(raw), 1.0))
-    return raw / np.outer(norms, norms) if normalize else raw
 
 
 def _string_problem(letters, features, T):
@@ -236,7 +202,8 @@ def _assert_optimal(problem, grams, kernels, in_epochs):
 def test_weighted_degrees_and_spectra_together_equal_a_convex_solver(norm, in_epochs):
     joint = JointFeatures([WeightedDegree(degree=3), Spectrum(k=2, begin=2, end=14)])
     strings, problem = _string_problem("ACGTACGTACGTACGTACGTN", joint, 3)
-    grams = [wd.gram(strings, strings, 3) + 1, _spectrum_kernel(strings, 2, 2, 14) + 1]
+    spectrum = kmers.gram(strings, (KmerView(2, 2, None, 0, 11),), 2)
+    grams = [wd.gram(strings, strings, 3) + 1, spectrum + 1]
     pair = np.array([[2.0, 1, 0], [1, 2, 0], [0, 0, 0]])
     matrices, which = np.array([np.ones((3, 3)), pair, np.eye(3)] * 2), np.repeat([0, 1], 3)
     solution = _assert_optimal(problem, grams, KernelSet(matrices, which, norm), in_epochs)

@@ -78,12 +78,41 @@ def test_each_resample_is_a_weighting_of_the_examples(seed, n_positive, n_negati
     sample = RankedScores(labels, scores).bootstrap(1, np.random.default_rng(seed))[0]
     draws = np.random.default_rng(seed)
     weights = np.zeros(labels.size)
-    for rows in (np.flatnonzero(labels), np.flatnonzero(~labels)):
-        np.add.at(weights, rows[draws.integers(rows.size, size=rows.size, dtype=np.uint32)], 1)
+    best_first = sorted(set(scores[labels]), reverse=True)
+    positive = [np.flatnonzero(labels & (scores == s)) for s in best_first]
+    negative, above = [], np.inf
+    for s in best_first:  # above, between and tied with the scores of the positives
+        negative.append(np.flatnonzero(~labels & (scores < above) & (scores > s)))
+        negative.append(np.flatnonzero(~labels & (scores == s)))
+        above = s
+    negative.append(np.flatnonzero(~labels & (scores < above)))
+    for cells in (positive, negative):
+        sizes = np.array([cell.size for cell in cells])
+        for cell, n in zip(cells, draws.multinomial(sizes.sum(), sizes / sizes.sum()), strict=True):
+            if n:
+                weights[cell[0]] = n
     assert sample[0] == pytest.approx(roc_auc_score(labels, scores, sample_weight=weights))
     assert sample[1] == pytest.approx(
         average_precision_score(labels, scores, sample_weight=weights)
     )
+
+
+def test_rows_that_stand_for_several_examples_are_those_examples():
+    labels, scores, tasks = random_tasks(2, tied=True)
+    counts = np.random.default_rng(3).integers(1, 6, labels.size)
+    short = evaluate(labels, scores, tasks, counts=counts)
+    every = evaluate(*(np.repeat(column, counts) for column in (labels, scores, tasks)))
+    for name, entry in short["tasks"].items():
+        genome = entry.pop("genome")
+        assert entry.keys() == every["tasks"][name].keys()
+        for key, value in entry.items():
+            assert value == pytest.approx(every["tasks"][name][key]), key
+        assert genome["auprc"] == pytest.approx(entry["auprc"])
+        assert genome["prevalence"] == pytest.approx(entry["n_positive"] / entry["n"])
+    for bad in (0, 1.5, -2):
+        counts = np.where(np.arange(labels.size) == 5, bad, 1.0)
+        with pytest.raises(ValueError, match="counts must be whole numbers of 1 or more, got"):
+            evaluate(labels, scores, tasks, counts=counts)
 
 
 @pytest.mark.parametrize("tied", [False, True])

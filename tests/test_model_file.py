@@ -223,6 +223,17 @@ class TestModels:
             MultiTaskModel.load(path).save(tmp_path / "again")
             assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
+    @pytest.mark.parametrize("rows", [1, 7, 1 << 14])
+    def test_sparse_weights_come_back_however_they_are_looked_through(
+        self, tmp_path, sparse_file, monkeypatch, rows
+    ):
+        monkeypatch.setattr("seqmtl.models.packing._ROWS_AT_A_TIME", rows)
+        model = MultiTaskModel.load(sparse_file)
+        model.save(tmp_path / "again.seqmtl")
+        stored = read_arrays(tmp_path / "again.seqmtl")[1]["rows"]
+        assert_array_equal(stored, np.flatnonzero(np.any(model.W, axis=1)))
+        assert_array_equal(MultiTaskModel.load(tmp_path / "again.seqmtl").W, model.W)
+
     def test_sparse_weights_make_small_files(self, sparse_file, dense_file):
         assert "rows" in _split(sparse_file.read_bytes())[0]
         assert "rows" not in _split(dense_file.read_bytes())[0]

@@ -142,7 +142,7 @@ class TestWindows:
         search = GridSearchCV(
             MultiTaskSVC(), {"features": [Spectrum(k=2), WeightedDegree(degree=2)]}, cv=2
         ).fit(windows, windows.labels)
-        assert search.best_estimator_.features.kind == "weighted_degree"
+        assert isinstance(search.best_estimator_.features, WeightedDegree)
 
     def test_calibrated_classifier_equals_a_loop_that_slices(self):
         windows = _strings()

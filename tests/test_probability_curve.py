@@ -1,6 +1,5 @@
 """Calibration curves: pooling by brute force, prevalence, files, and the command."""
 
-import argparse
 import json
 
 import numpy as np
@@ -9,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from seqmtl import MultiTaskModel, MultiTaskSVC, Windows, read_windows
-from seqmtl.cli.calibrate import calibrate
+from seqmtl import MultiTaskModel, MultiTaskSVC, Windows
 from seqmtl.cli.main import main
 from seqmtl.evaluation.metrics import evaluate_genome
 from seqmtl.models.probability_curve import (
     ProbabilityCurve,
     cross_fitted,
+    describe_curve,
     fit_curve,
     to_probability,
     weights_for_prevalence,
@@ -36,30 +35,87 @@ def _pools(scores, positive, weights):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_isotonic_curve_goes_through_the_pools_of_the_min_max_formula(seed):
+def test_isotonic_curve_joins_the_pools_of_the_min_max_formula(seed):
     rng = np.random.default_rng(seed)
-    n = 60
+    n = 150
     scores = rng.permutation(np.arange(n)) / 10.0
-    positive = rng.random(n) < scores / 6
-    weights = np.where(positive, 1.0, 7.0)
-    curve = fit_curve(scores, np.where(positive, 1, -1), weights, "isotonic")
-    x, fit, w = _pools(scores, positive, weights)
-    levels = np.unique(fit.round(12))
-    for level, knot, log_odds in zip(levels, curve.scores, curve.log_odds, strict=True):
-        pool = fit.round(12) == level
-        assert knot == pytest.approx(np.average(x[pool], weights=w[pool]))
-        if 0 < level < 1:
-            assert to_probability(np.array([log_odds]))[0] == pytest.approx(level)
-    assert (np.diff(curve.log_odds) >= 0).all()
+    positive = rng.random(n) < scores / 15
+    counts = np.where(positive, 1, 3)
+    curve = fit_curve(scores, np.where(positive, 1, -1), counts, "isotonic")
+    x, fit, w = _pools(scores, positive, counts)
+    y = positive[np.argsort(scores)]
+    expected, rows = [], []
+    for level in sorted(set(fit.round(12)), reverse=True):
+        rows += np.flatnonzero(fit.round(12) == level).tolist()
+        if y[rows].sum() >= 10 or level == fit.min().round(12):
+            odds = max(y[rows].sum(), 0.5) / (w[rows][~y[rows]].sum() + 1)
+            expected.append((np.average(x[rows], weights=w[rows]), np.log(odds)))
+            rows = []
+    assert len(expected) > 2
+    assert_allclose(curve.scores, [knot for knot, _ in expected[::-1]])
+    assert_allclose(curve.log_odds, np.maximum.accumulate([value for _, value in expected[::-1]]))
+    assert_allclose(curve(np.array([-99.0, 99.0])), curve.log_odds[[0, -1]])  # flat beyond
 
 
-def test_certainty_is_half_an_example_short():
-    scores = np.array([0.0, 1.0, 2.0, 3.0])
-    y = np.array([-1, -1, 1, 1])
-    curve = fit_curve(scores, y, np.array([10.0, 10.0, 1.0, 1.0]), "isotonic")
-    assert_allclose(curve.scores, [0.5, 2.5])
-    assert_allclose(curve.log_odds, [np.log(0.5 / 20), np.log(2 / 5.0)])
-    assert_allclose(curve(np.array([-9.0, 0.5, 9.0])), curve.log_odds[[0, 0, 1]])
+@pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
+@pytest.mark.parametrize(("n_true", "highest"), [(3, 3 / 4), (12, 12 / 13), (60, 60 / 61)])
+def test_high_probabilities_need_many_true_sites(method, n_true, highest):
+    scores = np.concatenate([np.linspace(5, 6, n_true), np.linspace(-6, -5, 1000)])
+    y = np.repeat([1, -1], [n_true, 1000])
+    p = to_probability(fit_curve(scores, y, None, method)(np.array([5.5, 9.0, 1e6])))
+    assert (p <= highest + 1e-12).all()
+    assert p[2] == p[1]
+    if n_true == 12:  # more than ten are enough
+        assert p[1] == pytest.approx(highest)
+
+
+def test_the_best_few_sites_make_no_claim():
+    # nine sites above all decoys: a tenth, deep among decoys, decides what is supported
+    scores = np.concatenate([np.linspace(3, 4, 9), [0.0], np.linspace(-1, 1, 41)])
+    y = np.repeat([1, -1], [10, 41])
+    for method in ("isotonic", "sigmoid"):
+        p = to_probability(fit_curve(scores, y, None, method)(np.array([4.0])))
+        assert p[0] <= 10 / (10 + 21 + 1)  # decoys from 0 up: 21
+
+
+@pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
+def test_rows_of_many_candidates_are_those_candidates(method):
+    rng = np.random.default_rng(5)
+    y = np.repeat([1, -1], [150, 350])
+    scores = np.round(y + rng.standard_normal(500), 1)
+    counts = rng.integers(1, 5, 500)
+    full = (np.repeat(scores, counts), np.repeat(y, counts))
+    for share in (None, 0.01):
+        short = fit_curve(scores, y, counts, method, share)
+        for one, other in zip(short, fit_curve(*full, None, method, share), strict=True):
+            assert_allclose(one, other, rtol=1e-6)
+        told = [describe_curve(short, scores, y, counts, share), describe_curve(short, *full,
+                None, share)]  # fmt: skip
+        for one, other in zip(*(entry.pop("thresholds") for entry in told), strict=True):
+            assert one == pytest.approx(other)
+        assert told[0] == pytest.approx(told[1])
+        p, rows, held = cross_fitted(scores, y, counts, method, share)
+        assert_allclose(np.bincount(rows, held), counts)  # each is held out once
+        own, order, _ = cross_fitted(*full, None, method, share)
+        assert_allclose(np.sort(np.repeat(p, held)), np.sort(own), rtol=1e-6)
+        assert order.size == counts.sum()
+
+
+def test_a_prevalence_moves_the_log_odds():
+    rng = np.random.default_rng(6)
+    y = np.repeat([1, -1], [300, 900])
+    scores = y + rng.standard_normal(1200)
+    for method in ("isotonic", "sigmoid"):
+        own, rare = (fit_curve(scores, y, None, method, share) for share in (None, 0.001))
+        change = np.log(0.001 / 0.999) - np.log(300 / 900)
+        assert_allclose(rare.log_odds - own.log_odds, change)
+        found = describe_curve(rare, scores, y, None, 0.001)
+        weights = weights_for_prevalence(y, 0.001)
+        for row in found["thresholds"]:
+            called = scores >= row["score"]
+            assert (called & (y > 0)).sum() / 300 == pytest.approx(row["recall"])
+            precision = weights[called & (y > 0)].sum() / weights[called].sum()
+            assert row["precision"] == pytest.approx(precision)
 
 
 def test_sigmoid_is_a_straight_line_of_log_odds():
@@ -94,17 +150,19 @@ def test_probabilities_hold_at_the_prevalence_that_the_weights_stand_for():
             assert p[inside].mean() == pytest.approx((y[inside] > 0).mean(), rel=0.25)
 
 
-def test_cross_fitting_does_not_flatter():
+@pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
+def test_cross_fitting_leaves_every_fifth_of_each_class_out(method):
     rng = np.random.default_rng(3)
-    scores, y = rng.standard_normal(600), np.where(rng.random(600) < 0.5, 1, -1)  # no relation
-    own = to_probability(fit_curve(scores, y, None, "isotonic")(scores))
-    held = cross_fitted(scores, y, None, "isotonic")
-
-    def loss(p):
-        return -np.mean(np.log(np.where(y > 0, p, 1 - p)))
-
-    assert loss(own) < loss(held)
-    assert loss(held) > np.log(2)  # what knowing nothing costs
+    y = np.where(rng.random(200) < 0.5, 1, -1)
+    scores = y + 2 * rng.standard_normal(200)
+    p, rows, counts = cross_fitted(scores, y, None, method)
+    assert sorted(rows) == list(range(200))
+    assert set(counts) == {1}
+    fold = np.array([(scores[y == y[i]] < scores[i]).sum() % 5 for i in range(200)])
+    for value, row in zip(p, rows, strict=True):
+        others = fold != fold[row]
+        curve = fit_curve(scores[others], y[others], None, method)
+        assert value == pytest.approx(to_probability(curve(scores[row : row + 1]))[0])
 
 
 @given(st.floats(0.001, 0.5), st.integers(1, 30), st.integers(1, 30))
@@ -226,17 +284,6 @@ def test_an_organism_with_too_few_sites_does_not_keep_others_from_calibration(
     assert "probabilities of b stay those of the training" in messages
     assert list(MultiTaskModel.load(out).curves) == ["a"]
     assert (tmp_path / "r.png").exists()
-
-
-@pytest.mark.parametrize(("weight", "is_coarse"), [(10, False), (1000, True)])
-def test_decoys_that_stand_for_too_much_are_told(files, weight, is_coarse, caplog):
-    model = MultiTaskModel.load(files / "m")
-    windows = read_windows(files / "windows.tsv", split="valid", organism="a")
-    weights = np.where(windows.labels > 0, 1.0, weight)
-    args = argparse.Namespace(method="auto", prevalence=None, plot=None, data="x")
-    calibrate(model, windows, weights, args)
-    told = f"a decoy stands for up to {weight} places of the genome" in caplog.text
-    assert told == is_coarse
 
 
 def test_a_curve_that_falls_is_refused(tmp_path):

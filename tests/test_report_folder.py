@@ -131,7 +131,7 @@ def test_copies_of_a_summary_and_further_data_sets(results, tmp_path):
              "-o", tmp_path / name, "--json", tmp_path / f"{name}.json")  # fmt: skip
     found = read_folder(tmp_path, n_bootstrap=0)
     assert list(found.signals) == ["donor"]
-    assert found.signals["donor"].test is not None
+    assert found.signals["donor"].folder == str(tmp_path / "one")
     (line,) = found.left_out
     assert line.startswith(str(tmp_path / "two" / "summary.json"))
     assert "a second data set of donor" in line

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seqmtl.features.spectrum import Spectrum
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.features.joint import JointFeatures
-from seqmtl.features.spectrum import Spectrum
 from seqmtl.models.site import Site
 from seqmtl.sequences import encode
 from seqmtl.sequences.genome import ContigTable, Genome

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from seqmtl._version import __version__
-from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,47 +33,26 @@ class Explanation:
 
         self.model, self.folder, self.max_order, self.top = model, folder, max_order, top
         self.files: list[str] = []
-        self.no_importance: str | None = None
         self._stem = safe_names([*model.tasks, _MEAN])
         self._importance: list[str] = []
         self._kmers: list[str] = []
         self._contributions: list[str] = []
-        self._poim: Poim | None = None
         self._other: Poim | None = None  # with which all are compared
-
-    def check(self) -> None:
-        """Find out what can be had, before any of it is computed.
-
-        Raises
-        ------
-        SeqmtlError
-            If the model is not one of windows.
-        ValueError
-            If the order is out of range.
-        """
-        from seqmtl.explain.poim import check_order, check_positions
-        from seqmtl.explain.views import check_views
-
-        check_views(self.model)
-        check_order(self.max_order, self.model.length)
-        try:
-            check_positions(self.model)
-        except SeqmtlError as error:
-            self.no_importance = str(error)
-            logger.warning("%s; logos and POIMs are left out", error)
 
     def importance(self, organism: str, background: list[float], reference: str | None) -> None:
         """Write POIM and logo of an organism, and how it differs from others."""
-        from seqmtl.explain import differential, draw_logo, draw_poim, mean_poim, poim
-        from seqmtl.explain.tables import OLIGOMER_HEADER, importance_lines, oligomer_lines
+        from seqmtl.explain import differential, draw_logo, draw_poim, mean_kmers, mean_poim, poim
+        from seqmtl.explain import tables as lines
 
-        if self.no_importance:
-            return
         options: Any = {"max_order": self.max_order, "background": background}
-        found = self._poim = poim(self.model, organism, **options)
+        found = poim(self.model, organism, **options)
         name = self._stem[organism]
-        self._table(f"poim_{name}.tsv", OLIGOMER_HEADER, oligomer_lines(found, self.top))
-        self._importance += importance_lines(found)
+        self._table(
+            f"poim_{name}.tsv", lines.OLIGOMER_HEADER, lines.oligomer_lines(found, self.top)
+        )
+        self._importance += lines.importance_lines(found)
+        for k in range(1, self.max_order + 1):
+            self._kmers += lines.kmer_lines(organism, mean_kmers(found, k, self.top))
         self._figure(f"poim_{name}", draw_poim(found))
         self._figure(f"logo_{name}", draw_logo(found))
         other = self._compared_with(organism, reference)
@@ -96,17 +74,6 @@ class Explanation:
         if len(tasks) > 2:
             return _MEAN
         return tasks[1] if len(tasks) == 2 and organism == tasks[0] else None
-
-    def kmers(self, organism: str) -> None:
-        """Gather the k-mers of the spectra, and those of the POIM on either side of the site."""
-        from seqmtl.explain import mean_kmers, spectrum_kmers
-        from seqmtl.explain.tables import kmer_lines
-
-        found = spectrum_kmers(self.model, organism, self.top)
-        if self._poim is not None:
-            for k in range(1, self.max_order + 1):
-                found += mean_kmers(self._poim, k, self.top)
-        self._kmers += kmer_lines(organism, found)
 
     def windows(self, organism: str, windows: Windows, n: int) -> None:
         """Explain the n windows with the highest scores, and draw the first of them."""
@@ -148,7 +115,7 @@ class Explanation:
             if lines:
                 self._table(name, header, lines)
         summary = {
-            "schema_version": 1,
+            "schema_version": 2,
             "kind": KIND,
             "seqmtl_version": __version__,
             "model": path,
@@ -157,7 +124,6 @@ class Explanation:
             "site": vars(self.model.site),
             "features": self.model.features.to_dict(self.model.length),
             "settings": settings,
-            "no_importance": self.no_importance,
             "files": [*sorted(self.files), SUMMARY],
         }
         with atomic_write(os.path.join(self.folder, SUMMARY)) as stream:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 
 if TYPE_CHECKING:
-    from seqmtl.models.site import Site
     from seqmtl.sequences import Windows
 
 logger = logging.getLogger("seqmtl")
@@ -103,36 +102,6 @@ def _read(
             windows.split_names[0], args.data,
         )  # fmt: skip
         return windows
-
-
-def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:
-    """Return where the site is in windows that were cut from a dataset; None for other inputs.
-
-    Parameters
-    ----------
-    data : str or None
-        What DATA names.
-    length : int
-        Bases of the windows as they were cut.
-    shift : int
-        Bases by which they lie after the centre.
-    """
-    from seqmtl.io.dataset import is_dataset, read_summary
-    from seqmtl.models.site import Site
-
-    if data is None or not is_dataset(data):
-        return None
-    summary = read_summary(data)
-    site = Site(**summary["site"])
-    wide = length + 2 * abs(shift)
-    before = (summary["window"] - wide) // 2 + abs(shift) + shift
-    if not 0 <= site.offset - before <= length - site.length:
-        raise SeqmtlError(
-            f"--window {length} --shift {shift} cuts the {site.kind} site off: it is at "
-            f"{site.offset} of the dataset's {summary['window']} bases; take a longer window or "
-            "another shift"
-        )
-    return Site(site.offset - before, site.length, site.letters, site.signal)
 
 
 def _from_genomes(

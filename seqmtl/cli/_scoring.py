@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.exceptions import SeqmtlError
@@ -11,9 +10,8 @@ from seqmtl.exceptions import SeqmtlError
 if TYPE_CHECKING:
     from seqmtl.models.kernel_model import KernelModel
     from seqmtl.models.model import MultiTaskModel
+    from seqmtl.scan.held_out import HeldOut
     from seqmtl.sequences import Windows
-
-logger = logging.getLogger("seqmtl")
 
 
 def add_scoring_options(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +21,8 @@ def add_scoring_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--split", default="test",
-        help="rows to use, where DATA has a split column; all for all (default: test)",
+        help="split of a dataset, or rows of a table with a split column; all for all "
+        "(default: test)",
     )  # fmt: skip
     parser.add_argument(
         "--from-relatives", action="store_true",
@@ -42,6 +41,32 @@ def load_model(path: str) -> MultiTaskModel | KernelModel:
     return kind.from_arrays(description, arrays, path)
 
 
+def score_labelled(model: MultiTaskModel, args: argparse.Namespace) -> tuple[HeldOut, bool]:
+    """Score what is to judge a model of weights: every candidate of a dataset, or labelled windows.
+
+    Returns
+    -------
+    held : HeldOut
+        Labels and scores.
+    is_split : bool
+        Whether they are of the split asked for; else the data have none.
+    """
+    from seqmtl.io.dataset import is_dataset
+    from seqmtl.scan.held_out import HeldOut, score_held_out
+
+    from_relatives = getattr(args, "from_relatives", False)
+    if args.data and not args.genome and is_dataset(args.data):
+        split = None if args.split == "all" else args.split
+        held = score_held_out(
+            model, args.data, split=split, organism=args.organism, from_relatives=from_relatives
+        )
+        return held, True
+    windows = read_for(model, args, require_labels=True)
+    scores = model.decision_function(windows, from_relatives=from_relatives)
+    held = HeldOut(windows.labels, scores, windows.tasks, None)
+    return held, windows.splits is not None
+
+
 def read_for(model: MultiTaskModel, args: argparse.Namespace, *, require_labels: bool) -> Windows:
     """Read the windows of a model of weights.
 
@@ -50,16 +75,11 @@ def read_for(model: MultiTaskModel, args: argparse.Namespace, *, require_labels:
     SeqmtlError
         If they are of a dataset whose signal is another or elsewhere in the window.
     """
-    from seqmtl.cli._input import site_in_dataset
+    from seqmtl.io.dataset import is_dataset
+    from seqmtl.models.site import site_of_model
 
-    site = site_in_dataset(args.data, model.length, model.shift)
-    if site is not None and model.site.signal:
-        theirs, ours = (f"{s.signal} sites at base {s.offset}" for s in (site, model.site))
-        if theirs != ours:
-            raise SeqmtlError(
-                f"the model has {ours} of its {model.length}, but {args.data} has {theirs}; build "
-                "a dataset with the model's signal and shift"
-            )
+    if args.data and is_dataset(args.data):
+        site_of_model(model.site, args.data, model.length, model.shift)
     return read_windows_for(
         args, model.tasks, model.length, model.shift, require_labels=require_labels
     )
@@ -93,27 +113,6 @@ def score(model: Any, windows: Any, args: argparse.Namespace) -> tuple[Any, Any]
     """Return scores and probabilities of windows."""
     scores = model.decision_function(windows, from_relatives=args.from_relatives)
     return scores, model.probability(scores, windows.tasks)
-
-
-def warn_of_coarse_decoys(name: str, y: Any, weights: Any) -> None:
-    """Say so where one decoy more or less decides about what holds over the genome.
-
-    Parameters
-    ----------
-    name : str
-        Organism.
-    y, weights : ndarray, shape (n,)
-        Labels of its windows, and how many places of the genome each stands for.
-    """
-    n_true = int((y > 0).sum())
-    places = float(weights[y <= 0].max(initial=0.0))
-    if places > n_true > 0:
-        logger.warning(
-            "%s: a decoy stands for up to %.0f places of the genome, more than the %d true sites: "
-            "high probabilities and precision over the genome are guesses; build the dataset with "
-            'more decoys, or all ([decoys] valid = "all", test = "all")',
-            name, places, n_true,
-        )  # fmt: skip
 
 
 def _is_fasta(data: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""``seqmtl calibrate``: from scores to probabilities, on held-out windows."""
+"""``seqmtl calibrate``: from scores to probabilities, on held-out candidates or windows."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import write_metrics
-from seqmtl.cli._scoring import read_for, warn_of_coarse_decoys
+from seqmtl.cli._scoring import score_labelled
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from seqmtl.models.model import MultiTaskModel
-    from seqmtl.sequences import Windows
+    from seqmtl.scan.held_out import HeldOut
 
 logger = logging.getLogger("seqmtl")
 
@@ -21,17 +23,18 @@ _EXAMPLES = """\
   seqmtl calibrate splice.seqmtl dataset -o calibrated.seqmtl --plot reliability.png
   seqmtl calibrate splice.seqmtl windows.tsv.gz --prevalence 0.002 -o calibrated.seqmtl
 
-The windows must have had no part in the training. Those of `seqmtl dataset` know how many places of
-the genome each decoy stands for, and how many candidates the genome has, so that probabilities hold
-over the whole genome; for others give --prevalence, the share of true sites among the candidates
-that will be scored."""
+Of a folder of `seqmtl dataset` every candidate of the validation regions is scored (every GT, on
+both strands), and the share of true sites is that of the whole genome, so that probabilities hold
+over the genome. Windows of a table must have had no part in the training; give --prevalence with
+them, the share of true sites among the candidates that will be scored. No probability rests on
+less than ten true sites: with few of them, high probabilities are not given."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
         subparsers, "calibrate", run,
-        "turn scores into probabilities, per organism, on held-out windows", _EXAMPLES,
+        "turn scores into probabilities, per organism, on what was held out", _EXAMPLES,
     )  # fmt: skip
     parser.add_argument("model", metavar="MODEL", help="model file")
     _options.add_window_input(parser, "labelled windows that the model has not seen")
@@ -39,7 +42,8 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument("--organism", help="organism of all rows (default: what the data say)")
     parser.add_argument(
         "--split", default="valid",
-        help="rows to use, where DATA has a split column; all for all (default: valid)",
+        help="split of a dataset, or rows of a table with a split column; all for all "
+        "(default: valid)",
     )  # fmt: skip
     parser.add_argument(
         "--method", choices=("auto", "isotonic", "sigmoid"), default="auto",
@@ -49,7 +53,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "--prevalence", type=_prevalence, metavar="SHARE",
         help="share of true sites among what will be scored (default: the genome's where DATA is a "
-        "dataset, else the windows' own)",
+        "dataset, else the rows' own)",
     )  # fmt: skip
     parser.add_argument("--json", metavar="FILE", help="summary as JSON; - for standard output")
     parser.add_argument(
@@ -71,46 +75,51 @@ def run(args: argparse.Namespace) -> int:
     model = MultiTaskModel.load(args.model)
     if model.kind != "classification":
         raise SeqmtlError(f"{args.model}: only models of two classes have probabilities")
-    windows = read_for(model, args, require_labels=True)
-    if args.split == "train" and windows.splits is not None:
+    held, is_split = score_labelled(model, args)
+    if args.split == "train" and is_split:
         logger.warning(
-            "the training windows are used: probabilities will be too sure; give held-out ones"
+            "what was trained on is used: probabilities will be too sure; give what was held out"
         )
-    weights = _weights(windows, args)
-    summary = calibrate(model, windows, weights, args)
+    summary = calibrate(model, held, _shares(args, held.names), args)
     model.save(args.output)
     write_metrics(summary, _table(summary), args.json)
-    logger.info("%s: calibrated on %d windows", args.output, len(windows))
+    logger.info(
+        "%s: calibrated on %d candidates", args.output,
+        sum(task["n"] for task in summary["tasks"].values()),
+    )  # fmt: skip
     return 0
 
 
 def calibrate(
-    model: MultiTaskModel, windows: Windows, weights: Any, args: argparse.Namespace
+    model: MultiTaskModel,
+    held: HeldOut,
+    shares: dict[str, float | None],
+    args: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Give the model a curve for every organism of the windows; return what was found."""
+    """Give the model a curve for every organism; return what was found."""
     import numpy as np
 
     from seqmtl.evaluation import calibration_error, plot_reliability
-    from seqmtl.models.probability_curve import cross_fitted
+    from seqmtl.models.probability_curve import cross_fitted, weights_for_prevalence
 
-    scores = model.decision_function(windows)
-    checked = np.full(len(windows), np.nan)
+    checked: list[tuple[Any, ...]] = []
     by_task: dict[str, Any] = {}
     problems: list[str] = []
-    for number in np.unique(windows.task_ids):
-        name = model.match(windows.task_names[number])
-        mine = np.flatnonzero(windows.task_ids == number)
-        y, weight = windows.labels[mine], weights[mine]
+    for task in held.names:
+        name, share = model.match(task), shares[task]
+        scores, y, counts = held.of(task)
         try:
-            checked[mine] = cross_fitted(scores[mine], y, weight, args.method)
+            p, rows, held_out = cross_fitted(scores, y, counts, args.method, share)
         except ValueError as error:
-            problems.append(f"{windows.task_names[number]}: {error}")
+            problems.append(f"{task}: {error}")
             continue
-        by_task[name] = model.calibrate(name, scores[mine], y, weight, args.method)
-        error_ = calibration_error(y, checked[mine], weights=weight)
+        by_task[name] = model.calibrate(name, scores, y, counts, args.method, share)
+        weight = held_out.astype(float)
+        if share is not None:
+            weight = weights_for_prevalence(y[rows], share, weight)
+        error_ = calibration_error(y[rows], p, weights=weight)
         by_task[name]["calibration_error"] = error_
-        if args.prevalence is None:
-            warn_of_coarse_decoys(name, y, weight)
+        checked.append((y[rows], p, np.full(p.size, task), weight))
     if not by_task:
         raise SeqmtlError("; ".join(problems))
     for problem in problems:
@@ -119,49 +128,25 @@ def calibrate(
     if left:
         logger.warning("probabilities of %s stay those of the training", ", ".join(left))
     if args.plot:
-        done = ~np.isnan(checked)
-        tasks = np.asarray(windows.tasks)[done]
-        plot_reliability(
-            windows.labels[done], checked[done], tasks, args.plot, weights=weights[done]
-        )
+        labels, p, tasks, weights = map(np.concatenate, zip(*checked, strict=True))
+        plot_reliability(labels, p, tasks, args.plot, weights=weights)
     return {"schema_version": 1, "source": args.data or "sites", "tasks": by_task}
 
 
-def _weights(windows: Windows, args: argparse.Namespace) -> Any:
-    """Return how much each window counts, so that the classes have their shares in a genome."""
-    import numpy as np
+def _shares(args: argparse.Namespace, names: Sequence[str]) -> dict[str, float | None]:
+    """Return the share of true sites at which the probabilities of each organism are to hold."""
+    from seqmtl.io.dataset import is_dataset, read_summary
 
-    from seqmtl.models.probability_curve import weights_for_prevalence
-
-    weights = np.ones(len(windows)) if windows.weights is None else windows.weights.astype(float)
-    shares = _shares(args.data)
-    if args.prevalence is None and not shares:
+    if args.prevalence is not None:
+        return dict.fromkeys(names, args.prevalence)
+    if not args.data or not is_dataset(args.data):
         logger.warning(
             "the windows do not say how many places they stand for: probabilities hold at "
             "their own share of true sites, not over a genome; see --prevalence"
         )
-        return weights
-    for number in np.unique(windows.task_ids):
-        mine = windows.task_ids == number
-        share = args.prevalence or shares[windows.task_names[number]]
-        y = windows.labels[mine]
-        if (y > 0).any() and (y <= 0).any():
-            weights[mine] = weights_for_prevalence(y, share, weights[mine])
-    return weights
-
-
-def _shares(data: str | None) -> dict[str, float]:
-    """Return the share of true sites among all candidates of each genome of a dataset."""
-    from seqmtl.io.dataset import is_dataset, read_summary
-
-    if not data or not is_dataset(data):
-        return {}
-    shares = {}
-    for name, counts in read_summary(data)["organisms"].items():
-        n_sites = sum(split["sites"] for split in counts["splits"].values())
-        others = sum(split["weight_of_decoys"] for split in counts["splits"].values())
-        shares[name] = n_sites / (n_sites + others)
-    return shares
+        return dict.fromkeys(names)
+    facts = read_summary(args.data)["organisms"]
+    return {n: facts[n]["sites"] / (facts[n]["sites"] + facts[n]["candidates"]) for n in names}
 
 
 def _table(summary: dict[str, Any]) -> str:

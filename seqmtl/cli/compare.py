@@ -180,10 +180,11 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 def _comparison(args: argparse.Namespace) -> Comparison:
     """Read the windows and check all there is to check before training."""
-    from seqmtl.cli._input import read_input, site_in_dataset
+    from seqmtl.cli._input import read_input
     from seqmtl.compare import Comparison, Protocol
     from seqmtl.compare.protocol import check_windows
     from seqmtl.features.positional_kmers import PositionalKmers
+    from seqmtl.models.site import site_in_dataset
     from seqmtl.models.training import Settings
 
     learnt = argparse.Namespace(**{**vars(args), "similarity": args.mkl})

@@ -33,8 +33,6 @@ splice.toml, whose paths are relative to its folder:
   ratio = 10                    # per true site
   in_genes = 0.5                # share from genes that have sites, on their strand
   clearance = 141               # bases between the windows of a decoy and of any annotated site
-  valid = "sampled"             # "all": every candidate of the validation regions, which makes
-  test = "sampled"              # calibration and precision over the genome more exact
   [split]
   by = "auto"                   # contigs, blocks
   valid = 0.1                   # shares of the sites
@@ -49,7 +47,9 @@ splice.toml, whose paths are relative to its folder:
   split = { test = ["X"], valid = ["3L"] }
 
 DIR/windows.tsv has a window a line as BED6 and organism, label, split and weight: how many
-places of the genome it stands for. DIR/left_out.tsv says what is not in it, and why."""
+places of the genome it stands for. Decoys are drawn to train on; `seqmtl calibrate` and `seqmtl
+evaluate` score every candidate of the regions of a split (DIR/regions.tsv), of which the annotated
+sites (DIR/sites.tsv) are true. DIR/left_out.tsv says what is not in the data set, and why."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:

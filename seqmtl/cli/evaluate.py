@@ -9,15 +9,16 @@ from seqmtl.cli._output import table, write_metrics, write_multiqc
 from seqmtl.cli._scoring import (
     add_scoring_options,
     load_model,
-    read_for,
-    score,
-    warn_of_coarse_decoys,
+    score_labelled,
 )
 
 _EXAMPLES = """\
-  seqmtl evaluate splice.seqmtl windows.tsv.gz
+  seqmtl evaluate splice.seqmtl dataset
   seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json --plot curves.png
-  seqmtl evaluate splice.seqmtl windows.tsv.gz --split valid"""
+  seqmtl evaluate splice.seqmtl windows.tsv.gz --split valid
+
+Of a folder of `seqmtl dataset` every candidate of the test regions is scored (every GT, on both
+strands), so that AUPRC and precision hold over the genome; of a table its rows are."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -61,18 +62,11 @@ def run(args: argparse.Namespace) -> int:
         from seqmtl.cli._kernel_use import evaluate_kernels
 
         return evaluate_kernels(model, args)
-    windows = read_for(model, args, require_labels=True)
-    scores, _ = score(model, windows, args)
-    metrics = evaluate(
-        windows.labels, scores, windows.tasks, weights=windows.weights,
-        n_bootstrap=args.bootstrap, seed=args.seed,
-    )  # fmt: skip
-    if windows.weights is not None:
-        for number, name in enumerate(windows.task_names):
-            mine = windows.task_ids == number
-            warn_of_coarse_decoys(name, windows.labels[mine], windows.weights[mine])
+    held, _ = score_labelled(model, args)
+    data = (held.labels, held.scores, held.tasks)
+    metrics = evaluate(*data, counts=held.counts, n_bootstrap=args.bootstrap, seed=args.seed)
     if args.plot:
-        plot_curves(windows.labels, scores, windows.tasks, args.plot)
+        plot_curves(*data, args.plot, counts=held.counts)
     if args.multiqc:
         write_multiqc(metrics, args.model, args.multiqc)
     write_metrics(metrics, table(metrics), args.json)

@@ -30,12 +30,11 @@ the score. DIR then has
   poim_ORGANISM.png, .svg, .tsv            importance by order and position; its top oligomers
   poim_difference_A_B.png, .svg            the same for the difference of two organisms
   position_importance.tsv                  the strongest oligomer of every order and position
-  kmers.tsv                                k-mers up- and downstream of the site
+  kmers.tsv                                k-mers up- and downstream of the site, and their mean
+                                           importance over the positions there
   contributions.tsv, contributions_*.png   with DATA: what every base of the best windows adds,
                                            and what another letter there would change
   summary.json                             settings and files
-Importance by position is that of the weighted-degree view; spectra of --spectrum have no positions,
-and their weights are in kmers.tsv.
 In the tables beyond_letters is the part of an importance that single letters do not explain: it
 finds motifs among letters that are important by themselves, and orders kmers.tsv.
 
@@ -101,11 +100,9 @@ def run(args: argparse.Namespace) -> int:
     windows = _windows(args, model, organisms)
     backgrounds = _backgrounds(args.background, organisms, windows)
     work = Explanation(model, args.output, args.max_order, args.top)
-    work.check()
     for number, organism in enumerate(organisms, 1):
         begun = time.perf_counter()
         work.importance(organism, backgrounds[organism], reference)
-        work.kmers(organism)
         if organism in windows:
             work.windows(organism, windows[organism], args.n_windows)
         logger.info(
@@ -148,15 +145,15 @@ def _is_ours(path: str) -> bool:
 
 
 def _load(path: str) -> MultiTaskModel:
-    """Read a model of weights, and refuse one of kernels."""
+    """Read a model, and refuse one of kernels."""
     from seqmtl.cli._scoring import load_model
     from seqmtl.models.kernel_model import KernelModel
 
     model = load_model(path)
     if isinstance(model, KernelModel):
         raise SeqmtlError(
-            f"{path}: explain takes models with weights of weighted-degree or spectrum features, "
-            "and this one has kernels (train --method); train it without --method"
+            f"{path}: explain takes models of k-mers with weights, and this one has kernels (train "
+            "--method); train it without --method"
         )
     return model
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.dataset.config import SPLITS, Config, DecoyRules, OrganismConfig
+from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
 from seqmtl.dataset.decoys import Decoys, Sampler, merge_intervals
 from seqmtl.dataset.duplicates import fingerprints
 from seqmtl.dataset.signals import Place, places_of
@@ -20,6 +20,7 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.chrom_map import read_chrom_map
+from seqmtl.io.dataset import genome_sum
 from seqmtl.io.site_bed import read_site_bed
 from seqmtl.io.transcripts import Annotation
 from seqmtl.sequences import Genome, Windows
@@ -55,10 +56,16 @@ class Part:
         Words by number.
     decoys : Decoys
         What was drawn, with the sizes of the strata.
+    known_starts : ndarray of int64, shape (m,)
+        First base of every annotated site on the forward strand, in the genome's buffer.
+    known_is_reverse : ndarray of bool, shape (m,)
+        Those on the minus strand.
+    begins : ndarray of int64, shape (n_contigs,)
+        Where the contigs begin in the buffer.
+    regions : Regions
+        How the genome was cut.
     left_out : list of LeftOut
         What is not in the dataset.
-    split_by : str
-        How the genome was cut.
     """
 
     organism: str
@@ -75,8 +82,11 @@ class Part:
     places: list[Place]
     names: tuple[str, ...]
     decoys: Decoys
+    known_starts: NDArray[np.int64]
+    known_is_reverse: NDArray[np.bool_]
+    begins: NDArray[np.int64]
+    regions: Regions
     left_out: list[LeftOut]
-    split_by: str
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Drop rows."""
@@ -86,13 +96,11 @@ class Part:
             setattr(self, name, getattr(self, name)[kept])
         self.prints = self.prints[kept]
 
-    def weights(self, rules: DecoyRules) -> NDArray[np.float32]:
+    def weights(self) -> NDArray[np.float32]:
         """Return how many places of the genome each row stands for, shape (n,)."""
         is_decoy = self.strata >= 0
         weights = np.ones(self.strata.size, dtype=np.float32)
         weights[is_decoy] = self.decoys.weights(self.strata[is_decoy])
-        for split in rules.whole_splits:
-            weights[self.splits == SPLITS.index(split)] = 1.0
         return weights
 
 
@@ -205,6 +213,7 @@ def _join(
         "bytes": os.path.getsize(organism.genome),
         "n_contigs": len(genome),
         "n_bases": genome.n_bases,
+        "crc32": genome_sum(genome),
     }
     left_out = sites.left_out + [
         LeftOut(name, ".", ".", ".", ".", ".", reason, count, organism.genome)
@@ -215,7 +224,7 @@ def _join(
         name, facts, genome.names, contig, starts - genome.starts[contig], is_reverse,
         np.where(strata < 0, 1, -1).astype(np.int8), regions.of_windows(starts, length), words,
         strata, fingerprints(windows), [sites.places[i] for i in rank], finder.motif.names,
-        decoys, left_out, regions.by,
+        decoys, sites.known_starts, sites.known_is_reverse, genome.starts, regions, left_out,
     )  # fmt: skip
 
 
@@ -236,7 +245,7 @@ def _log(part: Part) -> None:
     n_sites, decoys = int((part.labels > 0).sum()), part.decoys
     logger.info(
         "%s: %d true sites and %d decoys; split by %s",
-        part.organism, n_sites, part.labels.size - n_sites, part.split_by,
+        part.organism, n_sites, part.labels.size - n_sites, part.regions.by,
     )  # fmt: skip
     if decoys.n_moved:
         logger.warning(

@@ -48,21 +48,11 @@ class DecoyRules:
         Share of the decoys from genes that have sites, on their strand.
     clearance : int
         A decoy's window starts at least this many bases from that of any annotated site.
-    all_of_valid, all_of_test : bool
-        Whether the validation and the test regions give every candidate instead.
     """
 
     ratio: float = 10.0
     in_genes: float = 0.5
     clearance: int = 141
-    all_of_valid: bool = False
-    all_of_test: bool = False
-
-    @property
-    def whole_splits(self) -> tuple[str, ...]:
-        """Splits that hold every candidate of their regions."""
-        asked = {"valid": self.all_of_valid, "test": self.all_of_test}
-        return tuple(split for split, is_whole in asked.items() if is_whole)
 
 
 @dataclass(frozen=True)
@@ -212,8 +202,6 @@ def _decoy_rules(table: Table, window: int) -> DecoyRules:
         table.number("ratio", 10.0, 0.01, 1e6),
         table.number("in_genes", 0.5, 0, 1),
         table.integer("clearance", window, 1),
-        table.choice("valid", ("sampled", "all"), "sampled") == "all",
-        table.choice("test", ("sampled", "all"), "sampled") == "all",
     )
     table.finish()
     return rules

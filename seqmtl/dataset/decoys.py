@@ -79,10 +79,6 @@ class Strata:
         self.shape = (len(SPLITS), 2, n_words)
         self.size = len(SPLITS) * 2 * n_words
 
-    def split_of(self, strata: NDArray[np.int16]) -> NDArray[np.int8]:
-        """Return the split of strata."""
-        return (strata // (2 * self.shape[2])).astype(np.int8)
-
 
 class Sampler:
     """Finds the candidates of a genome and draws from them.
@@ -114,7 +110,6 @@ class Sampler:
         self.regions, self.rules = regions, rules
         self.length = finder.window
         self.strata = Strata(len(finder.motif.names))
-        self.is_whole = np.isin(SPLITS, rules.whole_splits)
         site = finder.site
         # how far the site is behind the start of its window on the forward strand, by strand
         self.offsets = (site.offset, self.length - site.length - site.offset)
@@ -132,9 +127,8 @@ class Sampler:
         for _, _, strata, is_near in self._candidates():
             population += np.bincount(strata, minlength=size)
             free += np.bincount(strata[~is_near], minlength=size)
-        is_drawn = ~self.is_whole[self.strata.split_of(np.arange(size, dtype=np.int16))]
-        excluded = {**self.excluded, NEAR: int((population - free)[is_drawn].sum())}
-        wanted, n_moved, n_lacking = self._plan(np.where(is_drawn, free, 0))
+        excluded = {**self.excluded, NEAR: int((population - free).sum())}
+        wanted, n_moved, n_lacking = self._plan(free)
         ranks = [draw_ranks(int(n), int(k), rng) for n, k in zip(free, wanted, strict=True)]
         starts, is_reverse, strata = self._pick(ranks)
         return Decoys(starts, is_reverse, strata, population, excluded, n_moved, n_lacking)
@@ -153,7 +147,7 @@ class Sampler:
         for split in range(shape[0]):
             words = self.sites.words[splits == split]
             total = round(self.rules.ratio * words.size)
-            if not total or self.is_whole[split]:
+            if not total:
                 continue
             composition = np.bincount(words, minlength=shape[2]) / words.size
             plan = _round(total * np.outer([1 - in_genes, in_genes], composition))
@@ -186,8 +180,6 @@ class Sampler:
                 low, high = np.searchsorted(mine, [before, before + counts[stratum]])
                 if low < high:
                     chosen.append(order[ends[stratum] - counts[stratum] + mine[low:high] - before])
-            if self.is_whole.any():
-                chosen.append(np.flatnonzero(self.is_whole[self.strata.split_of(numbers)]))
             seen += counts
             if chosen:
                 rows = np.sort(np.concatenate(chosen))

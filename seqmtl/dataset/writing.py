@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +22,11 @@ from seqmtl.dataset.leakage import measure_leakage
 from seqmtl.dataset.sites import LeftOut, count_reasons
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import HEADER, KIND, LEFT_OUT, SUMMARY, WINDOWS, is_dataset
+from seqmtl.io.dataset_regions import REGIONS, REGIONS_HEADER, SITES, SITES_HEADER
 
 logger = logging.getLogger(__name__)
 
-_FILES = (WINDOWS, LEFT_OUT, SUMMARY)
+_FILES = (WINDOWS, REGIONS, SITES, LEFT_OUT, SUMMARY)
 _ROWS = 65_536
 
 
@@ -36,11 +37,13 @@ def write_dataset(
 
     =================  ==========================================================================
     ``windows.tsv``    a window a line: BED6, then organism, label, split and weight
+    ``regions.tsv``    the regions of each split: contig, start, end, split, organism
+    ``sites.tsv``      every annotated site: BED6, organism, 1 or, where it is left out, 0
     ``left_out.tsv``   what is not in it, and why
     ``summary.json``   counts, leakage, genomes, and the settings
     =================  ==========================================================================
 
-    All three are written into a hidden folder first and moved when they are whole.
+    All are written into a hidden folder first and moved when they are whole.
 
     Parameters
     ----------
@@ -71,10 +74,14 @@ def write_dataset(
     target.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=target))
     try:
-        with open(scratch / WINDOWS, "w", encoding="utf-8", newline="\n") as stream:
-            _write_windows(stream, parts, config)
-        with open(scratch / LEFT_OUT, "w", encoding="utf-8", newline="\n") as stream:
-            _write_left_out(stream, [row for part in parts for row in part.left_out])
+        for name, lines in (
+            (WINDOWS, _windows(parts, config)),
+            (REGIONS, _regions(parts)),
+            (SITES, _sites(parts, config)),
+            (LEFT_OUT, _left_out([row for part in parts for row in part.left_out])),
+        ):
+            with open(scratch / name, "w", encoding="utf-8", newline="\n") as stream:
+                stream.writelines(lines)
         summary = _summary(parts, config, command)
         _write_json(scratch / SUMMARY, _placed(summary, scratch))
         summary = _placed({**summary, "leakage": measure_leakage(scratch)}, target)
@@ -152,11 +159,11 @@ def _duplicates_left_out(
         yield LeftOut(part.organism, ".", ".", ".", ".", ".", reason, n_decoys, path)
 
 
-def _write_windows(stream: IO[str], parts: Sequence[Part], config: Config) -> None:
-    """Write windows.tsv."""
-    stream.write(f"{HEADER}\n")
+def _windows(parts: Sequence[Part], config: Config) -> Iterator[str]:
+    """Yield windows.tsv."""
+    yield f"{HEADER}\n"
     for part in parts:
-        weights = part.weights(config.decoys)
+        weights = part.weights()
         for first in range(0, part.labels.size, _ROWS):
             rows = slice(first, first + _ROWS)
             columns = (
@@ -168,7 +175,7 @@ def _write_windows(stream: IO[str], parts: Sequence[Part], config: Config) -> No
                 part.words[rows].tolist(),
                 weights[rows].tolist(),
             )
-            stream.writelines(_lines(part, config, columns))
+            yield from _lines(part, config, columns)
 
 
 def _lines(part: Part, config: Config, columns: Sequence[list[Any]]) -> Iterator[str]:
@@ -182,11 +189,48 @@ def _lines(part: Part, config: Config, columns: Sequence[list[Any]]) -> Iterator
         )
 
 
-def _write_left_out(stream: IO[str], rows: Sequence[LeftOut]) -> None:
-    """Write left_out.tsv."""
-    stream.write("organism\tcontig\tstart\tend\tstrand\tname\treason\tcount\tsource\n")
+def _regions(parts: Sequence[Part]) -> Iterator[str]:
+    """Yield regions.tsv."""
+    yield f"{REGIONS_HEADER}\n"
+    for part in parts:
+        regions = part.regions
+        contig = np.searchsorted(part.begins, regions.starts, side="right") - 1
+        for number, start, end, split in zip(
+            contig.tolist(),
+            (regions.starts - part.begins[contig]).tolist(),
+            (regions.ends - part.begins[contig]).tolist(),
+            regions.splits.tolist(),
+            strict=True,
+        ):
+            yield f"{part.contigs[number]}\t{start}\t{end}\t{SPLITS[split]}\t{part.organism}\n"
+
+
+def _sites(parts: Sequence[Part], config: Config) -> Iterator[str]:
+    """Yield sites.tsv."""
+    yield f"{SITES_HEADER}\n"
+    site = config.site
+    for part in parts:
+        is_site = part.labels > 0
+        behind = np.where(part.is_reverse, config.window - site.length - site.offset, site.offset)
+        starts = (part.begins[part.contig] + part.start + behind)[is_site]
+        true = set(zip(starts.tolist(), part.is_reverse[is_site].tolist(), strict=True))
+        contig = np.searchsorted(part.begins, part.known_starts, side="right") - 1
+        for number, place, is_reverse in zip(
+            contig.tolist(), part.known_starts.tolist(), part.known_is_reverse.tolist(), strict=True
+        ):
+            start = place - int(part.begins[number])
+            yield (
+                f"{part.contigs[number]}\t{start}\t{start + site.length}\t{config.signal}\t0\t"
+                f"{'-' if is_reverse else '+'}\t{part.organism}\t"
+                f"{int((place, is_reverse) in true)}\n"
+            )
+
+
+def _left_out(rows: Sequence[LeftOut]) -> Iterator[str]:
+    """Yield left_out.tsv."""
+    yield "organism\tcontig\tstart\tend\tstrand\tname\treason\tcount\tsource\n"
     for row in rows:
-        stream.write("\t".join(map(str, row)) + "\n")
+        yield "\t".join(map(str, row)) + "\n"
 
 
 def _placed(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -205,7 +249,7 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
 def _summary(parts: Sequence[Part], config: Config, command: str) -> dict[str, Any]:
     """Collect counts and settings."""
     return {
-        "schema_version": 1,
+        "schema_version": 2,
         "kind": KIND,
         "seqmtl_version": __version__,
         "command": command,
@@ -214,29 +258,28 @@ def _summary(parts: Sequence[Part], config: Config, command: str) -> dict[str, A
         "shift": config.shift,
         "site": vars(config.site),
         "genomes": {part.organism: part.genome for part in parts},
-        "organisms": {part.organism: _facts(part, config) for part in parts},
+        "organisms": {part.organism: _facts(part) for part in parts},
         "leakage": {},
         "left_out": count_reasons([row for part in parts for row in part.left_out]),
         "config": json.loads(json.dumps(asdict(config))),
     }
 
 
-def _facts(part: Part, config: Config) -> dict[str, Any]:
+def _facts(part: Part) -> dict[str, Any]:
     """Return the counts of an organism."""
-    is_site, weights = part.labels > 0, part.weights(config.decoys)
+    is_site = part.labels > 0
     splits = {}
     for number, name in enumerate(SPLITS):
         mine = part.splits == number
         splits[name] = {
             "sites": int((mine & is_site).sum()),
             "decoys": int((mine & ~is_site).sum()),
-            "weight_of_decoys": round(float(weights[mine & ~is_site].sum(dtype=np.float64)), 1),
         }
     return {
         "sites": int(is_site.sum()),
         "decoys": int((~is_site).sum()),
         "splits": splits,
-        "split_by": part.split_by,
+        "split_by": part.regions.by,
         "candidates": int(part.decoys.population.sum()),
         "decoys_from_other_strata": part.decoys.n_moved,
         "decoys_lacking": part.decoys.n_lacking,

@@ -37,6 +37,7 @@ def plot_curves(
     tasks: ArrayLike,
     path: str | os.PathLike[str],
     *,
+    counts: ArrayLike | None = None,
     title: str | None = None,
 ) -> None:
     """Write a figure with the ROC and the precision-recall curve of every task.
@@ -51,6 +52,8 @@ def plot_curves(
         Name of the task of each example. Tasks with one class are left out, with a warning.
     path : path-like
         Ends in .png, .svg or .pdf; appears only when it is whole.
+    counts : array-like of int, shape (n,), optional
+        How many examples each row stands for. Default: 1.
     title : str, optional
         Line above both panels.
 
@@ -65,17 +68,24 @@ def plot_curves(
         If the file cannot be written.
     """
     figure_format(path)
-    save_figure(draw_curves(labels, scores, tasks, title=title), path)
+    save_figure(draw_curves(labels, scores, tasks, counts, title=title), path)
 
 
 def draw_curves(
-    labels: ArrayLike, scores: ArrayLike, tasks: ArrayLike, *, title: str | None = None
+    labels: ArrayLike,
+    scores: ArrayLike,
+    tasks: ArrayLike,
+    counts: ArrayLike | None = None,
+    *,
+    title: str | None = None,
 ) -> Figure:
     """Return the figure of `plot_curves` (11 x 4.9 inches, wider with an outside legend)."""
-    groups = []
-    for group in group_by_task(labels, scores, tasks):
+    groups, rows = [], []
+    of_task = group_by_task(labels, np.ones(np.size(labels)) if counts is None else counts, tasks)
+    for group, part in zip(group_by_task(labels, scores, tasks), of_task, strict=True):
         if group.has_both_classes:
             groups.append(group)
+            rows.append(part.scores)
         else:
             logger.warning("task %r has one class only: no curve", group.name)
     if not groups:
@@ -86,8 +96,8 @@ def draw_curves(
     with figure_style():
         figure = new_figure(11 + 2.4 * max(columns - 1, 0), 4.9)
         roc_axes, pr_axes = figure.subplots(1, 2)
-        roc_lines = _draw_roc(roc_axes, groups)
-        pr_lines = _draw_precision_recall(pr_axes, groups)
+        roc_lines = _draw_roc(roc_axes, groups, rows)
+        pr_lines = _draw_precision_recall(pr_axes, groups, rows)
         if columns:
             _legend_outside(figure, groups, roc_lines, pr_lines, columns)
         else:
@@ -98,17 +108,20 @@ def draw_curves(
     return figure
 
 
-def _draw_roc(axes: Axes, groups: list[TaskGroup]) -> list[tuple[Any, float]]:
+def _draw_roc(
+    axes: Axes, groups: list[TaskGroup], rows: list[NDArray[np.float64]]
+) -> list[tuple[Any, float]]:
     """Draw one ROC curve per task; return the lines and their areas."""
     from sklearn.metrics import roc_auc_score, roc_curve
 
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     curves, lines = [], []
-    for index, group in enumerate(groups):
-        x, y, _ = roc_curve(group.positive, group.scores)
+    for index, (group, counts) in enumerate(zip(groups, rows, strict=True)):
+        x, y, _ = roc_curve(group.positive, group.scores, sample_weight=counts)
         curves.append(_thin(x, y))
         line = axes.plot(*curves[-1], linewidth=1.5, **line_look(index))[0]
-        lines.append((line, float(roc_auc_score(group.positive, group.scores))))
+        area = roc_auc_score(group.positive, group.scores, sample_weight=counts)
+        lines.append((line, float(area)))
     unit_square(axes, "False positive rate", "True positive rate", "ROC")
     if min(area for _, area in lines) >= 0.95:
         inset = axes.inset_axes((0.36, 0.52, 0.52, 0.34))
@@ -121,21 +134,24 @@ def _draw_roc(axes: Axes, groups: list[TaskGroup]) -> list[tuple[Any, float]]:
     return lines
 
 
-def _draw_precision_recall(axes: Axes, groups: list[TaskGroup]) -> list[tuple[Any, float]]:
+def _draw_precision_recall(
+    axes: Axes, groups: list[TaskGroup], rows: list[NDArray[np.float64]]
+) -> list[tuple[Any, float]]:
     """Draw one precision-recall curve and baseline per task; return the lines and their areas."""
     from sklearn.metrics import average_precision_score, precision_recall_curve
 
     lines = []
-    for index, group in enumerate(groups):
+    for index, (group, counts) in enumerate(zip(groups, rows, strict=True)):
         look = line_look(index)
-        prevalence = float(group.positive.mean())
+        prevalence = float(np.average(group.positive, weights=counts))
         axes.axhline(prevalence, color=look["color"], linewidth=0.9, linestyle=":", alpha=0.8)
         precision, recall, _ = precision_recall_curve(
-            group.positive, group.scores, drop_intermediate=True
+            group.positive, group.scores, sample_weight=counts, drop_intermediate=True
         )
         x, y = _thin(recall[::-1], precision[::-1])
         line = axes.plot(x, y, linewidth=1.5, drawstyle="steps-pre", **look)[0]
-        lines.append((line, float(average_precision_score(group.positive, group.scores))))
+        area = average_precision_score(group.positive, group.scores, sample_weight=counts)
+        lines.append((line, float(area)))
     unit_square(axes, "Recall", "Precision", "Precision and recall (dotted: prevalence)")
     return lines
 

@@ -32,6 +32,8 @@ _STYLE: Any = {
     "axes.linewidth": 0.8,
     "axes.edgecolor": "#444444",
     "axes.axisbelow": True,
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
     "figure.facecolor": "white",
     "axes.facecolor": "white",
     "legend.frameon": True,
@@ -62,12 +64,15 @@ def figure_style() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of these inches on an Agg canvas; call it in `figure_style`."""
+def new_figure(width: float, height: float, *, arrange: bool = True) -> Figure:
+    """Return an empty figure of these inches on an Agg canvas; call it in `figure_style`.
+
+    Axes are arranged around their labels, which takes time, unless the caller places them.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained" if arrange else None)
     FigureCanvasAgg(figure)
     return figure
 
@@ -91,6 +96,10 @@ def render(figure: Figure, file_format: str) -> bytes:
     dates = {"svg": "Date", "pdf": "CreationDate"}
     metadata = {dates[file_format]: None} if file_format in dates else {}
     with figure_style():
+        layout = figure.get_layout_engine()
+        if layout is not None:  # once for all formats, without the drawing that savefig would add
+            layout.execute(figure)
+            figure.set_layout_engine(None)
         figure.savefig(stream, format=file_format, dpi=160, metadata=metadata)
     return stream.getvalue()
 

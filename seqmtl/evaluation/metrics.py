@@ -37,29 +37,43 @@ class RankedScores:
         Class of each example; both classes occur.
     scores : ndarray of float64, shape (n,)
         Finite scores.
+    weights : ndarray, shape (n,), optional
+        How much each counts, how many examples it stands for. Default: 1.
     """
 
-    def __init__(self, positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> None:
-        levels, self.positive_level = np.unique(-scores[positive], return_inverse=True)
+    def __init__(
+        self,
+        positive: NDArray[np.bool_],
+        scores: NDArray[np.float64],
+        weights: NDArray[Any] | None = None,
+    ) -> None:
+        weights = np.ones(scores.size, dtype=np.int64) if weights is None else weights
+        levels, positive_level = np.unique(-scores[positive], return_inverse=True)
         negatives = -scores[~positive]
         level = np.searchsorted(levels, negatives, side="left")
         is_tied = levels[np.minimum(level, levels.size - 1)] == negatives
-        self.negative_cell = 2 * level + is_tied
-        self.n_levels = levels.size
-        self.n_cells = 2 * levels.size + 1
+        n_cells = 2 * levels.size + 1
+        self.positive_weight = np.bincount(positive_level, weights[positive], levels.size)
+        self.negative_weight = np.bincount(2 * level + is_tied, weights[~positive], n_cells)
 
     def metrics(
-        self, positive_weight: NDArray[Any], negative_weight: NDArray[Any]
+        self,
+        positive_weight: NDArray[Any] | None = None,
+        negative_weight: NDArray[Any] | None = None,
     ) -> tuple[float, float]:
         """Return (AUROC, average precision) under weights summed by level and by cell.
 
         Parameters
         ----------
-        positive_weight : ndarray, shape (n_levels,)
-            Weight of the positives at each level, not all zero.
-        negative_weight : ndarray, shape (n_cells,)
-            Weight of the negatives in each cell, not all zero.
+        positive_weight : ndarray, shape (n_levels,), optional
+            Weight of the positives at each level, not all zero. Default: that of the examples.
+        negative_weight : ndarray, shape (n_cells,), optional
+            Weight of the negatives in each cell, not all zero. Default: that of the examples.
         """
+        if positive_weight is None:
+            positive_weight = self.positive_weight
+        if negative_weight is None:
+            negative_weight = self.negative_weight
         cumulative = np.cumsum(negative_weight)
         false_positive = cumulative[1::2]
         true_positive = np.cumsum(positive_weight)
@@ -68,7 +82,7 @@ class RankedScores:
         auroc = np.dot(positive_weight, beaten) / (n_positive * n_negative)
         predicted = true_positive + false_positive
         precision = np.divide(
-            true_positive, predicted, out=np.zeros(self.n_levels), where=predicted > 0
+            true_positive, predicted, out=np.zeros(predicted.size), where=predicted > 0
         )
         return float(auroc), float(np.dot(positive_weight, precision) / n_positive)
 
@@ -80,15 +94,12 @@ class RankedScores:
         ndarray of float64, shape (n_bootstrap, 2)
             AUROC and average precision of each resample.
         """
+        both = (self.positive_weight, self.negative_weight)
+        numbers = [round(float(weight.sum())) for weight in both]
+        shares = [weight / weight.sum() for weight in both]
         samples = np.empty((n_bootstrap, 2))
-        level, cell = self.positive_level, self.negative_cell
         for row in samples:
-            drawn_positive = level[rng.integers(level.size, size=level.size, dtype=np.uint32)]
-            drawn_negative = cell[rng.integers(cell.size, size=cell.size, dtype=np.uint32)]
-            row[:] = self.metrics(
-                np.bincount(drawn_positive, minlength=self.n_levels),
-                np.bincount(drawn_negative, minlength=self.n_cells),
-            )
+            row[:] = self.metrics(*(rng.multinomial(*d) for d in zip(numbers, shares, strict=True)))
         return samples
 
 
@@ -131,11 +142,7 @@ def weighted_auroc_auprc(
             "weights must be positive somewhere in both classes, got a class without any; "
             "add examples of it"
         )
-    ranked = RankedScores(positive, values)
-    return ranked.metrics(
-        np.bincount(ranked.positive_level, weight[positive], ranked.n_levels),
-        np.bincount(ranked.negative_cell, weight[~positive], ranked.n_cells),
-    )
+    return RankedScores(positive, values, weight).metrics()
 
 
 def evaluate(
@@ -143,7 +150,7 @@ def evaluate(
     scores: ArrayLike,
     tasks: ArrayLike,
     *,
-    weights: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
     n_bootstrap: int = 200,
     confidence: float = 0.95,
     seed: int = 0,
@@ -158,9 +165,9 @@ def evaluate(
         Higher means more likely positive.
     tasks : array-like of str, shape (n,)
         Name of the task (organism) of each example.
-    weights : array-like of float, shape (n,), optional
-        How many places of the genome each example stands for, not negative. Adds what holds at
-        the prevalence of the genome; AUROC and AUPRC stay those of the examples.
+    counts : array-like of int, shape (n,), optional
+        How many candidates of a genome each row stands for, at least 1. Adds what holds over the
+        genome. Default: every row is one example.
     n_bootstrap : int, default 200
         Resamples per task, drawn with replacement within each class; 0 leaves the intervals None.
     confidence : float, default 0.95
@@ -175,7 +182,7 @@ def evaluate(
         Ready for JSON: ``{"schema_version": 1, "tasks": {name: {"auroc", "auprc", "n",
         "n_positive", "auroc_interval": [low, high], "auprc_interval": [low, high]}},
         "mean": {"auroc", "auprc", "n_tasks"}, "bootstrap": {"n_resamples", "confidence",
-        "seed"}}``. With `weights` every task also has ``"genome"``, see `evaluate_genome`. A task
+        "seed"}}``. With `counts` every task also has ``"genome"``, see `evaluate_genome`. A task
         with one class has None for its metrics and is not counted in the mean; ``n_tasks`` says
         how many are.
 
@@ -192,9 +199,15 @@ def evaluate(
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got {seed}; give another")
     groups = group_by_task(labels, scores, tasks)
-    results = {group.name: _evaluate_task(group, n_bootstrap, confidence, seed) for group in groups}
-    if weights is not None:
-        for name, genome in evaluate_genome(labels, scores, tasks, weights).items():
+    rows: list[Any] = [None] * len(groups)
+    if counts is not None:
+        rows = [_check_counts(part.scores) for part in group_by_task(labels, counts, tasks)]
+    results = {
+        group.name: _evaluate_task(group, row, n_bootstrap, confidence, seed)
+        for group, row in zip(groups, rows, strict=True)
+    }
+    if counts is not None:
+        for name, genome in evaluate_genome(labels, scores, tasks, counts).items():
             results[name]["genome"] = genome
     counted = [result for result in results.values() if result["auroc"] is not None]
     mean: dict[str, Any] = {
@@ -269,15 +282,28 @@ def _evaluate_genome(
     return result
 
 
+def _check_counts(counts: NDArray[np.float64]) -> NDArray[np.int64]:
+    whole = counts.astype(np.int64)
+    bad = np.flatnonzero((whole != counts) | (whole < 1))
+    if bad.size:
+        raise ValueError(f"counts must be whole numbers of 1 or more, got {counts[bad[0]]:g}")
+    return whole
+
+
 def _evaluate_task(
-    group: TaskGroup, n_bootstrap: int, confidence: float, seed: int
+    group: TaskGroup,
+    counts: NDArray[np.int64] | None,
+    n_bootstrap: int,
+    confidence: float,
+    seed: int,
 ) -> dict[str, Any]:
     """Return the entry of one task in the result of `evaluate`."""
+    rows = np.ones(group.positive.size, dtype=np.int64) if counts is None else counts
     result: dict[str, Any] = {
         "auroc": None,
         "auprc": None,
-        "n": int(group.positive.size),
-        "n_positive": int(group.positive.sum()),
+        "n": int(rows.sum()),
+        "n_positive": int(rows[group.positive].sum()),
         "auroc_interval": None,
         "auprc_interval": None,
     }
@@ -286,16 +312,17 @@ def _evaluate_task(
             "task %r has %s examples only (%d): no AUROC or AUPRC, and left out of the mean",
             group.name,
             "positive" if group.positive[0] else "negative",
-            group.positive.size,
+            result["n"],
         )
         return result
     from sklearn.metrics import average_precision_score, roc_auc_score
 
-    result["auroc"] = float(roc_auc_score(group.positive, group.scores))
-    result["auprc"] = float(average_precision_score(group.positive, group.scores))
+    data = (group.positive, group.scores)
+    result["auroc"] = float(roc_auc_score(*data, sample_weight=counts))
+    result["auprc"] = float(average_precision_score(*data, sample_weight=counts))
     if n_bootstrap:
         rng = np.random.default_rng([seed, zlib.crc32(group.name.encode())])
-        samples = RankedScores(group.positive, group.scores).bootstrap(n_bootstrap, rng)
+        samples = RankedScores(*data, counts).bootstrap(n_bootstrap, rng)
         tails = [(1 - confidence) / 2, (1 + confidence) / 2]
         bounds = np.quantile(samples, tails, axis=0)
         result["auroc_interval"] = bounds[:, 0].tolist()

@@ -2,7 +2,7 @@
 
 from seqmtl.explain.contributions import contributions, mutagenesis
 from seqmtl.explain.figures import draw_contributions, draw_logo, draw_poim
-from seqmtl.explain.kmers import KmerWeight, mean_kmers, spectrum_kmers
+from seqmtl.explain.kmers import KmerWeight, mean_kmers
 from seqmtl.explain.poim import Oligomer, Poim, differential, mean_poim, oligomer, poim
 
 __all__ = [
@@ -19,5 +19,4 @@ __all__ = [
     "mutagenesis",
     "oligomer",
     "poim",
-    "spectrum_kmers",
 ]

@@ -17,9 +17,11 @@ from seqmtl.models.site import Site
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.gridspec import GridSpec
 
 _PER_ROW = 75  # positions in a row of a logo
 _SITE_COLOUR = "#f1e7c6"
+_LEFT, _RIGHT, _TOP, _BOTTOM = 0.85, 0.85, 0.32, 0.52  # inches around all panels
 _X_LABEL = "position relative to the first base of the site"
 
 
@@ -30,14 +32,16 @@ def draw_poim(found: Poim) -> Figure:
     oligomer, as in Sonnenburg et al. (2008); below, Q_{1,j} of the four letters.
     """
     with figure_style():
-        figure = new_figure(11, 4.2 + 0.27 * found.max_order)
-        grid = figure.add_gridspec(
-            2, 2, width_ratios=(70, 1), height_ratios=(0.9 + 0.27 * found.max_order, 2.4)
+        figure = new_figure(11, 4.2 + 0.27 * found.max_order, arrange=False)
+        whole = _panels(figure, 1, gap=0)[0]
+        ratios = (0.9 + 0.27 * found.max_order, 2.4)
+        grid = whole.subgridspec(
+            2, 2, hspace=0.09, wspace=0.03, width_ratios=(70, 1), height_ratios=ratios
         )
         heat = figure.add_subplot(grid[0, 0])
         image = heat.imshow(
             found.importance(), cmap="viridis", aspect="auto", origin="lower", vmin=0,
-            interpolation="nearest", extent=(*_limits(found.positions), 0.5, found.max_order + 0.5),
+            interpolation="none", extent=(*_limits(found.positions), 0.5, found.max_order + 0.5),
         )  # fmt: skip
         heat.set_facecolor("#dddddd")
         heat.set(ylabel="order k", title=plain_text(found.label, 80))
@@ -64,8 +68,11 @@ def draw_logo(found: Poim) -> Figure:
     bounds = _rows(positions.size, found.site)
     size = int(np.diff(bounds).max())
     with figure_style():
-        figure = new_figure(12, 0.9 + 1.9 * (len(bounds) - 1))
-        rows = figure.subplots(len(bounds) - 1, 1, squeeze=False, sharey=True)[:, 0]
+        n_rows = len(bounds) - 1
+        figure = new_figure(12, 0.9 + 1.9 * n_rows, arrange=False)
+        rows = _panels(figure, n_rows, gap=0.32, right=0.08).subplots(squeeze=False, sharey=True)[
+            :, 0
+        ]
         for axes, (begin, end) in zip(rows, pairwise(bounds), strict=True):
             first = positions[begin]
             _logo_panel(axes, q[begin:end], positions[begin:end], found.site)
@@ -112,28 +119,44 @@ def draw_contributions(
     heights = np.where(letters[..., None] == np.arange(4), parts[..., None], 0.0)
     most = float(np.abs(changes).max()) or 1.0
     with figure_style():
-        figure = new_figure(16, 0.5 + 2.9 * n)
-        grid = figure.add_gridspec(2 * n, 2, width_ratios=(110, 1), height_ratios=(1.6, 1) * n)
+        figure = new_figure(16, 0.5 + 2.9 * n, arrange=False)
+        whole = _panels(figure, n, gap=0.55)
         heat = None
         for i in range(n):
-            logo = figure.add_subplot(grid[2 * i, 0])
+            grid = whole[i].subgridspec(
+                2, 2, hspace=0.11, wspace=0.02, width_ratios=(110, 1), height_ratios=(1.6, 1)
+            )
+            logo = figure.add_subplot(grid[0, 0])
             _logo_panel(logo, heights[i], positions, site)
             logo.set(xlim=_limits(positions), ylim=extent(heights.reshape(-1, 4)))
             logo.set(ylabel="contribution", title=plain_text(titles[i], 120))
             logo.tick_params(labelbottom=False)
-            heat = figure.add_subplot(grid[2 * i + 1, 0], sharex=logo)
+            heat = figure.add_subplot(grid[1, 0], sharex=logo)
             image = heat.imshow(
                 changes[i].T, cmap="RdBu_r", aspect="auto", vmin=-most, vmax=most,
-                interpolation="nearest", extent=(*_limits(positions), 3.5, -0.5),
+                interpolation="none", extent=(*_limits(positions), 3.5, -0.5),
             )  # fmt: skip
             heat.set_yticks(range(4), "ACGT")
             heat.set_ylabel("changed to")
             _ticks(heat, L)
-            bar = figure.colorbar(image, cax=figure.add_subplot(grid[2 * i + 1, 1]))
+            bar = figure.colorbar(image, cax=figure.add_subplot(grid[1, 1]))
             bar.set_label("change")
         if heat is not None:
             heat.set_xlabel(_X_LABEL)
     return figure
+
+
+def _panels(figure: Figure, n: int, *, gap: float, right: float = _RIGHT) -> GridSpec:
+    """Return the places of n equal panels, one below the other, with gaps and margins in inches.
+
+    Fixed margins take no time to find out, and figures of several organisms match.
+    """
+    width, height = figure.get_size_inches()
+    panel = (height - _TOP - _BOTTOM - gap * (n - 1)) / n
+    return figure.add_gridspec(
+        n, 1, left=_LEFT / width, right=1 - right / width, bottom=_BOTTOM / height,
+        top=1 - _TOP / height, hspace=gap / panel,
+    )  # fmt: skip
 
 
 def _logo_panel(

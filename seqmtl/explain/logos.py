@@ -47,7 +47,7 @@ def draw_letters(axes: Axes, values: NDArray[np.float64], positions: NDArray[Any
         if paths:
             colour = LETTER_COLOURS[code]
             whole = Path.make_compound_path(*paths)
-            axes.add_patch(PathPatch(whole, facecolor=colour, linewidth=0))
+            axes.add_artist(PathPatch(whole, facecolor=colour, linewidth=0))
 
 
 def extent(values: NDArray[np.float64]) -> tuple[float, float]:

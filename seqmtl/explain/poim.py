@@ -13,17 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.exceptions import SeqmtlError
-from seqmtl.explain.recursion import view_importance
-from seqmtl.explain.views import LinearScore, linear_score
-from seqmtl.features.joint import flat_views
-from seqmtl.features.weighted_degree import WeightedDegree, WeightedDegreeRows
+from seqmtl.explain.recursion import oligomer_importance
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site
 from seqmtl.sequences import decode
 
 MAX_ORDER = 10
-_MAX_DEGREE = 12  # 4**12 weights at a position, held a few times over
 UNIFORM = (0.25, 0.25, 0.25, 0.25)
 
 
@@ -149,8 +144,7 @@ def poim(
     Parameters
     ----------
     model : MultiTaskModel
-        Model of windows with a weighted-degree view. Other views are not in the result: a count
-        of k-mers has no position, and its norm differs from window to window.
+        Model of windows of DNA.
     organism : str
         One of its tasks, or a relative without data where `from_relatives` is set.
     max_order : int, default=6
@@ -163,22 +157,24 @@ def poim(
     Returns
     -------
     Poim
-        In units of the score: divided by the norm of windows without N where the features are.
+        In units of the score.
 
     Raises
     ------
     ValueError
         If the order or the background is out of range.
     SeqmtlError
-        If the model has no weighted-degree features, or they are too long.
+        If the model is not one of windows of DNA.
+    MemoryLimitError
+        If the result, or the weights of the model position by position, do not fit into memory.
     UnknownTaskError
         If the model was not trained on the organism.
     """
-    check_positions(model)
     check_order(max_order, model.length)
     letters = check_background(background)
-    score = linear_score(model, [organism], from_relatives=from_relatives)
-    return Poim(organism, _all_views(score, max_order, letters), model.site, tuple(letters))
+    weights = model.position_weights(organism, from_relatives=from_relatives)
+    Q = oligomer_importance(weights, max_order, letters)
+    return Poim(organism, Q, model.site, tuple(letters))
 
 
 def mean_poim(
@@ -189,11 +185,15 @@ def mean_poim(
     Parameters, Raises
         See :func:`poim`.
     """
-    check_positions(model)
     check_order(max_order, model.length)
     letters = check_background(background)
-    score = linear_score(model, model.tasks)
-    return Poim("mean", _all_views(score, max_order, letters), model.site, tuple(letters))
+    weights = model.position_weights(model.tasks[0])
+    for organism in model.tasks[1:]:
+        for total, part in zip(weights, model.position_weights(organism), strict=True):
+            total += part
+    mean = [total / len(model.tasks) for total in weights]
+    Q = oligomer_importance(mean, max_order, letters)
+    return Poim("mean", Q, model.site, tuple(letters))
 
 
 def differential(a: Poim, b: Poim) -> Poim:
@@ -214,32 +214,6 @@ def differential(a: Poim, b: Poim) -> Poim:
         )
     parts = tuple(p - q for p, q in zip(a.Q, b.Q, strict=True))
     return replace(a, label=f"{a.label} - {b.label}", Q=parts)
-
-
-def check_positions(model: MultiTaskModel) -> None:
-    """Refuse a model for which there is no POIM.
-
-    Raises
-    ------
-    SeqmtlError
-        If it has no weighted-degree features, or too long ones.
-    """
-    degrees = [
-        min(view.degree, model.length)
-        for view in flat_views(model.features)
-        if isinstance(view, WeightedDegree)
-    ]
-    if not degrees:
-        raise SeqmtlError(
-            "the importance of oligomers at positions needs weighted-degree features, and the "
-            f"model has {model.features}"
-        )
-    if max(degrees) > _MAX_DEGREE:
-        raise SeqmtlError(
-            f"the importance of oligomers needs all 4^{max(degrees)} weights at every position; "
-            f"it is computed for degrees up to {_MAX_DEGREE}: train with --degree {_MAX_DEGREE} "
-            "or less"
-        )
 
 
 def check_order(max_order: int, length: int) -> None:
@@ -273,15 +247,3 @@ def check_background(background: ArrayLike) -> NDArray[np.float64]:
             f"{np.array2string(letters, separator=', ')}"
         )
     return letters / letters.sum()
-
-
-def _all_views(
-    score: LinearScore, max_order: int, letters: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], ...]:
-    """Return the sum of the POIMs of all weighted-degree views."""
-    parts = [
-        view_importance(view.rows, view.w, max_order, letters)
-        for view in score.views
-        if isinstance(view.rows, WeightedDegreeRows)
-    ]
-    return tuple(np.sum(same, axis=0) for same in zip(*parts, strict=True))

@@ -12,7 +12,7 @@ from seqmtl.explain.poim import Poim, oligomer
 
 OLIGOMER_HEADER = "k\tposition\toligomer\tQ\tbeyond_letters\n"
 IMPORTANCE_HEADER = "organism\tk\tposition\timportance\toligomer\tQ\tgain\n"
-KMER_HEADER = "organism\tview\tbegin\tend\tk\tkmer\tweight\tbeyond_letters\n"
+KMER_HEADER = "organism\tbegin\tend\tk\tkmer\tweight\tbeyond_letters\n"
 CONTRIBUTION_HEADER = "organism\twindow\tscore\tposition\tletter\tcontribution\tdA\tdC\tdG\tdT\n"
 
 
@@ -38,12 +38,11 @@ def importance_lines(found: Poim) -> Iterator[str]:
 
 
 def kmer_lines(organism: str, kmers: Iterable[KmerWeight]) -> Iterator[str]:
-    """Yield k-mers and their weights; NA where a column does not apply."""
+    """Yield k-mers of a region and their weights."""
     for one in kmers:
-        beyond = "NA" if one.beyond_letters is None else f"{one.beyond_letters:.6g}"
         yield (
-            f"{organism}\t{one.view}\t{one.begin}\t{one.end}\t{len(one.kmer)}\t{one.kmer}\t"
-            f"{one.weight:.6g}\t{beyond}\n"
+            f"{organism}\t{one.begin}\t{one.end}\t{len(one.kmer)}\t{one.kmer}\t"
+            f"{one.weight:.6g}\t{one.beyond_letters:.6g}\n"
         )
 
 

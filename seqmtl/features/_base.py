@@ -165,17 +165,11 @@ def virtual_gram(
 
 
 def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
-    """Lower triangle of the kernel matrix of the chosen rows, by who has which feature."""
-    from scipy.sparse import csr_matrix
+    """Lower triangle of the kernel matrix of the chosen rows, feature by feature."""
+    from seqmtl.features._row_kernels import gram_lower
 
-    from seqmtl.features._row_kernels import gram_by_postings
-
-    block = rows.block(chosen, dtype)
-    size = block.indptr[-1]
-    shape = (chosen.size, rows.n_features)
-    X = csr_matrix((block.values[:size], block.indices[:size], block.indptr), shape).tocsc()
     out = np.empty((chosen.size, chosen.size), dtype=dtype)
-    gram_by_postings(block, (X.indptr, X.indices, X.data), out)
+    gram_lower(rows.block(chosen, dtype), np.zeros(rows.n_features, dtype=dtype), out)
     return out
 
 

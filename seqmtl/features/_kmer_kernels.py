@@ -50,7 +50,7 @@ def hash_index(slot, code, n_bits):
 @njit
 def squared_norms(codes, starts, is_reverse, length, span, levels, out):
     """Sum over the levels, in every window, weight times count**2 of every k-mer in a bin."""
-    k, begin, end, offset, slot, weight, bins = levels
+    k, begin, end, _, _, weight, bins = levels
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
     counts = np.zeros(np.int64(1) << (2 * min(span, _COUNTED)), np.int32)

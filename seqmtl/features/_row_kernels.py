@@ -38,22 +38,22 @@ def add_rows(block, tasks, amount, K, W):
 
 
 @njit
-def gram_by_postings(block, postings, out):
+def gram_lower(block, dense, out):
     """Set the lower triangle of out to the inner products of the rows of a block.
 
-    postings holds the same values by feature: where each feature begins, rows (rising), values.
+    dense is scratch, one number for every feature, all zero.
     """
     indptr, indices, values = block
-    begins, rows, entries = postings
     for i in range(out.shape[0]):
-        row = out[i]
-        row[: i + 1] = 0.0
         for p in range(indptr[i], indptr[i + 1]):
-            feature = np.int64(indices[p])
-            for q in range(begins[feature], begins[feature + 1]):
-                if rows[q] > i:
-                    break
-                row[rows[q]] += values[p] * entries[q]
+            dense[indices[p]] += values[p]
+        for j in range(i + 1):
+            total = 0.0
+            for p in range(indptr[j], indptr[j + 1]):
+                total += values[p] * dense[indices[p]]
+            out[i, j] = total
+        for p in range(indptr[i], indptr[i + 1]):
+            dense[indices[p]] = 0.0
 
 
 @njit

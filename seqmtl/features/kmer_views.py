@@ -128,14 +128,12 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
             base += n_bins << (2 * k)
         if not rows or rows[-1][-1] != v:
             raise ValueError(_misfit(view, length, anchor))
-    k, begin, end, offset, slot, weight_, number = zip(*rows, strict=True)
-    levels = Levels(
-        *(np.array(column, dtype=np.int64) for column in (k, begin, end, offset, slot)),
-        np.array(weight_, dtype=np.float64),
-        np.array(bins, dtype=np.int32),
-    )
-    scale = 1.0 / expected_square(levels)
-    return Layout(levels._replace(weight=levels.weight * scale), np.array(number), base)
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    lengths, begins, ends, offsets, slots = (c.astype(np.int64) for c in columns[:5])
+    weights, places = columns[5].astype(np.float64), np.array(bins, dtype=np.int32)
+    levels = Levels(lengths, begins, ends, offsets, slots, weights, places)
+    levels = levels._replace(weight=weights / expected_square(levels))
+    return Layout(levels, columns[6], base)
 
 
 def expected_square(levels: Levels) -> float:

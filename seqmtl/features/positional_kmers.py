@@ -105,8 +105,11 @@ class PositionalKmers(FeatureDefinition):
         """
         if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:
             raise ValueError(f"hash_bits must be from 1 to 30, got {self.hash_bits}")
-        anchor = length // 2 if self.anchor is None else self.anchor
-        return lay_out(self.kmer_views(length), length, anchor)
+        return lay_out(self.kmer_views(length), length, self.resolved_anchor(length))
+
+    def resolved_anchor(self, length: int) -> int:
+        """Return where bins begin in windows of `length` bases."""
+        return length // 2 if self.anchor is None else int(self.anchor)
 
     def bind(self, data: Windows) -> PositionalRows:
         """Attach the map to windows.
@@ -201,7 +204,7 @@ class PositionalKmers(FeatureDefinition):
         return {
             "kind": PositionalKmers.kind,
             "views": format_views(self.kmer_views(length)),
-            "anchor": length // 2 if self.anchor is None else int(self.anchor),
+            "anchor": self.resolved_anchor(length),
             "hash_bits": self.resolved_hash_bits(length),
         }
 

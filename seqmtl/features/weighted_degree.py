@@ -45,14 +45,14 @@ class WeightedDegree(PositionalKmers):
         self.anchor = None
 
     def kmer_views(self, length: int) -> tuple[KmerView, ...]:
-        """Return one view of all degrees that fit into windows of `length` bases."""
+        """Return the view of all degrees; those that are longer than the window hold nothing."""
         if self.weighting not in ("wd", "flat"):
             raise ValueError(f"weighting must be 'wd' or 'flat', got {self.weighting!r}")
         if not 1 <= self.degree <= MAX_K:
             raise ValueError(f"degree must be an integer from 1 to {MAX_K}, got {self.degree}")
-        degree = min(self.degree, length) if length else self.degree
-        decays = self.weighting == "wd"
-        return (KmerView(1, degree, 1, weight=1.0 if decays else 1.0 / degree, decays=decays),)
+        if self.weighting == "flat":
+            return (KmerView(1, self.degree, weight=1.0 / self.degree),)
+        return (KmerView(1, self.degree, decays=True),)
 
     def at_site(self, offset: int) -> WeightedDegree:
         """Return the map itself: without bins it needs no anchor."""
@@ -79,19 +79,23 @@ class Spectrum(PositionalKmers):
         self.k = k
         self.begin = begin
         self.end = end
+        self.anchor = None
         self.hash_bits = None
         self.max_memory = 1.0
 
-    @property
-    def anchor(self) -> int:
-        """Where the only bin begins."""
+    def at_site(self, offset: int) -> Spectrum:
+        """Return the map itself: its only bin is the region."""
+        return self
+
+    def resolved_anchor(self, length: int) -> int:
+        """Return where the only bin begins."""
         return self.begin or 0
 
     def kmer_views(self, length: int) -> tuple[KmerView, ...]:
         """Return the view."""
         if not 1 <= self.k <= 12:
             raise ValueError(f"k must be an integer from 1 to 12, got {self.k}")
-        begin, end = self.anchor, length if self.end is None else self.end
+        begin, end = self.begin or 0, length if self.end is None else self.end
         if begin < 0 or end > length or end - begin < self.k:
             raise ValueError(
                 f"the region must lie in the window 0..{length} and hold a k-mer of "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
@@ -27,7 +28,8 @@ WINDOWS, SUMMARY, LEFT_OUT = "windows.tsv", "summary.json", "left_out.tsv"
 
 _COLUMN = {name: i for i, name in enumerate(HEADER.removeprefix("#").split("\t"))}
 _MOST_CONTIGS = 1 << 31
-_REMEDY = "build it again with seqmtl dataset"
+#: What to do about a dataset that is damaged.
+REMEDY = "build it again with seqmtl dataset"
 
 
 class Dataset(NamedTuple):
@@ -64,28 +66,29 @@ def read_summary(path: PathLike) -> dict[str, Any]:
     InputFormatError
         If it is absent or not of a dataset.
     """
-    source = os.path.join(_folder(path), SUMMARY)
+    source = os.path.join(folder_of(path), SUMMARY)
     try:
         with open(source, encoding="utf-8") as stream:
             summary = json.load(stream)
     except FileNotFoundError:
         raise InputFormatError(
             f"a dataset must have {WINDOWS} and {SUMMARY} in one folder, but this is missing; "
-            f"{_REMEDY}",
+            f"{REMEDY}",
             path=source,
         ) from None
     except ValueError as error:
-        raise InputFormatError(f"the file is not JSON ({error}); {_REMEDY}", source) from error
+        raise InputFormatError(f"the file is not JSON ({error}); {REMEDY}", source) from error
     if not isinstance(summary, dict) or summary.get("kind") != KIND:
-        raise InputFormatError(f"the file must be the summary of a {KIND}; {_REMEDY}", source)
-    if summary.get("schema_version") != 1:
+        raise InputFormatError(f"the file must be the summary of a {KIND}; {REMEDY}", source)
+    if summary.get("schema_version") != 2:
         raise InputFormatError(
-            f"schema_version must be 1, got {summary.get('schema_version')!r}; {_REMEDY}", source
+            f"schema_version must be 2, got {summary.get('schema_version')!r}; {REMEDY}", source
         )
     return summary
 
 
-def _folder(path: PathLike) -> str:
+def folder_of(path: PathLike) -> str:
+    """Return the folder of a dataset, given it or its windows.tsv."""
     path = os.fspath(path)
     return path if os.path.isdir(path) else os.path.dirname(path) or "."
 
@@ -127,29 +130,33 @@ def read_dataset(
     >>> windows, site, summary = read_dataset("donors", split="train")  # doctest: +SKIP
     """
     summary = read_summary(path)
-    folder = _folder(path)
+    folder = folder_of(path)
     organisms = list(summary["genomes"])
     if organism is not None and organism not in organisms:
         raise SeqmtlError(
             f"organism must be one of the dataset's ({', '.join(organisms)}), got {organism!r}"
         )
     chosen = organisms if organism is None else [organism]
-    paths = {name: _genome_path(folder, name, summary, genomes or {}) for name in chosen}
+    moved = genomes or {}
+    paths = {
+        name: os.fspath(moved[name]) if name in moved else genome_path(folder, name, summary)
+        for name in chosen
+    }
     loaded = load_genomes(paths, padding=int(summary["window"]))
+    for name, genome in loaded.items():
+        check_genome(name, paths[name], genome, summary)
     source = os.path.join(folder, WINDOWS)
     reader = _Reader(source, loaded, int(summary["window"]), split)
     lines = read_lines(source)
     header, rest = pop_header(lines, lambda line: True)
     if readable(header) != HEADER:
-        raise InputFormatError(f"the first line must be {HEADER!r}; {_REMEDY}", source, 1)
+        raise InputFormatError(f"the first line must be {HEADER!r}; {REMEDY}", source, 1)
     for block in chain([rest], lines):
         reader.add(block)
     return Dataset(reader.windows(), dict(summary["site"]), summary)
 
 
-def _genome_path(
-    folder: str, name: str, summary: dict[str, Any], genomes: Mapping[str, PathLike]
-) -> str:
+def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
     """Return where an organism's genome is.
 
     Raises
@@ -158,8 +165,6 @@ def _genome_path(
         If it is not there, or not as long as it was.
     """
     stated = summary["genomes"][name]
-    if name in genomes:
-        return os.fspath(genomes[name])
     path = os.path.normpath(os.path.join(os.path.realpath(folder), stated["path"]))
     if not os.path.isfile(path):
         raise SeqmtlError(
@@ -173,6 +178,29 @@ def _genome_path(
             f"{size:,} bytes, not {stated['bytes']:,}; restore it or build the dataset again"
         )
     return path
+
+
+def genome_sum(genome: Genome) -> int:
+    """Return a checksum of a genome's bases (CRC-32 of the codes of its contigs, in order)."""
+    value = 0
+    for start, length in zip(genome.starts.tolist(), genome.lengths.tolist(), strict=True):
+        value = zlib.crc32(genome.codes[start : start + length].data, value)
+    return value
+
+
+def check_genome(name: str, path: str, genome: Genome, summary: Mapping[str, Any]) -> None:
+    """Refuse a genome whose bases are not those that the dataset was made from.
+
+    Raises
+    ------
+    SeqmtlError
+        If they are others.
+    """
+    if genome_sum(genome) != summary["genomes"][name]["crc32"]:
+        raise SeqmtlError(
+            f"the genome of {name} must be the one that the dataset was made from, but the bases "
+            f"in {path} are others; restore it or build the dataset again"
+        )
 
 
 class _Reader:
@@ -241,7 +269,7 @@ class _Reader:
             fields.refuse(
                 row,
                 f"a window must have {self.length} bases inside its contig ({bounds[row]:,} bases)"
-                f", got {begins[row]}-{ends[row]}; {_REMEDY}",
+                f", got {begins[row]}-{ends[row]}; {REMEDY}",
             )
         return starts
 
@@ -253,7 +281,7 @@ class _Reader:
         if not (np.isfinite(weights) & (weights > 0)).all():
             row = int((~(np.isfinite(weights) & (weights > 0))).argmax())
             got = fields.string(row, _COLUMN["weight"])
-            fields.refuse(row, f"weight must be a number above 0, got {got!r}; {_REMEDY}")
+            fields.refuse(row, f"weight must be a number above 0, got {got!r}; {REMEDY}")
         return weights
 
     def windows(self) -> Windows:

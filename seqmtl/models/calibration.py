@@ -14,7 +14,7 @@ CALIBRATION: dict[str, tuple[str, ...]] = {
     "regression": (),
     "novelty": ("offset",),
 }
-_SPAN_SAMPLE = 1000  # support vectors whose distance to the span of the others is computed
+_SPAN_SAMPLE = 500  # support vectors whose distance to the span of the others is computed
 
 
 def span_share(G_of: Callable[[NDArray[np.int64]], NDArray[Any]], free: NDArray[np.int64]) -> float:
@@ -59,21 +59,23 @@ def find_copies(
 ) -> NDArray[np.int64]:
     """Return a number for every distinct example: equal score, squared norm and label are copies.
 
-    Where all norms are equal (normalised strings) no copies are looked for.
-
     Returns
     -------
     ndarray of int64, shape (n,)
         Group of every example, ``0..n_distinct - 1``.
     """
-    if norms.size and norms.min() == norms.max():
-        return np.arange(scores.size)
-    keys = np.column_stack([_rounded(scores), _rounded(norms), y])
-    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+    keys = (np.asarray(y), _rounded(norms), _rounded(scores))
+    order = np.lexsort(keys)
+    is_new = np.zeros(scores.size, dtype=np.bool_)
+    for key in keys:
+        is_new[1:] |= key[order][1:] != key[order][:-1]
+    group = np.empty(scores.size, dtype=np.int64)
+    group[order] = np.cumsum(is_new)
+    return group
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.round(values / max(float(np.abs(values).max(initial=0.0)), 1e-300), 7)
+    return np.round(values / max(float(np.abs(values).max(initial=0.0)), 1e-300), 10)
 
 
 def fit_sigmoid(

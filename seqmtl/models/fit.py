@@ -21,7 +21,7 @@ from seqmtl.models.kernels import (
     view_names,
 )
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.site import Site, find_site
+from seqmtl.models.site import Site, find_anchor, find_site
 from seqmtl.models.training import (
     Settings,
     check_classes,
@@ -93,7 +93,7 @@ def train_model(  # noqa: PLR0913
     features = PositionalKmers() if features is None else features
     if isinstance(data, Windows):
         site = site or find_site(data)
-        features = features.at_site(site.offset)
+        features = features.at_site(find_anchor(data, y, site))
     if settings.kind == "classification":
         check_classes(y, task_ids, names)
     if task_kernel is None and settings.norm is None:

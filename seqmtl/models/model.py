@@ -199,16 +199,17 @@ class MultiTaskModel:
         task: str,
         scores: NDArray[np.float64],
         y: NDArray[Any],
-        weights: NDArray[np.float64],
+        counts: NDArray[Any] | None = None,
         method: str = "auto",
+        prevalence: float | None = None,
     ) -> dict[str, Any]:
-        """Calibrate one task on scores of windows that had no part in the training.
+        """Calibrate one task on scores of candidates that had no part in the training.
 
         Parameters
         ----------
         task : str
             One of the trained tasks.
-        scores, y, weights, method
+        scores, y, counts, method, prevalence
             See :func:`seqmtl.models.probability_curve.fit_curve`.
 
         Returns
@@ -218,8 +219,8 @@ class MultiTaskModel:
             ``training["calibration"]`` too.
         """
         name = self.match(task)
-        curve = fit_curve(scores, y, weights, method)
-        found = describe_curve(curve, scores, y, weights)
+        curve = fit_curve(scores, y, counts, method, prevalence)
+        found = describe_curve(curve, scores, y, counts, prevalence)
         curves = {**self.curves, name: curve}
         done = {**self.training.get("calibration", {}), name: found}
         self.curves = {task: curves[task] for task in self.tasks if task in curves}
@@ -377,6 +378,9 @@ def _is_known(name: str, names: Sequence[str]) -> bool:
 
 
 def _mix(W: NDArray[Any], A: NDArray[np.float64], out: NDArray[Any]) -> None:
-    """Set out to W A, a slab at a time."""
+    """Set out to W A, a slab at a time; where A only picks columns, they are copied."""
+    picked = A.argmax(axis=0)
+    is_pick = np.array_equal(A, np.eye(A.shape[0])[:, picked])
     for first in range(0, W.shape[0], 1 << 20):
-        out[first : first + (1 << 20)] = W[first : first + (1 << 20)] @ A
+        slab = W[first : first + (1 << 20)]
+        out[first : first + (1 << 20)] = slab[:, picked] if is_pick else slab @ A

@@ -16,6 +16,7 @@ ENOUGH_FOR_ISOTONIC = 200
 #: Shares of the true sites for which a threshold is told.
 RECALLS = (0.5, 0.8, 0.9, 0.95)
 _FOLDS = 5
+_FEWEST = 10  # true sites that a probability rests on
 
 
 class ProbabilityCurve(NamedTuple):
@@ -46,10 +47,11 @@ class ProbabilityCurve(NamedTuple):
 def fit_curve(
     scores: NDArray[np.float64],
     y: NDArray[Any],
-    weights: NDArray[np.float64] | None = None,
+    counts: NDArray[Any] | None = None,
     method: str = "auto",
+    prevalence: float | None = None,
 ) -> ProbabilityCurve:
-    """Fit the log-odds of a true site to scores of windows that had no part in the training.
+    """Fit the log-odds of a true site to scores of candidates that had no part in the training.
 
     Parameters
     ----------
@@ -57,12 +59,13 @@ def fit_curve(
         Scores, both classes.
     y : ndarray, shape (n,)
         Labels; positive means +1.
-    weights : ndarray of float64, shape (n,), optional
-        How many places each window stands for. Probabilities hold where the classes have the
-        shares that they have under these weights.
+    counts : ndarray, shape (n,), optional
+        How many candidates each row stands for. Default: 1.
     method : {"auto", "isotonic", "sigmoid"}
         ``"sigmoid"`` is Platt's, a straight line of log-odds; ``"isotonic"`` any rising curve;
         ``"auto"`` takes the latter from 200 true sites on.
+    prevalence : float, optional
+        Share of true sites where the probabilities are to hold. Default: that of the candidates.
 
     Returns
     -------
@@ -77,29 +80,39 @@ def fit_curve(
     -----
     Isotonic regression by pooling adjacent violators, read off at the mean score of every pool
     and joined there by straight lines (the centred isotonic regression of Oron and Flournoy,
-    2017), of log-odds here. A pool of one class alone would be certain: it is given half an example
-    of the other, of that class's mean weight. The curve is flat beyond the outermost pools.
+    2017), of log-odds here. The curve is flat beyond the outermost pools.
+
+    No probability rests on less than 10 true sites: from the highest scores down, pools are joined
+    until they have so many, and the sigmoid rises no higher than the best share that 10 or more of
+    the highest true sites have among the candidates down to theirs. Both count one decoy more than
+    there is, so that a high probability needs many true sites. Another prevalence moves the curve
+    by the difference of the log-odds.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    positive = np.asarray(y) > 0
-    if positive.all() or not positive.any():
+    levels, true, decoys = _count_levels(scores, y, counts)
+    if not (true.any() and decoys.any()):
         raise ValueError(
             "calibration needs true sites and decoys, got one class only; give more windows"
         )
-    scores = np.asarray(scores, dtype=np.float64)
-    weights = np.ones(scores.size) if weights is None else np.asarray(weights, dtype=np.float64)
-    if method == "sigmoid" or (method == "auto" and positive.sum() < ENOUGH_FOR_ISOTONIC):
-        a, b = fit_sigmoid(scores, np.where(positive, 1.0, -1.0), weights)
-        return ProbabilityCurve(np.zeros(1), np.array([b]), np.array([a, a]))
-    return _isotonic(scores, positive, weights)
+    n_true, n_decoys = float(true.sum()), float(decoys.sum())
+    if method == "sigmoid" or (method == "auto" and n_true < ENOUGH_FOR_ISOTONIC):
+        curve = _capped_sigmoid(levels, true, decoys)
+    else:
+        curve = _isotonic(levels, true, decoys)
+    if prevalence is None:
+        return curve
+    _check_prevalence(prevalence)
+    change = np.log(prevalence / (1 - prevalence)) - np.log(n_true / n_decoys)
+    return curve._replace(log_odds=curve.log_odds + change)
 
 
 def describe_curve(
     curve: ProbabilityCurve,
     scores: NDArray[np.float64],
     y: NDArray[Any],
-    weights: NDArray[np.float64],
+    counts: NDArray[Any] | None = None,
+    prevalence: float | None = None,
 ) -> dict[str, Any]:
     """Return what a curve was fitted to, and which score finds which share of the true sites.
 
@@ -107,28 +120,30 @@ def describe_curve(
     -------
     dict
         ``{"method", "n", "n_positive", "prevalence", "thresholds": [{"recall", "score",
-        "probability", "precision"}]}``: prevalence and precision are weighted; a threshold is the
+        "probability", "precision"}]}``: precision is that at the prevalence; a threshold is the
         score of the true site at which the recall is reached.
     """
-    positive = np.asarray(y) > 0
-    true = np.sort(scores[positive])[::-1]
+    levels, true, decoys = (column[::-1] for column in _count_levels(scores, y, counts))
+    n_true, n_decoys = float(true.sum()), float(decoys.sum())
+    share = n_true / (n_true + n_decoys) if prevalence is None else prevalence
+    per_decoy = n_true * (1 - share) / (share * n_decoys)
+    found, wrong = np.cumsum(true), per_decoy * np.cumsum(decoys)
     thresholds = []
     for recall in RECALLS:
-        score = float(true[int(np.ceil(recall * true.size - 1e-9)) - 1])
-        called = scores >= score
+        place = int(np.searchsorted(found, np.ceil(recall * n_true - 1e-9)))
         thresholds.append(
             {
                 "recall": recall,
-                "score": score,
-                "probability": float(to_probability(curve(np.array([score])))[0]),
-                "precision": float(weights[called & positive].sum() / weights[called].sum()),
+                "score": float(levels[place]),
+                "probability": float(to_probability(curve(levels[place : place + 1]))[0]),
+                "precision": float(found[place] / (found[place] + wrong[place])),
             }
         )
     return {
-        "method": "sigmoid" if curve.scores.size == 1 else "isotonic",
-        "n": int(scores.size),
-        "n_positive": int(positive.sum()),
-        "prevalence": float(weights[positive].sum() / weights.sum()),
+        "method": "sigmoid" if curve.slopes.any() else "isotonic",
+        "n": int(n_true + n_decoys),
+        "n_positive": int(n_true),
+        "prevalence": share,
         "thresholds": thresholds,
     }
 
@@ -136,37 +151,51 @@ def describe_curve(
 def cross_fitted(
     scores: NDArray[np.float64],
     y: NDArray[Any],
-    weights: NDArray[np.float64] | None = None,
+    counts: NDArray[Any] | None = None,
     method: str = "auto",
-) -> NDArray[np.float64]:
-    """Return probabilities of windows by curves that were fitted without them, in five folds.
+    prevalence: float | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return probabilities of candidates by curves that were fitted without them, in five folds.
 
-    What a reliability diagram needs: on the windows that it was fitted to, an isotonic curve
-    looks right however few they are. Every fifth window by its score, class by class, is a fold.
+    What a reliability diagram needs: on the candidates that it was fitted to, an isotonic curve
+    looks right however few they are. Every fifth candidate by its score, class by class, is a fold.
+
+    Returns
+    -------
+    probabilities : ndarray of float64, shape (m,)
+        A row for each row and fold that has some of its candidates.
+    rows : ndarray of int64, shape (m,)
+        Row that each is of.
+    counts : ndarray of int64, shape (m,)
+        How many candidates it stands for.
 
     Raises
     ------
     ValueError
-        If a class has fewer than two windows; see also :func:`fit_curve`.
+        If a class has fewer than two candidates; see also :func:`fit_curve`.
     """
     scores, positive = np.asarray(scores, dtype=np.float64), np.asarray(y) > 0
-    if min(positive.sum(), (~positive).sum()) < 2:
+    counts = np.ones(scores.size, np.int64) if counts is None else np.asarray(counts, np.int64)
+    n_true, n_decoys = int(counts[positive].sum()), int(counts[~positive].sum())
+    if min(n_true, n_decoys) < 2:
         raise ValueError(
             "calibration needs at least two windows of each class, got "
-            f"{positive.sum()} true sites and {(~positive).sum()} decoys; give more windows"
+            f"{n_true} true sites and {n_decoys} decoys; give more windows"
         )
-    fold = np.empty(scores.size, dtype=np.int64)
-    for members in (np.flatnonzero(positive), np.flatnonzero(~positive)):
-        n_folds = min(_FOLDS, members.size)
-        fold[members[np.argsort(scores[members], kind="stable")]] = (
-            np.arange(members.size) % n_folds
-        )
-    log_odds = np.empty(scores.size)
+    order = np.lexsort([scores, positive])
+    ends = np.cumsum(counts[order])
+    ends = np.where(positive[order], ends - n_decoys, ends)  # within the class
+    parts = []
     for k in range(_FOLDS):
-        held, rest = fold == k, fold != k
-        part = None if weights is None else weights[rest]
-        log_odds[held] = fit_curve(scores[rest], y[rest], part, method)(scores[held])
-    return to_probability(log_odds)
+        held = np.empty_like(counts)
+        held[order] = (ends + _FOLDS - 1 - k) // _FOLDS - (
+            ends - counts[order] + _FOLDS - 1 - k
+        ) // _FOLDS
+        rows = np.flatnonzero(held)
+        curve = fit_curve(scores, y, counts - held, method, prevalence)
+        parts.append((to_probability(curve(scores[rows])), rows, held[rows]))
+    probabilities, rows, held = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return probabilities, rows, held
 
 
 def to_probability(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -235,8 +264,7 @@ def weights_for_prevalence(
         If the prevalence is not between 0 and 1, or a class is absent.
     """
     positive = np.asarray(y) > 0
-    if not 0 < prevalence < 1:
-        raise ValueError(f"prevalence must be between 0 and 1, got {prevalence:g}")
+    _check_prevalence(prevalence)
     if positive.all() or not positive.any():
         raise ValueError("a prevalence needs true sites and decoys, got one class only")
     weights = np.ones(positive.size) if weights is None else weights
@@ -244,24 +272,56 @@ def weights_for_prevalence(
     return np.where(positive, weights, factor * weights)
 
 
-def _isotonic(
-    scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]
+def _check_prevalence(prevalence: float) -> None:
+    if not 0 < prevalence < 1:
+        raise ValueError(f"prevalence must be between 0 and 1, got {prevalence:g}")
+
+
+def _count_levels(
+    scores: NDArray[np.float64], y: NDArray[Any], counts: NDArray[Any] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the distinct scores, rising, and the true sites and decoys that have each."""
+    levels, level_of = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
+    positive = np.asarray(y) > 0
+    counts = np.ones(level_of.size) if counts is None else np.asarray(counts, dtype=np.float64)
+    true: NDArray[Any] = np.bincount(level_of, counts * positive, levels.size)
+    decoys: NDArray[Any] = np.bincount(level_of, counts * ~positive, levels.size)
+    kept = true + decoys > 0
+    return levels[kept], true[kept], decoys[kept]
+
+
+def _capped_sigmoid(
+    levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
 ) -> ProbabilityCurve:
+    """Fit a straight line that is flat where it would be above what is supported."""
+    y = np.repeat([1.0, -1.0], levels.size)
+    a, b = fit_sigmoid(np.tile(levels, 2), y, np.concatenate([true, decoys]))
+    found, wrong = np.cumsum(true[::-1]), np.cumsum(decoys[::-1])
+    is_enough = found >= min(_FEWEST, found[-1])
+    cap = float(np.log(np.max(found[is_enough] / (wrong[is_enough] + 1))))
+    if a * levels[-1] + b <= cap:
+        return ProbabilityCurve(levels[-1:], np.array([a * levels[-1] + b]), np.array([a, 0.0]))
+    knot = levels[-1] if a == 0 else (cap - b) / a
+    return ProbabilityCurve(np.array([knot]), np.array([cap]), np.array([a, 0.0]))
+
+
+def _isotonic(
+    levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
+) -> ProbabilityCurve:
+    """Pool adjacent violators, and from the top pools of too few true sites."""
     from sklearn.isotonic import isotonic_regression
 
-    levels, level_of = np.unique(scores, return_inverse=True)
-    total = np.bincount(level_of, weights)
-    true = np.bincount(level_of, weights * positive)
-    kept = total > 0
-    levels, total, true = levels[kept], total[kept], true[kept]
+    total = true + decoys
     fitted = isotonic_regression(true / total, sample_weight=total)
     heads = np.flatnonzero(np.diff(fitted, prepend=-1.0))
-    total_of, true_of = np.add.reduceat(total, heads), np.add.reduceat(true, heads)
-    centers = np.add.reduceat(total * levels, heads) / total_of
-    half_true = 0.5 * float(weights[positive].mean())
-    half_decoy = 0.5 * float(weights[~positive].mean())
-    decoys_of = total_of - true_of
-    true_of = np.where(true_of > 0, true_of, half_true)
-    decoys_of = np.where(decoys_of > 1e-9 * total_of, decoys_of, half_decoy)
-    log_odds = np.maximum.accumulate(np.log(true_of) - np.log(decoys_of))
-    return ProbabilityCurve(centers, log_odds, np.zeros(2))
+    joined, n_true = [], 0.0
+    for head, n in zip(heads[::-1], np.add.reduceat(true, heads)[::-1], strict=True):
+        n_true += float(n)
+        if n_true >= _FEWEST or head == 0:
+            joined.append(head)
+            n_true = 0.0
+    heads = np.array(joined[::-1])
+    centers = np.add.reduceat(total * levels, heads) / np.add.reduceat(total, heads)
+    true_of, decoys_of = np.add.reduceat(true, heads), np.add.reduceat(decoys, heads)
+    log_odds = np.log(np.where(true_of > 0, true_of, 0.5)) - np.log(decoys_of + 1)
+    return ProbabilityCurve(centers, np.maximum.accumulate(log_odds), np.zeros(2))

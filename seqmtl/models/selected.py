@@ -15,7 +15,7 @@ from seqmtl.models.held_out import HoldOut, Labelled, draw_folds
 from seqmtl.models.kernels import kernel_set, resolve_kernels, view_names
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selection import Space, select, weigh
-from seqmtl.models.site import Site, find_site
+from seqmtl.models.site import Site, find_anchor, find_site
 from seqmtl.models.training import Settings, check_classes
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
@@ -75,7 +75,7 @@ def train_selected(  # noqa: PLR0913
     """
     settings = settings or Settings()
     settings.check()
-    features, site = _placed(features, examples.data, site)
+    features, site = _placed(features, examples.data, examples.y, site)
     chosen = select(
         examples, space or Space.of_sharing(examples.names), features=features, settings=settings,
         known=known, on_score=on_score,
@@ -113,7 +113,7 @@ def train_learnt(
     features, settings, site
         See :func:`seqmtl.models.fit.train_model`; ``settings.norm`` is p, and C is replaced.
     """
-    features, site = _placed(features, examples.data, site)
+    features, site = _placed(features, examples.data, examples.y, site)
     names, T = examples.names, len(examples.names)
     costs = sorted(costs)
     norm = 2.0 if settings.norm is None else settings.norm
@@ -135,10 +135,10 @@ def train_learnt(
     return model
 
 
-def _placed(features: Any, data: Any, site: Site | None) -> tuple[Any, Site | None]:
+def _placed(features: Any, data: Any, y: Any, site: Site | None) -> tuple[Any, Site | None]:
     """Return the features at the site of windows, and the site."""
     features = PositionalKmers() if features is None else features
     if not isinstance(data, Windows):
         return features, site
     site = site or find_site(data)
-    return features.at_site(site.offset), site
+    return features.at_site(find_anchor(data, y, site)), site

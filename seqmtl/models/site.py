@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.io.dataset import is_dataset, read_summary
 from seqmtl.sequences import Windows
 
 _SAMPLE = 4000
 _AGREEMENT = 0.95
+_NEIGHBOURS = 5  # bases over which differences of the letters are averaged
+_STANDS_OUT = 15.0  # chi-squared of 3 degrees of freedom; its mean is 3
 
 
 #: The kinds of signals, and what the genome has at each of them; "" where letters differ.
@@ -73,3 +80,87 @@ def find_site(windows: Windows) -> Site:
     offset = int(places[np.argmin(np.abs(places - (middle - 1)))])
     pair = int(np.argmax(shares[:, offset]))
     return Site(offset, 2, "ACGT"[pair // 4] + "ACGT"[pair % 4])
+
+
+def find_anchor(windows: Windows, y: NDArray[Any], site: Site) -> int:
+    """Return the base of the window around which features are finest, 0-based.
+
+    The site, where it is known or all windows share its letters. Else the place where the letters
+    of true and other windows differ most, by the chi-squared statistic of their counts over five
+    neighbouring bases; the middle where no difference stands out from chance.
+    """
+    if site.letters or site.signal or site.offset != windows.length // 2:
+        return site.offset
+    is_true = np.asarray(y) > 0
+    if is_true.all() or not is_true.any():
+        return site.offset
+    chi = np.zeros(windows.length)
+    rows = [np.flatnonzero(is_true == side)[:_SAMPLE] for side in (True, False)]
+    counts = [
+        np.array([(windows[row].matrix() == code).sum(axis=0) for code in range(4)]) + 0.5
+        for row in rows
+    ]
+    shares = [count / count.sum(axis=0) for count in counts]
+    common = (counts[0] + counts[1]) / (counts[0] + counts[1]).sum(axis=0)
+    for count, share in zip(counts, shares, strict=True):
+        chi += (count.sum(axis=0) * (share - common) ** 2 / common).sum(axis=0)
+    smooth = np.convolve(chi, np.full(_NEIGHBOURS, 1.0 / _NEIGHBOURS), "same")
+    best = int(smooth.argmax())
+    return best if smooth[best] > _STANDS_OUT else site.offset
+
+
+def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:
+    """Return where the site is in windows that were cut from a dataset; None for other inputs.
+
+    Parameters
+    ----------
+    data : str or None
+        What DATA names.
+    length : int
+        Bases of the windows as they were cut.
+    shift : int
+        Bases by which they lie after the centre.
+    """
+    if data is None or not is_dataset(data):
+        return None
+    summary = read_summary(data)
+    site = Site(**summary["site"])
+    wide = length + 2 * abs(shift)
+    before = (summary["window"] - wide) // 2 + abs(shift) + shift
+    if not 0 <= site.offset - before <= length - site.length:
+        raise SeqmtlError(
+            f"--window {length} --shift {shift} cuts the {site.kind} site off: it is at "
+            f"{site.offset} of the dataset's {summary['window']} bases; take a longer window or "
+            "another shift"
+        )
+    return Site(site.offset - before, site.length, site.letters, site.signal)
+
+
+def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift: int) -> Site:
+    """Return where the site of a dataset is in the windows of a model.
+
+    Parameters
+    ----------
+    model : Site
+        That of the model.
+    data : path-like
+        Dataset.
+    length, shift : int
+        Of the model's windows.
+
+    Raises
+    ------
+    SeqmtlError
+        If the model has another signal, or has it elsewhere.
+    """
+    site = site_in_dataset(os.fspath(data), length, shift)
+    if site is None:
+        raise SeqmtlError(f"{data} must be a dataset; name a folder of seqmtl dataset")
+    if model.signal:
+        theirs, ours = (f"{s.signal} sites at base {s.offset}" for s in (site, model))
+        if theirs != ours:
+            raise SeqmtlError(
+                f"the model has {ours} of its {length}, but {os.fspath(data)} has {theirs}; build "
+                "a dataset with the model's signal and shift"
+            )
+    return site

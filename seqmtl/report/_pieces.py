@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import ArrayLike
-
 from seqmtl.evaluation.curves import draw_curves
 from seqmtl.evaluation.figures import render
 from seqmtl.report._html import Markup, element, embed, join, table
@@ -35,11 +33,12 @@ def number(value: float | None, digits: int = 3) -> str:
 def accuracy(
     methods: Mapping[str, Mapping[str, Any]],
     main: str,
-    test: tuple[ArrayLike, ArrayLike, ArrayLike] | None,
+    test: tuple[Any, ...] | None,
 ) -> Markup:
     """Return the results table, the bars and, of the main method's test windows, the curves.
 
-    `test` holds labels, scores and task names.
+    `test` holds labels, scores and task names, and how many examples each row stands for where
+    that is not one.
     """
     names = list(methods[main]["tasks"])
     parts = [results_table(methods, names)]

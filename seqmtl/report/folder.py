@@ -6,15 +6,17 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import ModelFileError, SeqmtlError
-from seqmtl.io.dataset import KIND, SUMMARY, read_dataset
+from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.sequences import Windows
+
+if TYPE_CHECKING:
+    from seqmtl.scan.held_out import HeldOut
 
 _DEEPEST = 3
 
@@ -29,21 +31,21 @@ class Signal:
         Such as "donor".
     dataset : dict
         Summary of the data set; empty where the folder has none.
-    test : Windows or None
-        Its test windows.
+    folder : str
+        Where the data set is.
     models : dict of str to MultiTaskModel
         By the name of the file without suffix.
-    scores : dict of str to ndarray
-        Scores of the test windows by each model that knows all their organisms.
+    held : dict of str to HeldOut
+        Scores of all candidates of the test regions by each model that knows all organisms.
     metrics : dict of str to dict
         What `evaluate` says of them.
     """
 
     name: str
     dataset: dict[str, Any] = field(default_factory=dict)
-    test: Windows | None = None
+    folder: str = ""
     models: dict[str, MultiTaskModel] = field(default_factory=dict)
-    scores: dict[str, Any] = field(default_factory=dict)
+    held: dict[str, HeldOut] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -90,7 +92,7 @@ class FolderContents:
 def read_folder(folder: str | os.PathLike[str], *, n_bootstrap: int = 200) -> FolderContents:
     """Find data sets, models, comparisons and scans in a folder, and judge the models.
 
-    Every model is judged on the test windows of the data set of its signal.
+    Every model is judged on all candidates of the test regions of the data set of its signal.
 
     Parameters
     ----------
@@ -183,22 +185,23 @@ def _add_dataset(found: FolderContents, path: str, summary: Mapping[str, Any]) -
             f"{path}: a second data set of {signal.name}; give each a folder of results of its own"
         )
         return
-    data = read_dataset(os.path.dirname(path), split="test")
-    signal.dataset, signal.test = dict(summary), data.windows
+    signal.folder = os.path.dirname(path)
+    signal.dataset = read_summary(signal.folder)
 
 
 def _judge(signal: Signal, n_bootstrap: int, left_out: list[str]) -> None:
-    """Score the test windows by every model that knows their organisms."""
-    if signal.test is None or not len(signal.test):
+    """Score all candidates of the test regions by every model that knows their organisms."""
+    if not signal.dataset:
         return
+    from seqmtl.scan.held_out import score_held_out
+
     for name, model in signal.models.items():
         try:
-            windows = signal.test.center(model.length, model.shift)
-            scores = model.decision_function(windows)
-        except ValueError as error:
+            held = score_held_out(model, signal.folder, split="test")
+        except (SeqmtlError, ValueError) as error:
             left_out.append(f"{name}: not judged, {error}")
             continue
-        signal.scores[name] = scores
+        signal.held[name] = held
         signal.metrics[name] = evaluate(
-            windows.labels, scores, windows.tasks, weights=windows.weights, n_bootstrap=n_bootstrap
+            held.labels, held.scores, held.tasks, counts=held.counts, n_bootstrap=n_bootstrap
         )

@@ -121,9 +121,9 @@ def _weights(model: MultiTaskModel) -> Markup:
 
 
 def _accuracy(signal: Signal) -> Markup:
-    if signal.main not in signal.metrics or signal.test is None:
+    if signal.main not in signal.metrics:
         return Markup()
-    test = (signal.test.labels, signal.scores[signal.main], signal.test.tasks)
+    test = signal.held[signal.main]
     return join([accuracy(signal.metrics, signal.main, test), _genome_table(signal)])
 
 
@@ -144,27 +144,26 @@ def _genome_table(signal: Signal) -> Markup:
     rows.sort(key=lambda row: row[0])
     head = ["Organism", "Model", "Prevalence", "AUPRC", "at 50 %", "at 80 %", "at 95 %"]
     caption = (
-        "Over all candidates of the held-out part of the genome, decoys counted as often as the "
-        "candidates they stand for: AUPRC, and precision where 50, 80 and 95 % of the sites are "
-        "found."
+        "Over all candidates of the held-out part of the genome: AUPRC, and precision where 50, 80 "
+        "and 95 % of the sites are found."
     )
     return table([head], rows, caption)
 
 
 def _calibration(signal: Signal) -> Markup:
-    """Return the reliability of the main model on the test windows, and its thresholds."""
+    """Return the reliability of the main model on the test regions, and its thresholds."""
     model = signal.models[signal.main]
     if model.kind != "classification" or not model.curves:
         return Markup()
     parts = []
-    test = signal.test
-    if signal.main in signal.scores and test is not None:
-        p = model.probability(signal.scores[signal.main], list(test.tasks))
+    if signal.main in signal.held:
+        test = signal.held[signal.main]
+        p = model.probability(test.scores, list(test.tasks))
         parts.append(
             picture(
-                draw_reliability(test.labels, p, test.tasks, weights=test.weights),
+                draw_reliability(test.labels, p, test.tasks, weights=test.counts),
                 "Share of true sites by predicted probability",
-                "Test windows, which took no part in training and calibration.",
+                "All candidates of the test regions: no part of training and calibration.",
             )
         )
     rows = [
@@ -180,7 +179,7 @@ def _calibration(signal: Signal) -> Markup:
         for row in entry["thresholds"]
     ]
     head = ["Organism", "Method", "Sites found", "Score", "Probability", "Precision"]
-    parts.append(table([head], rows, "Thresholds, from the windows of the calibration"))
+    parts.append(table([head], rows, "Thresholds, from the candidates of the calibration"))
     return join(parts)
 
 

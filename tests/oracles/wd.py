@@ -23,21 +23,18 @@ def kernel(x: str, z: str, degree: int, weighting: str = "wd") -> float:
 
 
 def gram(xs: list[str], zs: list[str], degree: int, weighting: str = "wd") -> np.ndarray:
-    """Normalised kernel matrix; 0 for windows without a clean letter."""
+    """Kernel matrix in units of the kernel of a window without N and itself."""
     raw = np.array([[kernel(x, z, degree, weighting) for z in zs] for x in xs])
-    nx = np.array([kernel(x, x, degree, weighting) for x in xs])
-    nz = np.array([kernel(z, z, degree, weighting) for z in zs])
-    scale = np.sqrt(np.outer(np.where(nx > 0, nx, 1), np.where(nz > 0, nz, 1)))
-    return raw / scale
+    clean = "A" * len(xs[0])
+    return raw / kernel(clean, clean, degree, weighting)
 
 
-def hash_index(position: int, degree: int, dmer: str, bits: int) -> int:
+def hash_slot(slot: int, dmer: str, bits: int) -> int:
     """The documented hash in integers of any size."""
     mask = (1 << 64) - 1
     code = 0
     for letter in dmer:
         code = code * 4 + "ACGT".index(letter)
-    slot = 32 * position + degree
     h = ((code + slot * 0x9E3779B97F4A7C15) & mask) ^ ((slot << 40) & mask)
     h ^= h >> 30
     h = (h * 0xBF58476D1CE4E5B9) & mask
@@ -45,3 +42,8 @@ def hash_index(position: int, degree: int, dmer: str, bits: int) -> int:
     h = (h * 0x94D049BB133111EB) & mask
     h ^= h >> 31
     return h & ((1 << bits) - 1)
+
+
+def hash_index(position: int, degree: int, dmer: str, bits: int) -> int:
+    """The hashed index of a d-mer: degrees are levels, positions are bins."""
+    return hash_slot(65536 * (degree - 1) + position, dmer, bits)

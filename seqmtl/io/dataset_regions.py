@@ -1,0 +1,133 @@
+"""The regions of a dataset's splits, and every annotated site in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.io._stream import PathLike
+from seqmtl.io.dataset import REMEDY, check_genome, folder_of, genome_path, read_summary
+from seqmtl.io.genome import load_genome
+from seqmtl.sequences.genome import Genome, unknown_contig
+
+REGIONS, SITES = "regions.tsv", "sites.tsv"
+#: First lines of regions.tsv and of sites.tsv.
+REGIONS_HEADER = "#contig\tstart\tend\tsplit\torganism"
+SITES_HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel"
+
+
+@dataclass(frozen=True, eq=False)
+class SplitGenome:
+    """The genome of an organism, the regions of some of its splits, and its annotated sites.
+
+    Attributes
+    ----------
+    genome : Genome
+        All contigs, in one buffer.
+    regions : ndarray of int64, shape (n, 2)
+        Where the regions begin and end in the buffer; increasing and disjoint.
+    sites : ndarray of int64, shape (m,)
+        First base of every annotated site on the forward strand, in the buffer.
+    is_reverse : ndarray of bool, shape (m,)
+        Sites on the minus strand.
+    is_true : ndarray of bool, shape (m,)
+        True sites of the dataset; the others are annotated, but left out of it for a reason.
+    """
+
+    genome: Genome
+    regions: NDArray[np.int64]
+    sites: NDArray[np.int64]
+    is_reverse: NDArray[np.bool_]
+    is_true: NDArray[np.bool_]
+
+
+def read_split_genome(path: PathLike, organism: str, split: str | None = None) -> SplitGenome:
+    """Read the regions of a split, and the annotated sites, of one organism of a dataset.
+
+    Parameters
+    ----------
+    path : path-like
+        Folder that ``seqmtl dataset`` wrote, or the windows.tsv in it.
+    organism : str
+        One of its organisms.
+    split : str, optional
+        train, valid or test. Default: all regions.
+
+    Raises
+    ------
+    InputFormatError
+        If a file is missing or damaged; names the file and the line.
+    SeqmtlError
+        If the genome is missing or is not the one that the dataset was made from.
+    """
+    summary, folder = read_summary(path), folder_of(path)
+    if organism not in summary["genomes"]:
+        raise SeqmtlError(
+            f"organism must be one of the dataset's ({', '.join(summary['genomes'])}), got "
+            f"{organism!r}"
+        )
+    place = genome_path(folder, organism, summary)
+    genome = load_genome(place, padding=int(summary["window"]))
+    check_genome(organism, place, genome, summary)
+    regions: list[tuple[int, int]] = []
+    for fields, line, source in _rows(os.path.join(folder, REGIONS), REGIONS_HEADER):
+        if fields[4] == organism and split in (None, fields[3]):
+            regions.append(_interval(fields, genome, source, line))
+    sites: list[tuple[int, bool, bool]] = []
+    for fields, line, source in _rows(os.path.join(folder, SITES), SITES_HEADER):
+        if fields[6] == organism:
+            begin, _ = _interval(fields, genome, source, line)
+            sites.append((begin, fields[5] == "-", fields[7] == "1"))
+    columns = np.array(sites, dtype=np.int64).reshape(-1, 3)
+    return SplitGenome(
+        genome,
+        np.array(sorted(regions), dtype=np.int64).reshape(-1, 2),
+        columns[:, 0],
+        columns[:, 1] > 0,
+        columns[:, 2] > 0,
+    )
+
+
+def _rows(source: str, header: str) -> Iterator[tuple[list[str], int, str]]:
+    """Yield the fields of every row, its line and the file."""
+    try:
+        stream = open(source, encoding="utf-8")
+    except FileNotFoundError:
+        raise InputFormatError(
+            "a dataset must have this file beside its windows, but it is missing "
+            f"(earlier versions did not write it); {REMEDY}",
+            source,
+        ) from None
+    with stream:
+        for line, text in enumerate(stream, start=1):
+            row = text.rstrip("\n")
+            fields = row.split("\t")
+            if (line == 1 and row != header) or len(fields) != header.count("\t") + 1:
+                raise InputFormatError(f"a row must have the fields of {header!r}; {REMEDY}",
+                                       source, line)  # fmt: skip
+            if line > 1:
+                yield fields, line, source
+
+
+def _interval(fields: list[str], genome: Genome, source: str, line: int) -> tuple[int, int]:
+    """Return where the interval of a row lies in the buffer."""
+    name, start, end = fields[:3]
+    if name not in genome:
+        raise InputFormatError(unknown_contig([name], genome.names), source, line)
+    number = genome.index(name)
+    if not (start.isdecimal() and end.isdecimal()) or not (
+        int(start) < int(end) <= genome.lengths[number]
+    ):
+        raise InputFormatError(
+            f"an interval must lie inside its contig ({genome.lengths[number]:,} bases), got "
+            f"{start}-{end}; {REMEDY}",
+            source,
+            line,
+        )
+    begin = int(genome.starts[number])
+    return begin + int(start), begin + int(end)

@@ -1,0 +1,245 @@
+"""Score every candidate of the regions of a dataset, on both strands.
+
+Decoys are drawn to train on. What holds over a genome, probabilities and precision, is measured on
+all places that have the letters of the signal.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.io.dataset import read_summary
+from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
+from seqmtl.io.genome import ContigPiece
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.site import site_of_model
+from seqmtl.scan.organism import scanner_of
+from seqmtl.scan.sites import SiteFinder
+from seqmtl.sequences import encode, reverse_complement
+from seqmtl.sequences.decoys import clean_windows
+
+logger = logging.getLogger(__name__)
+
+_BLOCK = 1 << 20
+_LEVELS_PER_UNIT = 1 << 14  # scores are rounded by less than the scanner's own error
+_NONE = np.zeros(0, dtype=np.int64)
+_Counts = tuple[NDArray[np.int64], NDArray[np.int64]]  # levels, and how many candidates have each
+
+
+class HeldOut(NamedTuple):
+    """Labels and scores of what was held out.
+
+    Attributes
+    ----------
+    labels : ndarray of int8, shape (n,)
+        1 for true sites, -1 for all else.
+    scores : ndarray of float64, shape (n,)
+        Scores.
+    tasks : ndarray of str, shape (n,)
+        Organisms.
+    counts : ndarray of int64, shape (n,), or None
+        How many candidates each row stands for; None: each is one window.
+    """
+
+    labels: NDArray[np.int8]
+    scores: NDArray[np.float64]
+    tasks: NDArray[np.str_]
+    counts: NDArray[np.int64] | None
+
+    @property
+    def names(self) -> list[str]:
+        """Organisms in the order of their first row."""
+        names, first = np.unique(self.tasks, return_index=True)
+        return [str(name) for name in names[np.argsort(first)]]
+
+    def of(
+        self, task: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.int64] | None]:
+        """Return scores, labels and counts of one organism."""
+        mine = self.tasks == task
+        counts = None if self.counts is None else self.counts[mine]
+        return self.scores[mine], self.labels[mine], counts
+
+
+class Candidates(NamedTuple):
+    """Candidates of a part of a contig, and what is left out of them.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n,)
+        First base of each on the forward strand, in the genome's buffer.
+    is_reverse : ndarray of bool, shape (n,)
+        Candidates on the minus strand.
+    scores : ndarray of float32, shape (n,)
+        Scores of their windows.
+    labels : ndarray of int8, shape (n,)
+        1 for a true site, -1 for another candidate, 0 for an annotated site that is left out of
+        the dataset, which is neither.
+    n_mixed : int
+        Candidates left out because their windows have other letters than A, C, G, T.
+    """
+
+    starts: NDArray[np.int64]
+    is_reverse: NDArray[np.bool_]
+    scores: NDArray[np.float32]
+    labels: NDArray[np.int8]
+    n_mixed: int
+
+
+def score_held_out(
+    model: MultiTaskModel,
+    path: str | os.PathLike[str],
+    *,
+    split: str | None,
+    organism: str | None = None,
+    from_relatives: bool = False,
+) -> HeldOut:
+    """Score every candidate of a split of a dataset.
+
+    A candidate is a place on either strand that has one of the signal's words and whose window
+    lies inside one region of the split and has no other letters than A, C, G, T. Annotated sites
+    that the dataset leaves out are counted and are neither true nor false; all other candidates
+    are false.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        Trained model.
+    path : path-like
+        Folder of ``seqmtl dataset``, or the windows.tsv in it.
+    split : str or None
+        train, valid or test; None for all.
+    organism : str, optional
+        Default: all organisms of the dataset.
+    from_relatives : bool, default=False
+        See :meth:`MultiTaskModel.decision_function`.
+
+    Returns
+    -------
+    HeldOut
+        Candidates of one organism, class and score share a row; scores are rounded to multiples of
+        2^-14. Memory does not grow with the genome.
+
+    Raises
+    ------
+    InputFormatError
+        If a file of the dataset is missing or damaged.
+    SeqmtlError
+        If a genome is missing or another, the signal is not the model's, or the split is empty.
+    UnknownTaskError
+        If the model does not know an organism.
+    """
+    site = site_of_model(model.site, path, model.length, model.shift)
+    columns: list[tuple[NDArray[np.int64], ...]] = []
+    names = list(read_summary(path)["genomes"]) if organism is None else [organism]
+    for name in names:
+        held = read_split_genome(path, name, split)
+        scanner = scanner_of(
+            model,
+            name,
+            site_offset=site.offset,
+            site_length=site.length,
+            from_relatives=from_relatives,
+        )
+        finder = SiteFinder(scanner, consensus=site.letters or None)
+        columns.append(_count(name, finder, held))
+    labels, levels, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+    if not labels.size:
+        raise SeqmtlError(
+            f"{path}: no candidates in split {split or 'all'!r} of {', '.join(names)}; "
+            "the splits are train, valid and test"
+        )
+    tasks = np.repeat(np.array(names), [part[0].size for part in columns])
+    return HeldOut(labels.astype(np.int8), levels / _LEVELS_PER_UNIT, tasks, counts)
+
+
+def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Candidates]:
+    """Yield all candidates of the regions, block by block, scored and labelled."""
+    length, site = finder.scanner.length, finder.scanner.site_length
+    keys = _keys(held.sites, held.is_reverse)
+    order = np.argsort(keys)
+    keys, is_true = keys[order], held.is_true[order]
+    for begin, end in held.regions.tolist():
+        for first in range(begin, end - length + 1, _BLOCK):
+            codes = held.genome.codes[first : min(first + _BLOCK + length - 1, end)]
+            found = finder.find(ContigPiece("", first, codes, True), first, first + codes.size)
+            behind = length - site - finder.scanner.site_offset
+            offset = np.where(found.is_reverse, behind, finder.scanner.site_offset)
+            clean = clean_windows(codes, length)[found.starts - offset - first]
+            starts, is_reverse = found.starts[clean], found.is_reverse[clean]
+            labels = np.full(starts.size, -1, dtype=np.int8)
+            if keys.size:
+                own = _keys(starts, is_reverse)
+                place = np.minimum(np.searchsorted(keys, own), keys.size - 1)
+                labels[keys[place] == own] = is_true[place[keys[place] == own]]
+            scores = found.scores[clean]
+            yield Candidates(starts, is_reverse, scores, labels, int((~clean).sum()))
+
+
+def _keys(starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return a number for each place and strand."""
+    return 2 * starts + is_reverse
+
+
+def _count(
+    name: str, finder: SiteFinder, held: SplitGenome
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return label, rounded score and number of the candidates that share both."""
+    counts = {label: (_NONE, _NONE) for label in (1, -1)}
+    n_left_out = n_mixed = n_found = 0
+    for block in find_candidates(finder, held):
+        n_left_out += int((block.labels == 0).sum())
+        n_mixed += block.n_mixed
+        n_found += block.labels.size + block.n_mixed
+        levels = np.rint(block.scores.astype(np.float64) * _LEVELS_PER_UNIT).astype(np.int64)
+        for label, known in counts.items():
+            counts[label] = _merge(
+                known, np.unique(levels[block.labels == label], return_counts=True)
+            )
+    n_true, n_false = (int(number.sum()) for _, number in counts.values())
+    logger.info("%s: %d candidates, %d of them true sites", name, n_true + n_false, n_true)
+    n_words = sum(_n_words(held.genome.codes[a:b], finder) for a, b in held.regions.tolist())
+    for n, what in (
+        (n_left_out, "annotated sites that the dataset leaves out are neither true nor false"),
+        (n_mixed, "candidates are left out: their windows have letters other than A, C, G, T"),
+        (
+            n_words - n_found,
+            "candidates are left out: their windows go over an end of their region",
+        ),
+    ):
+        if n:
+            logger.info("%s: %d %s", name, n, what)
+    labels = np.repeat(list(counts), [levels.size for levels, _ in counts.values()])
+    return (
+        labels,
+        np.concatenate([levels for levels, _ in counts.values()]),
+        np.concatenate([number for _, number in counts.values()]),
+    )
+
+
+def _merge(a: _Counts, b: _Counts) -> _Counts:
+    """Return distinct levels, rising, and how often both have them."""
+    levels, place = np.unique(np.concatenate([a[0], b[0]]), return_inverse=True)
+    number = np.zeros(levels.size, dtype=np.int64)
+    np.add.at(number, place, np.concatenate([a[1], b[1]]))
+    return levels, number
+
+
+def _n_words(codes: NDArray[np.uint8], finder: SiteFinder) -> int:
+    """Count the places of a region, on both strands, that have one of the words."""
+    n = codes.size - finder.scanner.site_length + 1
+    if finder.consensus is None:
+        return 2 * max(0, n)
+    count = 0
+    for word in finder.consensus:
+        for pattern in (encode(word), reverse_complement(encode(word))):
+            parts = [codes[k : k + n] == code for k, code in enumerate(pattern)]
+            count += int(np.logical_and.reduce(parts).sum())
+    return count

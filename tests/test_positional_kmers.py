@@ -1,0 +1,213 @@
+"""K-mers in bins of positions against counting with dictionaries."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from seqmtl import KmerView, MultiTaskSVC, PositionalKmers, WeightedDegree
+from seqmtl.exceptions import MemoryLimitError
+from seqmtl.features.definitions import features_from_dict
+from seqmtl.features.kmer_views import format_views
+from seqmtl.features.spec import parse_views
+from seqmtl.sequences import Windows
+from tests.oracles import kmers, wd
+
+SPECS = [
+    "wd:4",
+    "kmers:2-5/4",
+    "kmers:3/inf",
+    "wd:3@-4..6=2,kmers:1-4/3@-5..9=0.3,kmers:2-3/inf=0.1",
+    "kmers:2-2,kmers:1-4/7@3..",
+]
+
+
+@st.composite
+def _views(draw):
+    low = draw(st.integers(1, 4))
+    begin = draw(st.none() | st.integers(-12, 2))
+    return KmerView(
+        low,
+        draw(st.integers(low, 5)),
+        draw(st.none() | st.integers(1, 9)),
+        begin,
+        draw(st.none() | st.integers(3, 12)),
+        draw(st.floats(0.01, 5.0)),
+    )
+
+
+def _strings(seed, n=6, length=17, letters="ACGTacgtN"):
+    rng = np.random.default_rng(seed)
+    return ["".join(rng.choice(list(letters), length)) for _ in range(n)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(_views(), min_size=1, max_size=3), st.integers(4, 12), st.integers(0, 99))
+def test_features_give_the_kernel(views, anchor, seed):
+    strings = _strings(seed)
+    features = PositionalKmers(views, anchor=anchor)
+    X = features.transform(strings).toarray().astype(float)
+    expected = kmers.gram(strings, views, anchor)
+    assert_allclose(X @ X.T, expected, rtol=1e-5, atol=1e-6)
+    rows = features.bind(Windows.from_strings(strings))
+    assert_allclose(rows.squared_norms(), np.diag(expected), atol=1e-9)
+    G = np.tril(rows.gram(np.arange(len(strings)), np.float64))
+    assert_allclose(G, np.tril(expected), atol=1e-9)
+
+
+def _rows_both_ways(spec, letters, hash_bits=None):
+    """Rows that are scored k-mer by k-mer, and rows that are scored by tables."""
+    windows = Windows.from_strings(_strings(3, 40, 23, letters), tasks=["a", "b"] * 20)
+    features = PositionalKmers(spec, anchor=9, hash_bits=hash_bits)
+    few, many = features.bind(windows), features.bind(windows)
+    few.folds, many.folds = (lambda n: False), (lambda n: True)
+    with np.errstate(over="ignore"):
+        return windows, few, many, features.transform(windows).toarray().astype(float)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize(("letters", "bits"), [("ACGT", None), ("ACGTN", None), ("ACGTN", 7)])
+def test_scores_and_sums_equal_the_explicit_matrix(spec, letters, bits):
+    windows, few, many, X = _rows_both_ways(spec, letters, bits)
+    rng = np.random.default_rng(0)
+    tasks, every = windows.task_ids.astype(int), np.arange(40)
+    W, amount = rng.standard_normal((X.shape[1], 2)), rng.standard_normal(40)
+    K = np.array([[1.0, 0.3], [0.3, 2.0]])
+    sums = sum(amount[i] * np.outer(X[i], K[tasks[i]]) for i in every)
+    for rows in (few, many):
+        with np.errstate(over="ignore"):
+            assert_allclose(rows.scores(W, tasks), (X @ W)[every, tasks], atol=1e-5)
+            V = np.zeros_like(W)
+            rows.accumulate(every, amount, tasks, K, V)
+            gram = rows.virtual_gram(every, amount, tasks, 2)
+        assert_allclose(V, sums, atol=1e-5)
+        virtual = X.T @ (amount[:, None] * (tasks[:, None] == [0, 1]))
+        assert_allclose(gram, virtual.T @ virtual, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_tree_weights_score_as_plain_ones(spec):
+    windows, few, many, X = _rows_both_ways(spec, "ACGT")
+    tasks, every = windows.task_ids.astype(int), np.arange(40)
+    amount, K = np.random.default_rng(1).standard_normal(40), np.array([[1.0, 0.3], [0.3, 2.0]])
+    W = sum(amount[i] * np.outer(X[i], K[tasks[i]]) for i in every)
+    expected = (X @ W)[every, tasks]
+    for rows in (few, many):
+        tree = rows.tree()
+        F = tree.new_weights(2, np.float64)
+        tree.accumulate(every, amount, tasks, K, F)
+        assert_allclose(tree.scores(F, tasks), expected, atol=1e-5)
+        assert tree.row_size <= few.row_size
+
+
+def test_windows_with_n_have_no_tree():
+    assert PositionalKmers("wd:3").bind(Windows.from_strings(["ACGTN"])).tree() is None
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("bits", [None, 6])
+def test_position_weights_sum_to_the_score(spec, bits):
+    windows, few, _, X = _rows_both_ways(spec, "ACGTN", bits)
+    w = np.random.default_rng(2).standard_normal(X.shape[1])
+    features = PositionalKmers(spec, anchor=9, hash_bits=bits)
+    with np.errstate(over="ignore"):
+        parts = features.position_weights(w, windows.length)
+    for string, score in zip(windows.sequences(), X @ w, strict=True):
+        total = 0.0
+        for d, part in enumerate(parts, 1):
+            assert part.shape == (23, 4**d)
+            for l in range(23 - d + 1):
+                dmer = string[l : l + d]
+                if set(dmer) <= set("ACGT"):
+                    code = int("".join(str("ACGT".index(c)) for c in dmer), 4)
+                    total += part[l, code]
+        assert_allclose(total, score, atol=1e-5)
+
+
+def test_hashed_indices_are_the_documented_ones():
+    with np.errstate(over="ignore"):
+        X = PositionalKmers("wd:2,kmers:2/3", anchor=1, hash_bits=20).transform(["ACGTA"])
+    views, found = parse_views("wd:2,kmers:2/3"), set()
+    levels = [(0, 1), (0, 2), (1, 2)]
+    for level, (v, k) in enumerate(levels):
+        places = kmers.starts(views[v], k, 5, 1)
+        lowest = kmers.bin_of(views[v], 0, 1)
+        for l in places:
+            slot = 65536 * level + kmers.bin_of(views[v], l, 1) - lowest
+            found.add(wd.hash_slot(slot, "ACGTA"[l : l + k], 20))
+    assert set(X.indices) == found
+
+
+def test_weighted_degrees_are_a_special_case():
+    strings = _strings(5, letters="ACGTN")
+    ours = PositionalKmers("wd:4").transform(strings)
+    assert (ours != WeightedDegree(degree=4).transform(strings)).nnz == 0
+
+
+def test_training_anchors_the_bins_at_the_site():
+    rng = np.random.default_rng(0)
+    strings = _strings(0, 60, 30, "ACGT")
+    strings = [s[:11] + "AG" + s[13:] for s in strings]
+    windows = Windows.from_strings(strings, labels=rng.choice([-1, 1], 60))
+    model = MultiTaskSVC(features=PositionalKmers("wd:2,kmers:3/5")).fit(windows).model_
+    assert model.features.anchor == 11
+    assert model.site.letters == "AG"
+
+
+@pytest.mark.parametrize("spec", [*SPECS, "kmers:1-8=0.125", "wd:20", "kmers:2/9@..-1=1e-05"])
+def test_specs_survive_a_round_trip(spec):
+    views = parse_views(spec)
+    assert parse_views(format_views(views)) == views
+    if "20" not in spec:
+        features = PositionalKmers(spec, anchor=20)
+        again = features_from_dict(features.to_dict(40))
+        strings = _strings(1, length=40)
+        assert (again.transform(strings) != features.transform(strings)).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("wd:6,kmer:3/4", r"at character 6: a view must be like .* got 'kmer:3/4'"),
+        ("", "at character 1: a view must be like"),
+        ("wd:6,", "at character 6"),
+        ("wd:3-6", "wd takes one degree and no bins"),
+        ("wd:6/4", "wd takes one degree and no bins"),
+        ("kmers:6-3/4", "at character 1: k must be from 1 to 20, the shortest first, got 6 to 3"),
+        ("kmers:21/4", "k must be from 1 to 20"),
+        ("kmers:3/0", "width must be at least 1 position, got 0"),
+        ("kmers:3/4=0", "weight must be a positive number, got 0"),
+        ("kmers:3/4=1e", "could not convert string to float"),
+        ("kmers:3/4@5..5", "a region must begin before it ends, got 5..5"),
+        ("kmers:12/4", "must hold a k-mer of 12 bases of the view kmers:12/4"),
+        ("wd:2,kmers:3@20..40", r"must hold a k-mer of 3 bases of the view kmers:3@20..40"),
+        ("kmers:3/2@-9..-5", "whose site begins at base 5"),
+    ],
+)
+def test_bad_specs_are_refused(spec, message):
+    with pytest.raises(ValueError, match=message):
+        PositionalKmers(spec).transform(["ACGTACGTAC"])
+
+
+@pytest.mark.parametrize("anchor", [-1, 10])
+def test_an_anchor_outside_the_window_is_refused(anchor):
+    message = f"the anchor must lie in the window of 10 bases, got {anchor}"
+    with pytest.raises(ValueError, match=message):
+        PositionalKmers(anchor=anchor).transform(["ACGTACGTAC"])
+
+
+def test_variants_scale_the_bins_only():
+    views = [parse_views(v.views) for v in PositionalKmers("wd:2,kmers:3/4=0.2").variants()]
+    assert [[v.weight for v in one] for one in views] == [[1, 0.05], [1, 0.2], [1, 0.8]]
+    assert PositionalKmers("wd:5").variants()[0].views == "wd:5"
+
+
+def test_position_weights_of_long_kmers_ask_for_memory_first():
+    with pytest.raises(MemoryLimitError, match="all 20-mers"):
+        WeightedDegree(20).position_weights(np.zeros(1 << 22), 100)
+
+
+def test_other_data_are_refused():
+    with pytest.raises(TypeError, match="needs Windows of DNA, got ndarray"):
+        PositionalKmers().bind(np.zeros((2, 3)))
