@@ -31,7 +31,7 @@ def model(data):
     path = data / "model.seqmtl"
     code = main(
         ["train", str(data / "windows.tsv.gz"), "--tree", str(data / "tree.nwk"), "--window", "61",
-         "--features", "wd:4", "-o", str(path), "--json", str(data / "summary_train.json"), "-q"]
+         "--features", "wd:4", "--selection", "none", "-o", str(path), "--json", str(data / "summary_train.json"), "-q"]
     )  # fmt: skip
     assert code == 0
     return path
@@ -168,7 +168,7 @@ def test_info_tells_gap_epochs_tasks_kernel_features(model, capsys):
     assert main(["info", str(model), "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["tasks"] == ["ape", "man", "fly"]
-    assert summary["features"]["degree"] == 4
+    assert summary["features"]["views"] == "wd:4"
     assert summary["duality_gap"] <= 1e-3
     assert summary["task_kernel"]["names"] == ["ape", "man", "fly"]
     assert summary["epochs"] >= 1
