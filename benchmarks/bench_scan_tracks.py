@@ -96,7 +96,7 @@ def main() -> None:
     """Run the benchmark."""
     parser = make_parser(__doc__)
     parser.add_argument("--genome", type=float, default=100, help="megabases")
-    parser.add_argument("--window", type=int, default=141)
+    parser.add_argument("--window", type=int, default=140)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--formats", default="bigwig", help="between commas")
     parser.add_argument("--signals", default="donor,acceptor", help="between commas")

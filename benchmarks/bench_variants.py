@@ -1,6 +1,6 @@
 """Speed and memory of annotating a VCF file with a simulated mix of variants.
 
-    python benchmarks/bench_variants.py [--variants 10000 100000] [--length 141] [--degree 8]
+    python benchmarks/bench_variants.py [--variants 10000 100000] [--length 140] [--features VIEWS]
                                         [--threads 1] [--distance N]
 
 The mix: 85 of 100 single bases, 5 insertions, 7 deletions (1 to 12 bases), 3 replacements, on one
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from _common import make_parser, peak_mib
 
-from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel
 from seqmtl.models.site import Site
 from seqmtl.sequences import decode
 from seqmtl.sequences.genome import ContigTable, Genome
@@ -26,9 +26,9 @@ from seqmtl.variants import Annotator, EffectScorer, annotate_vcf
 BASES = 10_000_000
 
 
-def make_model(length: int, degree: int) -> MultiTaskModel:
+def make_model(length: int, views: str | None) -> MultiTaskModel:
     rng = np.random.default_rng(1)
-    features = WeightedDegree(degree)
+    features = PositionalKmers(views)
     shape = (features.n_features(length), 1)
     return MultiTaskModel(
         features, length, ("fly",), TaskKernel(["fly"], np.eye(1), "none"),
@@ -60,8 +60,8 @@ def write_variants(path: Path, genome: Genome, n: int) -> None:
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--variants", type=int, nargs="+", default=[10_000, 100_000])
-    parser.add_argument("--length", type=int, default=141)
-    parser.add_argument("--degree", type=int, default=8)
+    parser.add_argument("--length", type=int, default=140)
+    parser.add_argument("--features", metavar="VIEWS", help="default: those of training")
     parser.add_argument("--distance", type=int)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
@@ -69,7 +69,10 @@ def main() -> None:
     genome = Genome(codes, ContigTable(("I",), np.array([1]), np.array([BASES])), 1)
     started = time.perf_counter()
     scorer = EffectScorer(
-        make_model(args.length, args.degree), "fly", distance=args.distance, n_threads=args.threads
+        make_model(args.length, args.features),
+        "fly",
+        distance=args.distance,
+        n_threads=args.threads,
     )
     annotator = Annotator(scorer, genome)
     print(f"tables: {time.perf_counter() - started:.1f} s")

@@ -116,6 +116,37 @@ add_scaled_4 = _make_add_scaled(4)
 add_scaled_16 = _make_add_scaled(16)
 
 
+@intrinsic
+def _add_rows_compiled(typingctx, target, i, table, j0, j1, j2, j3):  # type: ignore[no-untyped-def]
+    signature = types.void(target, i, table, j0, j1, j2, j3)
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        vector = ir.VectorType(ir.IntType(32), 16)
+
+        def address(k, index):  # type: ignore[no-untyped-def]
+            data = context.make_array(signature.args[k])(context, builder, args[k]).data
+            return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+
+        total = builder.load(address(0, args[1]), align=4)
+        for index in args[3:]:
+            total = builder.add(total, builder.load(address(2, index), align=4))
+        builder.store(total, address(0, args[1]), align=4)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+def _add_rows_interpreted(target: Any, i: int, table: Any, *begins: int) -> None:
+    """Add the rows one by one."""
+    for j in begins:
+        target[i : i + 16] += table[j : j + 16]
+
+
+#: ``add_rows_16(target, i, table, j0, j1, j2, j3)``: 16 int32 of a flat table from each of four
+#: places on are added to those of ``target`` from i on.
+add_rows_16 = _add_rows_interpreted if config.DISABLE_JIT else _add_rows_compiled
+
+
 def _prefetch_interpreted(array: Any, index: int) -> None:
     """Stand in for the prefetch when kernels run as plain Python (NUMBA_DISABLE_JIT=1)."""
 

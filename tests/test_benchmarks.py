@@ -104,7 +104,7 @@ def solver(folder):
 
 
 def variants(folder):
-    return run("variants", "--variants", 150, "--length", 30, "--degree", 3)
+    return run("variants", "--variants", 150, "--length", 30, "--features", "wd:3")
 
 
 FIGURES = {

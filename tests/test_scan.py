@@ -26,10 +26,6 @@ def make_weights(rng, length, degree, scale=0.3):
     return [scale * rng.standard_normal((length, 4**d)) for d in range(1, degree + 1)]
 
 
-def make_beta(degree):
-    return [2 * (degree - d + 1) / (degree * (degree + 1)) for d in range(1, degree + 1)]
-
-
 def make_contig(rng, n, share_of_n=0.0):
     text = rng.choice(list("ACGT"), n)
     while n and share_of_n and rng.random() < 0.8:
@@ -46,27 +42,24 @@ def flip(text):
     return text[::-1].translate(str.maketrans("ACGTN", "TGCAN"))
 
 
-def brute_score(window, weights, bias, beta):
+def brute_score(window, weights, bias):
     """Score of one window, from the definition."""
-    total = squared_norm = 0.0
+    total = 0.0
     for d in range(1, len(weights) + 1):
         for position in range(len(window) - d + 1):
             word = window[position : position + d]
             if set(word) <= set("ACGT"):
                 number = int("".join(str("ACGT".index(letter)) for letter in word), 4)
                 total += weights[d - 1][position, number]
-                squared_norm += beta[d - 1] if beta is not None else 0.0
-    if beta is not None:
-        total = total / math.sqrt(squared_norm) if squared_norm > 0 else 0.0
     return total + bias
 
 
-def brute_scan(text, weights, bias, beta, strand):
+def brute_scan(text, weights, bias, strand):
     length = weights[0].shape[0]
     windows = [text[i : i + length] for i in range(len(text) - length + 1)]
     if strand == "-":
         windows = [flip(window) for window in windows]
-    return np.array([brute_score(window, weights, bias, beta) for window in windows])
+    return np.array([brute_score(window, weights, bias) for window in windows])
 
 
 def assert_close(scores, expected, scanner):
@@ -81,7 +74,7 @@ def small():
     """A scanner of windows of 12 bases with a site of two, and its weights."""
     rng = np.random.default_rng(3)
     weights = make_weights(rng, 12, 4)
-    return Scanner(weights, 0.25, beta=make_beta(4), site_offset=4, site_length=2), weights
+    return Scanner(weights, 0.25, site_offset=4, site_length=2), weights
 
 
 class TestScores:
@@ -91,28 +84,26 @@ class TestScores:
         degree=st.integers(1, 6),
         n=st.integers(0, 90),
         share_of_n=st.sampled_from([0.0, 0.02, 0.3]),
-        is_normalised=st.booleans(),
         strand=st.sampled_from("+-"),
         seed=st.integers(0, 2**32 - 1),
     )
-    def test_equal_brute_force(self, length, degree, n, share_of_n, is_normalised, strand, seed):
+    def test_equal_brute_force(self, length, degree, n, share_of_n, strand, seed):
         rng = np.random.default_rng(seed)
         degree = min(degree, length)
         weights = make_weights(rng, length, degree)
-        beta = make_beta(degree) if is_normalised else None
         text = make_contig(rng, n, share_of_n)
-        scanner = Scanner(weights, -0.7, beta=beta)
+        scanner = Scanner(weights, -0.7)
         assert scanner.max_error <= 1e-4
         scores = scanner.scan_contig(encode(text), strand)
-        assert_close(scores, brute_scan(text, weights, -0.7, beta, strand), scanner)
+        assert_close(scores, brute_scan(text, weights, -0.7, strand), scanner)
 
     @pytest.mark.parametrize("scale", [1e-4, 1.0, 50.0])
     def test_are_exact_to_1e_4_at_any_scale_of_weights(self, scale):
         rng = np.random.default_rng(8)
         weights = make_weights(rng, 40, 5, scale)
         text = make_contig(rng, 300, 0.02)
-        scanner = Scanner(weights, 0.0, beta=make_beta(5))
-        expected = brute_scan(text, weights, 0.0, make_beta(5), "+")
+        scanner = Scanner(weights, 0.0)
+        expected = brute_scan(text, weights, 0.0, "+")
         assert np.abs(scanner.scan_contig(encode(text)) - expected).max() <= 1e-4
 
     def test_single_precision_weights_give_the_same(self, small):
@@ -130,7 +121,7 @@ class TestScores:
         mixed = text[:20].lower() + "R" + text[21:50] + "y-" + text[52:]
         plain = text[:20] + "N" + text[21:50] + "NN" + text[52:]
         scores = scanner.scan_contig(encode(mixed))
-        assert_close(scores, brute_scan(plain, weights, 0.25, make_beta(4), "+"), scanner)
+        assert_close(scores, brute_scan(plain, weights, 0.25, "+"), scanner)
 
     def test_window_without_a_letter_has_the_bias(self, small):
         scanner, _ = small
@@ -148,7 +139,7 @@ class TestScores:
     @given(n=st.integers(0, 120), seed=st.integers(0, 2**32 - 1))
     def test_reverse_complement_swaps_the_strands(self, n, seed):
         rng = np.random.default_rng(seed)
-        scanner = Scanner(make_weights(rng, 9, 3), 0.1, beta=make_beta(3))
+        scanner = Scanner(make_weights(rng, 9, 3), 0.1)
         codes = encode(make_contig(rng, n, 0.05))
         turned = reverse_complement(codes)
         for strand, other in ("+-", "-+"):
@@ -167,8 +158,16 @@ class TestScores:
     def test_contig_of_one_window(self, small):
         scanner, weights = small
         text = "ACGTACGTTGCA"
-        expected = brute_scan(text, weights, 0.25, make_beta(4), "-")
+        expected = brute_scan(text, weights, 0.25, "-")
         assert_close(scanner.scan_contig(encode(text), "-"), expected, scanner)
+
+    @pytest.mark.parametrize("is_reverse", [False, True])
+    def test_windows_with_other_letters_are_counted(self, is_reverse):
+        codes = encode("ACGTNACGTACGNNACGTT")
+        texts = [decode(codes[i : i + 4]) for i in range(16)]
+        for first, last in [(0, 16), (2, 9), (5, 6), (7, 7)]:
+            found = Scanner([np.zeros((4, 4))]).score_range(codes, first, last, is_reverse)
+            assert found.n_mixed == sum("N" in text for text in texts[first:last])
 
     def test_a_read_only_contig_is_scanned(self, small):
         scanner, _ = small
@@ -194,20 +193,20 @@ class TestChunksAndThreads:
         rng = np.random.default_rng(12)
         weights = make_weights(rng, 20, 5)
         codes = encode(make_contig(rng, 5000, 0.01))
-        one = Scanner(weights, beta=make_beta(5))
-        many = Scanner(weights, beta=make_beta(5), n_threads=n_threads)
+        one = Scanner(weights)
+        many = Scanner(weights, n_threads=n_threads)
         for strand in "+-":
             pieces = list(many.scan_chunks(codes, strand, 123))
             whole = np.concatenate([part for _, part in pieces])
             np.testing.assert_array_equal(whole, one.scan_contig(codes, strand))
 
-    def test_an_error_in_a_thread_arrives(self):
-        def fail(windows):
-            raise RuntimeError("no scores today")
+    def test_an_error_in_a_thread_arrives(self, small):
+        def fail(job):
+            raise RuntimeError(f"no {job} today")
 
-        scanner = Scanner(score_windows=fail, length=5, n_threads=2)
+        scanner = Scanner(small[1], n_threads=2)
         with pytest.raises(RuntimeError, match="no scores today"):
-            scanner.scan_contig(encode("ACGTACGTACGT"))
+            list(scanner.run(fail, ["scores"] * 9))
 
     def test_a_scan_can_be_left_early(self, small):
         _, weights = small
@@ -217,74 +216,14 @@ class TestChunksAndThreads:
         chunks.close()
 
 
-class TestCallable:
-    def test_scores_windows_in_blocks(self, small, monkeypatch):
-        monkeypatch.setattr("seqmtl.scan.scanner._WINDOWS_AT_A_TIME", 7)
-        _, weights = small
-        seen = []
-
-        def score(windows):
-            seen.append(len(windows))
-            return np.array(
-                [brute_score(text, weights, 0.25, make_beta(4)) for text in windows.sequences()]
-            )
-
-        scanner = Scanner(score_windows=score, length=12)
-        text = make_contig(np.random.default_rng(4), 60, 0.05)
-        for strand in "+-":
-            expected = brute_scan(text, weights, 0.25, make_beta(4), strand)
-            np.testing.assert_allclose(
-                scanner.scan_contig(encode(text), strand), expected, atol=1e-6
-            )
-        assert max(seen) == 7
-
-    def test_only_windows_at_the_consensus_are_scored(self):
-        seen = []
-
-        def score(windows):
-            seen.extend(windows.sequences())
-            return np.arange(len(windows), dtype=float)
-
-        scanner = Scanner(score_windows=score, length=6, site_offset=2, site_length=2)
-        codes = encode(make_contig(np.random.default_rng(4), 300))
-        sites = SiteFinder(scanner, consensus="AG").find(whole(codes), 0, 300)
-        assert seen
-        assert all(window[2:4] == "AG" for window in seen)
-        assert sites.n_scored == len(seen) == sites.starts.size
-
-    @pytest.mark.parametrize("bad", [np.zeros(3), np.full(9, np.nan)])
-    def test_wrong_answers_are_refused(self, bad):
-        scanner = Scanner(score_windows=lambda windows: bad, length=4)
-        with pytest.raises(ValueError, match="must return 9 finite scores"):
-            scanner.scan_contig(encode("ACGTACGTACGT"))
-
-    def test_windows_with_other_letters_are_counted(self):
-        scanner = Scanner(score_windows=lambda w: np.zeros(len(w)), length=4)
-        codes = encode("ACGTNACGTACGNNACGTT")
-        found = scanner.score_range(codes, 0, scanner.count(codes), False).n_mixed
-        texts = [decode(codes[i : i + 4]) for i in range(16)]
-        assert found == sum("N" in text for text in texts)
-        tabled = Scanner([np.zeros((4, 4))])
-        assert tabled.score_range(codes, 0, 16, True).n_mixed == found
-
-
 class TestArguments:
-    def test_one_way_of_scoring_is_needed(self):
-        with pytest.raises(ValueError, match="either position_weights or score_windows"):
-            Scanner()
-        with pytest.raises(ValueError, match="length must be given with score_windows"):
-            Scanner(score_windows=lambda w: np.zeros(len(w)))
-
     @pytest.mark.parametrize(
         ("change", "message"),
         [
             ({"position_weights": []}, "at least the weights of degree 1"),
             ({"position_weights": [np.zeros((5, 5))]}, r"\[0\] must have shape \(5, 4\)"),
             ({"position_weights": [np.full((5, 4), np.inf)]}, r"\[0\] must be finite"),
-            ({"length": 7}, "length must be that of position_weights, 5, got 7"),
-            ({"beta": [1.0, 1.0]}, None),
-            ({"beta": []}, "beta must be 1 numbers"),
-            ({"beta": [-1.0]}, "beta must be 1 numbers"),
+            ({"position_weights": [np.zeros((0, 4))]}, "must be those of a window, got 0"),
             ({"site_offset": 5}, "site must lie in the window of 5 bases"),
             ({"site_offset": 4, "site_length": 2}, "site must lie in the window"),
             ({"n_threads": 0}, "n_threads must be at least 1, got 0"),
@@ -292,9 +231,6 @@ class TestArguments:
     )
     def test_wrong_ones_are_refused(self, change, message):
         arguments = {"position_weights": [np.zeros((5, 4))], **change}
-        if message is None:
-            Scanner(**arguments)
-            return
         with pytest.raises(ValueError, match=message):
             Scanner(**arguments)
 
@@ -313,18 +249,18 @@ class TestArguments:
             SiteFinder(small[0], consensus=consensus)
 
 
-def brute_sites(text, scanner, weights, beta, words):
+def brute_sites(text, scanner, weights, words):
     """All sites (start, strand, score) of a contig, from strings."""
     rows = []
     offset, width, length = scanner.site_offset, scanner.site_length, scanner.length
     for i in range(len(text) - length + 1):
         window = text[i : i + length]
         if words is None or window[offset : offset + width] in words:
-            rows.append((i + offset, "+", brute_score(window, weights, scanner.bias, beta)))
+            rows.append((i + offset, "+", brute_score(window, weights, scanner.bias)))
         window = flip(window)
         if words is None or window[offset : offset + width] in words:
             start = i + length - offset - width
-            rows.append((start, "-", brute_score(window, weights, scanner.bias, beta)))
+            rows.append((start, "-", brute_score(window, weights, scanner.bias)))
     return sorted(rows, key=lambda row: (row[0], row[1]))
 
 
@@ -335,7 +271,7 @@ class TestSites:
         scanner, weights = small
         text = make_contig(np.random.default_rng(21), 200, 0.03)
         words = None if consensus is None else {"AG": ["AG"]}.get(consensus, ["GT", "GC"])
-        expected = brute_sites(text, scanner, weights, make_beta(4), words)
+        expected = brute_sites(text, scanner, weights, words)
         finder = SiteFinder(scanner, consensus=consensus)
         cut = list(cut_blocks([whole(encode(text))], finder, size, ScanSummary()))
         assert all(block.first // size == (block.last - 1) // size for block in cut)
@@ -407,7 +343,7 @@ class TestFiles:
         n = 0
         for name, text in contigs.items():
             words = consensus.split(",")
-            expected = brute_sites(text, scanner, weights, make_beta(4), words)
+            expected = brute_sites(text, scanner, weights, words)
             for start, strand, score in expected:
                 fields = lines[n].split("\t")
                 assert fields[0] == name
@@ -453,7 +389,7 @@ class TestFiles:
         assert len(rows) == summary.n_records
         for name, text in contigs.items():
             best: dict[int, float] = {}
-            for start, strand, score in brute_sites(text, scanner, weights, make_beta(4), None):
+            for start, strand, score in brute_sites(text, scanner, weights, None):
                 if strands in ("both", strand):
                     best[start] = max(score, best.get(start, -np.inf))
             values, end_before = {}, 0
@@ -477,9 +413,7 @@ class TestFiles:
     ):
         scanner, weights = small
         expected, _ = scan_to_bytes(encoded(contigs), SiteFinder(scanner), file_format=file_format)
-        threaded = Scanner(
-            weights, 0.25, beta=make_beta(4), site_offset=4, site_length=2, n_threads=3
-        )
+        threaded = Scanner(weights, 0.25, site_offset=4, site_length=2, n_threads=3)
         monkeypatch.setattr(sink, "LINES", 5)
         got, _ = scan_to_bytes(encoded(contigs), SiteFinder(threaded), file_format=file_format)
         assert got == expected

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.scan import tables as tables_module
-from seqmtl.scan._scan_kernels import AHEAD, GROUP, STEP, add_rows, index_rows, shift_left
+from seqmtl.scan._scan_kernels import AHEAD, GROUP, LINE, add_rows, index_rows
 from seqmtl.scan._text_kernels import NUMBER_BYTES, put_decimal, put_integer
 from seqmtl.scan.tables import build_tables
 from seqmtl.sequences import encode
@@ -36,81 +36,62 @@ def table_value(tables, prefix, position, length):
     """Read F[prefix, position] back from the tables, in raw score."""
     column = GROUP - 1 + length - 1 - position
 
-    def entry(table, letters):
-        number = int("0" + "".join(str("ACGT".index(letter)) for letter in letters), 4)
-        row = int(tables.first_row[len(letters)]) + number
-        return int(table[row * tables.stride + column])
-
-    value = entry(tables.fine, prefix)
-    if tables.coarse_degree:
-        value += entry(tables.coarse, prefix[: tables.coarse_degree]) << tables.shift
-    return value * tables.unit
+    number = int("0" + "".join(str("ACGT".index(letter)) for letter in prefix), 4)
+    row = int(tables.first_row[len(prefix)]) + number
+    return int(tables.rows[row * tables.stride + column]) * tables.unit
 
 
-@pytest.mark.parametrize(
-    ("degree", "coarse_degree"), [(1, 0), (1, 1), (2, 1), (3, 0), (3, 2), (3, 3), (5, 2)]
-)
-def test_rows_are_the_longest_clean_prefixes(degree, coarse_degree):
+@pytest.mark.parametrize("is_reverse", [False, True])
+@pytest.mark.parametrize("degree", [1, 2, 3, 6])
+def test_rows_are_the_longest_clean_prefixes(degree, is_reverse):
     rng = np.random.default_rng(degree)
     text = "".join(rng.choice(list("ACGTN"), 200, p=[0.3, 0.2, 0.2, 0.2, 0.1]))
-    first_row = (4 ** np.arange(degree + 2) - 1) // 3
-    rows, coarse_rows = np.zeros(200, np.int32), np.zeros(200, np.int32)
-    clean = np.zeros(200, np.uint8)
-    index_rows(encode(text), degree, coarse_degree, first_row, rows, coarse_rows, clean)
+    first_row = (4 ** np.arange(degree + 1) - 1) // 3
+    rows = np.zeros(200, np.int32)
+    index_rows(encode(text), is_reverse, degree, first_row, rows)
+    if is_reverse:
+        text = text[::-1].translate(str.maketrans("ACGT", "TGCA"))
     for p in range(200):
         prefix = text[p : p + degree].split("N")[0]
         number = int("0" + "".join(str("ACGT".index(letter)) for letter in prefix), 4)
-        assert clean[p] == len(prefix)
         assert rows[p] == first_row[len(prefix)] + number
-        kept = prefix[:coarse_degree]
-        number = int("0" + "".join(str("ACGT".index(letter)) for letter in kept), 4)
-        assert coarse_rows[p] == (first_row[len(kept)] + number if coarse_degree else 0)
 
 
 @pytest.mark.parametrize("length", [1, 2, 15, 16, 29, 141])
 def test_adding_rows_is_a_sum_of_shifted_rows(length):
     rng = np.random.default_rng(length)
     n_rows, n = 50, 200
-    stride = -(-(length + 2 * GROUP + STEP) // 32) * 32
-    table = np.zeros((n_rows, stride), np.int16)
-    table[1:, GROUP - 1 : GROUP - 1 + length] = rng.integers(-32768, 32768, (n_rows - 1, length))
-    rows = np.zeros(n + AHEAD, np.int32)
+    stride = -(-(length + GROUP - 1) // LINE) * LINE
+    flat = np.zeros(n_rows * stride + GROUP - 1, np.int32)
+    table = flat[: n_rows * stride].reshape(n_rows, stride)
+    table[1:, GROUP - 1 : GROUP - 1 + length] = rng.integers(-(2**24), 2**24, (n_rows - 1, length))
+    rows = np.zeros(n + AHEAD + GROUP, np.int32)
     rows[:n] = rng.integers(0, n_rows, n)
     rows[40:80] = 0
-    total = np.zeros(n + length + GROUP + STEP, np.int32)
-    add_rows(table.ravel(), stride, length, rows, n, total)
+    rows[n - 1] = n_rows - 1
+    total = np.zeros(n + stride + GROUP, np.int32)
+    add_rows(flat, stride, rows, n, total)
     expected = np.zeros_like(total)
     for p in range(n):
         expected[p : p + length] += table[rows[p], GROUP - 1 : GROUP - 1 + length]
     np.testing.assert_array_equal(total, expected)
-    shift_left(total, 3)
-    np.testing.assert_array_equal(total, 8 * expected)
 
 
-@pytest.mark.parametrize(
-    ("scale", "unit", "expected_split"),
-    [(1e-3, 1e-6, "none"), (0.3, 1e-5, "some"), (10.0, 1e-6, "all")],
-)
-def test_tables_hold_every_prefix_to_half_a_unit(scale, unit, expected_split):
+@pytest.mark.parametrize(("scale", "unit"), [(1e-3, 1e-6), (0.3, 1e-5), (10.0, 1e-6)])
+def test_tables_hold_every_prefix_to_half_a_unit(scale, unit):
     rng = np.random.default_rng(5)
     length, degree = 19, 4
     weights = random_weights(rng, length, degree, scale)
-    for d in (3, 4):
-        weights[d - 1] *= 0.01
-    if expected_split == "all":
-        weights[3] *= 100
     tables = build_tables(weights, unit)
     assert tables.unit == unit
-    split = {0: "none", degree: "all"}.get(tables.coarse_degree, "some")
-    assert split == expected_split
     for _ in range(300):
         prefix = "".join(rng.choice(list("ACGT"), rng.integers(0, degree + 1)))
         position = int(rng.integers(length))
         value = table_value(tables, prefix, position, length)
         expected = prefix_weight(weights, prefix, position)
         assert abs(value - expected) <= unit / 2 * (1 + 1e-6)
-    assert tables.fine.ctypes.data % 64 == 0
-    assert not tables.fine[: tables.stride].any()
+    assert tables.rows.ctypes.data % 64 == 0
+    assert not tables.rows[: tables.stride].any()
 
 
 @settings(max_examples=40, deadline=None)
@@ -137,8 +118,7 @@ def test_any_size_of_weights_fits(length, degree, exponent, seed):
 
 def test_zero_weights_give_zero_tables():
     tables = build_tables([np.zeros((5, 4)), np.zeros((5, 16))], 1e-6)
-    assert tables.coarse_degree == 0
-    assert not tables.fine.any()
+    assert not tables.rows.any()
 
 
 def test_tables_that_cannot_fit_are_refused(monkeypatch):
@@ -146,7 +126,9 @@ def test_tables_that_cannot_fit_are_refused(monkeypatch):
         raise MemoryLimitError(f"{what} would take {n_bytes}; {remedy}")
 
     monkeypatch.setattr(tables_module, "require_memory", refuse)
-    with pytest.raises(MemoryLimitError, match="degree 1 and window 5 would take 320; train with"):
+    with pytest.raises(
+        MemoryLimitError, match="1-mers and windows of 5 bases would take 384; train with"
+    ):
         build_tables([np.zeros((5, 4))], 1e-6)
 
 

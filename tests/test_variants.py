@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from seqmtl.features.spectrum import Spectrum
 
-from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, WeightedDegree
 from seqmtl.features.joint import JointFeatures
+from seqmtl.features.weighted_degree import Spectrum
 from seqmtl.models.site import Site
 from seqmtl.sequences import encode
 from seqmtl.sequences.genome import ContigTable, Genome
@@ -214,18 +214,26 @@ def test_many_alleles_at_once_are_those_one_by_one(monkeypatch):
             np.testing.assert_array_equal(one[0], all_[i])
 
 
-def test_features_that_cannot_be_folded_are_scored_window_by_window():
-    features = JointFeatures([WeightedDegree(2), Spectrum(2, 0, 5)])
+@pytest.mark.parametrize(
+    "features",
+    [
+        PositionalKmers("wd:2,kmers:3/4=0.5,kmers:2/inf", anchor=4),
+        PositionalKmers("wd:3,kmers:2-3/2", anchor=5, hash_bits=6),
+        Spectrum(2, 0, 5),
+        JointFeatures([WeightedDegree(2), Spectrum(2, 0, 5)]),
+    ],
+    ids=["bins", "hashed", "region", "joint"],
+)
+def test_any_features(features):
     for name in ("donor", "tss"):
         model = make_model(SITES[name], features)
-        assert model.position_weights(ORGANISM) is None
-        found = score_variants(
-            model, make_genome(I=CONTIG), [("I", 40, CONTIG[40:43], "G")], ORGANISM
-        )
-        args = (scorer(model, ORGANISM), model.site, LENGTH, CONTIG, 40, CONTIG[40:43], "G")
-        wanted = [change for change, _ in effect(*args)]
-        assert max(wanted) > 0.05
-        np.testing.assert_allclose(found.changes[0], wanted, atol=1e-5)
+        for contig, start in ((CONTIG, 40), (REPEATS, 36)):
+            ref = contig[start : start + 3]
+            found = score_variants(model, make_genome(I=contig), [("I", start, ref, "G")], ORGANISM)
+            args = (scorer(model, ORGANISM), model.site, LENGTH, contig, start, ref, "G")
+            wanted = [change for change, _ in effect(*args)]
+            assert max(wanted) > 0.02
+            np.testing.assert_allclose(found.changes[0], wanted, atol=1e-4)
 
 
 def test_what_cannot_be_scored_has_a_reason_and_nan():

@@ -11,7 +11,6 @@ import pytest
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.exceptions import InputFormatError
-from seqmtl.features.joint import JointFeatures
 from seqmtl.io import load_genome
 from seqmtl.io.bgzip import BGZIP_END, bgzip
 from seqmtl.io.chrom_map import read_chrom_map
@@ -459,7 +458,7 @@ def test_bad_options(run, vcf_path, told, tmp_path, monkeypatch, options, messag
     assert message in told()
 
 
-def test_relatives_and_slow_features(run, vcf_path, tmp_path, told):
+def test_relatives(run, vcf_path, tmp_path, told):
     names = ("worm", "fly", "moth")
     kernel = np.array([[1, 0.5, 0.4], [0.5, 1, 0.8], [0.4, 0.8, 1]])
     model = make_model(names=names[:2])
@@ -473,19 +472,6 @@ def test_relatives_and_slow_features(run, vcf_path, tmp_path, told):
     )
     assert code == 0
     assert len(read_records(output)) == len(RECORDS)
-    assert "far slower" not in told()
-    model.features = JointFeatures([WeightedDegree(2)])
-    model.save(tmp_path / "views.seqmtl")
-    code, slow = run(
-        vcf_path, "--from-relatives", model=tmp_path / "views.seqmtl", organism="moth",
-        output="slow.vcf",
-    )  # fmt: skip
-    assert code == 0
-    assert "every window is scored by itself, which is far slower" in told()
-    for one, other in zip(read_records(output), read_records(slow), strict=True):
-        assert without_info(one) == without_info(other)
-        for a, b in zip(one.split("|")[2:4], other.split("|")[2:4], strict=True):
-            assert float(a) == pytest.approx(float(b), abs=2e-4)
 
 
 def test_the_input_is_never_the_output(run, vcf_path, told, tmp_path):

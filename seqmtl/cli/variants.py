@@ -96,11 +96,6 @@ def run(args: argparse.Namespace) -> int:
         model, _organism(model, args), distance=args.distance,
         from_relatives=args.from_relatives, n_threads=args.threads,
     )  # fmt: skip
-    if scorer.scanner.score_windows is not None:
-        logger.warning(
-            "the features of this model cannot be folded into tables of positions: every window "
-            "is scored by itself, which is far slower"
-        )
     chrom_map = read_chrom_map(args.chrom_map) if args.chrom_map else {}
     annotator = Annotator(
         scorer, _load_genome(scorer, args, chrom_map), chrom_map=chrom_map, threshold=args.threshold

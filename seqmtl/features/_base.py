@@ -169,7 +169,7 @@ def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArr
     from seqmtl.features._row_kernels import gram_lower
 
     out = np.empty((chosen.size, chosen.size), dtype=dtype)
-    gram_lower(rows.block(chosen, dtype), np.zeros(rows.n_features, dtype=dtype), out)
+    gram_lower(rows.block(chosen, dtype), np.zeros(8 * rows.n_features, dtype=dtype), out)
     return out
 
 

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from seqmtl.features.positional_rows import PositionalRows
 
 #: The views that are used where nothing else is asked for.
-DEFAULT_VIEWS = "wd:6,kmers:3-6/4=0.05,kmers:3-6/16=0.05,kmers:3-6/inf=0.05"
+DEFAULT_VIEWS = "wd:5@-20..20,kmers:3-5/7=0.05,kmers:3-5/25=0.05,kmers:3-5/inf=0.05"
 
 _HASH_BITS = 22
+_SHORT = 5  # bases: what is shorter has no room for the default views
 
 
 class PositionalKmers(FeatureDefinition):
@@ -86,7 +87,9 @@ class PositionalKmers(FeatureDefinition):
 
     def kmer_views(self, length: int) -> tuple[KmerView, ...]:
         """Return the views for windows of `length` bases."""
-        views = DEFAULT_VIEWS if self.views is None else self.views
+        views = self.views
+        if views is None:
+            views = "wd:5" if 0 < length < _SHORT else DEFAULT_VIEWS
         return parse_views(views) if isinstance(views, str) else tuple(views)
 
     def at_site(self, offset: int) -> PositionalKmers:
@@ -183,7 +186,7 @@ class PositionalKmers(FeatureDefinition):
         return [table[:, s : s + 4**d] for d, s in enumerate(starts.tolist(), 1)]
 
     def variants(self) -> list[PositionalKmers]:
-        """Return the map with its bins at a quarter, once and four times their weight.
+        """Return the map with its bins at a third, once and three times their weight.
 
         How much a signal wants of the bins differs: see the documentation. A map without bins, or
         with nothing but bins, is its only variant.
@@ -192,7 +195,7 @@ class PositionalKmers(FeatureDefinition):
         if len({view.width == 1 for view in views}) < 2:
             return [self]
         found = []
-        for factor in (0.25, 1.0, 4.0):
+        for factor in (1.0 / 3.0, 1.0, 3.0):
             scaled = format_views(
                 [v if v.width == 1 else v._replace(weight=v.weight * factor) for v in views]
             )

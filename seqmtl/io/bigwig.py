@@ -17,7 +17,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.io._bigwig_kernels import sum_bins
 from seqmtl.io._bigwig_trees import SECTION_DTYPE, contig_tree, write_index
+from seqmtl.io._deflate_kernels import most_words, pack_bytes
 
 #: Bases that a record of the finest zoom level sums up.
 ZOOM_BASES = 250
@@ -26,7 +28,7 @@ _ZOOM_FACTOR, _ZOOM_LEVELS = 4, 10
 _SECTION_ITEMS, _ZOOM_ITEMS = 4096, 512
 _LEAST_RUN = 64  # neighbouring bases that are worth a section of their own
 _LEVEL = 1  # of zlib: numbers hardly get smaller at higher ones
-_REPEATS = 0.1  # share of equal neighbours above which looking for matches pays
+_REPEATS = 0.1  # share of equal neighbours above which looking for any match pays
 _CHUNK = 1 << 16  # zoom records read at a time
 
 _VERSION, _MAGIC = 4, 0x888FFC26
@@ -182,7 +184,7 @@ class BigWigLayout:
             for first, last in pairwise([0, *cuts.tolist(), records.size]):
                 for a in range(first, last, _ZOOM_ITEMS):
                     part = records[a : min(a + _ZOOM_ITEMS, last)]
-                    data = zlib.compress(part.tobytes(), 6)
+                    data = zlib.compress(part.tobytes(), _LEVEL)
                     contig = part["contig"][0]
                     place = (contig, part["start"][0], contig, part["end"][-1])
                     rows.append((*place, stream.tell(), len(data)))
@@ -206,33 +208,36 @@ def _edges(starts: NDArray[np.int64]) -> list[int]:
 
 def _section(contig: int, starts: NDArray[np.int64], values: NDArray[np.float32]) -> bytes:
     n, first, end = starts.size, int(starts[0]), int(starts[-1]) + 1
-    if end - first == n:
-        head = _SECTION.pack(contig, first, end, 1, 1, _FIXED_STEP, 0, n)
-        has_repeats = np.count_nonzero(values[1:] == values[:-1]) > _REPEATS * n
-        strategy = zlib.Z_DEFAULT_STRATEGY if has_repeats else zlib.Z_HUFFMAN_ONLY
-        packer = zlib.compressobj(_LEVEL, strategy=strategy)
-        return packer.compress(head + values.astype("<f4").tobytes()) + packer.flush()
-    items = np.empty(n, dtype=_ITEM)
-    items["start"], items["value"] = starts, values
-    head = _SECTION.pack(contig, first, end, 0, 1, _VARIABLE_STEP, 0, n)
-    return zlib.compress(head + items.tobytes(), _LEVEL)
+    is_run = end - first == n
+    kind, step = (_FIXED_STEP, 1) if is_run else (_VARIABLE_STEP, 0)
+    text = _SECTION.pack(contig, first, end, step, 1, kind, 0, n)
+    if is_run:
+        text += values.astype("<f4").tobytes()
+    else:
+        items = np.empty(n, dtype=_ITEM)
+        items["start"], items["value"] = starts, values
+        text += items.tobytes()
+    if np.count_nonzero(values[1:] == values[:-1]) > _REPEATS * n:
+        return zlib.compress(text, _LEVEL)
+    words = np.empty(most_words(len(text)), dtype="<u4")
+    size = pack_bytes(np.frombuffer(text, dtype=np.uint8), not is_run, words)
+    return words.tobytes()[:size] + zlib.adler32(text).to_bytes(4, "big")
 
 
 def _summarise(
     contig: int, length: int, starts: NDArray[np.int64], values: NDArray[np.float32]
 ) -> NDArray[Any]:
-    bins = starts // ZOOM_BASES
-    heads = np.concatenate([[0], np.flatnonzero(np.diff(bins)) + 1])
-    exact = values.astype(np.float64)
-    records = np.empty(heads.size, dtype=ZOOM_DTYPE)
+    most = int(starts[-1] // ZOOM_BASES - starts[0] // ZOOM_BASES) + 1
+    bins, counts = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    sums = np.empty((most, len(_SUMS)))
+    n = sum_bins(starts, values.astype(np.float64), ZOOM_BASES, bins, counts, sums)
+    records = np.empty(n, dtype=ZOOM_DTYPE)
     records["contig"] = contig
-    records["start"] = bins[heads] * ZOOM_BASES
-    records["end"] = np.minimum((bins[heads] + 1) * ZOOM_BASES, length)
-    records["n"] = np.diff(heads, append=starts.size)
-    records["lowest"] = np.minimum.reduceat(values, heads)
-    records["highest"] = np.maximum.reduceat(values, heads)
-    records["total"] = np.add.reduceat(exact, heads)
-    records["squares"] = np.add.reduceat(exact * exact, heads)
+    records["start"] = bins[:n] * ZOOM_BASES
+    records["end"] = np.minimum((bins[:n] + 1) * ZOOM_BASES, length)
+    records["n"] = counts[:n]
+    for k, name in enumerate(_SUMS):
+        records[name] = sums[:n, k]
     return records
 
 

@@ -128,37 +128,12 @@ def train_model(  # noqa: PLR0913
         )  # fmt: skip
     else:  # of novelty the margin, f(x) = 1
         calibration = np.ones((len(names), len(CALIBRATION[settings.kind])))
-    model = build_model(
-        data, features, names, kernel, (solution.W, solution.bias), calibration, summary,
-        settings.kind, site,
+    length = data.shape[1]
+    model = MultiTaskModel(
+        features_from_dict(features.to_dict(length)), length, names, kernel, solution.W,
+        solution.bias, calibration, site or Site(0, 0, ""), summary, kind=settings.kind,
     )  # fmt: skip
     return model, solution
-
-
-def build_model(
-    data: Any,
-    features: Any,
-    names: tuple[str, ...],
-    kernel: TaskKernel,
-    weights: tuple[NDArray[Any], NDArray[np.float64]],
-    calibration: NDArray[np.float64],
-    summary: dict[str, Any],
-    kind: str,
-    site: Site | None = None,
-) -> MultiTaskModel:
-    """Put a model together from weights, W and intercepts, that were learnt on some data."""
-    length = data.shape[1]
-    return MultiTaskModel(
-        features_from_dict(features.to_dict(length)),
-        length,
-        names,
-        kernel,
-        *weights,
-        calibration,
-        site or (find_site(data) if isinstance(data, Windows) else Site(0, 0, "")),
-        summary,
-        kind=kind,
-    )
 
 
 def calibrate(

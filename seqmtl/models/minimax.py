@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl.features.numeric import Numeric
-from seqmtl.models.fit import build_model, calibrate, summarise
+from seqmtl.models.fit import calibrate, summarise
 from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.site import Site
 from seqmtl.models.training import (
     Settings,
     check_choice,
@@ -106,8 +107,10 @@ def train_minimax(  # noqa: PLR0913
         upper=settings.C * cost * solution.tau[task_ids] * (1.0 - _ROUNDING),
         bias_scale=float(settings.fit_intercept), weight=sample_weight,
     )  # fmt: skip
-    weights = (solution.W, solution.bias)
-    model = build_model(X, features, names, kernel, weights, calibration, summary, "classification")
+    model = MultiTaskModel(
+        features, X.shape[1], names, kernel, solution.W, solution.bias, calibration,
+        Site(0, 0, ""), summary,
+    )  # fmt: skip
     return model, solution
 
 

@@ -6,111 +6,78 @@ All sums are sums of integers, so no result depends on the order in which rows a
 
 import numpy as np
 
-from seqmtl._jit import njit, prefetch
+from seqmtl._jit import add_rows_16, njit, prefetch
 
 GROUP = 4  # rows summed in registers before the accumulators are touched
-AHEAD = 16  # positions between the prefetch of a row and its use
-LINE = 32  # int16 entries of a cache line
-STEP = 16  # sums in a vector, so that the inner loop leaves no remainder
+AHEAD = 8  # positions between the prefetch of a row and its use
+LINE = 16  # entries of a cache line, and sums in a vector
 
 
 @njit
-def index_rows(codes, degree, coarse_degree, first_row, rows, coarse_rows, clean):
-    """Find the row of the longest clean d-mer (d <= degree) at every position, and its coarse row.
+def index_rows(codes, is_reverse, degree, first_row, rows):
+    """Find the row of the longest clean d-mer (d <= degree) at every position.
 
+    With `is_reverse`, positions are those of the reverse complement.
     A d-mer with the base-4 number c has the row first_row[d] + c; d = 0 where the letter at the
-    position is not A, C, G or T. `clean` receives d.
+    position is not A, C, G or T.
     """
+    top = 2 * (degree - 1)
+    full = first_row[degree]
     depth = 0
-    c = np.int64(0)
+    c = np.int64(0)  # the letters read last, the first of them at the top
     for p in range(codes.size - 1, -1, -1):
-        code = np.int64(codes[p])
+        code = np.int64(codes[codes.size - 1 - p if is_reverse else p])
+        if is_reverse and code < 4:
+            code = 3 - code
+        c = (c >> 2) | ((code & 3) << top)
         if code > 3:
             depth = 0
-            c = np.int64(0)
-        elif depth == degree:
-            c = (c >> 2) | (code << (2 * (degree - 1)))
+            rows[p] = 0
+        elif depth >= degree - 1:
+            depth = degree
+            rows[p] = full + c
         else:
-            c |= code << (2 * depth)
             depth += 1
-        rows[p] = first_row[depth] + c
-        clean[p] = depth
-        if coarse_degree > 0:
-            kept = min(depth, coarse_degree)
-            coarse_rows[p] = first_row[kept] + (c >> (2 * (depth - kept)))
+            rows[p] = first_row[depth] + (c >> (2 * (degree - depth)))
 
 
 @njit
-def add_rows(table, stride, length, rows, n_positions, total):
-    """Add the row of position p to total[p : p + length], for all p < n_positions.
+def add_rows(table, stride, rows, n_positions, total):
+    """Add the row of position p to the `length` sums from total[p] on, for all p < n_positions.
 
-    Every row is `stride` entries: GROUP - 1 zeros, `length` numbers, zeros. n_positions is a
-    multiple of GROUP, `rows` goes on for AHEAD more entries and `total` for length + GROUP + STEP.
-    Four neighbouring rows are summed, each one entry further left than the last, before `total`
-    is read and written once.
+    Every row is `stride` entries, a multiple of LINE: GROUP - 1 zeros, `length` numbers, zeros;
+    behind the last row there are GROUP - 1 zeros, too. n_positions is a multiple of GROUP, `rows`
+    goes on for AHEAD + GROUP more entries and `total` for stride + GROUP. Four neighbouring rows
+    are summed, each one entry further left than the last, before `total` is read and written once.
     """
-    width = (length + GROUP - 1 + STEP - 1) // STEP * STEP
     for p in range(0, n_positions, GROUP):
         for k in range(p + AHEAD, p + AHEAD + GROUP):
             begin = np.int64(rows[k]) * stride
             for j in range(0, stride, LINE):
                 prefetch(table, begin + j)
-        if rows[p] + rows[p + 1] + rows[p + 2] + rows[p + 3] == 0:
+        begin0 = np.int64(rows[p]) * stride + 3
+        begin1 = np.int64(rows[p + 1]) * stride + 2
+        begin2 = np.int64(rows[p + 2]) * stride + 1
+        begin3 = np.int64(rows[p + 3]) * stride
+        if begin0 + begin1 + begin2 + begin3 == 6:
             continue
-        row0 = table[np.int64(rows[p]) * stride + 3 :][:width]
-        row1 = table[np.int64(rows[p + 1]) * stride + 2 :][:width]
-        row2 = table[np.int64(rows[p + 2]) * stride + 1 :][:width]
-        row3 = table[np.int64(rows[p + 3]) * stride :][:width]
-        sums = total[p : p + width]
-        for m in range(width):
-            sums[m] += np.int32(row0[m]) + np.int32(row1[m]) + np.int32(row2[m]) + np.int32(row3[m])
+        for m in range(0, stride, LINE):
+            add_rows_16(total, p + m, table, begin0 + m, begin1 + m, begin2 + m, begin3 + m)
 
 
 @njit
-def shift_left(total, n_bits):
-    """Multiply every sum by 2**n_bits."""
-    for i in range(total.size):
-        total[i] <<= n_bits
-
-
-@njit
-def finish_scores(total, bias, factor, scores):
-    """Turn sums into scores of windows of one and the same norm."""
+def finish_scores(total, bias, unit, scores):
+    """Turn sums into scores."""
     for s in range(scores.size):
-        scores[s] = bias + factor * total[s]
+        scores[s] = bias + unit * total[s]
 
 
 @njit
-def finish_mixed_scores(total, codes, clean, length, beta, bias, unit, scores):
-    """Turn sums into scores where windows may hold other letters, each divided by its own norm.
-
-    The squared norm is the sum of beta[d - 1] over the clean d-mers of the window; an empty beta
-    asks for no division. Returns the number of windows that hold another letter.
-    """
-    degree = beta.size
-    n_other = 0
+def count_mixed(codes, length):
+    """Count the windows of `length` letters that hold another letter than A, C, G and T."""
     n_mixed = 0
-    counts = np.zeros(degree, np.int64)
-    for s in range(scores.size):
-        if s == 0:
-            for p in range(length):
-                n_other += codes[p] > 3
-            for d in range(1, degree + 1):
-                for p in range(length - d + 1):
-                    counts[d - 1] += clean[p] >= d
-        else:
-            before = n_other
-            n_other += np.int64(codes[s + length - 1] > 3) - np.int64(codes[s - 1] > 3)
-            if before + n_other > 0:
-                for d in range(1, degree + 1):
-                    counts[d - 1] += np.int64(clean[s + length - d] >= d)
-                    counts[d - 1] -= np.int64(clean[s - 1] >= d)
-        n_mixed += n_other > 0
-        if degree == 0:
-            scores[s] = bias + unit * total[s]
-            continue
-        squared = 0.0
-        for d in range(degree):
-            squared += beta[d] * counts[d]
-        scores[s] = bias + (unit / np.sqrt(squared) * total[s] if squared > 0.0 else 0.0)
+    n_since = length  # letters since the last other one
+    for p in range(codes.size):
+        n_since = 0 if codes[p] > 3 else n_since + 1
+        n_mixed += p >= length - 1 and n_since < length
     return n_mixed

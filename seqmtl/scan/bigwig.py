@@ -15,6 +15,10 @@ from seqmtl.scan.sink import Sink, Track
 from seqmtl.scan.site_block import SiteBlock
 from seqmtl.scan.sites import SiteFinder
 
+#: Raw scores are rounded to so many parts, an error of 6.1e-5 at most: the files are a fifth
+#: smaller. The number is a power of two, so that the product is exact.
+_PARTS = np.float32(1 << 13)
+
 
 class BigwigSink(Sink):
     """bigWig of one strand; see :class:`~seqmtl.scan.sink.Sink` for the parameters.
@@ -53,6 +57,8 @@ class BigwigSink(Sink):
         """Compress the values of a block."""
         sites = strands[-1] if self._is_reverse else strands[0]
         values = track_values(sites.scores, self.track, self.probability)
+        if self.track.value == "score":
+            values = np.rint(values * _PARTS) / _PARTS
         packed = self._layout.pack(block.piece.name, sites.starts, values)
         return packed, sites.starts.size
 

@@ -94,25 +94,15 @@ class SiteFinder:
             begin, end = (int(kept[0]), int(kept[-1]) + 1) if kept.size else (begin, begin)
         if self.filters.skip_lower:
             kept = keep(~self._touches_lower(piece, kept + offset), "softmask")
-        scores, n_scored, n_mixed = self._score(codes, kept, begin, end, is_reverse)
+        scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse)
+        if kept.size < scores.size:
+            scores = scores[kept - begin]
         for reason, passing in self._passing(scores):
             removed[reason] = int(np.count_nonzero(~passing))
             kept, scores = kept[passing], scores[passing]
         starts = kept + (piece.start + offset)
         strands = np.full(kept.size, is_reverse)
-        return SiteBlock(starts, scores, strands, n_scored, n_mixed, n_candidates, removed)
-
-    def _score(
-        self, codes: NDArray[np.uint8], kept: NDArray[np.int64], begin: int, end: int,
-        is_reverse: bool,
-    ) -> tuple[NDArray[np.float32], int, int]:  # fmt: skip
-        """Score the windows at `kept`, or all of begin..end-1 where that is quicker."""
-        scanner = self.scanner
-        if scanner.score_windows is not None:
-            n_mixed = scanner.count_mixed(codes, kept)
-            return scanner.score_starts(codes, kept, is_reverse), kept.size, n_mixed
-        scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse)
-        return scores[kept - begin], end - begin, n_mixed
+        return SiteBlock(starts, scores, strands, end - begin, n_mixed, n_candidates, removed)
 
     def _passing(self, scores: NDArray[np.float32]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Yield what passes each filter of scores among what has passed the filters before."""

@@ -68,8 +68,9 @@ def write_scan(
 
     BED and GFF3 have a line per site, with its letters, raw score and, if known, probability.
     bedGraph has a value at the first base of the site's interval on the forward strand, the larger
-    one where sites of both strands share it; bigWig the same, but a file for each strand. spsc has
-    integer splice scores for aligners, see :mod:`seqmtl.scan.spsc`.
+    one where sites of both strands share it; bigWig the same, but a file for each strand, and raw
+    scores to the nearest 1/8192. spsc has integer splice scores for aligners, see
+    :mod:`seqmtl.scan.spsc`.
 
     Parameters
     ----------

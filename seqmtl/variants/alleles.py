@@ -99,6 +99,7 @@ class AlleleList:
 
     def __init__(self, genome: Genome) -> None:
         self._genome = genome
+        self._known: dict[str, tuple[int, int]] = {}
         self._places: list[tuple[int, int, int, int]] = []
         self._alts: list[bytes] = []
 
@@ -119,16 +120,17 @@ class AlleleList:
         ref : bytes
             REF.
         """
-        genome = self._genome
-        if contig not in genome:
+        if contig not in self._genome:
             return "unknown_contig"
-        number = genome.index(contig)
-        if not 0 <= start <= start + len(ref) <= genome.lengths[number]:
+        begin, end = self._bounds(contig)
+        begin += start
+        if start < 0 or begin + len(ref) > end:
             return "outside_contig"
         if ref and not ref.isalpha():
             return "ref_letters"
-        begin = int(genome.starts[number]) + start
-        found, asked = genome.codes[begin : begin + len(ref)], encode(ref)
+        found, asked = self._genome.codes[begin : begin + len(ref)], encode(ref)
+        if found.tobytes() == asked.tobytes():
+            return ""
         differ = (found != asked) & (found != OTHER) & (asked != OTHER)
         return "ref_mismatch" if differ.any() else ""
 
@@ -136,13 +138,18 @@ class AlleleList:
         """Take in an allele of a record that is not refused, or return why it cannot be scored."""
         reason = refuse_alt(alt) or ("too_long" if len(ref) > LONGEST else "")
         if not reason:
-            genome = self._genome
-            number = genome.index(contig)
-            begin = int(genome.starts[number])
-            end = begin + int(genome.lengths[number])
+            begin, end = self._bounds(contig)
             self._places.append((begin, end, begin + start, len(ref)))
             self._alts.append(alt)
         return reason
+
+    def _bounds(self, contig: str) -> tuple[int, int]:
+        """Return where a contig begins and ends in the genome's buffer."""
+        if contig not in self._known:
+            number = self._genome.index(contig)
+            begin = int(self._genome.starts[number])
+            self._known[contig] = (begin, begin + int(self._genome.lengths[number]))
+        return self._known[contig]
 
     def alleles(self) -> Alleles:
         """Return all that was taken in."""
@@ -162,12 +169,12 @@ def is_allele(alt: bytes) -> bool:
 
 def refuse_alt(alt: bytes) -> str:
     """Return why an allele cannot be scored whatever the genome, "" if it can."""
+    if not alt.strip(_ALT_LETTERS):
+        return "too_long" if len(alt) > LONGEST else ""
     if alt == b"*":
         return "overlapping_deletion"
     if alt.startswith(b"<"):
         return "symbolic"
     if b"[" in alt or b"]" in alt or alt.startswith(b".") or alt.endswith(b"."):
         return "breakend"
-    if alt.strip(_ALT_LETTERS):
-        return "alt_letters"
-    return "too_long" if len(alt) > LONGEST else ""
+    return "alt_letters"

@@ -184,10 +184,7 @@ class EffectScorer:
         P = np.zeros((2, n))
         for strand, is_reverse in enumerate((False, True)):
             starts = np.flatnonzero(self._has_site(buffer, inside, n, is_reverse))
-            if scanner.score_windows is None:
-                values = scanner.score_range(buffer, 0, n, is_reverse).scores[starts]
-            else:
-                values = scanner.score_starts(buffer, starts, is_reverse)
+            values = scanner.score_range(buffer, 0, n, is_reverse).scores[starts]
             scores[strand, starts] = values
             P[strand, starts] = self.probability(values.astype(np.float64))
         return scores, P

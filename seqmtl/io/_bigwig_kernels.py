@@ -1,0 +1,27 @@
+"""Kernels of bigWig: summaries of values in bins of positions."""
+
+from seqmtl._jit import njit
+
+
+@njit
+def sum_bins(starts, values, bases, bins, counts, sums):
+    """Sum up values by bins of `bases` positions; return how many bins have any.
+
+    bins[b] receives the bin's number, counts[b] its values, sums[b] their least, their largest,
+    their sum and that of their squares.
+    """
+    n = -1
+    for i in range(starts.size):
+        number = starts[i] // bases
+        value = values[i]
+        if n < 0 or number != bins[n]:
+            n += 1
+            bins[n], counts[n] = number, 0
+            sums[n, 0] = sums[n, 1] = value
+            sums[n, 2] = sums[n, 3] = 0.0
+        counts[n] += 1
+        sums[n, 0] = min(sums[n, 0], value)
+        sums[n, 1] = max(sums[n, 1], value)
+        sums[n, 2] += value
+        sums[n, 3] += value * value
+    return n + 1
