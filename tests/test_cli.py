@@ -31,7 +31,8 @@ def model(data):
     path = data / "model.seqmtl"
     code = main(
         ["train", str(data / "windows.tsv.gz"), "--tree", str(data / "tree.nwk"), "--window", "61",
-         "--features", "wd:4", "-o", str(path), "--json", str(data / "summary_train.json"), "-q"]
+         "--features", "wd:4", "--selection", "none", "-o", str(path), "--json",
+         str(data / "summary_train.json"), "-q"]
     )  # fmt: skip
     assert code == 0
     return path
@@ -168,7 +169,7 @@ def test_info_tells_gap_epochs_tasks_kernel_features(model, capsys):
     assert main(["info", str(model), "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["tasks"] == ["ape", "man", "fly"]
-    assert summary["features"]["degree"] == 4
+    assert summary["features"]["views"] == "wd:4"
     assert summary["duality_gap"] <= 1e-3
     assert summary["task_kernel"]["names"] == ["ape", "man", "fly"]
     assert summary["epochs"] >= 1
@@ -276,8 +277,6 @@ def test_bad_tables_are_refused_before_training(data, tmp_path, capsys, change, 
         (["train", "{data}/windows.tsv.gz", "--tree", "(ape:1,fly:1);", "-o", "{tmp}/m"], 1,
          "task 'man' is not in the task kernel from tree"),
         (["train", "{data}/windows.tsv.gz", "-o", "{tmp}/none/m"], 1, "create it first"),
-        (["train", "{data}/windows.tsv.gz", "--features", "wd:21", "-o", "{tmp}/m"], 1,
-         "degree must be an integer from 1 to 20"),
         (["train", "{data}/windows.tsv.gz", "--window", "900", "-o", "{tmp}/m"], 1, "900"),
         (["train", "{data}/absent.tsv", "-o", "{tmp}/m"], 1, "absent.tsv: No such file"),
         (["train", "{data}", "-o", "{tmp}/m"], 1, "a folder must be a dataset"),

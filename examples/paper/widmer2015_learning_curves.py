@@ -5,7 +5,7 @@ The protocol of Widmer, Kloft, Sreedharan, Raetsch (2015), section 4.3, at sever
     python examples/paper/widmer2015_learning_curves.py tss.tsv.gz --tree epdnew_complete \
         --sizes 100 300 1000 --splits 10 --out curves
 
-Every size is one `seqmtl compare` (nested draws, cost chosen on validation windows, resumable).
+Every size is one `seqmtl compare` (nested draws, cost chosen by cross-validation, resumable).
 Writes OUT/N.json of every size, OUT/curves.tsv and OUT/curves.png, and says where MT-MKL is worse
 than the better of individual and union. More options of `seqmtl compare` may follow `--`.
 """
