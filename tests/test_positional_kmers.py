@@ -212,3 +212,18 @@ def test_position_weights_of_long_kmers_ask_for_memory_first():
 def test_other_data_are_refused():
     with pytest.raises(TypeError, match="needs Windows of DNA, got ndarray"):
         PositionalKmers().bind(np.zeros((2, 3)))
+
+
+def test_kernels_of_the_parts_add_up_for_every_variant():
+    strings = _strings(4, 8, 30, "ACGT")
+    features = PositionalKmers("wd:3@-9..9,kmers:2-4/5=0.2,kmers:3/inf=0.06", anchor=12)
+    known = set()
+    for variant in features.variants():
+        X = variant.transform(strings).toarray().astype(float)
+        total = 0.0
+        for share, part in variant.parts(30):
+            known.add(part.views)
+            P = part.transform(strings).toarray().astype(float)
+            total = total + share * P @ P.T
+        assert_allclose(total, X @ X.T, atol=1e-6)
+    assert len(known) == 2

@@ -86,11 +86,24 @@ class Levels(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Levels, which of them belong to one view, and the number of exact features."""
+    """Levels, and what all of them say together.
+
+    Attributes
+    ----------
+    levels : Levels
+        One row for every view and length of k-mers.
+    view : ndarray of int64, shape (n,)
+        View of every level.
+    n_features : int
+        Exact features.
+    square : float
+        Expected squared norm that the weights were divided by.
+    """
 
     levels: Levels
     view: NDArray[np.int64]
     n_features: int
+    square: float
 
     @property
     def span(self) -> int:
@@ -132,8 +145,8 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
     lengths, begins, ends, offsets, slots = (c.astype(np.int64) for c in columns[:5])
     weights, places = columns[5].astype(np.float64), np.array(bins, dtype=np.int32)
     levels = Levels(lengths, begins, ends, offsets, slots, weights, places)
-    levels = levels._replace(weight=weights / expected_square(levels))
-    return Layout(levels, columns[6], base)
+    square = expected_square(levels)
+    return Layout(levels._replace(weight=weights / square), columns[6], base, square)
 
 
 def expected_square(levels: Levels) -> float:

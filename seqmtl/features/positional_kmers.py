@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from seqmtl.features.positional_rows import PositionalRows
 
 #: The views that are used where nothing else is asked for.
-DEFAULT_VIEWS = (
-    "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-5/25@-80..80=0.05,kmers:3-5/80=0.03"
-)
+DEFAULT_VIEWS = "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-5/25@-80..80=0.05,kmers:3-5/80=0.03"
 
 _HASH_BITS = 22
 _SHORT = 5  # bases: what is shorter has no room for the default views
@@ -202,6 +200,24 @@ class PositionalKmers(FeatureDefinition):
                 [v if v.width == 1 else v._replace(weight=v.weight * factor) for v in views]
             )
             found.append(PositionalKmers(scaled, self.anchor, self.hash_bits, self.max_memory))
+        return found
+
+    def parts(self, length: int) -> list[tuple[float, PositionalKmers]]:
+        """Return maps and their shares, whose kernels add up to this map's.
+
+        One is of the positions, one of the bins. They are the same for all :meth:`variants`, of
+        which only the shares differ.
+        """
+        views = self.kmer_views(length)
+        groups = [[v for v in views if (v.width == 1) is exact] for exact in (True, False)]
+        if not all(groups) or self.resolved_hash_bits(length):
+            return [(1.0, self)]
+        anchor = self.resolved_anchor(length)
+        squares = np.array([lay_out(group, length, anchor).square for group in groups])
+        found = []
+        for share, group in zip(squares / squares.sum(), groups, strict=True):
+            alike = [v._replace(weight=round(v.weight / group[0].weight, 9)) for v in group]
+            found.append((float(share), PositionalKmers(format_views(alike), anchor)))
         return found
 
     def to_dict(self, length: int) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from seqmtl.blocks import views_of
 from seqmtl.features._base import gram_matrix
+from seqmtl.features.joint import flat_views
 from seqmtl.models.calibration import calibrate_tasks, find_copies
 from seqmtl.models.training import Settings, class_factors, solve
 from seqmtl.solvers.problem import LOSSES, dual_terms, loss_values
@@ -100,6 +101,8 @@ class CrossValidation:
         The feature map.
     settings : Settings
         How to train.
+    grams : dict, optional
+        Kernel matrices of parts of feature maps that are known; new ones are added.
 
     Attributes
     ----------
@@ -107,9 +110,15 @@ class CrossValidation:
         Of the distinct examples.
     """
 
-    def __init__(self, examples: Labelled, features: Any, settings: Settings) -> None:
-        self._settings = settings
-        G = _kernel_matrix(features.bind(examples.data), float(settings.fit_intercept))
+    def __init__(
+        self,
+        examples: Labelled,
+        features: Any,
+        settings: Settings,
+        grams: dict[str, NDArray[np.float32]] | None = None,
+    ) -> None:
+        self._settings, grams = settings, {} if grams is None else grams
+        G = _kernel_matrix(features, examples.data, float(settings.fit_intercept), grams)
         rows, weight = _distinct(G, examples)
         self._G = G if np.array_equal(rows, np.arange(len(G))) else G[np.ix_(rows, rows)]
         self.y, self.ids, self.weight = examples.y[rows], examples.ids[rows], weight
@@ -195,20 +204,31 @@ class HoldOut:
         return label_likelihood(scores, held.y, held.ids, len(held.names), held.weight)
 
 
-def _kernel_matrix(rows: Any, bias_square: float) -> NDArray[np.float32]:
-    """Return the kernel matrix of all rows, a sum over their views, and of the constant feature."""
+def _kernel_matrix(
+    features: Any, data: Any, bias_square: float, grams: dict[str, NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """Return the kernel matrix of all examples: of all views, each with its constant feature."""
     from seqmtl.solvers._dcd_kernels import couple
 
-    n = rows.n_rows
-    every, ones = np.arange(n), np.ones(n)
-    total: Any = None
-    for view in views_of(rows):
-        G = view.rows.gram(every, np.float32) if hasattr(view.rows, "gram") else None
-        if G is None:
-            G = gram_matrix(view.rows, every).astype(np.float32)
-        couple(G, ones, np.zeros(n, dtype=np.int16), np.ones((1, 1)), bias_square)
-        total = G if total is None else np.add(total, G, out=total)
-    return np.asarray(total)
+    n, length = data.shape
+    total = np.zeros((n, n), dtype=np.float32)
+    views = flat_views(features)
+    for view in views:
+        for share, part in view.parts(length) if hasattr(view, "parts") else [(1.0, view)]:
+            key = str(part.to_dict(length))
+            if key not in grams:
+                grams[key] = _gram(part.bind(data))
+            total += np.float32(share) * grams[key]
+    one_task = np.zeros(n, dtype=np.int16)
+    couple(total, np.ones(n), one_task, np.ones((1, 1)), len(views) * bias_square)
+    return total
+
+
+def _gram(rows: Any) -> NDArray[np.float32]:
+    """Return the lower triangle of the kernel matrix of all rows."""
+    every = np.arange(rows.n_rows)
+    G = rows.gram(every, np.float32) if hasattr(rows, "gram") else None
+    return np.tril(gram_matrix(rows, every) if G is None else G).astype(np.float32, copy=False)
 
 
 def _distinct(G: NDArray[np.float32], examples: Labelled) -> tuple[NDArray[np.int64], Array]:

@@ -183,10 +183,11 @@ class _Selector:
         self._variants = _variants(features, examples.data.shape[1])
         self._few = _find_few(self._sample)
         self._n_done, self._n_all = 0, self._count()
+        self._grams: dict[str, Any] = {}  # of parts that variants of the features share
 
     def run(self) -> Selection:
         """Choose."""
-        folds = CrossValidation(self._sample, self._features, self._settings)
+        folds = self._cross_validation(self._features)
         trust, parts, weights = self._choose_trust(folds)
         R = self._mix(parts)
         costs = self._choose_costs(folds, self._kernel(R, trust, np.ones(self._T)))
@@ -211,6 +212,9 @@ class _Selector:
                 logger.info("%s: held-out labels give it next to no part in the model", name)
         report = {"relations": parts, "variants": variants, "tasks": tasks}
         return Selection(kernel, replace(self._settings, C=C), features, report)
+
+    def _cross_validation(self, features: Any) -> CrossValidation:
+        return CrossValidation(self._sample, features, self._settings, self._grams)
 
     def _choose_trust(
         self, folds: CrossValidation
@@ -262,7 +266,7 @@ class _Selector:
         for i, variant in enumerate(self._variants):
 
             def score(i: int = i, variant: Any = variant) -> Array:
-                own = CrossValidation(self._sample, variant, self._settings) if i else folds
+                own = self._cross_validation(variant) if i else folds
                 return own.log_likelihood(K, 1.0)
 
             values.append(self._score(f"features {variant}", score))
