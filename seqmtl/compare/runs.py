@@ -25,7 +25,7 @@ from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selected import labelled, train_learnt, train_selected
-from seqmtl.models.selection import Space
+from seqmtl.models.selection_space import Space
 from seqmtl.models.site import Site
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows

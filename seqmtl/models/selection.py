@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -35,70 +35,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.models.held_out import MOST, CrossValidation, HoldOut, Labelled
+from seqmtl.models.selection_space import Space
 from seqmtl.models.training import Settings
 from seqmtl.similarity import TaskKernel
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
-COSTS = (1.0, 3.0, 10.0)
-#: Degrees of trust to choose from, and how likely each is before anything is seen.
-TRUSTS = {0.0: 0.1, 0.1: 0.5, 0.25: 1.5, 0.5: 2.0, 1.0: 1.0}
 _SHARPNESS = 2.0  # of a task's own log-likelihood; an average of candidates is dull by itself
 _OTHERS = 1.0  # of the mean over the other tasks
 _LESS = (0.25, 0.0)  # parts of the trust, with more labels
 _CHEAPER = (0.3,)  # parts of the cost, with more labels
+_AS_IS = 2.0  # prior of what was chosen, against each change of it
 _AT_SIZE = 100_000
 _HELD_OUT = 0.1
 _NEGLIGIBLE = 0.05  # part of a relation
 _FEWEST = 2  # labels of either class, to hold one out
-
-
-@dataclass(frozen=True)
-class Space:
-    """What there is to choose from.
-
-    Attributes
-    ----------
-    relations : dict of str to TaskKernel
-        R by its name; the tasks of the data come first in each.
-    trusts : dict of float to float
-        Trust, and its prior. Where there is one only, 1, relations are taken as they are; else
-        they are brought to a unit diagonal.
-    costs : tuple of float
-        Rising.
-    """
-
-    relations: dict[str, TaskKernel]
-    trusts: dict[float, float] = field(default_factory=lambda: TRUSTS)
-    costs: tuple[float, ...] = COSTS
-
-    @classmethod
-    def of_sharing(
-        cls,
-        names: tuple[str, ...],
-        relation: TaskKernel | None = None,
-        costs: tuple[float, ...] = COSTS,
-    ) -> Space:
-        """Return the space of the default: a relation, if there is one, and all tasks alike."""
-        every = names if relation is None else relation.names
-        relations = {"all alike": TaskKernel.union(every)}
-        if relation is not None:
-            relations = {relation.source: _unit_diagonal(relation), **relations}
-        return cls(relations, costs=costs) if len(names) > 1 else cls.of_cost(relations, costs)
-
-    @classmethod
-    def of_cost(cls, relations: Any, costs: tuple[float, ...] = COSTS) -> Space:
-        """Return the space of one kernel at several costs."""
-        if isinstance(relations, TaskKernel):
-            relations = {relations.source: relations}
-        name, kernel = next(iter(relations.items()))
-        return cls({name: kernel}, {1.0: 1.0}, costs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what there is to choose from, as JSON values."""
-        relations = {name: kernel.to_tsv() for name, kernel in self.relations.items()}
-        return {"relations": relations, "trusts": [*self.trusts.items()], "costs": self.costs}
 
 
 @dataclass(frozen=True)
@@ -191,9 +143,18 @@ class _Selector:
         trust, parts, weights = self._choose_trust(folds)
         R = self._mix(parts)
         costs = self._choose_costs(folds, self._kernel(R, trust, np.ones(self._T)))
-        features, variants = self._choose_variant(folds, self._kernel(R, trust, costs))
+        K = self._kernel(R, trust, costs)
         if self._is_large:
-            trust, costs = self._at_size(R, trust, costs, features)
+            train, held = self._hold_out()
+            size = f"{train.y.size:,} examples"
+            features, variants = self._choose_variant(
+                lambda variant: HoldOut(train, held, variant, self._settings), K, size
+            )
+            more = HoldOut(train, held, features, self._settings)
+            trust, costs = self._at_size(more, held.ids, R, trust, costs, size)
+        else:
+            size = f"{self._all.y.size:,} examples"
+            features, variants = self._choose_variant(self._cross_validation, K, size)
         C = float(np.exp(np.log(costs).mean()))
         known = next(iter(self._space.relations.values()))
         source = known.source if len(self._space.trusts) == 1 else "chosen on held-out labels"
@@ -258,18 +219,28 @@ class _Selector:
             found.append(self._per_task(values, folds.ids))
         return np.asarray(np.exp(self._weigh(found).T @ np.log(costs)))
 
-    def _choose_variant(self, folds: CrossValidation, K: Array) -> tuple[Any, list[Any]]:
+    def _hold_out(self) -> tuple[Labelled, Labelled]:
+        """Split many examples into those to train on and those to judge by."""
+        examples = self._all
+        if examples.y.size > _AT_SIZE:
+            examples = examples.take(examples.sample(_AT_SIZE, self._rng))
+        is_held = np.zeros(examples.y.size, dtype=np.bool_)
+        is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
+        return examples.take(np.flatnonzero(~is_held)), examples.take(np.flatnonzero(is_held))
+
+    def _choose_variant(
+        self, judge: Callable[[Any], Any], K: Array, size: str
+    ) -> tuple[Any, list[Any]]:
         """Return the variant of the features that all tasks will see, and how each does."""
         if len(self._variants) < 2:
             return self._features, []
         values = []
-        for i, variant in enumerate(self._variants):
+        for variant in self._variants:
 
-            def score(i: int = i, variant: Any = variant) -> Array:
-                own = self._cross_validation(variant) if i else folds
-                return own.log_likelihood(K, 1.0)
+            def score(variant: Any = variant) -> Array:
+                return np.asarray(judge(variant).log_likelihood(K, 1.0))
 
-            values.append(self._score(f"features {variant}", score))
+            values.append(self._score(f"features {variant}, {size}", score))
         best = int(np.argmax([value.sum() for value in values]))
         ahead = values[best] - values[0]
         if ahead.sum() <= ahead.std() * ahead.size**0.5:  # one standard error
@@ -279,30 +250,23 @@ class _Selector:
             for i, (variant, value) in enumerate(zip(self._variants, values, strict=True))
         ]
 
-    def _at_size(self, R: Array, trust: Array, costs: Array, features: Any) -> tuple[Array, Array]:
+    def _at_size(
+        self, more: HoldOut, ids: NDArray[Any], R: Array, trust: Array, costs: Array, size: str
+    ) -> tuple[Array, Array]:
         """Return trust and costs, lowered where that does better with more labels."""
-        examples = self._all
-        if examples.y.size > _AT_SIZE:
-            examples = examples.take(examples.sample(_AT_SIZE, self._rng))
-        is_held = np.zeros(examples.y.size, dtype=np.bool_)
-        is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
-        train, held = (examples.take(np.flatnonzero(rows)) for rows in (~is_held, is_held))
-        hold_out = HoldOut(train, held, features, self._settings)
 
         def evidence(key: str, trust: Array, costs: Array) -> Array:
-            K = self._kernel(R, trust, costs)
-            own = partial(hold_out.log_likelihood, K, 1.0)
-            values = self._score(f"{key}, {train.y.size:,} examples", own)
-            return self._per_task(values, held.ids)
+            own = partial(more.log_likelihood, self._kernel(R, trust, costs), 1.0)
+            return self._per_task(self._score(f"{key}, {size}", own), ids)
 
         as_is = evidence("as chosen", trust, costs)
         lower, cheaper = trust, costs
         if len(self._space.trusts) > 1:
             found = [evidence(f"trust times {part:g}", part * trust, costs) for part in _LESS]
-            lower = trust * (self._weigh([as_is, *found]).T @ np.array([1.0, *_LESS]))
+            lower = trust * (self._weigh_change([as_is, *found]).T @ np.array([1.0, *_LESS]))
         if len(self._space.costs) > 1:
             found = [evidence(f"C times {part:g}", trust, part * costs) for part in _CHEAPER]
-            weights = self._weigh([as_is, *found])
+            weights = self._weigh_change([as_is, *found])
             cheaper = costs * np.exp(weights.T @ np.log([1.0, *_CHEAPER]))
         return lower, cheaper
 
@@ -323,10 +287,17 @@ class _Selector:
             return next(iter(matrices.values()))
         return np.asarray(sum(part * matrices[name] for name, part in parts.items()))
 
-    def _weigh(self, found: list[Array], prior: Any = 1.0) -> Array:
+    def _weigh(self, found: list[Array], prior: Any = 1.0, others: float = _OTHERS) -> Array:
         values = np.array(found)
         values[:, self._few] = values[:, self._few].mean(axis=0)
-        return weigh(values, prior)
+        return weigh(values, prior, others)
+
+    def _weigh_change(self, found: list[Array]) -> Array:
+        """Weigh what was chosen against changes of it: by a task's own labels, twice as likely.
+
+        Those with many labels say nothing about what suits one that has few.
+        """
+        return self._weigh(found, [_AS_IS] + [1.0] * (len(found) - 1), others=0.0)
 
     def _per_task(self, values: Array, ids: NDArray[Any]) -> Array:
         return np.bincount(ids, values, minlength=self._T).astype(np.float64)
@@ -352,11 +323,11 @@ class _Selector:
         return total
 
 
-def weigh(found: Array, prior: Any = 1.0) -> Array:
+def weigh(found: Array, prior: Any = 1.0, part_of_others: float = _OTHERS) -> Array:
     """Return the weight of every candidate in every task by its log-likelihood, shape (R, T)."""
     own = found - found.mean(axis=0)
     others = (own.sum(axis=1, keepdims=True) - own) / max(own.shape[1] - 1, 1)
-    log = np.reshape(np.log(prior), (-1, 1)) + _SHARPNESS * own + _OTHERS * others
+    log = np.reshape(np.log(prior), (-1, 1)) + _SHARPNESS * own + part_of_others * others
     weights = np.exp(log - log.max(axis=0))
     return np.asarray(weights / weights.sum(axis=0))
 
@@ -382,8 +353,3 @@ def _find_few(examples: Labelled) -> NDArray[np.bool_]:
                 "or by default", name, fewest,
             )  # fmt: skip
     return few
-
-
-def _unit_diagonal(kernel: TaskKernel) -> TaskKernel:
-    own = np.sqrt(np.diagonal(kernel.matrix))
-    return TaskKernel(kernel.names, kernel.matrix / np.outer(own, own), kernel.source)
