@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from seqmtl.features.positional_rows import PositionalRows
 
 #: The views that are used where nothing else is asked for.
-DEFAULT_VIEWS = "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-5/25@-80..80=0.05,kmers:3-5/80=0.03"
+DEFAULT_VIEWS = "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
 
 _HASH_BITS = 22
-_SHORT = 5  # bases: what is shorter has no room for the default views
+_SHORT = 6  # bases: what is shorter has no room for the default views
 
 
 class PositionalKmers(FeatureDefinition):
