@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from _common import make_parser, peak_mib, run_alone
 
+from seqmtl.features.positional_kmers import DEFAULT_VIEWS
+
 if TYPE_CHECKING:
     from seqmtl.sequences import Windows
 
@@ -78,7 +80,7 @@ def train_once(arguments: argparse.Namespace) -> None:
     """Simulate and train on one size and print what it took as JSON."""
     import numpy as np
 
-    from seqmtl import TaskKernel, WeightedDegree
+    from seqmtl import PositionalKmers, TaskKernel
     from seqmtl.models.fit import train_windows
     from seqmtl.models.training import Settings
 
@@ -88,7 +90,7 @@ def train_once(arguments: argparse.Namespace) -> None:
     adjacency = np.ones((arguments.tasks, arguments.tasks)) + np.eye(arguments.tasks)
     _, solution = train_windows(
         windows,
-        features=WeightedDegree(degree=arguments.degree),
+        features=PositionalKmers(arguments.features),
         task_kernel=TaskKernel.graph(adjacency, windows.task_names),
         settings=Settings(C=1.0, tol=arguments.tol),
     )
@@ -109,7 +111,7 @@ def train_once(arguments: argparse.Namespace) -> None:
 
 def measure(n: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """Run one size in a process of its own, on one thread."""
-    names = ("tasks", "window", "degree", "tol")
+    names = ("tasks", "window", "features", "tol")
     options = [f"--{name}={getattr(arguments, name)}" for name in names]
     return run_alone(__file__, "--once", "--n", n, *options)
 
@@ -120,7 +122,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, nargs="+", default=list(PAPER_SECONDS)[:3])
     parser.add_argument("--tasks", type=int, default=4)
     parser.add_argument("--window", type=int, default=100)
-    parser.add_argument("--degree", type=int, default=8)
+    parser.add_argument("--features", default=DEFAULT_VIEWS, metavar="SPEC")
     parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
     parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -128,7 +130,7 @@ def main() -> None:
         train_once(arguments)
         return
     print(
-        f"{arguments.tasks} tasks, window {arguments.window}, degree {arguments.degree}, to a "
+        f"{arguments.tasks} tasks, window {arguments.window}, features {arguments.features}, to a "
         f"relative gap of {arguments.tol:g}; CPU seconds on one thread"
     )
     print(

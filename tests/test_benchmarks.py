@@ -76,7 +76,7 @@ def against_minisplice(folder):
 
 
 def large(folder):
-    return run("large", "--n", 200, "--window", 30, "--degree", 3)
+    return run("large", "--n", 200, "--window", 30, "--features", "wd:3")
 
 
 def mkl(folder):
