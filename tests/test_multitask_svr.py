@@ -217,7 +217,7 @@ class TestModelFile:
 
     def test_older_releases_refuse_it_and_older_files_are_of_classification(self, path, tmp_path):
         description, arrays = read_arrays(path)
-        assert description["format_version"] == 2
+        assert description["format_version"] == 4
         del description["kind"]
         write_arrays(tmp_path / "old", description, arrays | {"calibration": np.ones((3, 2))})
         assert MultiTaskModel.load(tmp_path / "old").kind == "classification"

@@ -233,7 +233,7 @@ def _models(signal: Signal) -> Markup:
         settings = ", ".join(f"{k}={v}" for k, v in training["settings"].items() if v is not None)
         gap = f"{training['duality_gap']:.1e}" + ("" if training["converged"] else " (stopped)")
         counts = sum(task["n"] for task in training["tasks"].values())
-        features = str(model.features).replace("max_memory=inf", f"{model.W.shape[0]:,} weights")
+        features = f"{model.features}: {model.W.shape[0]:,} weights"
         row = [name, _wrapped(features), model.length, f"{counts:,}", gap, _wrapped(settings)]
         rows.append(row)
     head = ["Model", "Features", "Window", "Training windows", "Duality gap", "Settings"]
