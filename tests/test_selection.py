@@ -172,6 +172,16 @@ class TestVariants:
         assert chosen.features.columns == (0, 1)
         assert [entry["chosen"] for entry in chosen.report["variants"]] == [False, False, True]
 
+    def test_examples_that_only_some_variants_tell_apart(self):
+        """All examples of a class are copies in column 0 where it is rounded, but not in 1."""
+        examples = _examples(90, ALIKE)
+        X = examples.data.copy()
+        X[:, 0] = np.round(X[:, 0])
+        examples = replace(examples, data=X)
+        chosen = _select(examples, features=_Columns((0,), ((1,), (0, 1))))
+        assert chosen.features.columns == (0, 1)
+        assert len({entry["log_likelihood"] for entry in chosen.report["variants"]}) == 3
+
     def test_else_the_given_one_stays(self):
         chosen = _select(_examples(90, ALIKE), features=_Columns((0, 3), ((0, 4),)))
         assert chosen.features.columns == (0, 3)

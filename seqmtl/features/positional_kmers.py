@@ -93,7 +93,8 @@ class PositionalKmers(FeatureDefinition):
         return parse_views(views) if isinstance(views, str) else tuple(views)
 
     def __str__(self) -> str:
-        return format_views(self.kmer_views(0))
+        views = self.kmer_views(0)
+        return format_views([v._replace(weight=float(f"{v.weight:.3g}")) for v in views])
 
     def at_site(self, offset: int) -> PositionalKmers:
         """Return the map with bins from this base of the window on, where it has no anchor yet."""

@@ -267,7 +267,7 @@ class _Selector:
 
             def score(i: int = i, variant: Any = variant) -> Array:
                 own = self._cross_validation(variant) if i else folds
-                return own.log_likelihood(K, 1.0)
+                return own.of_examples(own.log_likelihood(K, 1.0))
 
             values.append(self._score(f"features {variant}", score))
         best = int(np.argmax([value.sum() for value in values]))
