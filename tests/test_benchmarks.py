@@ -61,7 +61,7 @@ def against_minisplice(folder):
     simulated = ["simulate", "--tree", "(bee:0.1,ant:0.1);", "--chromosome-length", "50000"]
     assert main([*simulated, "--no-windows", "-q", "-o", str(folder)]) == 0
     (folder / "bee.toml").write_text(
-        'signal = "donor"\nwindow = 30\ndecoys.test = "all"\nsplit.by = "contigs"\n'
+        'signal = "donor"\nwindow = 30\nsplit.by = "contigs"\n'
         '[organisms.bee]\ngenome = "genomes/bee.fa"\nannotation = "annotation/bee.gff3"\n'
     )
     places: list[Path] = []

@@ -85,13 +85,15 @@ def test_a_resumed_run_reaches_the_same_optimum(tmp_path, epochs):
 
 def test_resuming_loses_no_progress(interrupted):
     windows, checkpoint = interrupted
-    gaps = []
-    solution = _train(windows, state=checkpoint.load(), settings=replace(SETTINGS, tol=1e-3))[1]
-    train_windows(
-        windows, features=FEATURES, task_kernel="easy", settings=replace(SETTINGS, max_epochs=2),
-        on_epoch=lambda state, progress: gaps.append(progress.gap),
-    )  # fmt: skip
-    assert solution.history[0].gap < gaps[0]
+    stopped = _train(windows, settings=replace(SETTINGS, max_epochs=2))[1]
+    state = checkpoint.load()
+    assert_array_equal(state.alpha, stopped.alpha)
+    duals = [[h.dual for h in run.history] for run in (state, stopped)]
+    assert duals[0] == duals[1][: len(duals[0])]
+    on = _train(windows, state=state, settings=replace(SETTINGS, max_epochs=3))[1]
+    assert (stopped.n_epochs, on.n_epochs) == (2, 3)
+    assert on.dual > stopped.dual  # it only rises, from what had been reached
+    assert on.gap < stopped.gap
 
 
 def test_the_state_comes_back_as_it_was(tmp_path):

@@ -174,7 +174,10 @@ def test_info_tells_gap_epochs_tasks_kernel_features(model, capsys):
     assert summary["task_kernel"]["names"] == ["ape", "man", "fly"]
     assert summary["epochs"] >= 1
     assert main(["info", str(model)]) == 0
-    assert "duality gap" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "duality gap" in shown
+    n = sum((61 - d + 1) * 4**d + (d - 1) * 4**d for d in range(1, 5))
+    assert f"features       wd:4 of 61 bases, {n:,}\n" in shown
 
 
 def test_a_relative_without_data_is_scored_from_the_tree(data, tmp_path, capsys):

@@ -431,14 +431,17 @@ def test_spectra_part_at_the_site_of_the_dataset(tmp_path):
     folder, model = tmp_path / "out", tmp_path / "m.seqmtl"
     make = ["dataset", str(tmp_path / "config.toml"), "--signal", "tss", "-o", str(folder), "-q"]
     assert main(make) == 0
-    train = ["train", str(folder), "-o", str(model), "--features", "wd:2", "-q"]
+    train = ["train", str(folder), "-o", str(model), "--features", "wd:2,kmers:3/inf", "-q"]
     assert main(train) == 0
     from seqmtl import MultiTaskModel
 
     loaded = MultiTaskModel.load(model)
     assert loaded.site.offset == loaded.length // 2 - 3
-    regions = [(view.begin, view.end) for view in loaded.features.views[1:]]
-    assert regions == [(0, loaded.site.offset), (loaded.site.offset, loaded.length)]
+    assert loaded.features.anchor == loaded.site.offset
+    trimers = loaded.position_weights("x")[2][: loaded.length - 2]
+    parts = np.split(trimers, [loaded.site.offset])  # what a 3-mer adds up- and downstream
+    assert all((part == part[0]).all() and part.any() for part in parts)
+    assert (parts[0][0] != parts[1][0]).any()
     scan = ["scan", str(model), str(tmp_path / "x.fa"), "--organism", "x", "-q"]
     scores = {}
     for letters in ("any", "AG"):

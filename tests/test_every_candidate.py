@@ -54,7 +54,7 @@ def case(request, tmp_path_factory):
     tables = f'[split]\nby = "{request.param}"\nblock = 400\nvalid = 0.3\ntest = 0.3'
     (folder / "config.toml").write_text(config_text("seed = 2", tables, organisms=("x", "y")))
     _run("dataset", folder / "config.toml", "-o", folder / "out")
-    _run("train", folder / "out", "--degree", 3, "-o", folder / "m")
+    _run("train", folder / "out", "--features", "wd:3", "--selection", "none", "-o", folder / "m")
     return folder, inputs
 
 
@@ -138,7 +138,20 @@ def test_every_candidate_is_scored_once(case, split, block, monkeypatch, caplog)
 def test_a_window_that_is_shorter_and_elsewhere(case, tmp_path):
     folder, inputs = case
     path = tmp_path / "m"
-    _run("train", folder / "out", "--degree", 2, "--window", 15, "--shift", 2, "-o", path)
+    _run(
+        "train",
+        folder / "out",
+        "--features",
+        "wd:2",
+        "--selection",
+        "none",
+        "--window",
+        15,
+        "--shift",
+        2,
+        "-o",
+        path,
+    )
     model = MultiTaskModel.load(path)
     held = score_held_out(model, folder / "out", split="test")
     found, _ = _brute_force(folder, inputs, ("test",), 15, OFFSET[2] - (WINDOW - 15) // 2 - 2)
@@ -236,7 +249,9 @@ def test_every_position_is_a_candidate_where_letters_do_not_matter(tmp_path):
     write_inputs(tmp_path, contigs, genes)
     (tmp_path / "config.toml").write_text(config_text(tables='[split]\nby = "contigs"'))
     _run("dataset", tmp_path / "config.toml", "--signal", "tss", "-o", tmp_path / "out")
-    _run("train", tmp_path / "out", "--degree", 2, "-o", tmp_path / "m")
+    _run(
+        "train", tmp_path / "out", "--features", "wd:2", "--selection", "none", "-o", tmp_path / "m"
+    )
     model = MultiTaskModel.load(tmp_path / "m")
     held = score_held_out(model, tmp_path / "out", split="test")
     true = {(row["contig"], int(row["start"]), row["strand"]) for row in read_rows(tmp_path)

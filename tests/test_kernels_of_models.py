@@ -8,6 +8,7 @@ from seqmtl import (
     JointFeatures,
     MultiTaskMKLClassifier,
     MultiTaskModel,
+    PositionalKmers,
     Spectrum,
     TaskKernel,
     WeightedDegree,
@@ -17,7 +18,7 @@ from seqmtl.features.joint import flat_views
 from seqmtl.features.numeric import Numeric
 from seqmtl.io.model_file import read_arrays, write_arrays
 from seqmtl.models.checkpoint import Checkpoint
-from seqmtl.models.fit import train_windows
+from seqmtl.models.fit import train_model, train_windows
 from seqmtl.models.kernels import (
     kernel_set,
     learnt_kernel,
@@ -26,7 +27,6 @@ from seqmtl.models.kernels import (
     used_kernels,
     view_names,
 )
-from seqmtl.models.site import Site, find_site, views_around_site
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 
@@ -153,27 +153,13 @@ class TestKernelSets:
         twice = JointFeatures([Spectrum(2), JointFeatures([Spectrum(2), Spectrum(3)])])
         assert view_names(twice) == ["Spectrum(k=2) (1)", "Spectrum(k=2) (2)", "Spectrum(k=3)"]
         assert view_names(Numeric()) == ["Numeric()"]
+        views = JointFeatures([WeightedDegree(3), PositionalKmers("wd:2,kmers:3/7=0.5", anchor=5)])
+        assert view_names(views) == ["wd:3", "wd:2,kmers:3/7=0.5"]
+        assert str(views) == "wd:3 + wd:2,kmers:3/7=0.5"
         assert [view.k for view in flat_views(twice)] == [2, 2, 3]
 
 
-class TestViewsAroundTheSite:
-    def test_spectra_end_and_begin_at_the_site(self):
-        windows = _windows()
-        assert find_site(windows) == Site(6, 2, "AG")
-        own = WeightedDegree(degree=2)
-        found = views_around_site(own, windows, 3)
-        assert found.views[0] is own
-        assert [(v.k, v.begin, v.end) for v in found.views[1:]] == [(3, 0, 6), (3, 6, 16)]
-
-    def test_a_known_place_comes_before_what_letters_say(self):
-        found = views_around_site(WeightedDegree(degree=2), _windows(), 3, Site(9, 1, "", "tss"))
-        assert [(v.begin, v.end) for v in found.views[1:]] == [(0, 9), (9, 16)]
-
-    @pytest.mark.parametrize("k", [0, -1, 7])
-    def test_k_must_fit_on_both_sides(self, k):
-        with pytest.raises(ValueError, match=rf"from 1 to the 6 bases on the shorter .*, got {k}"):
-            views_around_site(WeightedDegree(), _windows(), k)
-
+class TestRegions:
     @pytest.mark.parametrize(("begin", "end"), [(5, 5), (5, 3), (0, 17), (-1, 5), (10, 11)])
     def test_a_region_without_k_mers_is_refused(self, begin, end):
         message = rf"in the window 0\.\.16 and hold a k-mer of 2 bases, got {begin}\.\.{end}"
@@ -225,6 +211,17 @@ class TestSeveralViews:
         assert_allclose(scores, expected, atol=1e-5)
         with pytest.raises(UnknownTaskError, match="ask for a prediction from its relatives"):
             model.decision_function(new, "bee")
+
+    def test_views_of_numbers_have_no_positions(self, trained):
+        weights = trained[1].position_weights("ape")
+        assert [part.shape for part in weights] == [(16, 4), (16, 16)]
+        X = np.random.default_rng(0).standard_normal((60, 3))
+        y, tasks = np.where(X[:, 0] > 0, 1, -1), np.arange(60) % 2
+        numeric = JointFeatures([Numeric(), Numeric()])
+        model, _ = train_model(X, y, tasks, ("a", "b"), features=numeric)
+        for task in ("a", "b"):
+            with pytest.raises(SeqmtlError, match=r"of windows of DNA, one is Numeric\(\)"):
+                model.position_weights(task)
 
     def test_save_and_load(self, trained, tmp_path):
         windows, model, _ = trained

@@ -334,7 +334,7 @@ def _entry(**changes):
 
 
 _SUM = {"dtype": "U8", "shape": [32], "data_offsets": [24, 56]}
-_META = {"seqmtl": json.dumps({"format": "seqmtl model", "format_version": 1})}
+_META = {"seqmtl": json.dumps({"format": "seqmtl model", "format_version": 4})}
 
 
 class TestHostileHeaders:
@@ -447,9 +447,20 @@ class TestHostileDescriptions:
         with pytest.raises(ModelFileError, match=match):
             MultiTaskModel.load(path)
 
-    def test_a_newer_format_says_what_to_do(self, tmp_path, sparse_file):
-        raw = _edited(sparse_file, lambda d: d.update(format_version=4))
-        self._refuse(tmp_path, raw, r"has model format 4, .* install a newer seqmtl")
+    @pytest.mark.parametrize(
+        ("version", "remedy"),
+        [(1, "train again"), (3, "train again"), (5, "install a newer seqmtl")],
+    )
+    def test_another_format_says_what_to_do(self, tmp_path, sparse_file, version, remedy):
+        raw = _edited(sparse_file, lambda d: d.update(format_version=version))
+        self._refuse(tmp_path, raw, rf"edited: has model format {version}, .* reads 4; {remedy}$")
+
+    def test_a_file_of_weighted_degrees_alone_is_refused_by_its_format(self, tmp_path, sparse_file):
+        def age(description):
+            description["format_version"] = 2
+            description["features"] = {"kind": "weighted_degree", "degree": 5, "hash_bits": 0}
+
+        self._refuse(tmp_path, _edited(sparse_file, age), "has model format 2, .*; train again")
 
     @pytest.mark.parametrize("version", [None, "1", 1.0])
     def test_versions_that_are_none(self, tmp_path, sparse_file, version):
@@ -475,9 +486,8 @@ class TestHostileDescriptions:
             {"n_features": 7},
             {"n_features": 2**62},
             {"features": {"kind": "gapped"}},
-            {"features": {"kind": "spectrum", "k": 10**9}},
-            {"features": {"kind": "spectrum", "k": 2, "other": 1}},
-            {"features": "weighted_degree"},
+            {"features": {"kind": "positional_kmers", "views": "wd:5"}},
+            {"features": "wd:5"},
             {"site": {"offset": 1}},
             {"site": 3},
             {"kernel": {"names": ["fly"], "source": ""}},
@@ -492,11 +502,17 @@ class TestHostileDescriptions:
     @pytest.mark.parametrize(
         "changes",
         [
-            {"degree": 10**9},
-            {"degree": "5"},
+            {"views": "wd:21"},
+            {"views": "wd:6"},
+            {"views": "wd:5@4..3"},
+            {"views": f"wd:{10**9}"},
+            {"views": 5},
+            {"views": ["wd:5"]},
+            {"anchor": -1},
+            {"anchor": 12},
+            {"anchor": "middle"},
             {"hash_bits": 10**12},
             {"hash_bits": "all"},
-            {"weighting": "steep"},
         ],
     )
     def test_features_out_of_range(self, tmp_path, sparse_file, changes):

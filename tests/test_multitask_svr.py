@@ -215,15 +215,12 @@ class TestModelFile:
         with pytest.raises(ValueError, match="offsets must be asked of a model of novelty, got"):
             model.offsets(["fly"])
 
-    def test_older_releases_refuse_it_and_older_files_are_of_classification(self, path, tmp_path):
+    def test_an_unknown_kind_or_none_is_refused(self, path, tmp_path):
         description, arrays = read_arrays(path)
-        assert description["format_version"] == 2
         del description["kind"]
-        write_arrays(tmp_path / "old", description, arrays | {"calibration": np.ones((3, 2))})
-        assert MultiTaskModel.load(tmp_path / "old").kind == "classification"
-
-    def test_an_unknown_kind_is_refused(self, path, tmp_path):
-        description, arrays = read_arrays(path)
+        write_arrays(tmp_path / "old", description, arrays)
+        with pytest.raises(ModelFileError, match="is not a consistent model: 'kind'"):
+            MultiTaskModel.load(tmp_path / "old")
         description["kind"] = "ranking"
         write_arrays(tmp_path / "new", description, arrays)
         with pytest.raises(ModelFileError, match="kind must be one of classification, regression"):

@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from seqmtl import KmerView, MultiTaskSVC, PositionalKmers, WeightedDegree
+from seqmtl import KmerView, MultiTaskSVC, PositionalKmers, Spectrum, WeightedDegree
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.kmer_views import format_views
+from seqmtl.features.positional_kmers import DEFAULT_VIEWS
 from seqmtl.features.spec import parse_views
 from seqmtl.sequences import Windows
 from tests.oracles import kmers, wd
@@ -202,6 +203,16 @@ def test_variants_scale_the_bins_only():
     weights = [[v.weight for v in one] for one in views]
     assert_allclose(weights, [[1, 0.2 / 3], [1, 0.2], [1, 0.6]])
     assert PositionalKmers("wd:5").variants()[0].views == "wd:5"
+
+
+def test_maps_are_shown_as_the_text_of_their_views():
+    shown = [
+        str(variant) for variant in PositionalKmers("wd:2,kmers:3/4=0.05", anchor=7).variants()
+    ]
+    assert shown == [f"wd:2,kmers:3/4={weight}" for weight in ("0.0167", "0.05", "0.15")]
+    assert str(PositionalKmers()) == DEFAULT_VIEWS
+    assert str(WeightedDegree(7)) == "wd:7"
+    assert str(Spectrum(3, 2, 9)) == "Spectrum(k=3, begin=2, end=9)"
 
 
 def test_position_weights_of_long_kmers_ask_for_memory_first():

@@ -80,9 +80,10 @@ def test_the_page_has_its_sections_and_needs_no_network(page):
     text = page.read_text()
     headings = re.findall(r"<h2>(.*?)</h2>", text)
     assert headings == [
-        "Data", "Similarity", "Accuracy", "Calibration", "Training", "What was learnt", "Models",
-        "Learning curve", "This page",
+        "Data", "Similarity", "What was chosen", "Accuracy", "Calibration", "Training",
+        "What was learnt", "Models", "Learning curve", "This page",
     ]  # fmt: skip
+    assert re.search(r"wd:3: [\d,]+ weights", text)
     assert "Genes &amp; more" in text
     assert "a&lt;b" in text
     assert "a<b" not in text

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, WeightedDegree
 from seqmtl.features.numeric import Numeric
-from seqmtl.models import selection
+from seqmtl.models import selection, selection_space
 from seqmtl.models.selected import labelled, train_learnt, train_selected
 from seqmtl.models.selection import select, weigh
 from seqmtl.models.selection_space import Space
@@ -54,7 +54,7 @@ class TestTrust:
         assert (trust[[0, 2]] > 2 * trust[1]).all()
 
     def test_few_labels_leave_it_near_the_prior(self):
-        prior = sum(x * p for x, p in selection.TRUSTS.items()) / sum(selection.TRUSTS.values())
+        prior = sum(x * p for x, p in selection_space.TRUSTS.items()) / sum(selection_space.TRUSTS.values())
         few = _trust(_select(_examples(12, ALIKE, noise=9.0)))
         assert (np.abs(few - prior) < 0.2).all()
 
@@ -117,7 +117,7 @@ class TestWhatIsFixedStays:
         y = np.where(np.arange(40) % 2, 1.0, -1.0)
         examples = labelled(rng.normal(size=(40, 2)) + y[:, None], y, np.zeros(40, int), ("ape",))
         chosen = _select(examples, Space.of_sharing(("ape",)))
-        assert selection.COSTS[0] <= chosen.settings.C <= selection.COSTS[-1]
+        assert selection_space.COSTS[0] <= chosen.settings.C <= selection_space.COSTS[-1]
         assert_allclose(chosen.kernel.matrix, 1.0)
 
 
@@ -172,6 +172,16 @@ class TestVariants:
         chosen = _select(_examples(90, ALIKE), features=_Columns((3,), ((4,), (0, 1))))
         assert chosen.features.columns == (0, 1)
         assert [entry["chosen"] for entry in chosen.report["variants"]] == [False, False, True]
+
+    def test_examples_that_only_some_variants_tell_apart(self):
+        """All examples of a class are copies in column 0 where it is rounded, but not in 1."""
+        examples = _examples(90, ALIKE)
+        X = examples.data.copy()
+        X[:, 0] = np.round(X[:, 0])
+        examples = replace(examples, data=X)
+        chosen = _select(examples, features=_Columns((0,), ((1,), (0, 1))))
+        assert chosen.features.columns == (0, 1)
+        assert len({entry["log_likelihood"] for entry in chosen.report["variants"]}) == 3
 
     def test_else_the_given_one_stays(self):
         chosen = _select(_examples(90, ALIKE), features=_Columns((0, 3), ((0, 4),)))

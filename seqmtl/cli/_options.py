@@ -12,7 +12,7 @@ from seqmtl.exceptions import SeqmtlError
 Subparsers = Any
 
 #: As in seqmtl.features.positional_kmers and seqmtl.features.spec, which import numpy.
-DEFAULT_VIEWS = "wd:6,kmers:3-6/4=0.05,kmers:3-6/16=0.05,kmers:3-6/inf=0.05"
+DEFAULT_VIEWS = "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-5/25@-80..80=0.05,kmers:3-5/80=0.03"
 FEATURES_HELP = """\
 FEATURES is a list of views with commas between them:
   wd:D                 weighted degrees: the 1-mers to D-mers of every position

@@ -24,7 +24,7 @@ _EXAMPLES = """\
 
 splice.toml, whose paths are relative to its folder:
   signal = "donor"              # acceptor, tss, start, stop, polya
-  window = 141                  # bases; the site is in the middle; shift moves the window to 3'
+  window = 241                  # bases; the site is in the middle; shift moves the window to 3'
   seed = 0
   [sites]
   consensus = "canonical"       # GT, AG; "all", or words such as ["GT", "GC"]

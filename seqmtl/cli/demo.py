@@ -180,7 +180,7 @@ class _Demo:
             ],
             tolerance=settings["tol"],
             scan=self._scan_result(),
-            settings={"window": _WINDOW, "degree": model.features.degree, "C": settings["C"],
+            settings={"window": _WINDOW, "features": str(model.features), "C": settings["C"],
                       "loss": settings["loss"]},
             timings=dict(self.timings),
             versions=software_versions(),

@@ -146,7 +146,7 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
     chosen = signal or stated
     if chosen not in SIGNALS:
         raise ValueError(f"signal must be one of {', '.join(SIGNALS)}, got {chosen!r}; choose one")
-    window = top.integer("window", 141, SITE_LENGTHS[chosen])
+    window = top.integer("window", 241, SITE_LENGTHS[chosen])
     config = Config(
         os.fspath(path),
         chosen,

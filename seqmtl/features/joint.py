@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.blocks import RowBlock, Rows, View, views_of
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.features._base import BlockBuffers, FeatureDefinition
 
 
@@ -37,6 +38,9 @@ class JointFeatures(FeatureDefinition):
 
     def __init__(self, views: Iterable[Any]) -> None:
         self.views = views
+
+    def __str__(self) -> str:
+        return " + ".join(map(str, self.views))
 
     def bind(self, data: Any) -> Rows:
         """Attach every map to the examples.
@@ -84,10 +88,17 @@ class JointFeatures(FeatureDefinition):
         """Return what every k-mer adds to <w, phi(x)> over all views, position by position.
 
         See :meth:`PositionalKmers.position_weights`.
+
+        Raises
+        ------
+        SeqmtlError
+            If a view is not of windows of DNA.
         """
         found: list[NDArray[np.float64]] = []
         first = 0
         for view in self.views:
+            if not hasattr(view, "position_weights"):
+                raise SeqmtlError(f"all views must be of windows of DNA, one is {view}")
             last = first + view.n_features(length)
             parts = view.position_weights(w[first:last], length)
             found += [np.zeros_like(part) for part in parts[len(found) :]]

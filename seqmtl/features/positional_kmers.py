@@ -92,6 +92,10 @@ class PositionalKmers(FeatureDefinition):
             views = "wd:5" if 0 < length < _SHORT else DEFAULT_VIEWS
         return parse_views(views) if isinstance(views, str) else tuple(views)
 
+    def __str__(self) -> str:
+        views = self.kmer_views(0)
+        return format_views([v._replace(weight=float(f"{v.weight:.3g}")) for v in views])
+
     def at_site(self, offset: int) -> PositionalKmers:
         """Return the map with bins from this base of the window on, where it has no anchor yet."""
         if self.anchor is not None:

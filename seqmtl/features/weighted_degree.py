@@ -83,6 +83,9 @@ class Spectrum(PositionalKmers):
         self.hash_bits = None
         self.max_memory = 1.0
 
+    def __str__(self) -> str:
+        return repr(self)  # its view is not known before the window is
+
     def at_site(self, offset: int) -> Spectrum:
         """Return the map itself: its only bin is the region."""
         return self

@@ -117,23 +117,28 @@ def train_model(  # noqa: PLR0913
         summary["mkl"] = _describe_weights(kernel, T, views, solution.theta)
         kernel = learnt_kernel(kernel, T, solution.theta, views)
     if settings.kind == "classification":
-        upper = settings.C * class_factors(y, settings.class_weight)
-        if sample_weight is not None:
-            upper = upper * sample_weight
-        if settings.loss == "squared_hinge":
-            upper = np.full_like(y, np.inf)
         calibration = calibrate(
-            rows, y, task_ids, K, solution,
-            upper=upper, bias_scale=float(settings.fit_intercept), weight=sample_weight,
+            rows, y, task_ids, K, solution, upper=_largest(y, settings, sample_weight),
+            bias_scale=float(settings.fit_intercept), weight=sample_weight,
         )  # fmt: skip
     else:  # of novelty the margin, f(x) = 1
-        calibration = np.ones((len(names), len(CALIBRATION[settings.kind])))
+        calibration = np.ones((T, len(CALIBRATION[settings.kind])))
     length = data.shape[1]
     model = MultiTaskModel(
         features_from_dict(features.to_dict(length)), length, names, kernel, solution.W,
         solution.bias, calibration, site or Site(0, 0, ""), summary, kind=settings.kind,
     )  # fmt: skip
     return model, solution
+
+
+def _largest(
+    y: NDArray[np.float64], settings: Settings, sample_weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return the largest value of every dual variable."""
+    if settings.loss == "squared_hinge":
+        return np.full_like(y, np.inf)
+    upper = settings.C * class_factors(y, settings.class_weight)
+    return upper if sample_weight is None else upper * sample_weight
 
 
 def calibrate(

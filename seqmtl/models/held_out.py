@@ -27,7 +27,7 @@ from seqmtl.solvers.problem import LOSSES, dual_terms, loss_values
 
 Array = NDArray[np.float64]
 
-MOST = 3000  # examples that are cross-validated on their kernel matrix
+MOST = 2000  # examples that are cross-validated on their kernel matrix
 _FOLDS = 5
 _MOST_REPEATS = 4
 _TOL = 1e-2  # relative duality gap of a fold
@@ -119,7 +119,8 @@ class CrossValidation:
     ) -> None:
         self._settings, grams = settings, {} if grams is None else grams
         G = _kernel_matrix(features, examples.data, float(settings.fit_intercept), grams)
-        rows, weight = _distinct(G, examples)
+        rows, weight, copy_of = _distinct(G, examples)
+        self._copy_of, self._shares = copy_of, examples.weight / weight[copy_of]
         self._G = G if np.array_equal(rows, np.arange(len(G))) else G[np.ix_(rows, rows)]
         self.y, self.ids, self.weight = examples.y[rows], examples.ids[rows], weight
         self._factors = class_factors(examples.y, settings.class_weight)[rows] * weight
@@ -153,6 +154,10 @@ class CrossValidation:
             found += label_likelihood(scores, self.y, self.ids, self._T, self.weight)
         found[self._folds[0] < 0] = 0.0
         return found / len(self._folds)
+
+    def of_examples(self, found: Array) -> Array:
+        """Return what was found of distinct examples for all, copies by their weights."""
+        return found[self._copy_of] * self._shares
 
     def _descend(self, rows: NDArray[np.int64], alpha: Array, margins: Array, cost: Array) -> None:
         """Train on some rows, and keep the margins of all up to date, both in place."""
@@ -231,8 +236,10 @@ def _gram(rows: Any) -> NDArray[np.float32]:
     return np.tril(gram_matrix(rows, every) if G is None else G).astype(np.float32, copy=False)
 
 
-def _distinct(G: NDArray[np.float32], examples: Labelled) -> tuple[NDArray[np.int64], Array]:
-    """Return one row of every distinct example, by length, and the weight of all its copies."""
+def _distinct(
+    G: NDArray[np.float32], examples: Labelled
+) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
+    """Return a row of every distinct example, by length, their weights, and who is whose copy."""
     norms = np.diagonal(G).astype(np.float64)
     blocks = np.array_split(G, max(len(G) // 256, 1))  # in float64, but never all of G
     sums = np.concatenate([block.astype(np.float64) @ examples.weight for block in blocks])
@@ -241,7 +248,7 @@ def _distinct(G: NDArray[np.float32], examples: Labelled) -> tuple[NDArray[np.in
     rows = np.unique(copy_of, return_index=True)[1]
     order = np.lexsort((rows, norms[rows]))
     weight = np.bincount(copy_of, examples.weight).astype(np.float64)
-    return rows[order], weight[order]
+    return rows[order], weight[order], np.argsort(order)[copy_of]
 
 
 def draw_folds(y: Array, ids: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:

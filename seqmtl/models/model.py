@@ -340,7 +340,7 @@ class MultiTaskModel:
         Raises
         ------
         ModelFileError
-            If the file is damaged, foreign, or from a later format.
+            If the file is damaged, foreign, or of another format.
         """
         return cls.from_arrays(*read_arrays(path), os.fspath(path))
 
@@ -357,10 +357,11 @@ class MultiTaskModel:
                     path=path,
                 )
             raise ModelFileError("is not a seqmtl model", path=path)
-        if version > FORMAT_VERSION:
+        if version != FORMAT_VERSION:
+            remedy = "install a newer seqmtl" if version > FORMAT_VERSION else "train again"
             raise ModelFileError(
-                f"has model format {version}, this seqmtl ({__version__}) reads up to "
-                f"{FORMAT_VERSION}; install a newer seqmtl",
+                f"has model format {version}, this seqmtl ({__version__}) reads "
+                f"{FORMAT_VERSION}; {remedy}",
                 path=path,
             )
         try:

@@ -18,7 +18,7 @@ from seqmtl.similarity import TaskKernel
 if TYPE_CHECKING:
     from seqmtl.models.model import MultiTaskModel
 
-FORMAT_VERSION = 3  # 1: classification; 2: also other kinds; 3: calibrated on held-out windows
+FORMAT_VERSION = 4  # 1 to 3, before the first release, had features of other kinds
 _SPARSE_BELOW = 0.5
 _ROWS_AT_A_TIME = 1 << 14
 
@@ -39,7 +39,7 @@ def pack(model: MultiTaskModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     arrays["K"] = np.array(model.kernel.matrices if several else model.kernel.matrix)
     description = {
         "format": "seqmtl model",
-        "format_version": 3 if model.curves else 1 if model.kind == "classification" else 2,
+        "format_version": FORMAT_VERSION,
         "seqmtl_version": __version__,
         "features": model.features.to_dict(model.length),
         "n_features": int(model.W.shape[0]),
@@ -89,7 +89,7 @@ def unpack(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict
         W = _spread(arrays["rows"], W, n_features)
     if W.shape[0] != n_features or arrays["bias"].shape != (T,):
         raise ValueError("weights do not match the tasks")
-    kind = description.get("kind", "classification")
+    kind = description["kind"]
     if kind not in CALIBRATION:
         raise ValueError(f"kind must be one of {', '.join(CALIBRATION)}, got {kind!r}")
     if arrays["calibration"].shape != (T, len(CALIBRATION[kind])):
@@ -98,7 +98,7 @@ def unpack(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict
         description["kernel"]["names"],
         arrays["K"],
         description["kernel"]["source"],
-        labels=description["kernel"].get("labels"),
+        labels=description["kernel"]["labels"],
         not_psd="refuse",
     )
     if kernel.names[:T] != tasks:
@@ -115,7 +115,7 @@ def unpack(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict
         "training": description["training"],
         "shift": int(description["shift"]),
         "kind": kind,
-        "curves": unpack_curves(description.get("calibrated", []), arrays),
+        "curves": unpack_curves(description["calibrated"], arrays),
     }
 
 

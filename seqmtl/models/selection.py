@@ -19,8 +19,9 @@ to the prior, about a half in common; with many it is the best. Then, at this K,
 at both the variants of the features, if they have any: all tasks see the same one, and the given
 one unless another is better by a standard error.
 
-Trust that a few thousand labels deserve may be too much for more of them. Where not all could be
-cross-validated, a tenth of up to :data:`_AT_SIZE` is held out to see whether less does better.
+Where not all labels could be cross-validated, a tenth of up to :data:`_AT_SIZE` is held out to
+compare the variants of the features, and to see whether a smaller cost suits more labels. Trust is
+left as it is: lowered by the same evidence, which the many decoys rule, it ranked sites worse.
 """
 
 from __future__ import annotations
@@ -44,9 +45,7 @@ logger = logging.getLogger(__name__)
 
 _SHARPNESS = 2.0  # of a task's own log-likelihood; an average of candidates is dull by itself
 _OTHERS = 1.0  # of the mean over the other tasks
-_LESS = (0.25, 0.0)  # parts of the trust, with more labels
 _CHEAPER = (0.3,)  # parts of the cost, with more labels
-_AS_IS = 2.0  # prior of what was chosen, against each change of it
 _AT_SIZE = 100_000
 _HELD_OUT = 0.1
 _NEGLIGIBLE = 0.05  # part of a relation
@@ -145,16 +144,9 @@ class _Selector:
         costs = self._choose_costs(folds, self._kernel(R, trust, np.ones(self._T)))
         K = self._kernel(R, trust, costs)
         if self._is_large:
-            train, held = self._hold_out()
-            size = f"{train.y.size:,} examples"
-            features, variants = self._choose_variant(
-                lambda variant: HoldOut(train, held, variant, self._settings), K, size
-            )
-            more = HoldOut(train, held, features, self._settings)
-            trust, costs = self._at_size(more, held.ids, R, trust, costs, size)
+            features, variants, costs = self._at_size(R, trust, costs)
         else:
-            size = f"{self._all.y.size:,} examples"
-            features, variants = self._choose_variant(self._cross_validation, K, size)
+            features, variants = self._choose_variant(partial(self._by_folds, K))
         C = float(np.exp(np.log(costs).mean()))
         known = next(iter(self._space.relations.values()))
         source = known.source if len(self._space.trusts) == 1 else "chosen on held-out labels"
@@ -228,9 +220,12 @@ class _Selector:
         is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
         return examples.take(np.flatnonzero(~is_held)), examples.take(np.flatnonzero(is_held))
 
-    def _choose_variant(
-        self, judge: Callable[[Any], Any], K: Array, size: str
-    ) -> tuple[Any, list[Any]]:
+    def _by_folds(self, K: Array, features: Any) -> Array:
+        """Return the held-out log-likelihood of every example."""
+        folds = self._cross_validation(features)
+        return folds.of_examples(folds.log_likelihood(K, 1.0))
+
+    def _choose_variant(self, judge: Callable[[Any], Array]) -> tuple[Any, list[Any]]:
         """Return the variant of the features that all tasks will see, and how each does."""
         if len(self._variants) < 2:
             return self._features, []
@@ -238,9 +233,9 @@ class _Selector:
         for variant in self._variants:
 
             def score(variant: Any = variant) -> Array:
-                return np.asarray(judge(variant).log_likelihood(K, 1.0))
+                return judge(variant)
 
-            values.append(self._score(f"features {variant}, {size}", score))
+            values.append(self._score(f"features {variant}", score))
         best = int(np.argmax([value.sum() for value in values]))
         ahead = values[best] - values[0]
         if ahead.sum() <= ahead.std() * ahead.size**0.5:  # one standard error
@@ -250,25 +245,26 @@ class _Selector:
             for i, (variant, value) in enumerate(zip(self._variants, values, strict=True))
         ]
 
-    def _at_size(
-        self, more: HoldOut, ids: NDArray[Any], R: Array, trust: Array, costs: Array, size: str
-    ) -> tuple[Array, Array]:
-        """Return trust and costs, lowered where that does better with more labels."""
+    def _at_size(self, R: Array, trust: Array, costs: Array) -> tuple[Any, list[Any], Array]:
+        """Return the variant of the features and the costs that suit more examples."""
+        train, held = self._hold_out()
+        K = self._kernel(R, trust, costs)
 
-        def evidence(key: str, trust: Array, costs: Array) -> Array:
-            own = partial(more.log_likelihood, self._kernel(R, trust, costs), 1.0)
-            return self._per_task(self._score(f"{key}, {size}", own), ids)
+        def judge(features: Any, K: Array = K) -> Array:
+            return HoldOut(train, held, features, self._settings).log_likelihood(K, 1.0)
 
-        as_is = evidence("as chosen", trust, costs)
-        lower, cheaper = trust, costs
-        if len(self._space.trusts) > 1:
-            found = [evidence(f"trust times {part:g}", part * trust, costs) for part in _LESS]
-            lower = trust * (self._weigh_change([as_is, *found]).T @ np.array([1.0, *_LESS]))
-        if len(self._space.costs) > 1:
-            found = [evidence(f"C times {part:g}", trust, part * costs) for part in _CHEAPER]
-            weights = self._weigh_change([as_is, *found])
-            cheaper = costs * np.exp(weights.T @ np.log([1.0, *_CHEAPER]))
-        return lower, cheaper
+        features, variants = self._choose_variant(judge)
+        if len(self._space.costs) == 1:
+            return features, variants, costs
+        key = f"features {features}"
+        values = [
+            self._known[key] if key in self._known else self._score(key, partial(judge, features))
+        ]
+        for part in _CHEAPER:
+            cheaper = partial(judge, features, self._kernel(R, trust, part * costs))
+            values.append(self._score(f"C times {part:g}, {train.y.size:,} examples", cheaper))
+        found = [self._per_task(value, held.ids) for value in values]
+        return features, variants, costs * np.exp(self._weigh(found).T @ np.log([1.0, *_CHEAPER]))
 
     def _kernel(self, R: Array, trust: Array, costs: Array, n: int | None = None) -> Array:
         """Return K of the tasks of the data, or of the first n tasks: others trust all of R."""
@@ -287,17 +283,10 @@ class _Selector:
             return next(iter(matrices.values()))
         return np.asarray(sum(part * matrices[name] for name, part in parts.items()))
 
-    def _weigh(self, found: list[Array], prior: Any = 1.0, others: float = _OTHERS) -> Array:
+    def _weigh(self, found: list[Array], prior: Any = 1.0) -> Array:
         values = np.array(found)
         values[:, self._few] = values[:, self._few].mean(axis=0)
-        return weigh(values, prior, others)
-
-    def _weigh_change(self, found: list[Array]) -> Array:
-        """Weigh what was chosen against changes of it: by a task's own labels, twice as likely.
-
-        Those with many labels say nothing about what suits one that has few.
-        """
-        return self._weigh(found, [_AS_IS] + [1.0] * (len(found) - 1), others=0.0)
+        return weigh(values, prior)
 
     def _per_task(self, values: Array, ids: NDArray[Any]) -> Array:
         return np.bincount(ids, values, minlength=self._T).astype(np.float64)
@@ -319,15 +308,15 @@ class _Selector:
         counts = [n_trusts, len(costs), len(self._variants)]
         total = sum(n for n in counts if n > 1)
         if self._is_large:
-            total += 1 + len(_LESS) * (len(trusts) > 1) + len(_CHEAPER) * (len(costs) > 1)
+            total += (len(_CHEAPER) + (len(self._variants) < 2)) * (len(costs) > 1)
         return total
 
 
-def weigh(found: Array, prior: Any = 1.0, part_of_others: float = _OTHERS) -> Array:
+def weigh(found: Array, prior: Any = 1.0) -> Array:
     """Return the weight of every candidate in every task by its log-likelihood, shape (R, T)."""
     own = found - found.mean(axis=0)
     others = (own.sum(axis=1, keepdims=True) - own) / max(own.shape[1] - 1, 1)
-    log = np.reshape(np.log(prior), (-1, 1)) + _SHARPNESS * own + part_of_others * others
+    log = np.reshape(np.log(prior), (-1, 1)) + _SHARPNESS * own + _OTHERS * others
     weights = np.exp(log - log.max(axis=0))
     return np.asarray(weights / weights.sum(axis=0))
 

@@ -33,6 +33,7 @@ def signal_sections(signal: Signal, tree: Tree | None) -> list[tuple[str, Markup
         data,
         ("Similarity", _similarity(model, tree)),
         ("Learnt weights", _weights(model)),
+        ("What was chosen", _chosen(model)),
         ("Accuracy", _accuracy(signal)),
         ("Calibration", _calibration(signal)),
         ("Training", _training(signal)),
@@ -98,26 +99,27 @@ def _similarity(model: MultiTaskModel, tree: Tree | None) -> Markup:
 
 
 def _weights(model: MultiTaskModel) -> Markup:
-    """Return the learnt weights of the kernels, and what was chosen for every organism."""
-    parts = []
+    """Return the learnt weights of the kernels."""
     learnt = model.training.get("mkl", [])
-    if learnt:
-        parts.append(
-            picture(
-                draw_weights(learnt),
-                "Bars of the weight of every kernel",
-                "Weight learnt for every similarity (clade, scale or graph).",
-            )
-        )
+    if not learnt:
+        return Markup()
+    return picture(
+        draw_weights(learnt),
+        "Bars of the weight of every kernel",
+        "Weight learnt for every similarity (clade, scale or graph).",
+    )
+
+
+def _chosen(model: MultiTaskModel) -> Markup:
+    """Return what was chosen for every organism."""
     chosen = model.training.get("selection", {}).get("tasks", {})
     rows = [
         [name, f"{task['trust']:.2f}" if "trust" in task else "", f"{task['C']:.2g}"]
         for name, task in chosen.items()
     ]
-    if rows:
-        head = ["Organism", "Trust in its relatives", "C"]
-        parts.append(table([head], rows, "What was chosen on held-out labels"))
-    return join(parts)
+    if not rows:
+        return Markup()
+    return table([["Organism", "Trust in its relatives", "C"]], rows, "By cross-validation")
 
 
 def _accuracy(signal: Signal) -> Markup:
@@ -233,7 +235,7 @@ def _models(signal: Signal) -> Markup:
         settings = ", ".join(f"{k}={v}" for k, v in training["settings"].items() if v is not None)
         gap = f"{training['duality_gap']:.1e}" + ("" if training["converged"] else " (stopped)")
         counts = sum(task["n"] for task in training["tasks"].values())
-        features = str(model.features).replace("max_memory=inf", f"{model.W.shape[0]:,} weights")
+        features = f"{model.features}: {model.W.shape[0]:,} weights"
         row = [name, _wrapped(features), model.length, f"{counts:,}", gap, _wrapped(settings)]
         rows.append(row)
     head = ["Model", "Features", "Window", "Training windows", "Duality gap", "Settings"]
