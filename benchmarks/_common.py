@@ -8,6 +8,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # a child's peak memory is at least its parent's, which therefore stays small
@@ -35,6 +36,17 @@ def run_alone(script: str, *arguments: object) -> dict[str, Any]:
     )
     result: dict[str, Any] = json.loads(answer.stdout)
     return result
+
+
+def measure(command: list[str]) -> tuple[float, float, float]:
+    """Run a command; return CPU seconds, wall seconds and peak memory in MB."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"failed: {' '.join(command[:4])} ...")
+    wall = time.perf_counter() - started
+    return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024
 
 
 def peak_mib() -> float:
