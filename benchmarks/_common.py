@@ -12,6 +12,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # a child's peak memory is at least its parent's, which therefore stays small
+    import numpy as np
+    from numpy.typing import NDArray
+
     from seqmtl.sequences import Windows
 
 
@@ -81,3 +84,30 @@ def simulate_windows(tree: str, **settings: Any) -> Windows:
         )
     windows = concatenate(parts)
     return windows[np.flatnonzero((windows.matrix() < 4).all(axis=1))]
+
+
+def resample(labels: NDArray[Any], scores: NDArray[Any], n: int) -> NDArray[np.float64]:
+    """Return the AUPRC of all rows, then of `n` resamples within each class, always the same.
+
+    So the differences of two such arrays are those of a paired bootstrap.
+    """
+    import numpy as np
+
+    from seqmtl.evaluation.metrics import weighted_auroc_auprc
+
+    rng = np.random.default_rng(0)
+    weights = np.ones(labels.size)
+    samples = [weighted_auroc_auprc(labels, scores, weights)[1]]
+    for _ in range(n):
+        for own in (labels > 0, labels < 0):
+            weights[own] = rng.multinomial(own.sum(), np.full(own.sum(), 1 / own.sum()))
+        samples.append(weighted_auroc_auprc(labels, scores, weights)[1])
+    return np.array(samples)
+
+
+def describe(samples: NDArray[np.float64]) -> str:
+    """Write the value of all rows and the 95 % interval of the resamples."""
+    import numpy as np
+
+    low, high = np.quantile(samples[1:], (0.025, 0.975))
+    return f"{samples[0]:+.4f} ({low:+.3f}..{high:+.3f})"

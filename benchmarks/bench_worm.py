@@ -23,10 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import make_parser, measure
+from _common import describe, make_parser, measure, resample
 from numpy.typing import NDArray
-
-from seqmtl.evaluation.metrics import weighted_auroc_auprc
 
 Rows = list[dict[str, str]]
 FEW = 1_000  # rows up to which minisplice needs more steps than its defaults make
@@ -69,7 +67,7 @@ def compare(train: Rows, test: Rows, split: str, folder: Path, args: Any) -> Non
     def show(name: str, window: int, found: tuple[Any, float, float], *others: Any) -> Any:
         scores, cpu, size = found
         samples = resample(labels, scores, args.resamples)
-        above = [describe(samples, other) for other in others]
+        above = ["-" if other is None else describe(samples - other) for other in others]
         print(
             f"{split:<13}{len(train):>6} {window:>4} {name:<25}{samples[0]:>7.4f}  "
             f"{''.join(f'{text:<26}' for text in above):<52}{cpu:>8.1f}{size:>7.2f}",
@@ -132,27 +130,6 @@ def run_minisplice(
         if (int(offset), strand, letter) == (WIDTH // 2 + 1, "+", "A"):
             scores[int(record)] = float(value)
     return scores, cpu, model.stat().st_size / 1e6
-
-
-def resample(labels: NDArray[Any], scores: NDArray[Any], n: int) -> NDArray[np.float64]:
-    """Return the AUPRC of all rows, then of `n` resamples within each class, always the same."""
-    rng = np.random.default_rng(0)
-    samples = [weighted_auroc_auprc(labels, scores, np.ones(labels.size))[1]]
-    weights = np.empty(labels.size)
-    for _ in range(n):
-        for own in (labels > 0, labels < 0):
-            weights[own] = rng.multinomial(own.sum(), np.full(own.sum(), 1 / own.sum()))
-        samples.append(weighted_auroc_auprc(labels, scores, weights)[1])
-    return np.array(samples)
-
-
-def describe(samples: NDArray[np.float64], other: NDArray[np.float64] | None) -> str:
-    """Write a difference and its interval."""
-    if other is None:
-        return "-"
-    difference = samples - other
-    low, high = np.quantile(difference[1:], (0.025, 0.975))
-    return f"{difference[0]:+.4f} ({low:+.3f}..{high:+.3f})"
 
 
 if __name__ == "__main__":
