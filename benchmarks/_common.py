@@ -8,9 +8,13 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # a child's peak memory is at least its parent's, which therefore stays small
+    import numpy as np
+    from numpy.typing import NDArray
+
     from seqmtl.sequences import Windows
 
 
@@ -35,6 +39,17 @@ def run_alone(script: str, *arguments: object) -> dict[str, Any]:
     )
     result: dict[str, Any] = json.loads(answer.stdout)
     return result
+
+
+def measure(command: list[str]) -> tuple[float, float, float]:
+    """Run a command; return CPU seconds, wall seconds and peak memory in MB."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"failed: {' '.join(command[:4])} ...")
+    wall = time.perf_counter() - started
+    return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024
 
 
 def peak_mib() -> float:
@@ -69,3 +84,30 @@ def simulate_windows(tree: str, **settings: Any) -> Windows:
         )
     windows = concatenate(parts)
     return windows[np.flatnonzero((windows.matrix() < 4).all(axis=1))]
+
+
+def resample(labels: NDArray[Any], scores: NDArray[Any], n: int) -> NDArray[np.float64]:
+    """Return the AUPRC of all rows, then of `n` resamples within each class, always the same.
+
+    So the differences of two such arrays are those of a paired bootstrap.
+    """
+    import numpy as np
+
+    from seqmtl.evaluation.metrics import weighted_auroc_auprc
+
+    rng = np.random.default_rng(0)
+    weights = np.ones(labels.size)
+    samples = [weighted_auroc_auprc(labels, scores, weights)[1]]
+    for _ in range(n):
+        for own in (labels > 0, labels < 0):
+            weights[own] = rng.multinomial(own.sum(), np.full(own.sum(), 1 / own.sum()))
+        samples.append(weighted_auroc_auprc(labels, scores, weights)[1])
+    return np.array(samples)
+
+
+def describe(samples: NDArray[np.float64]) -> str:
+    """Write the value of all rows and the 95 % interval of the resamples."""
+    import numpy as np
+
+    low, high = np.quantile(samples[1:], (0.025, 0.975))
+    return f"{samples[0]:+.4f} ({low:+.3f}..{high:+.3f})"

@@ -10,14 +10,12 @@ times; medians are printed.
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
-from _common import make_parser
+from _common import make_parser, measure
 
 SEQMTL = """
 import sys
@@ -65,17 +63,6 @@ scores = rows.scores(w[:, None], np.zeros(len(windows), dtype=int)) + b
 loss = np.maximum(0.0, 1.0 - windows.labels * scores).sum()
 print(float(0.5 * (w @ w + b * b) + float(C) * loss))
 """
-
-
-def measure(command: list[str]) -> tuple[float, float, float]:
-    """Run a command; return CPU seconds, wall seconds and peak memory in MB."""
-    started = time.perf_counter()
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"failed: {' '.join(command[:4])} ...")
-    wall = time.perf_counter() - started
-    return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024
 
 
 def main() -> None:

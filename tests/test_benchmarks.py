@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import subprocess
 import sys
@@ -19,8 +20,10 @@ FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 # in the place of minisplice, which is a program of its own: every candidate is as good as its place
 MINISPLICE = """#!{python}
 import re, sys
+if sys.argv[1] == "train":
+    open(sys.argv[sys.argv.index("-o") + 1], "w").write("model")
 if sys.argv[1] == "predict":
-    for record in open(sys.argv[4]).read().split(">")[1:]:
+    for record in open(sys.argv[-1]).read().split(">")[1:]:
         name, *lines = record.split("\\n")
         for word, letter, strand, step in (
             ("GT", "D", "+", 0), ("AG", "A", "+", 2), ("AC", "D", "-", 2), ("CT", "A", "-", 0)
@@ -54,10 +57,15 @@ def against_liblinear(folder):
     return printed
 
 
-def against_minisplice(folder):
+def write_minisplice(folder):
     program = folder / "minisplice"
     program.write_text(MINISPLICE.format(python=sys.executable))
     program.chmod(0o755)
+    return program
+
+
+def against_minisplice(folder):
+    program = write_minisplice(folder)
     simulated = ["simulate", "--tree", "(bee:0.1,ant:0.1);", "--chromosome-length", "50000"]
     assert main([*simulated, "--no-windows", "-q", "-o", str(folder)]) == 0
     (folder / "bee.toml").write_text(
@@ -107,6 +115,24 @@ def variants(folder):
     return run("variants", "--variants", 150, "--length", 30, "--features", "wd:3")
 
 
+def worm(folder):
+    rng = np.random.default_rng(0)
+    rows = ["label\ttrain_rank\tsplit\tsplit_random\tsequence"]
+    for n in range(240):
+        bases, label = rng.choice(list("ACGT"), size=398), 1 if n % 4 == 0 else -1
+        bases[197:199] = "A", "G"
+        bases[190:195] = list("TTTTC" if label > 0 else "GCAGA")
+        part = "train" if n < 160 else "test"
+        rows.append(f"{label}\t{159 - n}\t{part}\t{part}\t{''.join(bases)}")
+    with gzip.open(folder / "worm.tsv.gz", "wt") as stream:
+        stream.write("\n".join(rows) + "\n")
+    options = ["--minisplice", write_minisplice(folder), "--sizes", 100, "--windows", 141]
+    printed = run("worm", folder / "worm.tsv.gz", *options, "--resamples", 20)
+    # the motif tells all true sites, and a program to which all are alike finds one in four
+    assert len(re.findall(r" 141 \S.*1\.0000  \+0\.7500 \(", printed)) == 6
+    return printed
+
+
 FIGURES = {
     against_liblinear: [
         r"seqmtl, gap 1e-05 +\d+\.\d\d +\d+\.\d\d +\d+ +\d+\.\d{6}",
@@ -115,6 +141,7 @@ FIGURES = {
     against_minisplice: [
         r"minisplice predict: \d+\.\d s",
         r"seqmtl scan, two models: \d+\.\d s",
+        r"A seqmtl above minisplice, AUPRC, paired: \+0\.\d+ \(",
         *(rf"{x} {who} +AUROC [01]\.\d+" for x in "DA" for who in ("minisplice", "seqmtl")),
     ],
     large: [r"^ +200 +4\.0 .*\d$"],
@@ -131,6 +158,12 @@ FIGURES = {
         r"four tasks cost \d+\.\d\d times one task",
         r"1e-06 +1 +\d+\.\d\d .*\d$",
         r"^degree +8 +\d+\.\d\d",
+    ],
+    worm: [
+        r"^split +100  202 minisplice +0\.2500 ",
+        r"^split +100  202 minisplice -m16 -e50 +0\.2500 ",
+        r"^split_random +160  141 wd:8 +1\.0000 .* \d+\.\d +\d+\.\d\d$",
+        r"^split_random +160  141 default .* \+0\.0000 \(\+0\.000\.\.\+0\.000\)",
     ],
     variants: [r"150 variants +\d+\.\d\d s +[\d,]+ a second  peak \d+ MiB"],
 }

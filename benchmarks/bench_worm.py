@@ -1,0 +1,138 @@
+"""Splice acceptors of a worm: seqmtl against the CNN minisplice, on the same rows.
+
+    python benchmarks/bench_worm.py celegans_acceptor.tsv.gz --minisplice PATH
+
+DATA has windows with the AG just before the middle, and the columns label, sequence, train_rank
+(order of the training rows), split (by chromosomes) and split_random: train, test or other. All
+train as whole processes, on the first rows of `split` and on all of `split_random`. Prints AUPRC
+on the rows of test, what it is above minisplice and above weighted degrees of 8 in the same window
+(95 % intervals of a paired bootstrap: both are judged on the same resamples), CPU seconds of
+training, start-up included, and MB of the model file. minisplice (github.com/lh3/minisplice, a
+program of its own) sees windows of 202, as its defaults say, and prints probabilities with four
+digits; with few rows it is also trained longer, and the better of the two is compared with.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _common import describe, make_parser, measure, resample
+from numpy.typing import NDArray
+
+Rows = list[dict[str, str]]
+FEW = 1_000  # rows up to which minisplice needs more steps than its defaults make
+WIDTH = 202  # of minisplice
+ONCE = ["--selection", "none", "-C", "2"]
+BASELINE = "wd:8"
+
+
+def main() -> None:
+    """Run the comparison."""
+    parser = make_parser(__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--minisplice", type=Path, metavar="PATH")
+    parser.add_argument("--splits", nargs="+", default=["split", "split_random"])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[1_000, 10_000, 50_000])
+    parser.add_argument("--windows", nargs="+", type=int, default=[141, 202, 398])
+    parser.add_argument("--features", nargs="*", default=[], help="try these as well, C = 2")
+    parser.add_argument("--no-selection", action="store_true", help="leave out what takes longest")
+    parser.add_argument("--resamples", type=int, default=1_000)
+    args = parser.parse_args()
+    with gzip.open(args.data, "rt", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    print(f"{'':50}{'AUPRC':>7}  {'above minisplice':<26}{'above wd:8':<26}{'CPU s':>8}{'MB':>7}")
+    for split in args.splits:
+        train = [row for row in rows if row[split] == "train"]
+        test = [row for row in rows if row[split] == "test"]
+        sizes = args.sizes if split == "split" else [len(train)]
+        train.sort(key=lambda row: int(row["train_rank"]))
+        for size in sizes:
+            with tempfile.TemporaryDirectory() as folder:
+                compare(train[:size], test, split, Path(folder), args)
+
+
+def compare(train: Rows, test: Rows, split: str, folder: Path, args: Any) -> None:
+    """Train all on the same rows and print a line for each."""
+    labels = np.array([int(row["label"]) for row in test])
+    ways: dict[str, list[str]] = {} if args.no_selection else {"default": []}
+    ways["default features, C = 2"] = ONCE
+    ways.update({spec: [*ONCE, "--features", spec] for spec in args.features})
+    peer = None
+
+    def show(name: str, window: int, found: tuple[Any, float, float], *others: Any) -> Any:
+        scores, cpu, size = found
+        samples = resample(labels, scores, args.resamples)
+        above = ["-" if other is None else describe(samples - other) for other in others]
+        print(
+            f"{split:<13}{len(train):>6} {window:>4} {name:<25}{samples[0]:>7.4f}  "
+            f"{''.join(f'{text:<26}' for text in above):<52}{cpu:>8.1f}{size:>7.2f}",
+            flush=True,
+        )
+        return samples
+
+    if args.minisplice:
+        tuned: list[list[str]] = [["-m16", "-e50"]] if len(train) <= FEW else []
+        for options in ([], *tuned):
+            found = run_minisplice(args.minisplice.resolve(), options, train, test, folder)
+            samples = show(" ".join(["minisplice", *options]), WIDTH, found)
+            peer = samples if peer is None or samples[0] > peer[0] else peer
+    for window in args.windows:
+        tables = [folder / name for name in ("train.tsv", "test.tsv")]
+        for table, rows in zip(tables, (train, test), strict=True):
+            lines = [f"worm\t{row['label']}\t{cut(row, window)}\n" for row in rows]
+            table.write_text("organism\tlabel\tsequence\n" + "".join(lines))
+        found = run_seqmtl([*ONCE, "--features", BASELINE], *tables)
+        baseline = show(BASELINE, window, found, peer)
+        for name, options in ways.items():
+            show(name, window, run_seqmtl(options, *tables), peer, baseline)
+
+
+def cut(row: dict[str, str], window: int) -> str:
+    """Return the bases of a window of which the first half ends with the AG."""
+    sequence = row["sequence"]
+    first = max(0, len(sequence) // 2 - 1 - window // 2)
+    return sequence[first : first + window]
+
+
+def run_seqmtl(options: list[str], train: Path, test: Path) -> tuple[NDArray[Any], float, float]:
+    """Train and predict; return the scores of test, CPU seconds of training, MB of the model."""
+    model, scores = train.with_name("worm.seqmtl"), train.with_name("scores.tsv")
+    program = [sys.executable, "-m", "seqmtl"]
+    cpu = measure([*program, "train", str(train), *options, "-q", "-o", str(model)])[0]
+    subprocess.run([*program, "predict", model, test, "-q", "-o", scores], check=True)
+    found = np.loadtxt(scores, delimiter="\t", skiprows=1, usecols=2)
+    return found, cpu, model.stat().st_size / 1e6
+
+
+def run_minisplice(
+    program: Path, options: list[str], train: Rows, test: Rows, folder: Path
+) -> tuple[NDArray[Any], float, float]:
+    """Train and predict; return the same as `run_seqmtl`."""
+    lines = [f"{int(row['label'] == '1')}\t{cut(row, WIDTH)}\n" for row in train]
+    (folder / "train.txt").write_text("".join(lines))
+    records = [f">{n}\n{cut(row, WIDTH)}\n" for n, row in enumerate(test)]
+    (folder / "test.fa").write_text("".join(records))
+    model = folder / "worm.kan"
+    command = [program, "train", "-t1", *options, "-o", model, folder / "train.txt"]
+    cpu = measure([str(word) for word in command])[0]
+    command = [program, "predict", "-t1", "-a", model, folder / "test.fa"]
+    printed = subprocess.run(
+        command, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ).stdout
+    scores = np.full(len(test), np.nan)
+    for line in printed.splitlines():
+        record, offset, strand, letter, value = line.split("\t")
+        if (int(offset), strand, letter) == (WIDTH // 2 + 1, "+", "A"):
+            scores[int(record)] = float(value)
+    return scores, cpu, model.stat().st_size / 1e6
+
+
+if __name__ == "__main__":
+    main()
