@@ -54,7 +54,8 @@ class TestTrust:
         assert (trust[[0, 2]] > 2 * trust[1]).all()
 
     def test_few_labels_leave_it_near_the_prior(self):
-        prior = sum(x * p for x, p in selection_space.TRUSTS.items()) / sum(selection_space.TRUSTS.values())
+        trusts = selection_space.TRUSTS
+        prior = sum(x * p for x, p in trusts.items()) / sum(trusts.values())
         few = _trust(_select(_examples(12, ALIKE, noise=9.0)))
         assert (np.abs(few - prior) < 0.2).all()
 
