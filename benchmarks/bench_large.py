@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from _common import make_parser, peak_mib, run_alone
 
-from seqmtl.features.positional_kmers import DEFAULT_VIEWS
+from seqmtl.features.grammar import DEFAULT_VIEWS
 
 if TYPE_CHECKING:
     from seqmtl.sequences import Windows

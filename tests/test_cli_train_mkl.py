@@ -16,9 +16,7 @@ from seqmtl import (
     TaskKernel,
     WeightedDegree,
 )
-from seqmtl.cli import _options
 from seqmtl.cli.main import main
-from seqmtl.features import positional_kmers, spec
 from seqmtl.io import read_windows
 from seqmtl.models import checkpoint as checkpoints
 from seqmtl.models import fit, selected
@@ -279,11 +277,6 @@ class TestSelection:
         with pytest.raises(SystemExit, match="2"):
             train(*arguments)
         assert message in " ".join(capsys.readouterr().err.split())
-
-
-def test_the_help_is_that_of_the_features():
-    assert _options.DEFAULT_VIEWS == positional_kmers.DEFAULT_VIEWS
-    assert _options.FEATURES_HELP == spec.GRAMMAR
 
 
 class TestResuming:

@@ -8,17 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.features.grammar import DEFAULT_VIEWS
 
 Subparsers = Any
-
-#: As in seqmtl.features.positional_kmers and seqmtl.features.spec, which import numpy.
-DEFAULT_VIEWS = "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-5/25@-80..80=0.05,kmers:3-5/80=0.03"
-FEATURES_HELP = """\
-FEATURES is a list of views with commas between them:
-  wd:D                 weighted degrees: the 1-mers to D-mers of every position
-  kmers:K1-K2/W        the K1-mers to K2-mers in bins of W positions (inf: up- and downstream)
-  ...@BEGIN..END       only k-mers that start there, relative to the site (0-based, half-open)
-  ...=WEIGHT           weight in the kernel, per length of k-mers; of wd in all (default: 1)"""
 
 
 def new_command(
@@ -78,7 +70,7 @@ def features(text: str) -> Any:
 
 
 def add_features(parser: Any) -> None:
-    """Add --features; the list is explained by FEATURES_HELP."""
+    """Add --features; the list is explained by GRAMMAR."""
     parser.add_argument(
         "--features", type=features, metavar="FEATURES",
         help=f"k-mers to count, and in which bins of positions (below; default: {DEFAULT_VIEWS})",

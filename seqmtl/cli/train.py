@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from seqmtl.cli import _methods, _options, _similarity
 from seqmtl.cli._output import NOT_CONVERGED, write_summary
 from seqmtl.exceptions import TrainingInterrupted
+from seqmtl.features.grammar import GRAMMAR
 
 if TYPE_CHECKING:
     from seqmtl.models.checkpoint import Checkpoint
@@ -44,7 +45,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
         subparsers, "train", run, "train one model for all organisms of the data",
-        f"{_EXAMPLES}{_options.FEATURES_HELP}\n\n{_methods.RULE}",
+        f"{_EXAMPLES}{GRAMMAR}\n\n{_methods.RULE}",
     )  # fmt: skip
     _options.add_window_input(parser, "training windows", tables="with --method a table (below)")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file")

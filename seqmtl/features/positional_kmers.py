@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl.features._base import FeatureDefinition
+from seqmtl.features.grammar import DEFAULT_VIEWS
 from seqmtl.features.kmer_views import KmerView, Layout, format_views, lay_out
 from seqmtl.features.spec import parse_views
 from seqmtl.sequences import Windows
 
 if TYPE_CHECKING:
     from seqmtl.features.positional_rows import PositionalRows
-
-#: The views that are used where nothing else is asked for.
-DEFAULT_VIEWS = "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
 
 _HASH_BITS = 22
 _SHORT = 6  # bases: what is shorter has no room for the default views
@@ -31,7 +29,8 @@ class PositionalKmers(FeatureDefinition):
     ----------
     views : str or sequence of KmerView, optional
         What is counted where, as a text (see :mod:`seqmtl.features.spec`) or as
-        :class:`~seqmtl.features.kmer_views.KmerView`. Default: :data:`DEFAULT_VIEWS`.
+        :class:`~seqmtl.features.kmer_views.KmerView`. Default:
+        :data:`~seqmtl.features.grammar.DEFAULT_VIEWS`.
     anchor : int, optional
         0-based first base of the site in the window, where bins begin. Default: in training what
         nearly all windows share (GT, AG, ...), else the middle.

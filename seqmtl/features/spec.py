@@ -6,14 +6,6 @@ import re
 
 from seqmtl.features.kmer_views import KmerView
 
-#: Explains the texts to users of the command line.
-GRAMMAR = """\
-FEATURES is a list of views with commas between them:
-  wd:D                 weighted degrees: the 1-mers to D-mers of every position
-  kmers:K1-K2/W        the K1-mers to K2-mers in bins of W positions (inf: up- and downstream)
-  ...@BEGIN..END       only k-mers that start there, relative to the site (0-based, half-open)
-  ...=WEIGHT           weight in the kernel, per length of k-mers; of wd in all (default: 1)"""
-
 _VIEW = re.compile(
     r"(?P<kind>wd|kmers):(?P<low>\d+)(?:-(?P<high>\d+))?(?:/(?P<width>\d+|inf))?"
     r"(?:@(?P<begin>-?\d+)?\.\.(?P<end>-?\d+)?)?(?:=(?P<weight>[0-9.eE+-]+))?"
