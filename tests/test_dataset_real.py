@@ -78,7 +78,7 @@ def sites_in(folder, signal):
 
 
 def with_letters(sites, sequences, signal):
-    """Keep the sites that read GT or AG: others are left out for that, wherever their windows lie."""
+    """Keep sites that read GT or AG: others are left out for that, wherever their windows lie."""
     letters = {"donor": "GT", "acceptor": "AG"}.get(signal)
     if letters is None:
         return sites
