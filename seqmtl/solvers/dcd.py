@@ -19,6 +19,7 @@ from seqmtl.solvers.problem import Problem
 _BAND = 0.1
 _POLISH_BYTES = 64 << 20  # kernel matrix of the polish, or the size of the weights if that is more
 _ENTRY_COST = 0.1  # of reading an entry of the kernel matrix, in gathered weights
+_PRECISE = 1e-4  # below this tolerance epochs are so many that larger kernel matrices pay
 _POLISH_SHARE = 0.2  # of the tolerated gap may remain among the polished examples
 
 
@@ -168,7 +169,7 @@ class CoordinateDescent:
             n_bytes = max(_POLISH_BYTES, self.W.nbytes)
             self._polish_rows = int(np.sqrt(n_bytes / self.W.itemsize))
             most = min(view.rows.gram_rows for view in views_of(problem.rows))
-            self._polish_rows = min(self._polish_rows, most)
+            self._polish_rows = min(self._polish_rows, most if tol >= _PRECISE else 8 * most)
 
     def solve(self, on_epoch: Callable[[State, Progress], None] | None = None) -> Solution:
         """Run to the tolerance or the epoch limit.
