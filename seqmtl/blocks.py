@@ -27,10 +27,18 @@ class TreeBlock(NamedTuple):
     Row ``r`` reads ``F[indices[r, p]]`` for every slot p. Adding the row adds
     ``shares[p, 0]`` to what it reads, and ``shares[p, 1]`` to that and its three neighbours, the
     four entries that differ in the last two bits of the index.
+
+    Rows with N do not fit this pattern. Row ``r`` is one of them where
+    ``indptr[r] < indptr[r + 1]``: of the entries q between, it reads the sum of
+    ``reads[q] F[others[q]]``, and adding it adds ``writes[q]`` to ``F[others[q]]``.
     """
 
     indices: NDArray[np.int32]
     shares: NDArray[Any]
+    indptr: NDArray[np.int64]
+    others: NDArray[np.int32]
+    reads: NDArray[Any]
+    writes: NDArray[Any]
 
 
 class Rows(Protocol):

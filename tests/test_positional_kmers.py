@@ -11,8 +11,11 @@ from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.kmer_views import format_views
 from seqmtl.features.positional_kmers import DEFAULT_VIEWS
+from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.features.spec import parse_views
 from seqmtl.sequences import Windows
+from seqmtl.solvers.dcd import CoordinateDescent
+from seqmtl.solvers.problem import Problem
 from tests.oracles import kmers, wd
 
 SPECS = [
@@ -88,8 +91,9 @@ def test_scores_and_sums_equal_the_explicit_matrix(spec, letters, bits):
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_tree_weights_score_as_plain_ones(spec):
-    windows, few, many, X = _rows_both_ways(spec, "ACGT")
+@pytest.mark.parametrize("letters", ["ACGT", "ACGTN", "A" * 30 + "CGTN", "N"])
+def test_tree_weights_score_as_plain_ones(spec, letters):
+    windows, few, many, X = _rows_both_ways(spec, letters)
     tasks, every = windows.task_ids.astype(int), np.arange(40)
     amount, K = np.random.default_rng(1).standard_normal(40), np.array([[1.0, 0.3], [0.3, 2.0]])
     W = sum(amount[i] * np.outer(X[i], K[tasks[i]]) for i in every)
@@ -102,8 +106,25 @@ def test_tree_weights_score_as_plain_ones(spec):
         assert tree.row_size <= few.row_size
 
 
-def test_windows_with_n_have_no_tree():
-    assert PositionalKmers("wd:3").bind(Windows.from_strings(["ACGTN"])).tree() is None
+@pytest.mark.parametrize("letters", ["ACGT", "ACGTN", "A" * 60 + "CGTN"])
+def test_a_tree_is_descended_to_the_weights_that_plain_descent_finds(letters, monkeypatch):
+    windows = Windows.from_strings(_strings(4, 90, 23, letters), tasks=["a", "b", "c"] * 30)
+    rng, K = np.random.default_rng(0), np.full((3, 3), 0.4) + np.eye(3)
+    y = np.where(rng.random(90) < 0.5, 1.0, -1.0)
+    found = []
+    for has_tree in (True, False):
+        rows = PositionalKmers("wd:4@-5..6,kmers:3-6/7=0.3", anchor=9).bind(windows)
+        if not has_tree:
+            monkeypatch.setattr(PositionalRows, "tree", lambda rows: None)
+        monkeypatch.setattr(PositionalRows, "gram_rows", 0)  # no kernel matrix, epochs alone
+        problem = Problem(rows, y, windows.task_ids, K, np.ones(90))
+        found.append(CoordinateDescent(problem, tol=1e-8, dtype=np.float64).solve())
+    tree, plain = found
+    assert tree.converged
+    assert plain.converged
+    assert tree.n_epochs > 5
+    assert_allclose(tree.margins, plain.margins, atol=1e-5)
+    assert_allclose(tree.W, plain.W, atol=1e-5)
 
 
 @pytest.mark.parametrize("spec", SPECS)

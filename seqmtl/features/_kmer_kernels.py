@@ -227,7 +227,7 @@ def scatter(codes, window_starts, is_reverse, length, rows, amount, first, last,
 
 @njit
 def fill_tree(codes, starts, is_reverse, length, rows, span, slots, indices):
-    """Write the index of every slot of windows without N."""
+    """Write the index of every slot of the given windows, N read as A."""
     position, depth, base = slots[0], slots[1], slots[2]
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
@@ -241,8 +241,49 @@ def fill_tree(codes, starts, is_reverse, length, rows, span, slots, indices):
 
 
 @njit
-def score_tree(indices, rows, columns, F, out):
-    """Set out[rows[r]] to the sum of what row r reads of F."""
+def fill_tree_with_n(
+    codes, starts, is_reverse, length, rows, chosen, span, slots, shares, n_weights, block
+):
+    """Write the entries of rows[chosen], whose windows have N; the other rows get none."""
+    position, depth, base = slots[0], slots[1], slots[2]
+    indptr, others, reads, writes = block
+    code = np.empty(length, np.int64)
+    clean = np.empty(length, np.int64)
+    p = 0
+    done = 0
+    for r in chosen:
+        indptr[done : r + 1] = p
+        done = r + 1
+        i = rows[r]
+        load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
+        for s in range(position.size):
+            l = position[s]
+            own = base[s] + (code[l] >> (2 * (span - depth[s])))
+            first = own & ~np.int64(3)
+            if clean[l] >= depth[s]:
+                for q in range(4):
+                    is_own = first + q == own
+                    others[p] = first + q
+                    reads[p] = 1.0 if is_own else 0.0
+                    writes[p] = shares[s, 1] + (shares[s, 0] if is_own else 0.0)
+                    p += 1
+            elif clean[l] == depth[s] - 1 and shares[s, 1] > 0.0:
+                part = shares[s, 1] / (shares[s, 0] + 4.0 * shares[s, 1])
+                for q in range(4):
+                    others[p], reads[p], writes[p] = first + q, part, shares[s, 1]
+                    p += 1
+                others[p], reads[p], writes[p] = n_weights + (own >> 2), part * shares[s, 0], 1.0
+                p += 1
+        if p == indptr[r]:  # it has nothing anywhere
+            others[p], reads[p], writes[p] = 0, 0.0, 0.0
+            p += 1
+    indptr[done:] = p
+
+
+@njit
+def score_tree(block, rows, columns, F, out):
+    """Set out[rows[r]] to the score of row r of a tree block."""
+    indices, _, indptr, others, reads, _ = block
     stride = F.shape[1]
     flat = F.reshape(F.size)
     for r in range(rows.size):
@@ -252,15 +293,25 @@ def score_tree(indices, rows, columns, F, out):
         for p in range(following.size):
             total += flat[np.int64(indices[r, p]) * stride + t]
             prefetch(flat, np.int64(following[p]) * stride)
+        if indptr[r] < indptr[r + 1]:
+            total = 0.0
+            for q in range(indptr[r], indptr[r + 1]):
+                total += reads[q] * F[others[q], t]
         out[rows[r]] = total
 
 
 @njit
-def add_tree(indices, shares, rows, amount, tasks, K, F):
+def add_tree(block, rows, amount, tasks, K, F):
     """Add amount[i] K[tasks[i], :] times row i to F, for i in rows."""
+    indices, shares, indptr, others, _, writes = block
     for r in range(rows.size):
         i = rows[r]
         coupling = K[np.int64(tasks[i])]
+        for q in range(indptr[r], indptr[r + 1]):
+            for s in range(coupling.size):
+                F[others[q], s] += writes[q] * coupling[s] * amount[i]
+        if indptr[r] < indptr[r + 1]:
+            continue
         for p in range(indices.shape[1]):
             own = np.int64(indices[r, p])
             for s in range(coupling.size):
@@ -300,13 +351,3 @@ def take_tree(table, coupling, first, last, slots, shares, starts, F):
                 if total != 0.0:
                     for s in range(coupling.size):
                         F[base[p] + c, s] += coupling[s] * total
-
-
-@njit
-def are_clean(codes, starts, length):
-    """Tell whether all windows hold A, C, G and T alone."""
-    for start in starts:
-        for l in range(start, start + length):
-            if codes[l] > 3:
-                return False
-    return True

@@ -185,16 +185,7 @@ class PositionalRows:
         return virtual_gram(self, rows, amount, tasks, n_tasks)
 
     def tree(self) -> PositionalTree | None:
-        """Return the view with fewer look-ups; None where windows have N or features are hashed."""
+        """Return the view with fewer look-ups; None where features are hashed."""
         from seqmtl.features.positional_tree import PositionalTree
 
-        if self.hash_bits or not self.windows_are_clean():
-            return None
-        return PositionalTree(self)
-
-    def windows_are_clean(self) -> bool:
-        """Whether all windows hold A, C, G and T alone."""
-        from seqmtl.features._kmer_kernels import are_clean
-
-        w = self.windows
-        return bool(are_clean(w.codes, w.starts, w.length))
+        return None if self.hash_bits else PositionalTree(self)

@@ -3,7 +3,17 @@
 In place of one weight per k-mer and length, F holds for every bin and every second length the sum
 over the k-mer and its prefix one letter shorter. A window then reads half as many numbers, and
 adding a window touches each k-mer and its three siblings: one vector instruction. Scores, and
-hence the optimum, are those of the plain weights. Only windows without N can be read this way.
+hence the optimum, are those of the plain weights.
+
+Where the longer k-mer of a pair holds an N but its prefix does not, a window has that prefix
+alone. Let A be the plain sum of a k-mer or prefix, c and c' their weights in the kernel, and E the
+part of A[prefix] that comes from such lone prefixes. As every other prefix is continued by one of
+four letters, A[prefix] = E + sum of A[k-mer] over the four, so that
+
+    sum of F over the four = c (A[prefix] - E) + 4 c' A[prefix]
+
+gives A[prefix] from F and E. E stands behind the weights of F, in a quarter of their number, and
+only windows with N touch it.
 """
 
 from __future__ import annotations
@@ -16,6 +26,8 @@ from numpy.typing import NDArray
 from seqmtl.blocks import TreeBlock, rows_per_block
 from seqmtl.features.kmer_views import Layout
 from seqmtl.features.positional_kmers import table_levels
+from seqmtl.sequences import Windows
+from seqmtl.sequences.alphabet import OTHER
 
 if TYPE_CHECKING:
     from seqmtl.features.positional_rows import PositionalRows
@@ -39,27 +51,43 @@ class PositionalTree:
         self._slots, self._shares, self.n_weights = _make_slots(rows.layout, rows.windows.length)
         self.row_size = self._shares.shape[0]
         self._starts, _ = table_levels(rows.layout.span)
+        self._is_clean = _are_clean(rows.windows)
         self._indices = np.empty((0, self.row_size), dtype=np.int32)
 
     def new_weights(self, n_tasks: int, dtype: Any) -> NDArray[Any]:
-        """Return F = 0, shape (n_weights, n_tasks or the next multiple of 4), at a cache line."""
+        """Return F = 0, shape (n_weights, n_tasks or the next multiple of 4), at a cache line.
+
+        Where windows have N, n_weights / 4 rows follow: E.
+        """
         columns = 1 if n_tasks == 1 else -(-n_tasks // 4) * 4
-        n_bytes = self.n_weights * columns * np.dtype(dtype).itemsize
+        n_rows = self.n_weights + (0 if self._is_clean.all() else self.n_weights // 4)
+        n_bytes = n_rows * columns * np.dtype(dtype).itemsize
         raw = np.zeros(n_bytes + _ALIGNMENT, dtype=np.uint8)
         skip = -raw.ctypes.data % _ALIGNMENT
-        return raw[skip : skip + n_bytes].view(dtype).reshape(self.n_weights, columns)
+        return raw[skip : skip + n_bytes].view(dtype).reshape(n_rows, columns)
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> TreeBlock:
         """Generate the indices of the given windows; valid until the next call."""
-        from seqmtl.features._kmer_kernels import fill_tree
+        from seqmtl.features._kmer_kernels import fill_tree, fill_tree_with_n
 
         w = self._rows.windows
         if self._indices.shape[0] < rows.size:
             self._indices = np.empty((rows.size, self.row_size), dtype=np.int32)
         indices = self._indices[: rows.size]
+        where = (w.codes, w.starts, w.is_reverse, w.length, rows)
         span = self._rows.layout.span
-        fill_tree(w.codes, w.starts, w.is_reverse, w.length, rows, span, self._slots, indices)
-        return TreeBlock(indices, self._shares.astype(dtype))
+        fill_tree(*where, span, self._slots, indices)
+        with_n = np.flatnonzero(~self._is_clean[rows])
+        n = with_n.size * self.row_size * 5
+        entries = (
+            np.zeros(rows.size + 1, dtype=np.int64), np.empty(n, dtype=np.int32),
+            np.empty(n, dtype=dtype), np.empty(n, dtype=dtype),
+        )  # fmt: skip
+        if n:
+            fill_tree_with_n(
+                *where, with_n, span, self._slots, self._shares, self.n_weights, entries
+            )
+        return TreeBlock(indices, self._shares.astype(dtype), *entries)
 
     def scores(self, F: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
         """Score window i with the tree weights ``F[:, columns[i]]``, shape (n,)."""
@@ -68,13 +96,14 @@ class PositionalTree:
         total = np.zeros(self._rows.n_rows)
         for column in np.unique(columns):
             rows = np.flatnonzero(columns == column)
-            if not self._rows.folds(rows.size):
-                for part in self._parts(rows):
-                    score_tree(self.block(part, F.dtype).indices, part, columns, F, total)
+            by_table = rows[self._is_clean[rows] & self._rows.folds(rows.size)]
+            for part in self._parts(np.setdiff1d(rows, by_table, assume_unique=True)):
+                score_tree(self.block(part, F.dtype), part, columns, F, total)
+            if not by_table.size:
                 continue
             for first, last, table in self._rows.tables(F.dtype):
                 place_tree(F, int(column), first, last, self._slots, self._starts, table)
-                self._rows.add_table_scores(rows, first, last, table, total)
+                self._rows.add_table_scores(by_table, first, last, table, total)
         return total
 
     def accumulate(
@@ -88,19 +117,31 @@ class PositionalTree:
         """Add ``amount[i] K[tasks[i], :]`` times window i to F, for i in rows."""
         from seqmtl.features._kmer_kernels import add_tree, take_tree
 
+        by_kmer = []
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
-            if not self._rows.folds(chosen.size):
-                for part in self._parts(chosen):
-                    block = self.block(part, F.dtype)
-                    add_tree(block.indices, self._shares, part, amount, tasks, K, F)
-                continue
-            for first, last, table in self._rows.gathered(chosen, amount):
-                take_tree(table, K[task], first, last, self._slots, self._shares, self._starts, F)
+            if self._rows.folds(chosen.size):
+                by_kmer.append(chosen[~self._is_clean[chosen]])
+                chosen = chosen[self._is_clean[chosen]]
+                for first, last, table in self._rows.gathered(chosen, amount):
+                    take_tree(
+                        table, K[task], first, last, self._slots, self._shares, self._starts, F
+                    )
+            else:
+                by_kmer.append(chosen)
+        for part in self._parts(np.concatenate(by_kmer) if by_kmer else rows):
+            add_tree(self.block(part, F.dtype), part, amount, tasks, K, F)
 
     def _parts(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         step = rows_per_block(self.row_size)
         return [rows[first : first + step] for first in range(0, rows.size, step)]
+
+
+def _are_clean(windows: Windows) -> NDArray[np.bool_]:
+    """Tell of every window whether it holds A, C, G and T alone, shape (n,)."""
+    others = np.flatnonzero(windows.codes >= OTHER)
+    first = np.searchsorted(others, windows.starts)
+    return first == np.searchsorted(others, windows.starts + windows.length)
 
 
 def _make_slots(layout: Layout, length: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:

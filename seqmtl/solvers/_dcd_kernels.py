@@ -124,7 +124,7 @@ def descend_tree(block, rows, examples, state, K, bias_scale, loss):
 
     The weights F have as many columns as there are tasks, or zeros up to a multiple of 4.
     """
-    indices, shares = block
+    indices, shares, indptr, others, reads, writes = block
     y, tasks = examples[:2]
     alpha, F, bias, keep = state
     stride = F.shape[1]
@@ -138,13 +138,22 @@ def descend_tree(block, rows, examples, state, K, bias_scale, loss):
         for p in range(following.size):
             total += flat[np.int64(indices[r, p]) * stride + t]
             prefetch(flat, np.int64(following[p]) * stride)
+        has_n = indptr[r] < indptr[r + 1]
+        if has_n:
+            total = 0.0
+            for q in range(indptr[r], indptr[r + 1]):
+                total += reads[q] * F[others[q], t]
         f = bias_scale * bias[t] + total
         change = _visit(i, y[i] * f, examples, alpha, keep, loss)
         if change != 0.0:
             for q in range(4 * stride):
                 s = q % stride
                 pattern[q] = K[t, s] * change if s < bias.size else 0.0
-            _add_tree_row(indices[r], shares, pattern, stride, flat)
+            if not has_n:
+                _add_tree_row(indices[r], shares, pattern, stride, flat)
+            for q in range(indptr[r], indptr[r + 1]):
+                for s in range(stride):
+                    F[others[q], s] += writes[q] * pattern[s]
             for s in range(bias.size):
                 bias[s] += K[t, s] * bias_scale * change
 
