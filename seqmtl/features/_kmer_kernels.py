@@ -14,7 +14,7 @@ from seqmtl._jit import njit, prefetch
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
-_COUNTED = 8  # k up to which repeated k-mers are counted in a table, not compared in pairs
+_CHAINED = 6  # letters at most by which equal k-mers are found
 
 
 @njit
@@ -48,40 +48,50 @@ def hash_index(slot, code, n_bits):
 
 
 @njit
-def squared_norms(codes, starts, is_reverse, length, span, levels, out):
-    """Sum over the levels, in every window, weight times count**2 of every k-mer in a bin."""
+def squared_norms(codes, starts, is_reverse, length, span, levels, view, out):
+    """Sum over the levels, in every window, weight times count**2 of every k-mer in a bin.
+
+    That is the sum over all pairs of positions in a bin, each with itself too, of the weights of
+    the k up to which their letters agree. Pairs are found along chains of positions with the same
+    first letters; ``head`` has the end of each chain, and its numbers go up from window to window,
+    so that what stands there from earlier ones is seen to be old.
+    """
     k, begin, end, _, _, weight, bins = levels
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
-    counts = np.zeros(np.int64(1) << (2 * min(span, _COUNTED)), np.int32)
+    before = np.empty(length, np.int64)
+    sums = np.zeros((k.size, span + 1))
+    group = 0
+    for v in range(k.size):
+        group = v if view[v] != view[group] else group
+        sums[group, k[v] :] += weight[v]
+    head = np.full(np.int64(1) << (2 * min(span, _CHAINED)), -1, np.int64)
+    base = np.int64(0)
     for i in range(starts.size):
         load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
         total = 0.0
         for v in range(k.size):
-            shift = 2 * (span - k[v])
-            square = 0
+            if v > 0 and view[v] == view[v - 1]:
+                continue
+            shared = min(k[v], _CHAINED)
             first = begin[v]
-            while first < end[v]:
-                here = bins[v, first]
-                last = first + 1
-                while last < end[v] and bins[v, last] == here:
-                    last += 1
-                if last == first + 1:
-                    square += clean[first] >= k[v]
-                elif k[v] <= _COUNTED:
-                    for l in range(first, last):
-                        if clean[l] >= k[v]:
-                            square += 2 * counts[code[l] >> shift] + 1
-                            counts[code[l] >> shift] += 1
-                    for l in range(first, last):
-                        counts[code[l] >> shift] = 0
-                else:
-                    for l in range(first, last):
-                        for m in range(first, last):
-                            if clean[l] >= k[v] and clean[m] >= k[v]:
-                                square += code[l] >> shift == code[m] >> shift
-                first = last
-            total += weight[v] * square
+            for l in range(begin[v], end[v]):
+                if bins[v, l] != bins[v, first]:
+                    first = l
+                total += sums[v, clean[l]]
+                if clean[l] < k[v]:
+                    continue
+                chain = code[l] >> (2 * (span - shared))
+                before[l] = m = head[chain] - base
+                head[chain] = base + l
+                while m >= first:
+                    difference, d = code[l] ^ code[m], shared
+                    most = min(clean[l], clean[m])
+                    while d < most and difference >> (2 * (span - d - 1)) == 0:
+                        d += 1
+                    total += 2.0 * sums[v, d]
+                    m = before[m]
+            base += length
         out[i] = total
 
 
@@ -173,30 +183,35 @@ def add_to_prefixes(table, starts):
 def score_folded(codes, window_starts, is_reverse, length, rows, first, last, starts, table, out):
     """Add to out[i] the entry of the longest clean prefix at first..last-1, for i in rows."""
     span = starts.size
-    top = 2 * (span - 1)
+    top = np.uint64(2 * (span - 1))
     deepest = starts[span - 1]
+    flat, width = table.reshape(table.size), table.shape[1]
     begin = min(last + span - 1, length) - 1
     for r in range(rows.size):
         i = rows[r]
         if is_reverse[i]:
-            origin, sign, flip = window_starts[i] + length - 1, -1, 3
+            at, step, flip = window_starts[i] + length - 1 - begin, 1, np.uint64(3)
         else:
-            origin, sign, flip = window_starts[i], 1, 0
-        c = np.int64(0)
+            at, step, flip = window_starts[i] + begin, -1, np.uint64(0)
+        c = np.uint64(0)  # unsigned: an index that cannot be negative needs no check
         run = 0
         total = 0.0
         for l in range(begin, first - 1, -1):
-            letter = np.int64(codes[origin + sign * l])
-            if letter > 3:
-                c, run = np.int64(0), 0
+            letter = np.uint64(codes[np.uint64(at)])
+            at += step
+            if letter > np.uint64(3):
+                c, run = np.uint64(0), 0
                 continue
-            c = (c >> 2) | ((letter ^ flip) << top)
+            c = (c >> np.uint64(2)) | ((letter ^ flip) << top)
             run += 1
-            if l < last:
-                if run >= span:
-                    total += table[l - first, deepest + c]
-                else:
-                    total += table[l - first, starts[run - 1] + (c >> (2 * (span - run)))]
+            if l >= last:
+                continue
+            row = (l - first) * width
+            if run >= span:
+                total += flat[np.uint64(row + deepest) + c]
+            else:
+                rest = c >> np.uint64(2 * (span - run))
+                total += flat[np.uint64(row + starts[run - 1]) + rest]
         out[i] += total
 
 
@@ -204,25 +219,34 @@ def score_folded(codes, window_starts, is_reverse, length, rows, first, last, st
 def scatter(codes, window_starts, is_reverse, length, rows, amount, first, last, starts, table):
     """Add amount[i] to the entry of the longest clean prefix: the adjoint of score_folded."""
     span = starts.size
-    top = 2 * (span - 1)
+    top = np.uint64(2 * (span - 1))
+    deepest = starts[span - 1]
+    flat, width = table.reshape(table.size), table.shape[1]
     begin = min(last + span - 1, length) - 1
     for r in range(rows.size):
         i = rows[r]
         if is_reverse[i]:
-            origin, sign, flip = window_starts[i] + length - 1, -1, 3
+            at, step, flip = window_starts[i] + length - 1 - begin, 1, np.uint64(3)
         else:
-            origin, sign, flip = window_starts[i], 1, 0
-        c = np.int64(0)
+            at, step, flip = window_starts[i] + begin, -1, np.uint64(0)
+        c = np.uint64(0)  # unsigned: an index that cannot be negative needs no check
         run = 0
         for l in range(begin, first - 1, -1):
-            letter = np.int64(codes[origin + sign * l])
-            if letter > 3:
-                c, run = np.int64(0), 0
+            letter = np.uint64(codes[np.uint64(at)])
+            at += step
+            if letter > np.uint64(3):
+                c, run = np.uint64(0), 0
                 continue
-            c = (c >> 2) | ((letter ^ flip) << top)
-            run = min(run + 1, span)
-            if l < last:
-                table[l - first, starts[run - 1] + (c >> (2 * (span - run)))] += amount[i]
+            c = (c >> np.uint64(2)) | ((letter ^ flip) << top)
+            run += 1
+            if l >= last:
+                continue
+            row = (l - first) * width
+            if run >= span:
+                flat[np.uint64(row + deepest) + c] += amount[i]
+            else:
+                rest = c >> np.uint64(2 * (span - run))
+                flat[np.uint64(row + starts[run - 1]) + rest] += amount[i]
 
 
 @njit

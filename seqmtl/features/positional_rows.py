@@ -23,7 +23,7 @@ from seqmtl.sequences import Windows
 if TYPE_CHECKING:
     from seqmtl.features.positional_tree import PositionalTree
 
-_TABLE_BYTES = 2 << 20  # tables of a few positions at a time, so that they stay in cache
+_TABLE_BYTES = 1 << 20  # tables of a few positions at a time, so that they stay in cache
 _LARGEST_SPAN = 11  # of tables: 4**11 weights at a position
 
 
@@ -54,10 +54,11 @@ class PositionalRows:
 
         if self._norms is None:
             w, norms = self.windows, np.empty(self.n_rows)
-            levels = self.layout.levels
+            layout = self.layout
             squared_norms(
-                w.codes, w.starts, w.is_reverse, w.length, self.layout.span, levels, norms
-            )
+                w.codes, w.starts, w.is_reverse, w.length, layout.span, layout.levels, layout.view,
+                norms,
+            )  # fmt: skip
             is_constant = norms.size > 0 and norms.min() == norms.max()
             self._norms = np.broadcast_to(norms[0], norms.shape) if is_constant else norms
         return self._norms
