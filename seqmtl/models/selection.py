@@ -3,7 +3,8 @@
     K_st = sqrt(d_s d_t) min(x_s, x_t) R_st,   K_tt = d_t
 
 =========  ==============================================================================
-R          relation of the tasks, unit diagonal: as given, all alike (11'), or a mean of the two
+R          relation of the tasks, unit diagonal: as given, all alike (11'), or of both in parts,
+           R_st = sum_r sqrt(p_rs p_rt) R^r_st, sum_r p_rt = 1
 x_t        trust, 0 to 1: what task t believes of R; a pair shares what the less trusting allows
 d_t        C_t / C, the cost of task t in units of the cost of all
 =========  ==============================================================================
@@ -13,9 +14,10 @@ product with R. All labels then train one model with this K: choosing costs none
 
 Candidates are x R + (1 - x) I with one x for all tasks, each scored on held-out labels (see
 :mod:`seqmtl.models.held_out`). The evidence of a candidate in a task is a prior, the task's own
-log-likelihood, and the mean of the others', which a task of few labels needs. Hyperparameters
-are not picked but averaged, each candidate by its evidence: with few labels what comes out is close
-to the prior, about a half in common; with many it is the best. Then, at this K, come the costs, and
+log-likelihood, and some of the others', which a task of few labels needs. Hyperparameters are not
+picked but averaged, each candidate by its evidence: with few labels what comes out is close to the
+prior, about a half in common; with many it is the best. p is half a task's own, half the mean of
+all. Then, at this K, come the costs, and
 at both the variants of the features, if they have any: all tasks see the same one, and the given
 one unless another is better by a standard error.
 
@@ -44,7 +46,7 @@ Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
 _SHARPNESS = 2.0  # of a task's own log-likelihood; an average of candidates is dull by itself
-_OTHERS = 1.0  # of the mean over the other tasks
+_OTHERS = 0.3  # of the mean over the other tasks
 _CHEAPER = (0.3,)  # parts of the cost, with more labels
 _AT_SIZE = 100_000
 _HELD_OUT = 0.1
@@ -156,14 +158,16 @@ class _Selector:
                 "trust": float(trust[t]),
                 "C": float(costs[t]),
                 "weights": {f"{x:g}": round(float(w[t]), 4) for x, w in weights.items()},
+                "relations": {n: float(p[t]) for n, p in parts.items()},
                 "by_prior": bool(self._few[t]),
             }
             for t, name in enumerate(self._all.names)
         }
-        for name, part in parts.items():
+        relations = {name: float(p.mean()) for name, p in parts.items()}
+        for name, part in relations.items():
             if part < _NEGLIGIBLE:
                 logger.info("%s: held-out labels give it next to no part in the model", name)
-        report = {"relations": parts, "variants": variants, "tasks": tasks}
+        report = {"relations": relations, "variants": variants, "tasks": tasks}
         return Selection(kernel, replace(self._settings, C=C), features, report)
 
     def _cross_validation(self, features: Any) -> CrossValidation:
@@ -171,8 +175,8 @@ class _Selector:
 
     def _choose_trust(
         self, folds: CrossValidation
-    ) -> tuple[Array, dict[str, float], dict[float, Array]]:
-        """Return x of every task, the part of every relation, and the weights of the trusts."""
+    ) -> tuple[Array, dict[str, Array], dict[float, Array]]:
+        """Return x of every task, p of every relation and task, and the weights of the trusts."""
         cost = self._space.costs[len(self._space.costs) // 2]
         n_relations = len(self._space.relations)
         candidates = []
@@ -193,10 +197,12 @@ class _Selector:
                 values = self._score(f"{name}, trust {x:g}", own)
                 found.append(self._per_task(values, folds.ids))
             weights = self._weigh(found, [prior for *_, prior in candidates])
-        shared = weights.sum(axis=1) * trust
         names = np.array([name for name, *_ in candidates])
-        total = max(float(shared.sum()), 1e-300)
-        parts = {n: float(shared[names == n].sum() / total) for n in self._space.relations}
+        shared = weights * trust[:, None]
+        p = np.array([shared[names == name].sum(axis=0) for name in self._space.relations])
+        p = (p + 1e-300) / (p + 1e-300).sum(axis=0)  # even where nothing is shared
+        p = 0.5 * p + 0.5 * p.mean(axis=1, keepdims=True)
+        parts = dict(zip(self._space.relations, p, strict=True))
         by_trust = {x: weights[trust == x].sum(axis=0) for x in self._space.trusts}
         return weights.T @ trust, parts, by_trust
 
@@ -276,12 +282,14 @@ class _Selector:
             np.fill_diagonal(K, 1.0)
         return np.asarray(K * np.outer(scale, scale))
 
-    def _mix(self, parts: dict[str, float]) -> Array:
-        """Return the mean relation; the first where nothing is shared."""
-        matrices = {name: kernel.matrix for name, kernel in self._space.relations.items()}
-        if not sum(parts.values()):
-            return next(iter(matrices.values()))
-        return np.asarray(sum(part * matrices[name] for name, part in parts.items()))
+    def _mix(self, parts: dict[str, Array]) -> Array:
+        """Return R, of the tasks of the data and all others that the relations know."""
+        total = []
+        for name, kernel in self._space.relations.items():
+            p = np.full(len(kernel.names), parts[name].mean())
+            p[: self._T] = parts[name]
+            total.append(np.sqrt(np.outer(p, p)) * kernel.matrix)
+        return np.sum(total, axis=0)
 
     def _weigh(self, found: list[Array], prior: Any = 1.0) -> Array:
         values = np.array(found)
