@@ -38,8 +38,16 @@ LEFT_OUT = frozenset(
     ["version", "seqmtl_version", "fingerprint", "seconds", "threads", "megabases_per_second",
      "peak_memory_mib", "work", "history", "n_epochs", "epochs", "duality_gap", "n_support"]
 )  # fmt: skip
-#: Columns of whole numbers that are rounded scores.
-ROUNDED = {"scan/man.bed": 4, "scan/man.spsc": 4}
+#: Columns of whole numbers that are rounded scores, of which the last bits depend on the processor.
+ROUNDED = {
+    "scan/man.bed": 4, "scan/man.spsc": 4, "scan/man.plus.bw.tsv": 3, "scan/man.minus.bw.tsv": 3,
+}  # fmt: skip
+#: The Python whose layout the expected help texts have.
+HELP_PYTHON = (3, 11)
+#: Parts of a unit of the score in bigWig.
+BIGWIG_STEPS = 8192
+#: Arrays of models with a row for each support vector, or each feature that one has.
+SPARSE = frozenset(["rows", "amounts", "examples", "example_ids", "task_ids"])
 
 _RTOL = 1e-4
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
@@ -67,7 +75,11 @@ def read(path: str | Path) -> str:
 
 def as_json(content: Any) -> str:
     """Return JSON without what is left out, and with numbers of six digits."""
-    return json.dumps(_shorten(content), indent=1, ensure_ascii=False) + "\n"
+    return _dump(_shorten(content))
+
+
+def _dump(content: Any) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def read_json(path: str | Path) -> str:
@@ -106,10 +118,10 @@ def describe_model(path: str) -> str:
     found = {"metadata": {name: _keys(json.loads(text)) for name, text in metadata.items()}}
     for name, entry in header.items():
         shape = entry["shape"]
-        if name in ("W", "rows") and "rows" in header:
-            shape = ["used", *shape[1:]]  # by the support vectors
+        if name in SPARSE or (name == "W" and "rows" in header):
+            shape = ["used", *shape[1:]]
         found[name] = {"dtype": entry["dtype"], "shape": shape}
-    return as_json(found)
+    return _dump(found)
 
 
 def _keys(value: Any) -> Any:
@@ -228,11 +240,12 @@ def scan() -> Outputs:
         f"scan/{name}": read_json(name) if name.endswith("json") else read(name) for name in names
     }
     for strand in ("plus", "minus"):
-        outputs[f"scan/man.{strand}.bw.bedgraph"] = _bigwig_text(f"man.{strand}.bw")
+        outputs[f"scan/man.{strand}.bw.tsv"] = _bigwig_text(f"man.{strand}.bw")
     return outputs
 
 
 def _bigwig_text(path: str) -> str:
+    """Return the intervals of a track, with values in the steps that scores are rounded to."""
     import pyBigWig
 
     with contextlib.closing(pyBigWig.open(path)) as track:
@@ -240,7 +253,9 @@ def _bigwig_text(path: str) -> str:
         for contig, length in track.chroms().items():
             lines.append(f"# {contig} {length}\n")
             for start, end, value in track.intervals(contig) or ():
-                lines.append(f"{contig}\t{start}\t{end}\t{value:.5f}\n")
+                steps = value * BIGWIG_STEPS
+                text = f"{steps:.0f}" if steps.is_integer() else f"{value!r}, not rounded"
+                lines.append(f"{contig}\t{start}\t{end}\t{text}\n")
     return "".join(lines)
 
 
@@ -392,10 +407,10 @@ def differences(name: str, old: str, new: str) -> list[str]:
 
 
 def _laid_out_alike(old: str, new: str) -> tuple[str, str]:
-    """Return two help texts as one layout: that of argparse changed in Python 3.13."""
-    if sys.version_info < (3, 13):
+    """Return two help texts in one layout; argparse lays them out otherwise in other Pythons."""
+    if sys.version_info[:2] == HELP_PYTHON:
         return old, new
-    pattern = re.compile(r"(-\w) (\S+), (?=--\S+ \2)")
+    pattern = re.compile(r"(--?\w+) (\S+), (?=--\S+ \2)")
     return tuple(re.sub(r"\s+", "", pattern.sub(r"\1, ", text)) for text in (old, new))
 
 
