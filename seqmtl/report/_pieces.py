@@ -1,4 +1,4 @@
-"""Parts of pages that several reports show: cards, results, similarity, how a run was made."""
+"""Parts of the page: cards, pictures, results, how it was made."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def accuracy(
-    methods: Mapping[str, Mapping[str, Any]],
-    main: str,
-    test: tuple[Any, ...] | None,
+    methods: Mapping[str, Mapping[str, Any]], main: str, test: tuple[Any, ...]
 ) -> Markup:
     """Return the results table, the bars and, of the main method's test windows, the curves.
 
@@ -50,14 +48,13 @@ def accuracy(
                 "AUPRC by organism and method; whiskers are the bootstrap intervals of the table.",
             )
         )
-    if test is not None:
-        parts.append(
-            picture(
-                draw_curves(*test),
-                f"ROC and precision-recall curves of {main}",
-                f"Curves of {main} on the test windows. Dotted lines are what guessing reaches.",
-            )
+    parts.append(
+        picture(
+            draw_curves(*test),
+            f"ROC and precision-recall curves of {main}",
+            f"Curves of {main} on the test windows. Dotted lines are what guessing reaches.",
         )
+    )
     return join(parts)
 
 
@@ -101,21 +98,10 @@ def _metric_cells(entries: list[Mapping[str, Any]], metric: str) -> list[Markup]
     return cells
 
 
-def run_facts(
-    command: str,
-    settings: Mapping[str, Any],
-    timings: Mapping[str, float],
-    versions: Mapping[str, str],
-) -> Markup:
-    """Return the command, settings, timings in seconds, and versions; what is empty is left out."""
-    shown = {step: f"{seconds:.2f} s" for step, seconds in timings.items()}
-    if shown:
-        shown["All"] = f"{sum(timings.values()):.2f} s"
+def run_facts(command: str, settings: Mapping[str, Any], versions: Mapping[str, str]) -> Markup:
+    """Return the command, settings and versions; what is empty is left out."""
     columns = [
         table([["Setting", "Value"]], list(settings.items()), "Settings"),
-        table([["Step", "Wall time"]], list(shown.items()), "Timings", has_total=True)
-        if shown
-        else Markup(),
         table([["Software", "Version"]], list(versions.items()), "Versions")
         if versions
         else Markup(),

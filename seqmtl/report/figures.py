@@ -1,4 +1,4 @@
-"""Figures of the report: bars, convergence."""
+"""Figures of the report that show all models: bars, convergence."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from seqmtl.evaluation.figures import (
     new_figure,
     plain_text,
 )
-from seqmtl.report.contents import Convergence
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -48,14 +46,25 @@ def draw_bars(methods: Mapping[str, Mapping[str, Any]], names: Sequence[str]) ->
     return figure
 
 
-def draw_convergence(runs: Sequence[Convergence], tolerance: float | None) -> Figure:
-    """Draw the relative duality gap of training runs against their work, on a log scale."""
+def draw_convergence(
+    runs: Mapping[str, Sequence[Mapping[str, float]]], tolerance: float | None
+) -> Figure:
+    """Draw the relative duality gap of training runs against their work, on a log scale.
+
+    Parameters
+    ----------
+    runs : mapping of str to sequence of mapping
+        ``training["history"]`` of every model by its name: work (coordinate steps so far, in
+        passes over all training windows) and gap (duality gap divided by the objective).
+    tolerance : float or None
+        Relative duality gap at which training stops.
+    """
     with figure_style():
         figure = new_figure(8.0, 3.6)
         axes = figure.subplots()
-        for index, run in enumerate(runs):
-            work = np.asarray(run.work, dtype=np.float64)
-            gap = np.asarray(run.relative_gap, dtype=np.float64)
+        for index, (name, history) in enumerate(runs.items()):
+            work = np.array([step["work"] for step in history], dtype=np.float64)
+            gap = np.array([step["gap"] for step in history], dtype=np.float64)
             shown = gap > 0
             axes.plot(
                 work[shown],
@@ -63,7 +72,7 @@ def draw_convergence(runs: Sequence[Convergence], tolerance: float | None) -> Fi
                 marker="o",
                 markersize=3.5,
                 linewidth=1.5,
-                label=plain_text(run.label),
+                label=plain_text(name),
                 **line_look(index),
             )
         if tolerance is not None:

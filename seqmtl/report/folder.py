@@ -38,7 +38,7 @@ class Signal:
     held : dict of str to HeldOut
         Scores of all candidates of the test regions by each model that knows all organisms.
     metrics : dict of str to dict
-        What `evaluate` says of them.
+        What `evaluate` says of them, the main one first.
     """
 
     name: str
@@ -50,14 +50,30 @@ class Signal:
 
     @property
     def main(self) -> str:
-        """The model that the page is about: the best by mean AUPRC, a calibrated one of equals."""
+        """The model that the page is about; test labels play no part in the choice.
 
-        def rank(name: str) -> tuple[float, bool, int]:
-            value = self.metrics.get(name, {}).get("mean", {}).get("auprc")
+        The first by name of those that come first in this order: models that could be judged,
+        that share among organisms (neither each by itself nor all as one), whose trust and cost
+        were chosen on held-out labels (the default of ``seqmtl train``), that are calibrated, and
+        that know most organisms.
+        """
+
+        def rank(name: str) -> tuple[bool, bool, bool, bool, int]:
             model = self.models[name]
-            return (-1.0 if value is None else value, bool(model.curves), len(model.tasks))
+            chosen = bool(model.training.get("selection", {}).get("tasks"))
+            return (
+                name in self.metrics, _shares(model), chosen, bool(model.curves), len(model.tasks)
+            )  # fmt: skip
 
         return max(self.models, key=rank)
+
+
+def _shares(model: MultiTaskModel) -> bool:
+    """Tell whether some organisms share their weights, but not all of them everything."""
+    matrix = model.kernel.restrict(model.tasks).matrix
+    own = np.sqrt(np.diagonal(matrix))
+    alike = (matrix / np.outer(own, own))[np.triu_indices(len(own), 1)]
+    return bool(alike.size and alike.max() > 1e-6 and alike.min() < 1 - 1e-6)
 
 
 @dataclass
@@ -205,3 +221,5 @@ def _judge(signal: Signal, n_bootstrap: int, left_out: list[str]) -> None:
         signal.metrics[name] = evaluate(
             held.labels, held.scores, held.tasks, counts=held.counts, n_bootstrap=n_bootstrap
         )
+    names = sorted(signal.metrics, key=lambda name: name != signal.main) if signal.models else []
+    signal.metrics = {name: signal.metrics[name] for name in names}

@@ -90,12 +90,26 @@ def summarise(found: FolderContents) -> str:
                 f", reaches a mean AUPRC of {metrics['mean']['auprc']:.3f} and a mean AUROC of "
                 f"{metrics['mean']['auroc']:.3f} on held-out windows"
             )
-            others = [m for other, m in signal.metrics.items() if other != name]
-            if others:
-                best = max(m["mean"]["auprc"] or 0.0 for m in others)
-                text += f"; the next best of {len(others)} other model(s) {best:.3f}"
+            text += _against_others(signal.metrics, name)
         parts.append(text + ".")
     return " ".join(parts)
+
+
+def _against_others(metrics: Mapping[str, Any], main: str) -> str:
+    """Say how the other models do, whichever wins."""
+    others = {name: found for name, found in metrics.items() if name != main}
+    if not others:
+        return ""
+    versus = ", ".join(f"{number(found['mean']['auprc'])} for {n}" for n, found in others.items())
+    own = {name: t["auprc"] for name, t in metrics[main]["tasks"].items() if t["auprc"] is not None}
+    n_ahead = sum(
+        all((found["tasks"].get(name, {}).get("auprc") or 0.0) < value for found in others.values())
+        for name, value in own.items()
+    )
+    return (
+        f" (AUPRC of the others: {versus}); it is ahead of all others in {n_ahead} of {len(own)} "
+        "organism(s)"
+    )
 
 
 def _cards(found: FolderContents) -> Markup:
@@ -158,4 +172,4 @@ def _made(found: FolderContents, command: str, versions: Mapping[str, str]) -> M
         if signal.dataset.get("command"):
             settings[f"Data set, {signal.name}"] = signal.dataset["command"]
     notes = [element("p", f"Not shown: {line}") for line in found.left_out]
-    return join([run_facts(command, settings, {}, versions), *notes])
+    return join([run_facts(command, settings, versions), *notes])

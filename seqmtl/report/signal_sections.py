@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from seqmtl.evaluation import draw_reliability
@@ -11,11 +11,11 @@ from seqmtl.explain.figures import draw_logo, draw_poim
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.report._html import Markup, element, join, table
 from seqmtl.report._pieces import accuracy, number, picture
-from seqmtl.report.contents import Convergence
 from seqmtl.report.figures import draw_convergence
 from seqmtl.report.folder import Signal
 from seqmtl.report.folder_figures import draw_weights
 from seqmtl.report.similarity_figure import draw_kernel
+from seqmtl.report.track import Track, draw_track, score_track
 from seqmtl.similarity import Tree
 
 _POIM_ORDER = 6
@@ -36,6 +36,7 @@ def signal_sections(signal: Signal, tree: Tree | None) -> list[tuple[str, Markup
         ("What was chosen", _chosen(model)),
         ("Accuracy", _accuracy(signal)),
         ("Calibration", _calibration(signal)),
+        ("Along a chromosome", _track(signal)),
         ("Training", _training(signal)),
         ("What was learnt", _learnt(model)),
         ("Models", _models(signal)),
@@ -185,16 +186,66 @@ def _calibration(signal: Signal) -> Markup:
     return join(parts)
 
 
+def _track(signal: Signal) -> Markup:
+    """Return scores along the held-out part of a chromosome, and what a threshold finds there.
+
+    It is of the organism with the fewest training windows, to which the others help most.
+    """
+    if signal.main not in signal.held:
+        return Markup()
+    model = signal.models[signal.main]
+    counts = model.training["tasks"]
+    organism = min(signal.held[signal.main].names, key=lambda name: counts[model.match(name)]["n"])
+    track = score_track(model, signal.folder, organism)
+    if track is None:
+        return Markup()
+    calibrated = model.training.get("calibration", {}).get(model.match(organism), {})
+    scores = sorted({row["score"] for row in calibrated.get("thresholds", [])})
+    thresholds = scores or [-1.0, -0.5, 0.0, 0.5, 1.0]
+    drawn = thresholds[len(thresholds) // 2]
+    n_bases = int((track.regions[:, 1] - track.regions[:, 0]).sum())
+    figure = picture(
+        draw_track(track, drawn),
+        f"Scores along {track.contig} of {organism}",
+        f"{track.contig} of {organism}, {track.start:,} to {track.end:,}: the {n_bases:,} bases in "
+        "test regions, which took no part in training; the rest is grey. Every candidate on either "
+        f"strand is scored by {signal.main} (where they are too many to draw, the highest of each "
+        "short stretch). Below: the yellow stretch. Triangles point up on the plus strand, down on "
+        "the minus strand.",
+    )
+    return join([figure, _threshold_table(track, thresholds, drawn)])
+
+
+def _threshold_table(track: Track, thresholds: Sequence[float], drawn: float) -> Markup:
+    """Return recall and precision by threshold, the drawn one in bold."""
+    n_sites = int(track.is_site.sum())
+    rows = []
+    for threshold in thresholds:
+        called, correct = track.counts(threshold)
+        shown = Markup(f"{threshold:.3g}")
+        rows.append(
+            [
+                element("b", shown) if threshold == drawn else shown,
+                *(f"{count:,}" for count in (called, correct, n_sites)),
+                number(correct / n_sites if n_sites else None),
+                number(correct / called if called else None),
+            ]
+        )
+    head = ["Threshold", "Called", "Correct", "True sites", "Recall", "Precision"]
+    return table([head], rows, "Calls by threshold; the threshold drawn above is bold.")
+
+
 def _training(signal: Signal) -> Markup:
-    runs = [
-        Convergence(name, [h["work"] for h in history], [h["gap"] for h in history])
+    runs = {
+        name: history
         for name, model in signal.models.items()
         if (history := model.training.get("history"))
-    ]
+    }
     if not runs:
         return Markup()
+    tolerances = {signal.models[name].training["settings"]["tol"] for name in runs}
     return picture(
-        draw_convergence(runs, None),
+        draw_convergence(runs, tolerances.pop() if len(tolerances) == 1 else None),
         "Relative duality gap against work on a log scale",
         "The duality gap bounds how far the objective is from its optimum; relative to the "
         "objective. Work counts the steps on examples that were not shrunk away.",

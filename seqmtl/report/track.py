@@ -1,94 +1,199 @@
-"""Figure of the report: scores along a chromosome, true sites marked."""
+"""The scores of a model along a held-out stretch of a chromosome, with the true sites marked."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.evaluation.figures import PALETTE, figure_style, new_figure, plain_text
-from seqmtl.report.contents import GenomeScan
+from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.site import site_of_model
+from seqmtl.scan.held_out import find_candidates
+from seqmtl.scan.organism import scanner_of
+from seqmtl.scan.sites import SiteFinder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_LONGEST = 2_000_000
 _MOST_POINTS = 20_000
 _N_STRETCHES = 4_000
 _ZOOM = 16
 
 
-def draw_track(scan: GenomeScan) -> Figure:
-    """Draw the scores along the chromosome, and below them its stretch richest in true sites."""
-    sites = np.asarray(scan.site_positions, dtype=np.int64)
-    start, end = richest_stretch(sites, scan.length_bp)
-    unit, unit_name = (1e6, "Mb") if scan.length_bp >= 5_000_000 else (1e3, "kb")
+@dataclass(frozen=True, eq=False)
+class Track:
+    """Scored candidates of the test regions along a stretch of a contig.
+
+    Attributes
+    ----------
+    organism, contig : str
+        Whose and which.
+    start, end : int
+        The stretch, 0-based and half-open.
+    regions : ndarray of int64, shape (m, 2)
+        Test regions in the stretch; nothing else is scored.
+    positions : ndarray of int64, shape (n,)
+        First base of each candidate on the forward strand.
+    is_reverse : ndarray of bool, shape (n,)
+        Candidates on the minus strand.
+    scores : ndarray of float64, shape (n,)
+        Their scores.
+    is_site : ndarray of bool, shape (n,)
+        True sites; all others are false.
+    """
+
+    organism: str
+    contig: str
+    start: int
+    end: int
+    regions: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    is_reverse: NDArray[np.bool_]
+    scores: NDArray[np.float64]
+    is_site: NDArray[np.bool_]
+
+    def counts(self, threshold: float) -> tuple[int, int]:
+        """Return how many candidates are called from a score on, and how many of them are sites."""
+        is_called = self.scores >= threshold
+        return int(is_called.sum()), int((is_called & self.is_site).sum())
+
+
+def score_track(
+    model: MultiTaskModel, dataset: str | os.PathLike[str], organism: str
+) -> Track | None:
+    """Score the candidates of the test regions of the contig that has most true sites in them.
+
+    Of a contig of more than two million bases, the stretch of that length with most of them.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        Trained model.
+    dataset : path-like
+        Folder of ``seqmtl dataset``.
+    organism : str
+        One of its organisms, which the model must know.
+
+    Returns
+    -------
+    Track or None
+        None without a true site in the test regions.
+
+    Raises
+    ------
+    InputFormatError, SeqmtlError
+        As :func:`seqmtl.scan.held_out.score_held_out` does.
+    """
+    held = read_split_genome(dataset, organism, "test")
+    genome = held.genome
+    sites = _tested(held)
+    if not sites.size:
+        return None
+    contigs = genome.contigs.contig_of(sites)
+    contig = int(np.argmax(np.bincount(contigs, minlength=len(genome))))
+    first, length = int(genome.starts[contig]), int(genome.lengths[contig])
+    start, end = richest_stretch(sites[contigs == contig] - first, length, min(length, _LONGEST))
+    regions = np.clip(held.regions, first + start, first + end)
+    regions = regions[regions[:, 0] < regions[:, 1]]
+    site = site_of_model(model.site, dataset, model.length, model.shift)
+    scanner = scanner_of(model, organism, site_offset=site.offset, site_length=site.length)
+    finder = SiteFinder(scanner, consensus=site.letters or None)
+    blocks = list(find_candidates(finder, replace(held, regions=regions)))
+    columns = [(b.starts, b.is_reverse, b.scores, b.labels) for b in blocks]
+    starts, is_reverse, scores, labels = map(np.concatenate, zip(*columns, strict=True))
+    known = labels != 0  # the rest is annotated, but not in the data: neither true nor false
+    return Track(
+        organism, genome.names[contig], start, end, regions - first, starts[known] - first,
+        is_reverse[known], scores[known].astype(np.float64), labels[known] > 0,
+    )  # fmt: skip
+
+
+def _tested(held: SplitGenome) -> NDArray[np.int64]:
+    """Return the true sites that lie in the regions."""
+    sites = held.sites[held.is_true]
+    region = np.searchsorted(held.regions[:, 0], sites, side="right") - 1
+    return sites[(region >= 0) & (sites < held.regions[region, 1])]
+
+
+def draw_track(track: Track, threshold: float) -> Figure:
+    """Draw the scores along the stretch, and below them its part richest in true sites."""
+    sites = track.positions[track.is_site]
+    length = track.end - track.start
+    start, end = richest_stretch(sites - track.start, length, max(length // _ZOOM, 1))
+    unit, unit_name = (1e6, "Mb") if length >= 5_000_000 else (1e3, "kb")
     with figure_style():
         figure = new_figure(11.0, 5.4)
         whole, zoom = figure.subplots(2, 1)
-        _draw_panel(whole, scan, 0, scan.length_bp, unit)
-        _draw_panel(zoom, scan, start, end, unit)
-        whole.axvspan(start / unit, end / unit, color="#fff0c2", zorder=0, linewidth=0)
+        _draw_panel(whole, track, threshold, (track.start, track.end), unit)
+        _draw_panel(zoom, track, threshold, (track.start + start, track.start + end), unit)
+        yellow = ((track.start + start) / unit, (track.start + end) / unit)
+        whole.axvspan(*yellow, color="#fff0c2", zorder=0, linewidth=0)
         zoom.set_facecolor("#fffaf0")
-        zoom.set_xlabel(f"Position on {plain_text(scan.contig)} ({unit_name})")
+        zoom.set_xlabel(f"Position on {plain_text(track.contig)} ({unit_name})")
         handles, labels = whole.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper left", ncols=6, frameon=False)
     return figure
 
 
-def _draw_panel(axes: Axes, scan: GenomeScan, start: int, end: int, unit: float) -> None:
-    """Draw candidates, true sites and threshold between two positions, in units of `unit` bases."""
-    positions = np.asarray(scan.positions, dtype=np.int64)
-    strands = np.asarray(scan.strands, dtype=np.int64)
-    scores = np.asarray(scan.scores, dtype=np.float64)
-    sites = np.asarray(scan.site_positions, dtype=np.int64)
-    is_site = np.isin(_keys(positions, strands), _keys(sites, np.asarray(scan.site_strands)))
-    is_called = scores >= scan.threshold
+def _draw_panel(
+    axes: Axes, track: Track, threshold: float, stretch: tuple[int, int], unit: float
+) -> None:
+    """Draw candidates, true sites and threshold of a stretch, in units of `unit` bases."""
+    start, end = stretch
+    is_called = track.scores >= threshold
     looks = (
-        ("other candidate", ~is_site & ~is_called, "#bdbdbd", 8.0),
-        ("other candidate, called", ~is_site & is_called, "#555555", 12.0),
-        ("true site, called", is_site & is_called, PALETTE[0], 20.0),
-        ("true site, missed", is_site & ~is_called, PALETTE[1], 20.0),
+        ("other candidate", ~track.is_site & ~is_called, "#bdbdbd", 8.0),
+        ("other candidate, called", ~track.is_site & is_called, "#555555", 12.0),
+        ("true site, called", track.is_site & is_called, PALETTE[0], 20.0),
+        ("true site, missed", track.is_site & ~is_called, PALETTE[1], 20.0),
     )
-    inside = (positions >= start) & (positions < end)
+    inside = (track.positions >= start) & (track.positions < end)
     for label, chosen, color, size in looks:
-        rows = _highest(positions, scores, np.flatnonzero(chosen & inside))
-        _draw_points(axes, positions[rows] / unit, scores[rows], strands[rows], color, size)
+        rows = _highest(track.positions, track.scores, np.flatnonzero(chosen & inside))
+        for marker, strand in (("^", False), ("v", True)):
+            own = rows[track.is_reverse[rows] == strand]
+            axes.scatter(
+                track.positions[own] / unit, track.scores[own], s=size, color=color,
+                marker=marker, linewidths=0, rasterized=True,
+            )  # fmt: skip
         axes.scatter([], [], s=22, color=color, marker="^", linewidths=0, label=label)
-    axes.axhline(scan.threshold, color="#333333", linewidth=0.9, linestyle="--", label="threshold")
-    shown = sites[(sites >= start) & (sites < end)]
+    axes.axhline(threshold, color="#333333", linewidth=0.9, linestyle="--", label="threshold")
+    shown = track.positions[track.is_site & inside]
     axes.plot(
-        shown / unit,
-        np.full(shown.size, 1.03),
-        color="#333333",
-        linestyle="",
-        marker="|",
-        markersize=6,
-        markeredgewidth=0.7,
-        transform=axes.get_xaxis_transform(),
-        clip_on=False,
+        shown / unit, np.full(shown.size, 1.03), color="#333333", linestyle="", marker="|",
+        markersize=6, markeredgewidth=0.7, transform=axes.get_xaxis_transform(), clip_on=False,
         label="all true sites",
-    )
+    )  # fmt: skip
+    for a, b in _gaps(track.regions.tolist(), start, end):
+        axes.axvspan(a / unit, b / unit, color="#eeeeee", zorder=0.5, linewidth=0)
     axes.set(xlim=(start / unit, end / unit), ylabel="Score")
 
 
-def richest_stretch(sites: NDArray[np.int64], length_bp: int) -> tuple[int, int]:
-    """Return the sixteenth of the contig that holds most sites, as a half-open interval."""
-    size = max(length_bp // _ZOOM, 1)
+def _gaps(regions: Sequence[Sequence[int]], start: int, end: int) -> list[tuple[int, int]]:
+    """Return the parts of a stretch that are in no region."""
+    edges = [start, *(edge for region in regions for edge in region), end]
+    edges = [min(max(edge, start), end) for edge in edges]
+    return [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
+
+
+def richest_stretch(sites: NDArray[np.int64], length: int, size: int) -> tuple[int, int]:
+    """Return the stretch of `size` bases of a contig that holds most sites, half-open."""
     if sites.size == 0:
         return 0, size
     ordered = np.sort(sites)
     held = np.searchsorted(ordered, ordered + size) - np.arange(ordered.size)
     first = int(np.argmax(held))
     middle = (ordered[first] + ordered[first + held[first] - 1]) // 2
-    start = int(np.clip(middle - size // 2, 0, length_bp - size))
+    start = int(np.clip(middle - size // 2, 0, length - size))
     return start, start + size
-
-
-def _keys(positions: NDArray[np.int64], strands: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return one number for each position and strand."""
-    return np.asarray(2 * positions + (strands < 0))
 
 
 def _highest(
@@ -102,18 +207,3 @@ def _highest(
     order = np.lexsort((scores[rows], stretch))
     is_last = np.append(np.diff(stretch[order]) != 0, True)
     return np.asarray(rows[order[is_last]])
-
-
-def _draw_points(
-    axes: Axes,
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    strands: NDArray[np.int64],
-    color: str,
-    size: float,
-) -> None:
-    """Draw candidates as triangles that point up on the plus strand and down on the minus."""
-    for marker, rows in (("^", strands > 0), ("v", strands < 0)):
-        axes.scatter(
-            x[rows], y[rows], s=size, color=color, marker=marker, linewidths=0, rasterized=True
-        )
