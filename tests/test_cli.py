@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -337,11 +338,51 @@ def test_a_model_of_one_task_needs_no_organism(data, tmp_path, capsys):
     assert lines[1].split("\t")[1:] == lines[2].split("\t")[1:]
 
 
-def test_demo_writes_a_report(tmp_path):
-    assert main(["demo", "-o", str(tmp_path / "demo"), "-q"]) == 0
-    page = (tmp_path / "demo" / "report.html").read_text()
-    assert "multi-task" in page
+def test_demo_runs_commands_that_can_be_copied(tmp_path, capsys):
+    folder = tmp_path / "my demo"
+    assert main(["demo", "-o", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    commands = [shlex.split(line) for line in lines if line.startswith("seqmtl ")]
+    assert [words[1] for words in commands] == [
+        "simulate", "dataset", "train", "train", "train", "calibrate", "evaluate", "evaluate",
+        "evaluate", "scan", "explain", "report",
+    ]  # fmt: skip
+    table = [line.split("\t") for line in lines[-9:-1]]
+    assert table[0] == ["AUPRC", "individual", "union", "default"]
+    assert lines[-1] == f"{folder}/report.html: open it in a browser"
+    values = {}
+    for column, name in enumerate(table[0][1:], start=1):
+        found = json.loads((folder / f"{name}.json").read_text())
+        for row in table[1:-1]:
+            assert row[column] == f"{found['tasks'][row[0]]['auprc']:.4f}"
+        values[name] = found["mean"]["auprc"]
+        assert table[-1] == ["mean", *table[-1][1:]]
+        assert table[-1][column] == f"{values[name]:.4f}"
+    assert values["default"] > max(values["individual"], values["union"])
+    for name in ("genomes", "dataset/summary.json", "explained/summary.json", "scan.json",
+                 "velia_nigra.plus.bw", "velia_nigra.minus.bw"):  # fmt: skip
+        assert (folder / name).exists()
+    page = (folder / "report.html").read_text()
+    assert '<div class="card main"><span class="number">' + f"{values['default']:.3f}" in page
+    for name in ("individual", "union", "Along a chromosome", "Relative duality gap"):
+        assert name in page
     assert "http://" not in page.replace("http://www.w3.org", "")
+    # a command as it was shown does what the demo did
+    page_path = folder / "report.html"
+    page_path.unlink()
+    assert main(commands[-1][1:]) == 0
+    assert page_path.exists()
+
+
+def test_a_quiet_demo_stops_at_the_first_command_that_fails(tmp_path, capsys):
+    (tmp_path / "genomes").mkdir()
+    (tmp_path / "genomes" / "stranger.fa").write_text(">a\nACGT\n")
+    assert main(["demo", "-o", str(tmp_path), "-q"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("error") == 1
+    assert "stranger.fa" in shown.err
+    assert not (tmp_path / "dataset").exists()
 
 
 def test_the_oracle_knows_the_kernel():

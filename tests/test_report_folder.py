@@ -1,9 +1,14 @@
 """The page of a folder of results: what it finds, what it says, and how a browser shows it."""
 
+import base64
 import json
 import re
 import shutil
 import subprocess
+import tomllib
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from html.parser import HTMLParser
 
 import pytest
 from PIL import Image
@@ -11,6 +16,31 @@ from PIL import Image
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.report.folder import read_folder
+from seqmtl.report.track import score_track
+
+VOID = {"meta", "img", "br"}
+
+
+class Page(HTMLParser):
+    """Collects tags, images and attributes, and insists that tags balance."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.images, self.attributes = [], [], [], []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag == "img":
+            self.images.append(dict(attrs))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
 
 
 def _run(*arguments):
@@ -80,8 +110,9 @@ def test_the_page_has_its_sections_and_needs_no_network(page):
     text = page.read_text()
     headings = re.findall(r"<h2>(.*?)</h2>", text)
     assert headings == [
-        "Data", "Similarity", "What was chosen", "Accuracy", "Calibration", "Training",
-        "What was learnt", "Models", "Learning curve", "This page",
+        "Data", "Similarity", "What was chosen", "Accuracy", "Calibration",
+        "Along a chromosome", "Training", "What was learnt", "Models", "Learning curve",
+        "This page",
     ]  # fmt: skip
     assert re.search(r"wd:3: [\d,]+ weights", text)
     assert "Genes &amp; more" in text
@@ -89,6 +120,113 @@ def test_the_page_has_its_sections_and_needs_no_network(page):
     assert "a<b" not in text
     assert not re.search(r'(src|href)="(?!data:|#)', text)
     assert "notes.json" in text
+
+
+def test_the_page_is_whole_and_can_be_navigated(page):
+    text = page.read_text()
+    assert text.startswith("<!DOCTYPE html>")
+    assert text.endswith("</html>\n")
+    parsed = Page(text)
+    links = [value for key, value in parsed.attributes if key == "href"]
+    assert links == [f"#{value}" for key, value in parsed.attributes if key == "id"]
+    assert not {"script", "link"} & set(parsed.tags)
+    for image in parsed.images:
+        assert image["alt"]
+        assert image["src"].startswith("data:image/svg+xml;base64,")
+        drawing = ElementTree.fromstring(base64.b64decode(image["src"].split(",", 1)[1]))
+        assert sum(node.tag.endswith("path") for node in drawing.iter()) > 10
+    titles = [image["alt"] for image in parsed.images]
+    for title in ("Bars of AUPRC", "Relative duality gap", "ROC and precision-recall", "Scores"):
+        assert sum(alternative.startswith(title) for alternative in titles) == 1
+
+
+def test_the_page_is_about_the_model_that_shares_and_shows_all(results, page, capsys):
+    found = read_folder(results, n_bootstrap=0).signals["acceptor"]
+    assert found.main == "joint"
+    assert list(found.metrics) == ["joint", "acceptor/alone"]
+    means = {}
+    for name in found.models:
+        _run("evaluate", results / f"{name}.seqmtl", results / "acceptor" / "dataset",
+             "--json", "-", "--bootstrap", 0)  # fmt: skip
+        means[name] = json.loads(capsys.readouterr().out)
+    text = page.read_text()
+    main, other = (f"{means[name]['mean']['auprc']:.3f}" for name in ("joint", "acceptor/alone"))
+    shown = re.findall(r'<div class="(card[^"]*)"><span class="number">(.*?)</span>', text)
+    assert shown == [("card main", main), ("card", other)]
+    ahead = sum(
+        task["auprc"] > means["acceptor/alone"]["tasks"][name]["auprc"]
+        for name, task in means["joint"]["tasks"].items()
+    )
+    assert f"(AUPRC of the others: {other} for acceptor/alone)" in text
+    assert f"ahead of all others in {ahead} of 3 organism(s)" in text
+
+
+def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(results, tmp_path):
+    data = results / "acceptor" / "dataset"
+    for name, options in {
+        "a_individual": ("--similarity", "independent"),
+        "b_union": ("--similarity", "union"),
+        "c_tree": ("--tree", results.parent / "sim" / "tree.nwk"),
+    }.items():
+        _run("train", data, "--features", "wd:2", "--selection", "none", *options,
+             "-o", tmp_path / f"{name}.seqmtl")  # fmt: skip
+    assert read_folder(tmp_path).signals["acceptor"].main == "c_tree"
+    # the default: what is shared was chosen on held-out labels
+    shutil.copy(results / "acceptor" / "raw.seqmtl", tmp_path / "d_default.seqmtl")
+    assert read_folder(tmp_path).signals["acceptor"].main == "d_default"
+    # whatever the test labels say
+    found = read_folder(tmp_path).signals["acceptor"]
+    found.metrics = {
+        name: {"mean": {"auprc": float(name == "a_individual")}, "tasks": {}}
+        for name in found.models
+    }
+    assert found.main == "d_default"
+
+
+def test_the_track_and_its_thresholds_are_what_scan_and_annotation_say(results, page, tmp_path):
+    model = read_folder(results, n_bootstrap=0).signals["acceptor"].models["joint"]
+    sizes = {name: model.training["tasks"][name]["n"] for name in model.tasks}
+    organism = min(sizes, key=sizes.get)
+    config = tomllib.loads((results.parent / "sim" / "dataset.toml").read_text())
+    genome = results.parent / "sim" / config["organisms"][organism]["genome"]
+    scores = {}
+    _run("scan", results / "joint.seqmtl", genome, "--organism", organism,
+         "-o", tmp_path / "s.gff3")  # fmt: skip
+    for line in (tmp_path / "s.gff3").read_text().splitlines():
+        if not line.startswith("#"):
+            contig, _, _, start, _, _, strand, _, notes = line.split("\t")
+            raw = re.search(r"(?:^|;)score=([^;]+)", notes).group(1)
+            scores[contig, int(start) - 1, strand] = float(raw)
+    data = results / "acceptor" / "dataset"
+    tested = [line.split("\t") for line in (data / "regions.tsv").read_text().splitlines()[1:]]
+    tested = [row for row in tested if row[3:] == ["test", organism]]
+    sites = [line.split("\t") for line in (data / "sites.tsv").read_text().splitlines()[1:]]
+    true = {(row[0], int(row[1]), row[5]) for row in sites if row[6] == organism and row[7] == "1"}
+    n_true = Counter(
+        contig for contig, start, _ in true
+        if any(c == contig and int(a) <= start < int(b) for c, a, b, *_ in tested)
+    )  # fmt: skip
+    track = score_track(model, data, organism)
+    assert n_true[track.contig] == max(n_true.values())
+    assert track.is_site.sum() == n_true[track.contig]
+    for position, is_reverse, score, is_site in zip(
+        track.positions, track.is_reverse, track.scores, track.is_site, strict=True
+    ):
+        place = (track.contig, int(position), "-" if is_reverse else "+")
+        assert scores[place] == pytest.approx(score, abs=2e-4)
+        assert (place in true) == is_site
+    section = re.search(r'id="along-a-chromosome".*?</section>', page.read_text(), re.DOTALL)
+    rows = re.findall(r'<th scope="row">(.*?)</th>((?:<td>.*?</td>)+)', section.group())
+    thresholds = [row["score"] for row in model.training["calibration"][organism]["thresholds"]]
+    assert len(rows) == len(set(thresholds))
+    for (_, cells), threshold in zip(rows, sorted(set(thresholds)), strict=True):
+        called = track.scores >= threshold
+        correct, n_sites = (called & track.is_site).sum(), track.is_site.sum()
+        assert re.findall(r"<td>(.*?)</td>", cells) == [
+            f"{called.sum():,}", f"{correct:,}", f"{n_sites:,}", f"{correct / n_sites:.3f}",
+            f"{correct / called.sum():.3f}",
+        ]  # fmt: skip
+    assert [shown.startswith("<b>") for shown, _ in rows].count(True) == 1
 
 
 def test_the_numbers_are_those_of_evaluate(results, page, capsys):

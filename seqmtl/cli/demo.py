@@ -1,4 +1,4 @@
-"""``seqmtl demo``: the whole journey on simulated genomes, command by command as a user types it."""
+"""``seqmtl demo``: the whole journey on simulated genomes, by the commands that a user types."""
 
 from __future__ import annotations
 

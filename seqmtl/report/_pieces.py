@@ -30,9 +30,7 @@ def number(value: float | None, digits: int = 3) -> str:
     return "n/a" if value is None else f"{value:.{digits}f}"
 
 
-def accuracy(
-    methods: Mapping[str, Mapping[str, Any]], main: str, test: tuple[Any, ...]
-) -> Markup:
+def accuracy(methods: Mapping[str, Mapping[str, Any]], main: str, test: tuple[Any, ...]) -> Markup:
     """Return the results table, the bars and, of the main method's test windows, the curves.
 
     `test` holds labels, scores and task names, and how many examples each row stands for where

@@ -15,6 +15,7 @@ from seqmtl.evaluation.figures import (
     new_figure,
     plain_text,
 )
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 

@@ -189,7 +189,8 @@ def _calibration(signal: Signal) -> Markup:
 def _track(signal: Signal) -> Markup:
     """Return scores along the held-out part of a chromosome, and what a threshold finds there.
 
-    It is of the organism with the fewest training windows, to which the others help most.
+    It is of the organism with the fewest training windows, which the others help most. The
+    thresholds are those of the calibration, of which the one that finds 80 % is drawn.
     """
     if signal.main not in signal.held:
         return Markup()
@@ -204,14 +205,15 @@ def _track(signal: Signal) -> Markup:
     thresholds = scores or [-1.0, -0.5, 0.0, 0.5, 1.0]
     drawn = thresholds[len(thresholds) // 2]
     n_bases = int((track.regions[:, 1] - track.regions[:, 0]).sum())
+    rest = " (the rest is grey)" if n_bases < track.end - track.start else ""
     figure = picture(
         draw_track(track, drawn),
         f"Scores along {track.contig} of {organism}",
-        f"{track.contig} of {organism}, {track.start:,} to {track.end:,}: the {n_bases:,} bases in "
-        "test regions, which took no part in training; the rest is grey. Every candidate on either "
-        f"strand is scored by {signal.main} (where they are too many to draw, the highest of each "
-        "short stretch). Below: the yellow stretch. Triangles point up on the plus strand, down on "
-        "the minus strand.",
+        f"{track.contig} of {organism}, {track.start:,} to {track.end:,}: {n_bases:,} bases of "
+        f"test regions, which took no part in training{rest}. Every "
+        f"candidate on either strand is scored by {signal.main} (where they are too many to draw, "
+        "the highest of each short stretch). Below: the yellow stretch. Triangles point up on the "
+        "plus strand, down on the minus strand.",
     )
     return join([figure, _threshold_table(track, thresholds, drawn)])
 
