@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.io import atomic_write, check_writable
+from seqmtl.files.atomic import atomic_write, check_writable
 
 
 def test_the_file_appears_when_the_block_ends(tmp_path):

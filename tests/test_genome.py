@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files import streams as stream
 from seqmtl.io import IndexedGenome, load_genome, load_genomes, open_contigs, open_pieces
-from seqmtl.io import _stream as stream
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.indexed import index_is_current
 from seqmtl.sequences import Windows, concatenate, decode

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import Lines, read_lines, readable
-from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
+from seqmtl.files.streams import PAD_BYTES, Lines, PathLike, line_blocks, readable, source_name
 from seqmtl.io._table_columns import Columns, Places, Roles, Wanted, find_roles
 
 _ROWS_AT_A_TIME = 64  # few enough that their cells stay in the cache of the processor
@@ -152,7 +151,7 @@ def _records(path: PathLike, delimiter: str, source: str) -> Iterator[tuple[int,
 
     Up to the first quote of a file a line is a record, and cut twice as fast as csv does it.
     """
-    blocks = read_lines(path)
+    blocks = line_blocks(path)
     for block in blocks:
         text = _text_of(block, source)
         if '"' in text or "\r" in text:

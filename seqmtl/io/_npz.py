@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._stream import PathLike, open_seekable, source_name
+from seqmtl.files.streams import PathLike, open_seekable, source_name
 from seqmtl.io._table_columns import (
     LABEL_COLUMN,
     NAME_COLUMNS,

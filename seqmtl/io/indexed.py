@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from types import TracebackType
 from typing import Self
 
@@ -11,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._stream import is_compressed
+from seqmtl.files.atomic import temporary_folder
+from seqmtl.files.streams import is_compressed, numbered_lines, open_seekable, readable
 from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, encode, reverse_complement
 from seqmtl.sequences.genome import check_interval, unknown_contig
 
@@ -53,7 +53,7 @@ class IndexedGenome:
                 "with load_genome",
                 path=self.path,
             )
-        self._folder = tempfile.TemporaryDirectory(prefix="seqmtl-index-")
+        self._folder = temporary_folder()
         beside = f"{self.path}.fai"
         index = beside if index_is_current(self.path) else os.path.join(self._folder.name, "fai")
         try:
@@ -122,6 +122,11 @@ class IndexedGenome:
         return reverse_complement(codes) if is_reverse else codes
 
 
+def read_index(path: str | os.PathLike[str]) -> list[list[str]]:
+    """Return the fields of the index beside a FASTA file (``.fai``): name, length, and where."""
+    return [readable(row).split("\t") for _, row in numbered_lines(f"{os.fspath(path)}.fai")]
+
+
 def index_is_current(path: str | os.PathLike[str]) -> bool:
     """Tell whether the index beside a FASTA file (``.fai``) describes the file as it is now.
 
@@ -133,9 +138,8 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
     try:
         if os.path.getmtime(f"{path}.fai") < os.path.getmtime(path):
             return False
-        with open(f"{path}.fai", encoding="utf-8") as index:
-            rows = [line.rstrip("\n").split("\t") for line in index]
-        with open(path, "rb") as file:
+        rows = read_index(path)
+        with open_seekable(path) as file:
             end = 0
             for name, *numbers in rows:
                 length, offset, n_letters, n_bytes = map(int, numbers)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.streams import PathLike, first_bytes
 from seqmtl.io._delimited import read_delimited
 from seqmtl.io._npz import read_npz
 from seqmtl.io._parquet import read_parquet
-from seqmtl.io._stream import PathLike, first_bytes
 from seqmtl.io._table_columns import Columns, Wanted
 
 logger = logging.getLogger(__name__)

@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import (
-    Fields,
+from seqmtl.files.streams import (
+    PAD_BYTES,
     Lines,
-    find_columns,
+    PathLike,
+    line_blocks,
     pop_header,
-    read_lines,
     readable,
-    split_fields,
+    source_name,
 )
+from seqmtl.io._fields import Fields, find_columns, split_fields
 from seqmtl.io._labels import LabelColumn
 from seqmtl.io._names import NameTable
-from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
 from seqmtl.sequences import Genome, Windows
 from seqmtl.sequences.genome import unknown_contig
 
@@ -160,7 +160,7 @@ class _Reader:
 
     def open(self, require_labels: bool) -> None:
         """Tell BED from a table by the first line that is not a comment."""
-        lines = read_lines(self.path)
+        lines = line_blocks(self.path)
         first, rest = pop_header(lines, lambda line: bool(line.strip()) and not _is_comment(line))
         if not first:
             raise InputFormatError(

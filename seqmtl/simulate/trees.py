@@ -8,7 +8,6 @@ import logging
 import math
 import os
 import re
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from Bio.Phylo import NewickIO
 from Bio.Phylo.BaseTree import Clade, Tree
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.whole import read_bytes
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ def parse_tree(source: TreeSource) -> tuple[Any, tuple[str, ...]]:
         text = _DEFAULT_TREE if source is None else os.fspath(source)
         if not re.search(r"[();]", text):
             path = text
-            text = Path(path).read_text(encoding="utf-8")
+            text = read_bytes(path).decode()
         tree = _parse_newick(text, path)
     _complete_lengths(tree, path)
     return tree, _leaf_names(tree, path)
