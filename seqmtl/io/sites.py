@@ -129,7 +129,7 @@ def read_sites(
     if at_end not in _AT_END:
         raise ValueError(f"at_end must be 'pad' or 'drop', got {at_end!r}")
     reader = _Reader(path, genome, window, organism, at_end == "drop")
-    reader.open(require_labels)
+    reader.begin(require_labels)
     for block in reader.blocks():
         reader.add(block)
     return reader.result()
@@ -158,7 +158,7 @@ class _Reader:
         self.split_ids: list[NDArray[np.int16]] = []
         self.n_sites = self.n_padded = self.n_dropped = self.n_skipped = 0
 
-    def open(self, require_labels: bool) -> None:
+    def begin(self, require_labels: bool) -> None:
         """Tell BED from a table by the first line that is not a comment."""
         lines = line_blocks(self.path)
         first, rest = pop_header(lines, lambda line: bool(line.strip()) and not _is_comment(line))

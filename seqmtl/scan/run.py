@@ -68,7 +68,7 @@ class Run:
         self._n_done, self._is_whole, self._has_steps = 0, False, False
         self._last_step = time.monotonic()
 
-    def open(self) -> int:
+    def begin(self) -> int:
         """Open the files and return the number of blocks that are in them already.
 
         Raises

@@ -113,7 +113,7 @@ def write_scan(
     size = BLOCK if finder.filters.top is None else TOP_BASES
     run = Run(output, sinks, summary, recovery)
     try:
-        n_done = run.open()
+        n_done = run.begin()
         blocks = cut_blocks(pieces, finder, size, summary)
         left = (block for block in blocks if block.number >= n_done)
         work = partial(_scan_block, finder=finder, sinks=sinks)
