@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from seqmtl._version import __version__
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.figure import Figure
 
     from seqmtl.explain import Poim
@@ -28,7 +29,7 @@ _MEAN = " mean"  # over all organisms; none is called so
 class Explanation:
     """Files written so far, and the lines of the tables that all organisms share."""
 
-    def __init__(self, model: MultiTaskModel, folder: str, max_order: int, top: int) -> None:
+    def __init__(self, model: MultiTaskModel, folder: Path, max_order: int, top: int) -> None:
         from seqmtl.files.names import safe_names
 
         self.model, self.folder, self.max_order, self.top = model, folder, max_order, top
@@ -126,18 +127,18 @@ class Explanation:
             "settings": settings,
             "files": [*sorted(self.files), SUMMARY],
         }
-        write_json(os.path.join(self.folder, SUMMARY), summary)
+        write_json(self.folder / SUMMARY, summary)
         self.files.append(SUMMARY)
 
     def _table(self, name: str, header: str, lines: Iterable[str]) -> None:
         from seqmtl.files.atomic import write_lines
 
-        write_lines(os.path.join(self.folder, name), chain([header], lines))
+        write_lines(self.folder / name, chain([header], lines))
         self.files.append(name)
 
     def _figure(self, stem: str, figure: Figure) -> None:
         from seqmtl.evaluation.figures import save_figure
 
         for suffix in ("png", "svg"):
-            save_figure(figure, os.path.join(self.folder, f"{stem}.{suffix}"))
+            save_figure(figure, self.folder / f"{stem}.{suffix}")
             self.files.append(f"{stem}.{suffix}")

@@ -14,6 +14,8 @@ from seqmtl.cli._explain import KIND, SUMMARY
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.sequences import Windows
 
@@ -100,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _explain(args: argparse.Namespace, folder: str) -> int:
+def _explain(args: argparse.Namespace, folder: Path) -> int:
     """Write the files into a folder; return how many."""
     from seqmtl.cli._explain import Explanation
 

@@ -75,11 +75,11 @@ def write_dataset(
             (SITES, _sites(parts, config)),
             (LEFT_OUT, _left_out([row for part in parts for row in part.left_out])),
         ):
-            write_lines(os.path.join(scratch, name), lines)
+            write_lines(scratch / name, lines)
         summary = _summary(parts, config, command)
-        write_json(os.path.join(scratch, SUMMARY), _placed(summary, scratch))
-        summary = _placed({**summary, "leakage": measure_leakage(scratch)}, directory)
-        write_json(os.path.join(scratch, SUMMARY), summary)
+        write_json(scratch / SUMMARY, _placed(summary, scratch))
+        summary = _placed({**summary, "leakage": measure_leakage(scratch)}, target)
+        write_json(scratch / SUMMARY, summary)
     return summary
 
 
@@ -220,11 +220,10 @@ def _left_out(rows: Sequence[LeftOut]) -> Iterator[str]:
         yield "\t".join(map(str, row)) + "\n"
 
 
-def _placed(summary: dict[str, Any], folder: str | os.PathLike[str]) -> dict[str, Any]:
+def _placed(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the summary as it stands in a folder: the genomes' paths are relative to it."""
-    place = os.path.realpath(folder)
     genomes = {
-        name: {**facts, "path": os.path.relpath(os.path.realpath(facts["path"]), place)}
+        name: {**facts, "path": os.path.relpath(os.path.realpath(facts["path"]), folder.resolve())}
         for name, facts in summary["genomes"].items()
     }
     return {**summary, "genomes": genomes}

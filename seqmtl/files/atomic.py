@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any
 
 from seqmtl.exceptions import SeqmtlError
@@ -91,7 +92,7 @@ def write_json(path: str | os.PathLike[str], content: Any) -> None:
 @contextmanager
 def atomic_folder(
     path: str | os.PathLike[str], last: str, folders: Collection[str] = ()
-) -> Iterator[str]:
+) -> Iterator[Path]:
     """Yield a hidden folder inside `path`; its files move into place when the block succeeds.
 
     Files of the same names are replaced, others stay. If the block fails, everything is as it
@@ -125,7 +126,7 @@ def atomic_folder(
     try:
         for folder in folders:
             os.makedirs(os.path.join(scratch, folder))
-        yield scratch
+        yield Path(scratch)
         remove_file(os.path.join(path, last))
         for name in sorted(_files_below(scratch), key=lambda name: (name == last, name)):
             target = os.path.join(path, name)

@@ -59,18 +59,17 @@ def write_simulation(
     files = [f"{folder}/{stem}{end}" for folder, end in _FOLDERS.items() for stem in stems.values()]
     _refuse_strangers(Path(directory), files + ["windows.tsv.gz"] * windows)
     with atomic_folder(directory, last="summary.json", folders=_FOLDERS) as scratch:
-        place = Path(scratch)
         for genome in simulation.genomes:
             stem = stems[genome.organism]
-            _write_fasta(genome, place / "genomes" / f"{stem}.fa")
-            write_lines(place / "sites" / f"{stem}.bed", _bed_lines(genome, simulation))
-            write_lines(place / "annotation" / f"{stem}.gff3", _gff_lines(genome))
+            _write_fasta(genome, scratch / "genomes" / f"{stem}.fa")
+            write_lines(scratch / "sites" / f"{stem}.bed", _bed_lines(genome, simulation))
+            write_lines(scratch / "annotation" / f"{stem}.gff3", _gff_lines(genome))
         if windows:
-            _write_windows(simulation, place / "windows.tsv.gz")
-        write_lines(place / "dataset.toml", _toml_lines(simulation, stems))
-        write_lines(place / "tree.nwk", [simulation.newick])
+            _write_windows(simulation, scratch / "windows.tsv.gz")
+        write_lines(scratch / "dataset.toml", _toml_lines(simulation, stems))
+        write_lines(scratch / "tree.nwk", [simulation.newick])
         summary = json.dumps(_summary(simulation, stems), indent=2, ensure_ascii=False)
-        write_lines(place / "summary.json", [summary + "\n"])
+        write_lines(scratch / "summary.json", [summary + "\n"])
 
 
 def _refuse_strangers(target: Path, files: list[str]) -> None:
