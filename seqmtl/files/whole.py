@@ -40,10 +40,9 @@ def read_text(path: PathLike, what: str) -> str:
     """
     try:
         return b"".join(byte_blocks(path)).decode("utf-8-sig")
-    except InputFormatError:
-        raise
     except (OSError, ValueError) as error:
-        message = f"cannot be read as {what}: {error}"
+        fault = error.message if isinstance(error, InputFormatError) else error
+        message = f"cannot be read as {what}: {fault}"
         raise InputFormatError(message, path=os.fspath(path)) from error
 
 
