@@ -162,7 +162,10 @@ def readable(raw: bytes) -> str:
 
 
 def first_bytes(path: PathLike) -> bytes:
-    """Return the first of a file's bytes, decompressed; standard input is only looked at."""
+    """Return the first of a file's bytes, decompressed, without byte order mark.
+
+    Standard input is only looked at: what was seen is still there for the reader.
+    """
     if os.fspath(path) == "-":
         seen = cast(io.BufferedReader, sys.stdin.buffer).peek(RAW_BYTES)
     else:
@@ -173,7 +176,7 @@ def first_bytes(path: PathLike) -> bytes:
             seen = zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(seen, RAW_BYTES)
         except zlib.error:  # the reader will say what is wrong
             seen = b""
-    return seen
+    return seen.removeprefix(BYTE_ORDER_MARK)
 
 
 def open_seekable(path: PathLike) -> IO[bytes]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import (
-    BYTE_ORDER_MARK,
     PAD_BYTES,
     Lines,
     PathLike,
@@ -88,7 +87,7 @@ def is_table_of_windows(path: PathLike) -> bool:
     That is one of text with the columns ``organism`` and ``sequence`` between tabs. Standard
     input is only looked at.
     """
-    header = first_bytes(path).removeprefix(BYTE_ORDER_MARK).lstrip().partition(b"\n")[0]
+    header = first_bytes(path).lstrip().partition(b"\n")[0]
     return {b"organism", b"sequence"} <= {name.strip() for name in header.split(b"\t")}
 
 
