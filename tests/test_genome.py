@@ -209,6 +209,35 @@ def test_an_index_beside_the_file_is_used_while_it_fits(plain):
         assert decode(genome.fetch("II", 0, 6)) == "GGGATC"
 
 
+@pytest.mark.parametrize("keep_case", [False, True])
+@pytest.mark.parametrize("size", [3, 100])
+def test_an_index_saves_reading_contigs_that_are_not_asked_for(plain, size, keep_case):
+    options = {"size": size, "only": {"II", "absent"}, "keep_case": keep_case}
+    pieces = [list(open_pieces(plain, **options))]
+    whole = [p for p in open_pieces(plain, size=size, keep_case=keep_case) if p.name == "II"]
+    loaded = [load_genome(plain, padding=2, only=["II"])]
+    write_index(plain)
+    text = plain.read_text()
+    plain.write_text(text.replace("A", "#", 1))  # in I: all of it can no longer be read
+    os.utime(plain, (0, 0))
+    with pytest.raises(InputFormatError, match="got '#'"):
+        load_genome(plain, padding=2)
+    pieces.append(list(open_pieces(plain, **options)))
+    loaded.append(load_genome(plain, padding=2, only=["II"]))
+    for found in pieces:
+        assert [(p.name, p.start, p.codes.size, p.is_last) for p in found] == [
+            ("I", 0, 0, True),
+            *((p.name, p.start, p.codes.size, p.is_last) for p in whole),
+        ]
+        for piece, expected in zip(found[1:], whole, strict=True):
+            np.testing.assert_array_equal(piece.codes, expected.codes)
+            np.testing.assert_array_equal(piece.is_lower, expected.is_lower)
+    for genome in loaded:
+        assert genome.names == ("II",)
+        assert decode(genome.contig("II")) == "GGGATC"
+        assert decode(genome.codes) == "NNGGGATCNN"
+
+
 CHANGES = {
     "longer": ">I first\nACGT\nacgt\nNR\n>II\nGGGA\nTCAA\n",
     "shorter": ">I first\nACGT\nacgt\nNR\n>II\nGGGA\n",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
@@ -11,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._stream import is_compressed
-from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, encode, reverse_complement
+from seqmtl.io._stream import BLOCK_BYTES, is_compressed
+from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID, reverse_complement
 from seqmtl.sequences.genome import check_interval, unknown_contig
 
 _LINE_END = 2
@@ -110,16 +111,26 @@ class IndexedGenome:
         if name not in self._length_of:
             raise ValueError(unknown_contig([name], self.names))
         check_interval(name, start, end, self._length_of[name])
+        codes = np.frombuffer(bytearray(self._codes(name, start, end)), dtype=np.uint8)
+        return reverse_complement(codes) if is_reverse else codes
+
+    def blocks(self, name: str, *, keep_case: bool = False) -> Iterator[bytes]:
+        """Yield the codes of a contig, see :func:`~seqmtl.io._fasta_scanner.scan_fasta`."""
+        length = self._length_of[name]
+        for start in range(0, length, BLOCK_BYTES):
+            yield self._codes(name, start, min(start + BLOCK_BYTES, length), keep_case)
+
+    def _codes(self, name: str, start: int, end: int, keep_case: bool = False) -> bytes:
         letters = self._file.fetch(name, start + 1, end).encode("latin-1", errors="replace")
-        if len(letters) != end - start or INVALID in letters.translate(CHECKED_CODES):
+        codes = letters.translate(CASED_CODES if keep_case else CHECKED_CODES)
+        if len(letters) != end - start or INVALID in codes:
             raise InputFormatError(
                 f"{start}-{end} must hold {end - start} IUPAC nucleotide letters, got others; "
                 "correct the file",
                 path=self.path,
                 record=name,
             )
-        codes = encode(letters)
-        return reverse_complement(codes) if is_reverse else codes
+        return codes
 
 
 def index_is_current(path: str | os.PathLike[str]) -> bool:
