@@ -182,6 +182,19 @@ class TestNewick:
         assert_array_equal(tree.lengths, same.lengths)
         with pytest.raises(InputFormatError, match=r"Bio\.Phylo tree: .* leaf 'a' twice"):
             read_tree(Phylo.read(io.StringIO("(a,a);"), "newick"))
+        with pytest.raises(TypeError, match=r"a Tree or one of .*, got int"):
+            read_tree(5)
+
+    @settings(max_examples=300, deadline=None)
+    @given(st.text("(),:;'[] ab19.e/\t", max_size=14), st.sampled_from([")", "a,b);", ")'c'9;"]))
+    def test_any_text_is_read_or_refused(self, text, end):
+        try:
+            tree = read_tree("(" + text + end)
+        except InputFormatError:
+            return
+        again = read_tree(tree.to_newick())
+        assert again.labels == tree.labels
+        assert_array_equal(again.parents, tree.parents)
 
     def test_lengths(self):
         tree = read_tree("(a:1.5e-2,b:.5,c:2,d:0):7;")

@@ -81,6 +81,13 @@ def parse_tree(text: str, where: str) -> Nodes:
 
 def nodes_of(tree: Any) -> Nodes:
     """Return the nodes of a Bio.Phylo tree; the branch above the root is left out."""
+    from Bio.Phylo.BaseTree import Tree
+
+    if not isinstance(tree, Tree):
+        raise TypeError(
+            "tree must be a file, Newick text, a Tree or one of Bio.Phylo, got "
+            f"{type(tree).__name__}; read it first"
+        )
     nodes = Nodes([], [], [])
     stack: list[tuple[Any, int]] = [(tree.root, -1)]
     while stack:
