@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io._fasta_scanner import scan_fasta
 from seqmtl.io._stream import PathLike, is_compressed, source_name
-from seqmtl.io.indexed import IndexedGenome, index_is_current
+from seqmtl.io.indexed import index_is_current, scan_indexed
 from seqmtl.sequences.alphabet import LOWER, OTHER
 from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig
 
@@ -276,13 +276,7 @@ def _scan(
     Where an index describes the file as it is now, contigs that are not asked for are not read.
     """
     if only is not None and os.fspath(path) != "-" and index_is_current(path):
-        with IndexedGenome(path) as genome:
-            for name, length in zip(genome.names, genome.lengths.tolist(), strict=True):
-                yield name
-                if name in only:
-                    yield from genome.blocks(name, keep_case=keep_case)
-                if on_read is not None:
-                    on_read(length)
+        yield from scan_indexed(path, only, keep_case=keep_case, on_read=on_read)
         return
     is_wanted = False
     for item in scan_fasta(path, keep_case=keep_case, on_read=on_read):
