@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io import _stream as stream
+from seqmtl.files import streams as stream
 from seqmtl.io import load_genome, load_genomes, open_contigs, open_pieces
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.indexed import index_is_current

@@ -16,7 +16,7 @@ from seqmtl import (
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.features.joint import flat_views
 from seqmtl.features.numeric import Numeric
-from seqmtl.io.model_file import read_arrays, write_arrays
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.checkpoint import Checkpoint
 from seqmtl.models.fit import train_model, train_windows
 from seqmtl.models.kernels import (

@@ -230,7 +230,7 @@ def test_what_csv_writes_is_read_bit_for_bit(tmp_path, rows, delimiter, quoting,
 
 @pytest.mark.parametrize("first_quoted", [None, 0, 700, 4999])
 def test_many_rows_over_many_blocks(write, monkeypatch, first_quoted):
-    from seqmtl.io import _stream
+    from seqmtl.files import streams as _stream
 
     monkeypatch.setattr(_stream, "BLOCK_BYTES", 1000)
     monkeypatch.setattr(_stream, "RAW_BYTES", 700)

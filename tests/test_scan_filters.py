@@ -287,7 +287,7 @@ def test_from_standard_input_to_standard_output(folder, every, tmp_path):
 
 
 def test_a_bgzip_genome_without_index(folder, every, tmp_path):
-    from seqmtl.io.bgzip import BGZIP_END, bgzip
+    from seqmtl.files.bgzip import BGZIP_END, bgzip
 
     shutil.copy(folder / "model.seqmtl", tmp_path)
     packed = tmp_path / "genome.fa.gz"

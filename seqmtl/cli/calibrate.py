@@ -64,7 +64,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.io.atomic import check_writable
+    from seqmtl.files.atomic import check_writable
     from seqmtl.models.model import MultiTaskModel
 
     for path in (args.output, args.json, args.plot):

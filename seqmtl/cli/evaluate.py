@@ -49,7 +49,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.evaluation import evaluate, plot_curves
-    from seqmtl.io.atomic import check_writable
+    from seqmtl.files.atomic import check_writable
     from seqmtl.models.kernel_model import KernelModel
 
     for path in (args.json, args.plot, args.multiqc):

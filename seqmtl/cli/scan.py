@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _outputs(model: Any, args: argparse.Namespace) -> dict[str, str]:
     """Return the file of every organism that is to be scanned for."""
-    from seqmtl.io.file_names import safe_names
+    from seqmtl.files.names import safe_names
 
     if args.organism is None and len(model.tasks) > 1:
         raise SeqmtlError(

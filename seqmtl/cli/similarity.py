@@ -53,7 +53,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.io.atomic import atomic_write, check_writable
+    from seqmtl.files.atomic import atomic_write, check_writable
 
     for path in filter(None, (args.output, args.plot)):
         check_writable(path)

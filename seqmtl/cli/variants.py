@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
-    from seqmtl.io import check_writable
+    from seqmtl.files.atomic import check_writable
 
     for path in (args.output, args.tsv, args.json):
         if path and path != "-":
@@ -196,7 +196,7 @@ def _index(summary: AnnotationSummary, path: str) -> None:
     """Write the index of a compressed output, or say why there is none."""
     from importlib.util import find_spec
 
-    from seqmtl.io.vcf import index_vcf
+    from seqmtl.files.bgzip import write_index
 
     if not path.endswith(".vcf.gz"):
         return
@@ -206,16 +206,14 @@ def _index(summary: AnnotationSummary, path: str) -> None:
         logger.info("no index without pysam: pip install 'seqmtl[genome]', or tabix -p vcf")
     else:
         try:
-            index_vcf(path)
+            write_index(path, "vcf")
         except SeqmtlError as error:  # the variants are written all the same
             logger.warning("%s", error)
 
 
 def _write_json(summary: AnnotationSummary, annotator: Any, args: argparse.Namespace) -> None:
-    import json
-
     from seqmtl._version import __version__
-    from seqmtl.cli._output import open_output
+    from seqmtl.cli._output import write_json
 
     contents = {
         "schema_version": 1,
@@ -227,6 +225,4 @@ def _write_json(summary: AnnotationSummary, annotator: Any, args: argparse.Names
         "threshold": args.threshold,
         **vars(summary),
     }
-    with open_output(args.json) as stream:
-        json.dump(contents, stream, indent=1)
-        stream.write("\n")
+    write_json(args.json, contents)

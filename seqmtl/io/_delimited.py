@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import Lines, read_lines, readable
-from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
+from seqmtl.files.streams import PAD_BYTES, Lines, PathLike, line_blocks, readable, source_name
 from seqmtl.io._table_columns import Cells, Places, Roles, TableFile
 
 _ROWS_AT_A_TIME = 64  # few enough that their cells stay in the cache of the processor
@@ -138,7 +137,7 @@ def _as_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
 
 def _records(path: PathLike, delimiter: str, source: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the 1-based first line and the fields of every record."""
-    texts = (_text_of(block, source) for block in read_lines(path))
+    texts = (_text_of(block, source) for block in line_blocks(path))
     lines = chain.from_iterable(map(io.StringIO, texts))
     csv.field_size_limit(_LONGEST_FIELD)  # csv keeps one limit for all, 131,072 at first
     reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)

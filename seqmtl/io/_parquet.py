@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.io._stream import PathLike, open_seekable, source_name
+from seqmtl.files.streams import PathLike, open_seekable, source_name
 from seqmtl.io._table_columns import Cells, Places, Roles, TableFile
 
 #: How pandas writes the numbers or names of rows that have no title of their own.

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.streams import PathLike, is_compressed, source_name
 from seqmtl.io._fasta_scanner import scan_fasta
-from seqmtl.io._stream import PathLike, is_compressed, source_name
-from seqmtl.io.indexed import index_is_current, scan_indexed
+from seqmtl.io.indexed import index_is_current, read_index, scan_indexed
 from seqmtl.sequences.alphabet import LOWER, OTHER
 from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig
 
@@ -249,9 +249,7 @@ def contig_lengths(path: PathLike) -> dict[str, int]:
     """
     index = f"{os.fspath(path)}.fai"
     if index_is_current(path):
-        with open(index, encoding="utf-8") as stream:
-            rows = [line.split("\t") for line in stream]
-        return {row[0]: int(row[1]) for row in rows}
+        return {row[0]: int(row[1]) for row in read_index(path)}
     if os.path.exists(index) and not is_compressed(path):
         logger.warning("%s does not describe %s as it is now and is not used", index, path)
     lengths: dict[str, int] = {}

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterator
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._stream import BLOCK_BYTES
+from seqmtl.files.streams import BLOCK_BYTES, numbered_lines, open_seekable, readable
 from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID
 
 _LINE_END = 2
@@ -59,6 +59,11 @@ def scan_indexed(
                 on_read(length)
 
 
+def read_index(path: str | os.PathLike[str]) -> list[list[str]]:
+    """Return the fields of the index beside a FASTA file (``.fai``): name, length, and where."""
+    return [readable(row).split("\t") for _, row in numbered_lines(f"{os.fspath(path)}.fai")]
+
+
 def index_is_current(path: str | os.PathLike[str]) -> bool:
     """Tell whether the index beside a FASTA file (``.fai``) describes the file as it is now.
 
@@ -70,9 +75,8 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
     try:
         if os.path.getmtime(f"{path}.fai") < os.path.getmtime(path):
             return False
-        with open(f"{path}.fai", encoding="utf-8") as index:
-            rows = [line.rstrip("\n").split("\t") for line in index]
-        with open(path, "rb") as file:
+        rows = read_index(path)
+        with open_seekable(path) as file:
             end = 0
             for name, *numbers in rows:
                 length, offset, n_letters, n_bytes = map(int, numbers)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.streams import PathLike, first_bytes, open_seekable, source_name
 from seqmtl.io._delimited import DelimitedFile
 from seqmtl.io._npz import Archive
 from seqmtl.io._parquet import ParquetFile
-from seqmtl.io._stream import PathLike, first_bytes, open_seekable, source_name
 from seqmtl.io._table_columns import Roles, TableFile, Wanted, find_roles
 
 logger = logging.getLogger(__name__)

@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import (
-    Fields,
+from seqmtl.files.streams import (
+    PAD_BYTES,
     Lines,
-    find_columns,
+    PathLike,
+    line_blocks,
     pop_header,
-    read_lines,
     readable,
-    split_fields,
+    source_name,
 )
+from seqmtl.io._fields import Fields, find_columns, split_fields
 from seqmtl.io._labels import LabelColumn
 from seqmtl.io._names import NameTable
-from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
 from seqmtl.sequences import Genome, Windows
 from seqmtl.sequences.genome import unknown_contig
 
@@ -129,7 +129,7 @@ def read_sites(
     if at_end not in _AT_END:
         raise ValueError(f"at_end must be 'pad' or 'drop', got {at_end!r}")
     reader = _Reader(path, genome, window, organism, at_end == "drop")
-    reader.open(require_labels)
+    reader.begin(require_labels)
     for block in reader.blocks():
         reader.add(block)
     return reader.result()
@@ -158,9 +158,9 @@ class _Reader:
         self.split_ids: list[NDArray[np.int16]] = []
         self.n_sites = self.n_padded = self.n_dropped = self.n_skipped = 0
 
-    def open(self, require_labels: bool) -> None:
+    def begin(self, require_labels: bool) -> None:
         """Tell BED from a table by the first line that is not a comment."""
-        lines = read_lines(self.path)
+        lines = line_blocks(self.path)
         first, rest = pop_header(lines, lambda line: bool(line.strip()) and not _is_comment(line))
         if not first:
             raise InputFormatError(

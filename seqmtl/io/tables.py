@@ -10,18 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import (
-    Fields,
+from seqmtl.files.streams import (
+    BYTE_ORDER_MARK,
+    PAD_BYTES,
     Lines,
-    cut,
-    find_columns,
+    PathLike,
+    first_bytes,
+    line_blocks,
     pop_header,
-    read_lines,
-    split_fields,
+    source_name,
 )
+from seqmtl.io._fields import Fields, cut, find_columns, split_fields
 from seqmtl.io._labels import LabelColumn
 from seqmtl.io._names import NameTable
-from seqmtl.io._stream import BYTE_ORDER_MARK, PAD_BYTES, PathLike, first_bytes, source_name
 from seqmtl.sequences import RowNames, Windows
 from seqmtl.sequences.alphabet import CHECKED_CODES, OTHER
 
@@ -104,7 +105,7 @@ class _Reader:
     ) -> None:
         self.source = source_name(path)
         self.window, self.wanted_split, self.organism = window, split, organism
-        self._lines = read_lines(path)
+        self._lines = line_blocks(path)
         header, self._rest = pop_header(self._lines, lambda line: bool(line.strip()))
         wanted = ["sequence"] + ["label"] * require_labels + ["organism"] * (organism is None)
         self.columns = find_columns(header, self._rest.first_line - 1, wanted, self.source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from seqmtl.io.atomic import atomic_write
+from seqmtl.files.atomic import atomic_write
 from seqmtl.report._html import Markup, element, join, table
 from seqmtl.report._pieces import accuracy, card, number, picture, run_facts
 from seqmtl.report.contents import DemoReport, GenomeScan

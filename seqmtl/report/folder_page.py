@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seqmtl.compare.figure import draw_comparison
-from seqmtl.io.atomic import atomic_write
+from seqmtl.files.atomic import atomic_write
 from seqmtl.report._html import Markup, element, join, table
 from seqmtl.report._pieces import card, number, picture, run_facts
 from seqmtl.report.folder import FolderContents, read_folder

@@ -9,8 +9,9 @@ from functools import partial
 from typing import IO, Any, NamedTuple
 
 from seqmtl.exceptions import ScanInterrupted, SeqmtlError
+from seqmtl.files.atomic import is_special
+from seqmtl.files.bgzip import write_index
 from seqmtl.io.genome import ContigPiece
-from seqmtl.io.tabix import write_index
 from seqmtl.scan.bed import BedSink
 from seqmtl.scan.bedgraph import BedgraphSink
 from seqmtl.scan.bigwig import BigwigSink
@@ -112,7 +113,7 @@ def write_scan(
     size = BLOCK if finder.filters.top is None else TOP_BASES
     run = Run(output, sinks, summary, recovery)
     try:
-        n_done = run.open()
+        n_done = run.begin()
         blocks = cut_blocks(pieces, finder, size, summary)
         left = (block for block in blocks if block.number >= n_done)
         work = partial(_scan_block, finder=finder, sinks=sinks)
@@ -158,7 +159,7 @@ def _sinks(
     name = _name(output)
     if file_format != "bigwig":
         return [_TEXT[file_format](name, finder, probability, track)]
-    if not name or (os.path.exists(name) and not os.path.isfile(name)):
+    if not name or is_special(name):
         raise SeqmtlError("bigWig needs a file that can be gone back in; name a file")
     if name.endswith(".gz"):
         raise SeqmtlError(f"bigWig is compressed in itself; name it without .gz, got {name}")

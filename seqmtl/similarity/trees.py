@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.whole import read_text
 from seqmtl.similarity import _newick, _nodes, catalogue
-from seqmtl.similarity._text import read_text
 from seqmtl.similarity.names import match_names
 
 if TYPE_CHECKING:
