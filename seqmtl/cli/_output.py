@@ -14,6 +14,15 @@ from seqmtl._version import __version__
 NOT_CONVERGED = 3
 
 
+def check_outputs(*paths: str | None) -> None:
+    """Refuse files that cannot be written, before long work starts; ``-`` is standard output."""
+    from seqmtl.files.atomic import check_writable
+
+    for path in paths:
+        if path and path != "-":
+            check_writable(path)
+
+
 def open_output(path: str) -> AbstractContextManager[IO[Any]]:
     """Open a file that appears when it is whole, or standard output."""
     from seqmtl.files.atomic import atomic_write

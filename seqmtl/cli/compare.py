@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options, _similarity
-from seqmtl.cli._output import NOT_CONVERGED
+from seqmtl.cli._output import NOT_CONVERGED, check_outputs
 
 if TYPE_CHECKING:
     from seqmtl.compare import Comparison, Result
@@ -164,11 +164,7 @@ def _n_processes(comparison: Comparison) -> int:
 
 def _check_outputs(args: argparse.Namespace) -> None:
     """Refuse what could not be written after hours of work."""
-    from seqmtl.files.atomic import check_writable
-
-    for path in (args.json, f"{args.json}.partial", args.table, args.plot):
-        if path:
-            check_writable(path)
+    check_outputs(args.json, f"{args.json}.partial", args.table, args.plot)
     if args.table and not args.table.endswith((".tsv", ".md")):
         raise ValueError(f"table must end in .tsv or .md, got {args.table!r}; the suffix sets it")
     if args.plot:
@@ -271,10 +267,10 @@ def _write_tables(args: argparse.Namespace, document: dict[str, Any]) -> None:
     from seqmtl.compare.figure import draw_comparison
     from seqmtl.compare.tables import to_markdown, to_tsv
     from seqmtl.evaluation.figures import save_figure
-    from seqmtl.files.atomic import atomic_write
+    from seqmtl.files.atomic import write_lines
 
     if args.table:
-        with atomic_write(args.table) as stream:
-            stream.write((to_tsv if args.table.endswith(".tsv") else to_markdown)(document))
+        text = (to_tsv if args.table.endswith(".tsv") else to_markdown)(document)
+        write_lines(args.table, [text])
     if args.plot:
         save_figure(draw_comparison(document), args.plot)

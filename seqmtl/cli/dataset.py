@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from seqmtl.cli import _options
-from seqmtl.cli._output import write_json
+from seqmtl.cli._output import check_outputs, write_json
 
 logger = logging.getLogger("seqmtl")
 
@@ -69,10 +69,8 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.dataset import check_folder, read_config, write_dataset
-    from seqmtl.files.atomic import check_writable
 
-    if args.json and args.json != "-":
-        check_writable(args.json)
+    check_outputs(args.json)
     check_folder(Path(args.output), force=args.force)
     config = read_config(args.config, signal=args.signal)
     started = time.perf_counter()

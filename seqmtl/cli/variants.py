@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
+from seqmtl.cli._output import check_outputs, write_json
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 
 if TYPE_CHECKING:
@@ -116,11 +117,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
-    from seqmtl.files.atomic import check_writable
-
-    for path in (args.output, args.tsv, args.json):
-        if path and path != "-":
-            check_writable(path)
+    check_outputs(args.output, args.tsv, args.json)
     if args.output != "-" and not args.output.endswith((".vcf", ".vcf.gz")):
         raise SeqmtlError(
             f"the output must be a name in .vcf or .vcf.gz, or -, got {args.output}; for BCF "
@@ -213,7 +210,6 @@ def _index(summary: AnnotationSummary, path: str) -> None:
 
 def _write_json(summary: AnnotationSummary, annotator: Any, args: argparse.Namespace) -> None:
     from seqmtl._version import __version__
-    from seqmtl.cli._output import write_json
 
     contents = {
         "schema_version": 1,

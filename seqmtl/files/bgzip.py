@@ -11,6 +11,7 @@ from typing import IO, cast
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import atomic_write, remove_file
+from seqmtl.files.streams import Output
 
 #: The empty block that ends a file.
 BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -36,14 +37,14 @@ def bgzip(text: bytes) -> bytes:
     return b"".join(packed)
 
 
-def packer(output: str | os.PathLike[str] | IO[bytes]) -> Callable[[bytes], bytes]:
+def packer(output: Output) -> Callable[[bytes], bytes]:
     """Return how text is written to an output: by :func:`bgzip` where its name ends in ``.gz``."""
     is_packed = not hasattr(output, "write") and os.fspath(output).endswith(".gz")
     return bgzip if is_packed else bytes
 
 
 @contextmanager
-def open_packed(output: str | os.PathLike[str] | IO[bytes]) -> Iterator[IO[bytes]]:
+def open_packed(output: Output) -> Iterator[IO[bytes]]:
     """Open an output for what the :func:`packer` has made of text.
 
     A file appears under its name when it is whole; a stream is taken as it is.

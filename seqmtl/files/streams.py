@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from typing import IO, Any, cast
 
 from seqmtl.exceptions import InputFormatError
@@ -38,6 +39,7 @@ _LONGEST_MAGIC = 16
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 PathLike = str | os.PathLike[str]
+Output = PathLike | IO[bytes]
 
 
 def source_name(path: PathLike) -> str:
@@ -136,24 +138,27 @@ def numbered_lines(path: PathLike) -> Iterator[tuple[int, bytes]]:
         yield from block.rows()
 
 
-def pop_header(blocks: Iterator[Lines], is_header: Callable[[bytes], bool]) -> tuple[bytes, Lines]:
-    """Take the first line for which `is_header` is true off the blocks.
+def pop_header(
+    blocks: Iterator[Lines], is_header: Callable[[bytes], bool]
+) -> tuple[bytes, int, Iterator[Lines]]:
+    """Take the first line for which `is_header` is true, and those before it, off the blocks.
 
     Returns
     -------
     header : bytes
         The line without its end; empty where there is none.
-    rest : Lines
-        What follows it in its block.
+    line : int
+        Its 1-based number; 0 where there is none.
+    rest : iterator of Lines
+        What follows it.
     """
     for block in blocks:
-        begin, line = 0, block.first_line
-        while (end := block.text.find(b"\n", begin)) >= 0:
-            header = block.text[begin:end]
-            begin, line = end + 1, line + 1
+        begin = 0
+        for line, header in block.rows():
+            begin += len(header) + 1
             if is_header(header):
-                return header, Lines(block.text[begin:], line)
-    return b"", Lines(bytes(PAD_BYTES), 1)
+                return header, line, chain([Lines(block.text[begin:], line + 1)], blocks)
+    return b"", 0, iter(())
 
 
 def readable(raw: bytes) -> str:
@@ -162,7 +167,10 @@ def readable(raw: bytes) -> str:
 
 
 def first_bytes(path: PathLike) -> bytes:
-    """Return the first of a file's bytes, decompressed; standard input is only looked at."""
+    """Return the first of a file's bytes, decompressed, without byte order mark.
+
+    Standard input is only looked at: what was seen is still there for the reader.
+    """
     if os.fspath(path) == "-":
         seen = cast(io.BufferedReader, sys.stdin.buffer).peek(RAW_BYTES)
     else:
@@ -173,7 +181,7 @@ def first_bytes(path: PathLike) -> bytes:
             seen = zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(seen, RAW_BYTES)
         except zlib.error:  # the reader will say what is wrong
             seen = b""
-    return seen
+    return seen.removeprefix(BYTE_ORDER_MARK)
 
 
 def open_seekable(path: PathLike) -> IO[bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Mapping
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,11 +145,10 @@ def read_dataset(
         check_genome(name, paths[name], genome, summary)
     source = os.path.join(folder, WINDOWS)
     reader = _Reader(source, loaded, int(summary["window"]), split)
-    lines = line_blocks(source)
-    header, rest = pop_header(lines, lambda line: True)
+    header, _, blocks = pop_header(line_blocks(source), lambda line: True)
     if readable(header) != HEADER:
         raise InputFormatError(f"the first line must be {HEADER!r}; {REMEDY}", source, 1)
-    for block in chain([rest], lines):
+    for block in blocks:
         reader.add(block)
     return Dataset(reader.windows(), dict(summary["site"]), summary)
 

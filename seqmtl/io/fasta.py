@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import BYTE_ORDER_MARK, PathLike, first_bytes, source_name
+from seqmtl.files.streams import PathLike, first_bytes, source_name
 from seqmtl.io._fasta_scanner import Header, scan_fasta
 from seqmtl.io._labels import RULE, LabelColumn
 from seqmtl.sequences import Windows
@@ -23,8 +23,6 @@ _KEY_VALUE = re.compile(r"(?:^|[\s,|;])(\w+)=([^\s,|;]+)")
 def guess_format(path: PathLike) -> str:
     """Tell a FASTA file from a table by its first bytes.
 
-    Standard input is only looked at: what was seen is still there for the reader.
-
     Parameters
     ----------
     path : path-like
@@ -35,8 +33,7 @@ def guess_format(path: PathLike) -> str:
     {"fasta", "table"}
         "fasta" where the first byte that is not white space is ``>``. An empty file is a table.
     """
-    seen = first_bytes(path)
-    return "fasta" if seen.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b">") else "table"
+    return "fasta" if first_bytes(path).lstrip().startswith(b">") else "table"
 
 
 class FastaSource(NamedTuple):

@@ -13,6 +13,7 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.atomic import is_special
 from seqmtl.files.bgzip import drop_index
 from seqmtl.files.resumable import Journal, OutputStream, PartialFile, partial_path
+from seqmtl.files.streams import Output
 from seqmtl.scan.sink import Sink
 from seqmtl.scan.summary import BlockCounts, ScanSummary
 
@@ -55,7 +56,7 @@ class Run:
 
     def __init__(
         self,
-        output: str | os.PathLike[str] | IO[bytes],
+        output: Output,
         sinks: Sequence[Sink],
         summary: ScanSummary,
         recovery: Recovery | None,

@@ -6,11 +6,12 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from seqmtl.exceptions import ScanInterrupted, SeqmtlError
 from seqmtl.files.atomic import is_special
 from seqmtl.files.bgzip import write_index
+from seqmtl.files.streams import Output
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scan.bed import BedSink
 from seqmtl.scan.bedgraph import BedgraphSink
@@ -42,7 +43,6 @@ _SUFFIXES = {
     "spsc": (".spsc", ".tsv"),
 }
 
-OutputPath = str | os.PathLike[str] | IO[bytes]
 _log = logging.getLogger(__name__)
 
 
@@ -55,7 +55,7 @@ class _Done(NamedTuple):
 
 
 def write_scan(
-    output: OutputPath,
+    output: Output,
     pieces: Iterable[ContigPiece],
     finder: SiteFinder,
     *,
@@ -134,7 +134,7 @@ def write_scan(
     return summary
 
 
-def guess_format(output: OutputPath) -> str:
+def guess_format(output: Output) -> str:
     """Return the format that a name stands for; "bed" where it does not tell."""
     name = _name(output).lower().removesuffix(".gz")
     found = [kind for kind, suffixes in _SUFFIXES.items() if name.endswith(suffixes)]
@@ -150,7 +150,7 @@ def output_paths(output: str, file_format: str, strands: str) -> list[str]:
 
 
 def _sinks(
-    output: OutputPath,
+    output: Output,
     file_format: str,
     finder: SiteFinder,
     probability: Probability | None,
@@ -178,7 +178,7 @@ def _scan_block(block: Block, finder: SiteFinder, sinks: Sequence[Sink]) -> _Don
     return _Done(parts, BlockCounts.of(strands), block.last - block.first)
 
 
-def _name(output: OutputPath) -> str:
+def _name(output: Output) -> str:
     return "" if hasattr(output, "write") else os.fspath(output)
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from seqmtl.files.bgzip import open_packed, packer
-from seqmtl.files.streams import PathLike, readable
+from seqmtl.files.streams import Output, PathLike, readable
 from seqmtl.io.vcf import ALT, CHROM, REF, VcfBatch, VcfReader, add_info
 from seqmtl.sequences import Genome
 from seqmtl.variants.alleles import AlleleList, is_allele
@@ -20,7 +19,6 @@ from seqmtl.variants.text import TABLE, EffectLists, EffectText
 
 _RECORDS = 2048  # in a batch
 _REPORT_EVERY = 100_000
-Output = str | os.PathLike[str] | IO[bytes]
 _log = logging.getLogger(__name__)
 
 
