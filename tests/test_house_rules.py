@@ -186,7 +186,7 @@ def test_help_is_quick_because_it_imports_nothing_heavy():
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_slow_libraries_are_imported_where_they_are_used(path):
     slow = {"scipy", "sklearn", "matplotlib", "Bio", "pyarrow", "pyfaidx"}
-    allowed = {"estimators": {"sklearn"}, "simulate": {"Bio"}}.get(path.parent.name, set())
+    allowed = {"estimators": {"sklearn"}}.get(path.parent.name, set())
     for node in _tree(path).body:
         modules = []
         if isinstance(node, ast.Import):

@@ -83,12 +83,12 @@ class _Demo:
 
     def simulate(self) -> None:
         """Simulate genomes; two of the organisms have few labelled windows."""
+        from seqmtl.similarity import read_tree
         from seqmtl.simulate import default_tree, simulate, write_simulation
-        from seqmtl.simulate.trees import parse_tree
 
         with self.timed("simulate genomes"):
             tree = default_tree()
-            names = parse_tree(tree)[1]
+            names = read_tree(tree).leaf_names
             few = set(names[1::3])
             counts = {name: _FEW if name in few else _MANY for name in names}
             self.simulation = simulate(tree, seed=self.seed, n_windows=counts)

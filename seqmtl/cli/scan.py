@@ -157,8 +157,9 @@ def _scan(
     progress = ScanProgress(os.path.getsize(args.genome) if is_file else None, args)
     started = time.perf_counter()
     pieces = open_pieces(
-        args.genome, size=_PIECE, keep_case=args.softmask == "skip", on_read=progress.read
-    )
+        args.genome, size=_PIECE, only=scan.finder.filters.scanned,
+        keep_case=args.softmask == "skip", on_read=progress.read,
+    )  # fmt: skip
     try:
         summary = write_scan(
             sys.stdout.buffer if path == "-" else path, pieces, scan.finder,

@@ -4,7 +4,6 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import Dataset, is_dataset, read_dataset
 from seqmtl.io.fasta import FastaSource, guess_format, read_fasta, read_fasta_windows
 from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, open_contigs, open_pieces
-from seqmtl.io.indexed import IndexedGenome
 from seqmtl.io.numeric_tables import NumericTable, read_numeric_table
 from seqmtl.io.sites import SiteReport, SiteWindows, read_sites
 from seqmtl.io.tables import is_table_of_windows, read_windows
@@ -15,7 +14,6 @@ __all__ = [
     "ContigPiece",
     "Dataset",
     "FastaSource",
-    "IndexedGenome",
     "NumericTable",
     "SiteReport",
     "SiteWindows",

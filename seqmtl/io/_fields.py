@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PAD_BYTES, Lines, PathLike, numbered_lines, readable
+from seqmtl.io._table_columns import check_distinct
 
 _TAB, _LINE_FEED, _HASH = 9, 10, 35
 _LONGEST_NAME = PAD_BYTES - 1
@@ -284,13 +285,7 @@ def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -
                 path=source,
                 line=line,
             )
-    for name in names:
-        if names.count(name) > 1:
-            raise InputFormatError(
-                f"the header must name a column once, got {name!r} again; rename one",
-                path=source,
-                line=line,
-            )
+    check_distinct(names, source, line)
     return {name: i for i, name in enumerate(names)}
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.whole import read_text
@@ -26,6 +30,41 @@ def read_rows(path: str | os.PathLike[str], what: str) -> list[tuple[int, list[s
         for number, line in lines
         if line.strip() and not line.startswith("#")
     ]
+
+
+def parse_square(
+    rows: Sequence[tuple[int, list[str]]],
+    what: str,
+    parse: Callable[[str, int], float],
+    path: str,
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Return the names and numbers of a square table, named on top and on the left.
+
+    `what` says for messages what the numbers are; `parse` gives that of a field, told its line.
+
+    Raises
+    ------
+    InputFormatError
+        If the table is not square, or rows and columns differ in their names.
+    """
+    names = [name.strip() for name in rows[0][1][1:]]
+    if len(rows) - 1 != len(names):
+        raise InputFormatError(
+            f"{what} must be square, got {len(rows) - 1} rows and {len(names)} columns; "
+            "give names in the first row and column",
+            path=path,
+        )
+    matrix = np.empty((len(names), len(names)))
+    for i, (name, (line, fields)) in enumerate(zip(names, rows[1:], strict=True)):
+        if fields[0].strip() != name or len(fields) != len(names) + 1:
+            raise InputFormatError(
+                f"row must start with {name!r} and have {len(names)} numbers, got {fields[0]!r} "
+                f"and {len(fields) - 1}; rows and columns have one order",
+                path=path,
+                line=line,
+            )
+        matrix[i] = [parse(field, line) for field in fields[1:]]
+    return names, matrix
 
 
 def drop_header(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
