@@ -86,7 +86,7 @@ def model(table, folder):
 
 
 def _train(table, path, method, *options):
-    return main(["train", str(table), "--method", method, "-o", str(path), "-q", *options])
+    return main(["train-table", str(table), "--method", method, "-o", str(path), "-q", *options])
 
 
 def _kernels(method):
@@ -312,8 +312,8 @@ def test_balanced_classes(table, tmp_path):
 def test_costs_and_trade_offs_are_chosen(table, tmp_path, capsys):
     path, rows = tmp_path / "m", DATA.split == "train"
     code = main(
-        ["train", str(table), "--method", "pareto", "--tune", "0.01,1", "--p", "0.5,2", "--kernel",
-         "rbf:0.5", "--kernel", "linear", "-o", str(path)]
+        ["train-table", str(table), "--method", "pareto", "--tune", "0.01,1", "--p", "0.5,2",
+         "--kernel", "rbf:0.5", "--kernel", "linear", "-o", str(path)]
     )  # fmt: skip
     assert code == 0
     assert "AUROC 0." in capsys.readouterr().err
@@ -425,8 +425,9 @@ def test_sequences_of_a_column(tmp_path, capsys):
     table.write_text("\n".join(["peptide,allele,label", *map(",".join, rows)]) + "\n")
     specs = ["spectrum:2:protein", "gapped:4:2:protein"]
     code = main(
-        ["train", str(table), "--method", "partial-mkl", "--sequence", "peptide", "--task-column",
-         "allele", "--kernel", specs[0], "--kernel", specs[1], "-o", str(path), "-q"]
+        ["train-table", str(table), "--method", "partial-mkl", "--sequence", "peptide",
+         "--task-column", "allele", "--kernel", specs[0], "--kernel", specs[1], "-o",
+         str(path), "-q"]
     )  # fmt: skip
     assert code == 0
     expected = estimators.PartiallySharedMKLClassifier(specs, tol=1e-3).fit(texts, labels, alleles)
@@ -493,12 +494,7 @@ def test_windows_of_dna(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--kernel", "rbf"], "--kernel needs --method kernel-svc or kernel-mkl"),
         (["--method", "minimax", "--kernel", "rbf"], "minimax has no use of it"),
-        (["--p", "1"], "--p needs --method pareto or sparse-mkl"),
-        (["--label-column", "y"], "--label-column needs --method"),
-        (["--plot", "x.png"], "--plot needs --method pareto"),
-        (["--no-standardize"], "--standardize needs --method"),
         (["--method", "svc"], "invalid choice: 'svc'"),
         (["--method", "pareto", "--share", "0.1"], "--share is of partial-mkl, minimax; pareto"),
         (["--method", "pareto", "--q", "2"], "--q is of sparse-mkl"),
@@ -507,8 +503,9 @@ def test_windows_of_dna(tmp_path, capsys):
         (["--method", "kernel-svc", "--mkl", "smooth"], "--mkl is of kernel-mkl"),
         (["--method", "kernel-svc", "--max-epochs", "5"], "--max-epochs is of kernel-mkl"),
         (["--method", "pareto", "--tree", "metazoa"], "--tree is of kernel-svc, kernel-mkl"),
-        (["--method", "pareto", "--features", "wd:5"], "--features must be left out with --method"),
-        (["--method", "pareto", "--resume"], "--resume must be left out with --method"),
+        (["--method", "pareto", "--features", "wd:5"], "unrecognized arguments: --features wd:5"),
+        (["--method", "pareto", "--resume"], "unrecognized arguments: --resume"),
+        ([], "the following arguments are required: --method"),
         (["--method", "kernel-svc", "--kernel", "rbf", "--kernel", "rbf:1"], "takes one --kernel"),
         (["--method", "pareto", "--kernel", "rbf:x"], "kernel must be rbf:GAMMA with numbers"),
         (["--method", "pareto", "--kernel", "cubic"], "kernel must be one of linear, poly"),
@@ -522,15 +519,46 @@ def test_windows_of_dna(tmp_path, capsys):
 )  # fmt: skip
 def test_wrong_usage(options, message, tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
-        main(["train", str(tmp_path / "absent.csv"), "-o", str(tmp_path / "m"), *options])
+        main(["train-table", str(tmp_path / "absent.csv"), "-o", str(tmp_path / "m"), *options])
     assert message in " ".join(capsys.readouterr().err.split())
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        (["--method", "pareto"], "pareto"),
+        (["--kernel", "rbf", "--method", "pareto"], "METHOD"),
+        (["--p=1"], "METHOD"),
+        (["--label-column", "y"], "METHOD"),
+        (["--plot", "x.png"], "METHOD"),
+        (["--no-standardize"], "METHOD"),
+    ],
+)
+def test_train_names_the_command_of_tables(options, method, tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", str(tmp_path / "absent.csv"), "-o", str(tmp_path / "m"), *options])
+    flag = options[0].partition("=")[0]
+    message = f"{flag} is not of windows: use seqmtl train-table DATA --method {method}\n"
+    assert capsys.readouterr().err.endswith(message)
+
+
+def test_the_help_of_train_fits_one_screen(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit, match="0"):
+        main(["train", "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 100
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", "--features", "help", "-o", "m"])
+    assert "the K1-mers to K2-mers in bins of W positions" in capsys.readouterr().err
 
 
 def test_a_table_of_examples_needs_a_method(table, tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["train", str(table), "-o", str(tmp_path / "m")])
-    message = "is a table of examples by its name; say how to learn from it with --method {kernel-"
+    message = f"say how to learn from it: seqmtl train-table {table} --method {{kernel-svc,kernel-"
     assert message in " ".join(capsys.readouterr().err.split())
     windows = tmp_path / "windows.csv"
     windows.write_text("organism\tlabel\tsequence\nworm\t1\tACGT\nworm\t-1\tTTGT\n")
@@ -552,11 +580,11 @@ def test_labels_that_are_no_classes(tmp_path, capsys):
     path = tmp_path / "x.csv"
     path.write_text("\n".join(["task,f,height,label", *rows]) + "\n")
     for method in ("pareto", "kernel-svc"):
-        assert main(["train", str(path), "--method", method, "-o", str(tmp_path / "m")]) == 1
+        assert main(["train-table", str(path), "--method", method, "-o", str(tmp_path / "m")]) == 1
         message = "labels must be of two classes where there are tasks, got 3; more are learnt"
         assert message in capsys.readouterr().err
         options = ["--method", method, "--label-column", "height", "-o", str(tmp_path / "m")]
-        assert main(["train", str(path), *options]) == 1
+        assert main(["train-table", str(path), *options]) == 1
         assert "labels must be names or whole numbers, got 0.333; say" in capsys.readouterr().err
 
 

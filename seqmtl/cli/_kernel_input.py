@@ -43,7 +43,7 @@ class Examples(NamedTuple):
 
 
 def read_for_training(args: argparse.Namespace) -> Examples:
-    """Read what the arguments of ``train`` name.
+    """Read what the arguments of ``train-table`` name.
 
     Raises
     ------

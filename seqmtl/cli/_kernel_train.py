@@ -1,4 +1,4 @@
-"""``seqmtl train --method``: from examples to one model of kernels."""
+"""``seqmtl train-table``: from examples to one model of kernels."""
 
 from __future__ import annotations
 

@@ -152,8 +152,8 @@ def _load(path: str) -> MultiTaskModel:
     model = load_model(path)
     if isinstance(model, KernelModel):
         raise SeqmtlError(
-            f"{path}: explain takes models of k-mers with weights, and this one has kernels (train "
-            "--method); train it without --method"
+            f"{path}: explain takes models of k-mers with weights, and this one has kernels "
+            "(train-table); train it with seqmtl train"
         )
     return model
 

@@ -16,9 +16,9 @@ _EXAMPLES = """\
   seqmtl predict splice.seqmtl candidates.fa --organism c_elegans > scores.tsv
   seqmtl predict splice.seqmtl --genome worm=worm.fa --sites worm=sites.bed -o scores.tsv
   seqmtl predict splice.seqmtl new.fa --organism c_briggsae --from-relatives
-  seqmtl predict m.seqmtl expression.csv -o scores.tsv     # a model of train --method
+  seqmtl predict m.seqmtl expression.csv -o scores.tsv     # a model of train-table
 
-A model of train --method takes the columns of its training table by their names; others are left
+A model of train-table takes the columns of its training table by their names; others are left
 out. It writes name, task, score and class, or for more than two classes their votes."""
 
 
