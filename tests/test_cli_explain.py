@@ -238,4 +238,4 @@ def test_a_model_of_kernels_is_refused_with_the_remedy(tmp_path, capsys):
     options = ["--method", "kernel-svc", "--kernel", "linear", "-o", str(kernel), "-q"]
     assert main(["train-table", str(table), *options]) == 0
     assert explain(kernel, "-o", tmp_path / "out") == 1
-    assert "this one has kernels (train-table)" in capsys.readouterr().err
+    assert "is a model of kernels, not of weights" in capsys.readouterr().err

@@ -392,7 +392,7 @@ def test_several_classes(tmp_path, capsys):
     assert f"5\t20\t{right[20:40].mean():.4f}" in text
     assert json.loads(metrics.read_text())["accuracy"] == right.mean()
     assert main(["evaluate", str(path), str(table), "--plot", str(tmp_path / "p.png")]) == 1
-    assert "--plot draws the curves of two classes, and the model has 3" in capsys.readouterr().err
+    assert "--plot shows two classes, and the model has 3" in capsys.readouterr().err
     assert main(["info", str(path)]) == 0
     assert "3 vs 5" in capsys.readouterr().out
     for method in ("kernel-svc", "kernel-mkl"):
@@ -621,6 +621,31 @@ def test_stopping_early_is_exit_code_3(table, tmp_path, capsys):
     assert "stopped before the tolerance 1e-09" in capsys.readouterr().err
     assert main(["info", str(path)]) == 0
     assert "(stopped before the tolerance)" in capsys.readouterr().out
+
+
+def test_probabilities_are_calibrated_on_held_out_rows(model, table, tmp_path, capsys):
+    out = tmp_path / "calibrated"
+    arguments = ["calibrate", str(model), str(table), "--split", "test", "-o", str(out)]
+    assert main([*arguments, "--method", "sigmoid", "--prevalence", "0.5", "-q"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split("\t")[0] for line in lines[1:]} == {"brain", "liver"}
+    assert list(KernelModel.load(out).curves) == ["brain", "liver"]
+    assert main(["info", str(out)]) == 0
+    assert "calibrated on held-out windows" in capsys.readouterr().out
+
+
+def test_weights_of_numbers_take_tables(table, tmp_path, capsys):
+    estimator = DATA.fitted(estimators.MultiTaskSVC(tol=1e-5))
+    estimator.model_.save(tmp_path / "m")
+    found = _predict(tmp_path / "m", table, columns="name task score probability")
+    rows = DATA.split == "test"
+    scores = estimator.decision_function(DATA.X[rows], DATA.task[rows])
+    np.testing.assert_allclose(_floats(found["score"]), scores, rtol=1e-5)
+    assert found["task"] == DATA.task[rows].tolist()
+    numbers = tmp_path / "signs.csv"
+    numbers.write_text(DATA.text(label=np.where(DATA.label == "well", 1, -1)))
+    assert main(["evaluate", str(tmp_path / "m"), str(numbers), "--bootstrap", "0", "-q"]) == 0
+    assert capsys.readouterr().out.startswith("task\tn\tpositive\tauroc")
 
 
 def test_curves_are_drawn(model, table, tmp_path):

@@ -49,7 +49,7 @@ def train_kernels(args: argparse.Namespace) -> int:
     estimator, converged = _fit(estimator, examples, weight, args)
     is_linear = METHODS[args.method].kernels is None
     model: KernelModel = _of_linear(estimator, scale) if is_linear else estimator.model_
-    model.feature_names = examples.feature_names
+    model.feature_names, model.shift = examples.feature_names, args.shift
     model.training |= _summary(model, estimator, examples, args) | {
         "converged": converged,
         "selection": [_entry(point) for point in points],

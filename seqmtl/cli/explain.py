@@ -90,11 +90,12 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.cli._explain import Explanation
+    from seqmtl.models.model import MultiTaskModel
 
     started = time.perf_counter()
     _options.check_figure("figure.png")
     _make_folder(args.output)
-    model = _load(args.model)
+    model = MultiTaskModel.load(args.model)
     organisms = _organisms(args.organism, model)
     reference = _organisms(args.reference, model)[0] if args.reference else None
     windows = _windows(args, model, organisms)
@@ -142,20 +143,6 @@ def _is_ours(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and content.get("kind") == KIND
-
-
-def _load(path: str) -> MultiTaskModel:
-    """Read a model, and refuse one of kernels."""
-    from seqmtl.cli._scoring import load_model
-    from seqmtl.models.kernel_model import KernelModel
-
-    model = load_model(path)
-    if isinstance(model, KernelModel):
-        raise SeqmtlError(
-            f"{path}: explain takes models of k-mers with weights, and this one has kernels "
-            "(train-table); train it with seqmtl train"
-        )
-    return model
 
 
 def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
