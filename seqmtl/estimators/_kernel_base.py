@@ -18,6 +18,7 @@ from seqmtl.kernels import BaseKernel, check_psd, make_kernel
 from seqmtl.models.kernel_model import KernelModel
 from seqmtl.models.training import class_factors
 from seqmtl.sequences import Windows
+from seqmtl.sequences.task_array import split_tasks
 
 _LARGEST_LOG = 690.0  # of a number
 
@@ -94,6 +95,7 @@ class KernelClassifier(TaskClassifier):
 
     def _scores(self, X: Any, tasks: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
+        X, tasks = split_tasks(X, tasks)
         return self.model_.decision_function(self._check_X(X, reset=False), tasks)
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:

@@ -63,12 +63,12 @@ class TaskArray:
         return len(self.shape)
 
     def __getitem__(self, key: Any) -> TaskArray:
+        columns: tuple[Any, ...] = ()
         if isinstance(key, tuple):
-            if len(key) != 2 or key[1] is not Ellipsis:
-                raise IndexError("a TaskArray is indexed by rows only")
-            key = key[0]
-        rows = np.atleast_1d(np.arange(len(self))[key])
-        return TaskArray(self.X[rows], self.tasks[rows])
+            key, *columns = (part for part in key if part is not Ellipsis)
+        rows = np.atleast_1d(np.arange(len(self))[np.ravel(key) if columns else key])
+        X = self.X[rows]
+        return TaskArray(X[:, np.ravel(columns[0])] if columns else X, self.tasks[rows])
 
     def __repr__(self) -> str:
         return f"TaskArray({len(self)} examples of {len(set(self.tasks.tolist()))} tasks)"
