@@ -93,7 +93,7 @@ def _kernels(method):
     return [] if method == "kernel-svc" else [o for spec in SPECS for o in ("--kernel", spec)]
 
 
-def _predict(model, table, *options, columns="name task score class"):
+def _predict(model, table, *options, columns="name task score class probability"):
     out = model.parent / "scores.tsv"
     assert main(["predict", str(model), str(table), "-o", str(out), "-q", *options]) == 0
     header, *rows = (line.split("\t") for line in out.read_text().splitlines())
@@ -117,6 +117,8 @@ def test_the_commands_agree_with_the_estimator(method, table, tmp_path, capsys):
     found = _predict(path, table)
     np.testing.assert_allclose(_floats(found["score"]), scores, rtol=1e-5, atol=1e-5)
     assert found["class"] == expected.predict(DATA.X[rows], DATA.task[rows]).tolist()
+    probability = expected.predict_proba(DATA.X[rows], DATA.task[rows])[:, 1]
+    np.testing.assert_allclose(_floats(found["probability"]), probability, atol=1e-5)
     assert found["name"] == DATA.names[rows].tolist()
     assert found["task"] == DATA.task[rows].tolist()
 
@@ -488,6 +490,67 @@ def test_windows_of_dna(tmp_path, capsys):
     assert KernelModel.load(path).examples.ndim == 1
 
 
+# ---- novelties
+
+
+def test_novelties_of_a_table(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    usual, odd = rng.normal([4.0, 1.0], 0.4, (60, 2)), rng.normal([0.5, 3.0], 0.3, (20, 2))
+    X = np.abs(np.r_[usual, odd])
+    task = np.where(np.arange(80) % 2, "a", "b")
+    label = np.repeat(["usual", "odd"], [60, 20])
+    known, new = tmp_path / "known.csv", tmp_path / "new.csv"
+    rows = [f"{t},{x:.6f},{z:.6f}" for t, (x, z) in zip(task, X, strict=True)]
+    X = np.array([row.split(",")[1:] for row in rows], dtype=float)
+    known.write_text("\n".join(["task,x,z", *rows[:60]]) + "\n")
+    labelled = [f"{row},{name}" for row, name in zip(rows, label, strict=True)]
+    new.write_text("\n".join(["task,x,z,label", *labelled]) + "\n")
+    options = ["--contamination", "0.05", "-C", "0.5"]
+    assert _train(known, tmp_path / "m", "one-class", *options) == 0
+    expected = estimators.MultiTaskOneClassSVM(C=0.5, contamination=0.05)
+    expected.fit(X[:60], tasks=task[:60])
+    found = _predict(tmp_path / "m", new, columns="name task score class")
+    scores = expected.decision_function(X, task)
+    np.testing.assert_allclose(_floats(found["score"]), scores, rtol=1e-4, atol=1e-5)
+    sure = np.abs(scores) > 1e-4
+    assert (_floats(found["class"]) == expected.predict(X, task))[sure].all()
+    # of two classes the second is learnt, here the same rows
+    assert _train(new, tmp_path / "n", "one-class", *options) == 0
+    again = _predict(tmp_path / "n", new, columns="name task score class")
+    assert again["score"] == found["score"]
+    assert set(again["class"]) == {"odd", "usual"}
+    capsys.readouterr()
+    assert main(["evaluate", str(tmp_path / "n"), str(new), "--bootstrap", "0", "-q"]) == 0
+    assert float(capsys.readouterr().out.splitlines()[-1].split("\t")[3]) > 0.95  # mean AUROC
+    assert main(["info", str(tmp_path / "m")]) == 0
+    assert "one-class" in capsys.readouterr().out
+    assert main(["calibrate", str(tmp_path / "n"), str(new), "-o", str(tmp_path / "c")]) == 1
+    assert "only models of two classes have probabilities" in capsys.readouterr().err
+    new.write_text(new.read_text().replace("0,odd", "0,strange").replace("1,odd", "1,strange"))
+    assert _train(new, tmp_path / "o", "one-class") == 1
+    assert "labels must be of one class, or of two, got 3" in capsys.readouterr().err
+
+
+def test_novelties_of_windows(tmp_path, capsys):
+    from seqmtl import PositionalKmers
+    from seqmtl.io import read_windows
+
+    table, path = tmp_path / "w.tsv", tmp_path / "m"
+    header = ("organism", "label", "sequence", "split")
+    table.write_text("\n".join("\t".join(row) for row in [header, *_windows()]) + "\n")
+    assert _train(table, path, "one-class", "--features", "wd:4", "--similarity", "union") == 0
+    train, test = (read_windows(table, split=s) for s in ("train", "test"))
+    expected = estimators.MultiTaskOneClassSVM(PositionalKmers("wd:4"), "union", tol=1e-3)
+    expected.fit(train[train.labels > 0])
+    found = _predict(path, table, columns="name organism score class")
+    np.testing.assert_allclose(_floats(found["score"]), expected.decision_function(test), atol=1e-5)
+    assert found["class"] == expected.predict(test).astype(str).tolist()
+    assert main(["info", str(path)]) == 0
+    assert "features" in capsys.readouterr().out
+    assert main(["evaluate", str(path), str(table), "--bootstrap", "0", "-q"]) == 0
+    assert float(capsys.readouterr().out.splitlines()[-1].split("\t")[3]) > 0.9
+
+
 # ---- what is refused
 
 
@@ -503,8 +566,11 @@ def test_windows_of_dna(tmp_path, capsys):
         (["--method", "kernel-svc", "--mkl", "smooth"], "--mkl is of kernel-mkl"),
         (["--method", "kernel-svc", "--max-epochs", "5"], "--max-epochs is of kernel-mkl"),
         (["--method", "pareto", "--tree", "metazoa"], "--tree is of kernel-svc, kernel-mkl"),
-        (["--method", "pareto", "--features", "wd:5"], "unrecognized arguments: --features wd:5"),
+        (["--method", "pareto", "--features", "wd:5"], "--features is of one-class; pareto"),
         (["--method", "pareto", "--resume"], "unrecognized arguments: --resume"),
+        (["--method", "one-class", "--tune", "1,2"], "--tune is of kernel-svc"),
+        (["--method", "one-class", "--standardize"], "one-class takes numbers as they are"),
+        (["--method", "pareto", "--contamination", "0.2"], "--contamination is of one-class"),
         ([], "the following arguments are required: --method"),
         (["--method", "kernel-svc", "--kernel", "rbf", "--kernel", "rbf:1"], "takes one --kernel"),
         (["--method", "pareto", "--kernel", "rbf:x"], "kernel must be rbf:GAMMA with numbers"),

@@ -64,6 +64,8 @@ def assert_same(model, X, tasks, tmp_path):
     again = kept(model, tmp_path)
     assert_array_equal(again.decision_function(X, tasks), model.decision_function(X, tasks))
     assert_array_equal(again.predict(X, tasks), model.predict(X, tasks))
+    if len(again.classes) == 2:
+        assert_array_equal(again.predict_proba(X, tasks), model.predict_proba(X, tasks))
     assert again.tasks == model.tasks_
     assert again.classes == tuple(model.classes_.tolist())
     assert again.training == json.loads(json.dumps(model.model_.training))

@@ -45,7 +45,7 @@ class Examples(NamedTuple):
     is_split: bool = False
 
 
-def read_for_training(args: argparse.Namespace) -> Examples:
+def read_for_training(args: argparse.Namespace, *, require_labels: bool = True) -> Examples:
     """Read what the arguments of ``train-table`` name.
 
     Raises
@@ -59,7 +59,11 @@ def read_for_training(args: argparse.Namespace) -> Examples:
     if _holds_windows(args):
         return _of_windows(
             read_input(
-                args, split=args.split, window=args.window, require_labels=True, shift=args.shift
+                args,
+                split=args.split,
+                window=args.window,
+                require_labels=require_labels,
+                shift=args.shift,
             )
         )
     if args.window or args.shift:
@@ -69,7 +73,7 @@ def read_for_training(args: argparse.Namespace) -> Examples:
         )
     table = read_numeric_table(
         args.data, label=args.label_column or LABEL, task=args.task_column or TASK,
-        sequence=args.sequence,
+        sequence=args.sequence, require_labels=require_labels,
     )  # fmt: skip
     return _of_table(table, args.split, args.organism)
 

@@ -24,6 +24,8 @@ class Method:
         Cost where none is given.
     max_epochs : int
         Iterations at most where no limit is given.
+    needs_labels : bool
+        Whether it tells classes apart; else it learns one, as it is.
     """
 
     estimator: str
@@ -31,13 +33,14 @@ class Method:
     kernels: str | None = "kernels"
     C: float = 1.0
     max_epochs: int = 1000
+    needs_labels: bool = True
 
 
 _SOURCES = frozenset(
     {"similarity", "tree", "taxonomy", "alignment", "distances", "graph", "groups", "scales"}
 )
 
-_KERNELS = frozenset({"kernel", "sequence"})
+_KERNELS = frozenset({"kernel", "sequence", "tune", "balanced"})
 _MKL = _KERNELS | {"max_epochs"}
 
 METHODS = {
@@ -48,7 +51,17 @@ METHODS = {
     "partial-mkl": Method("PartiallySharedMKLClassifier", _MKL | {"share"}),
     "sparse-mkl": Method("SparseMKLClassifier", _MKL | {"p", "q"}),
     "minimax": Method(
-        "MinimaxClassifier", frozenset({"norm", "share", "max_epochs"}), None, 100.0, 10_000
+        "MinimaxClassifier",
+        frozenset({"norm", "share", "max_epochs", "tune", "balanced"}),
+        None,
+        100.0,
+        10_000,
+    ),
+    "one-class": Method(
+        "MultiTaskOneClassSVM",
+        _SOURCES | {"max_epochs", "contamination", "features"},
+        None,
+        needs_labels=False,
     ),
 }
 
@@ -78,6 +91,8 @@ def check_usage(args: argparse.Namespace) -> None:
             _similarity.refuse(args, f"{flag} is of {takers}; {args.method} has no use of it")
     if method.kernels == "kernel" and len(args.kernel or ()) > 1:
         _similarity.refuse(args, f"{args.method} takes one --kernel; kernel-mkl weighs several")
+    if args.standardize and not method.needs_labels:
+        _similarity.refuse(args, "one-class takes numbers as they are, on one side of zero")
     if args.plot and len(args.p or ()) < 2:
         _similarity.refuse(args, "--plot draws the path through several --p; name them")
     if args.sequence and args.standardize:

@@ -36,7 +36,8 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         help="kernel-svc: one kernel times the similarity of the tasks; kernel-mkl: weigh several "
         "kernels times similarities; pareto, sparse-mkl, partial-mkl, independent-mkl: a machine "
         "per task, and kernel weights in common along the Pareto front, few and alike, partly in "
-        "common, or per task; minimax: linear, for the worst task",
+        "common, or per task; minimax: linear, for the worst task; one-class: what is unlike the "
+        "examples, of two classes those of the second, by numbers or, of windows, k-mers",
     )  # fmt: skip
     _add_table_options(parser.add_argument_group("tables"))
     relations = _similarity.add_source_options(parser)
@@ -96,6 +97,11 @@ def _add_model_options(group: Any) -> None:
     group.add_argument(
         "--q", type=float, metavar="Q", help="of sparse-mkl: norm over tasks, 1 to 2 (default: 2)"
     )
+    group.add_argument(
+        "--contamination", type=float, default=0.1, metavar="SHARE",
+        help="of one-class: share of the examples of each task to call novelties (default: 0.1)",
+    )  # fmt: skip
+    _options.add_features(group)
     group.add_argument(
         "-C", type=_options.positive_float, help="cost (default: 1; 100 with minimax)"
     )

@@ -105,6 +105,27 @@ class Model:
         """
         raise NotImplementedError
 
+    def predict_proba(
+        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of the classes, shape (n, n_classes).
+
+        Parameters as in :meth:`decision_function`.
+
+        Raises
+        ------
+        ValueError
+            If the model is not one of two classes.
+        """
+        self._require("classification", "probabilities")
+        if len(self.classes) > 2:
+            raise ValueError(
+                f"probabilities must be asked of a model of two classes, got {len(self.classes)}; "
+                "use the votes"
+            )
+        positive = self.predictions(data, tasks, from_relatives=from_relatives)["probability"]
+        return np.column_stack([1.0 - positive, positive])
+
     def evaluate(
         self,
         labels: NDArray[Any],
@@ -256,15 +277,18 @@ class Model:
         """
         return self.tasks[match_names([name], self.tasks, "this model")[0]]
 
+    def _require(self, kind: str, what: str) -> None:
+        if self.kind != kind:
+            raise ValueError(
+                f"{what} must be asked of a model of {kind}, got one of {self.kind}; use its scores"
+            )
+
     def _shares(self, names: Sequence[str], kind: str, what: str) -> NDArray[np.float64]:
         """Return whose calibration some tasks use, in the shares of the scores, (T, len(names)).
 
         For a task that was trained on, it is its own.
         """
-        if self.kind != kind:
-            raise ValueError(
-                f"{what} must be asked of a model of {kind}, got one of {self.kind}; use its scores"
-            )
+        self._require(kind, what)
         share = np.abs(self._mixing(names, True))
         sums = share.sum(axis=0)
         return np.where(sums > 0, share / np.where(sums > 0, sums, 1.0), 1.0 / len(self.tasks))

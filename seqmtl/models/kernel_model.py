@@ -65,11 +65,11 @@ class KernelModel(Model):
     task_ids: NDArray[Any]
     coupling: NDArray[np.float64]
     bias: NDArray[np.float64]
+    calibration: NDArray[np.float64]
     tasks: tuple[str, ...]
     classes: tuple[Any, ...] = (-1, 1)
     training: dict[str, Any] = field(default_factory=dict)
     feature_names: tuple[str, ...] = ()
-    calibration: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2)))
     kind: str = "classification"
     curves: dict[str, ProbabilityCurve] = field(default_factory=dict)
 
@@ -80,8 +80,6 @@ class KernelModel(Model):
 
     def __post_init__(self) -> None:
         self.length = 0 if self.inputs == "sequences" else int(self.examples.shape[1])
-        if not len(self.calibration):
-            self.calibration = np.zeros((len(self.tasks), 2))
 
     @property
     def inputs(self) -> str:
@@ -151,7 +149,7 @@ class KernelModel(Model):
     def predictions(
         self, data: Any, tasks: Any = None, *, from_relatives: bool = False
     ) -> dict[str, NDArray[Any]]:
-        """Return task, score and class, or votes and class where classes are several.
+        """Return task, score, class and probability, or votes and class where classes are several.
 
         Parameters as in :meth:`decision_function`.
         """
@@ -164,7 +162,10 @@ class KernelModel(Model):
             votes = zip(self.classes, scores.T, strict=True)
             return {**{f"votes_{name}": column for name, column in votes}, "class": classes}
         column = np.full(len(scores), tasks, dtype=object)
-        return {"task": column, "score": scores, "class": classes}
+        found = {"task": column, "score": scores, "class": classes}
+        if self.kind == "classification":
+            found["probability"] = self.probability(scores, column.tolist())
+        return found
 
     def evaluate(
         self,
@@ -222,7 +223,8 @@ class KernelModel(Model):
                 f"tasks must be None to choose between {len(self.classes)} classes: the tasks of "
                 "the model are pairs of classes"
             )
-        return (scores > 0).astype(np.int64)
+        is_second = scores >= 0 if self.kind == "novelty" else scores > 0
+        return is_second.astype(np.int64)
 
     def _carried_tasks(self, X: Any) -> Any:
         if isinstance(X, Windows) and X.task_names != ("task",):

@@ -85,7 +85,7 @@ def _tasks(model: KernelModel) -> list[str]:
         support = np.bincount(model.task_ids, minlength=len(model.tasks))
         columns.append([f"{n:,}" for n in support])
     for key, title in (("n", "examples"), ("n_positive", f"of {model.classes[1]}")):
-        if counts:
+        if all(key in counts.get(name, {}) for name in model.tasks):
             header.append(title)
             columns.append([f"{counts[name][key]:,}" for name in model.tasks])
     known = {"objectives": "objective", "losses": "loss", "weights": "trade-off weight"}

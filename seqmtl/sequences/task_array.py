@@ -63,7 +63,7 @@ class TaskArray:
         return len(self.shape)
 
     def __getitem__(self, key: Any) -> TaskArray:
-        columns: tuple[Any, ...] = ()
+        columns: list[Any] = []
         if isinstance(key, tuple):
             key, *columns = (part for part in key if part is not Ellipsis)
         rows = np.atleast_1d(np.arange(len(self))[np.ravel(key) if columns else key])
