@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.exceptions import SeqmtlError, UnknownTaskError
+from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.joint import flat_views
 from seqmtl.models.base import Model, is_known
 from seqmtl.models.packing import pack, unpack
@@ -174,8 +174,6 @@ class MultiTaskModel(Model):
         MemoryLimitError
             If the weights of all S-mers do not fit into memory.
         """
-        if not self.can_scan:
-            raise SeqmtlError(f"the model must be one of windows of DNA, this has {self.features}")
         column = self.weights([task], from_relatives=from_relatives)[0][:, 0]
         found: list[NDArray[np.float64]] = self.features.position_weights(column, self.length)
         return found
