@@ -672,7 +672,7 @@ def test_bad_data(options, message, table, tmp_path, capsys):
 
 def test_models_of_kernels_have_no_relatives_and_scan_nothing(model, table, tmp_path, capsys):
     assert main(["predict", str(model), str(table), "--from-relatives"]) == 1
-    assert "--from-relatives needs a model of weights" in capsys.readouterr().err
+    assert "scores from relatives need a model of weights" in capsys.readouterr().err
     assert main(["predict", str(model)]) == 1
     assert "trained on a table of examples" in capsys.readouterr().err
     out = str(tmp_path / "x.bed")

@@ -24,7 +24,7 @@ from seqmtl import (
 )
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.io.model_file import read_arrays, write_arrays
-from seqmtl.models.base import load_model
+from seqmtl.models.saved import load_model
 from seqmtl.sequences import Windows
 
 DESCRIPTION = {"format": "seqmtl model", "names": ["a", "ü"], "number": 1.5, "none": None}

@@ -158,7 +158,7 @@ def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | N
     parser.add_argument(
         "data", nargs="?", metavar="DATA",
         help=f"{what}: TSV with organism, label, sequence and maybe split, or FASTA with "
-        "organism= and label= in its headers; - for stdin"
+        "organism= and label= in its headers; plain, gzip or bgzip; - for stdin"
         + (f"; {tables}" if tables else ""),
     )  # fmt: skip
     sites = parser.add_argument_group("windows cut from genomes instead of DATA")

@@ -69,7 +69,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.io.atomic import check_writable
-    from seqmtl.models.base import load_model
+    from seqmtl.models.saved import load_model
 
     for path in (args.output, args.json, args.plot):
         if path and path != "-":

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.evaluation import plot_curves
     from seqmtl.io.atomic import check_writable
-    from seqmtl.models.base import load_model
+    from seqmtl.models.saved import load_model
 
     for path in (args.json, args.plot, args.multiqc):
         if path and path != "-":

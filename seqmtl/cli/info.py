@@ -29,7 +29,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.models.base import load_model
+    from seqmtl.models.saved import load_model
 
     model = load_model(args.model)
     if args.json:

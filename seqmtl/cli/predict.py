@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.cli._kernel_input import read_for_model
     from seqmtl.io.atomic import check_writable
-    from seqmtl.models.base import load_model
+    from seqmtl.models.saved import load_model
 
     if args.output != "-":
         check_writable(args.output)

@@ -139,7 +139,7 @@ class KernelModel(Model):
         """
         if from_relatives:
             raise SeqmtlError(
-                "--from-relatives needs a model of weights, and this is one of kernels"
+                "scores from relatives need a model of weights, and this is one of kernels"
             )
         data, tasks = split_tasks(data, tasks)
         if tasks is None and len(self.classes) > 2:
