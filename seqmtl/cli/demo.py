@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
 import os
 import shlex
 import sys
@@ -80,11 +79,13 @@ def _run_step(step: str, args: argparse.Namespace) -> int:
 
 def _add_to_config(args: argparse.Namespace) -> None:
     """Ask for fewer decoys, as a user does with an editor."""
+    from seqmtl.files.atomic import write_lines
+    from seqmtl.files.whole import read_text
+
     path = os.path.join(args.output, "dataset.toml")
     text = _FEWER_DECOYS.replace("\n", "\\n")
     _show(f"printf '{text}' >> {shlex.quote(path)}", args)
-    with open(path, "a", encoding="utf-8") as stream:
-        stream.write(_FEWER_DECOYS)
+    write_lines(path, [read_text(path, "TOML"), _FEWER_DECOYS])
 
 
 def _show(command: str, args: argparse.Namespace) -> None:
@@ -94,10 +95,9 @@ def _show(command: str, args: argparse.Namespace) -> None:
 
 def _summary(folder: str) -> str:
     """Lay out the AUPRC of every model by organism, tab-separated, and say where the report is."""
-    metrics = []
-    for name in _MODELS:
-        with open(os.path.join(folder, f"{name}.json"), encoding="utf-8") as stream:
-            metrics.append(json.load(stream))
+    from seqmtl.files.whole import read_json
+
+    metrics = [read_json(os.path.join(folder, f"{name}.json")) for name in _MODELS]
     rows = {name: [found["tasks"][name] for found in metrics] for name in metrics[0]["tasks"]}
     rows["mean"] = [found["mean"] for found in metrics]
     lines = ["\t".join(["AUPRC", *_MODELS])]
