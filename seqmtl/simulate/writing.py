@@ -29,7 +29,7 @@ def write_simulation(
     Everything is written to a hidden folder of `directory` first and then moved into place, so a
     failure leaves no half-written file. Files of the same names are replaced.
 
-    =============================  ===========================================================
+    ============================== ===========================================================
     ``windows.tsv.gz``             organism, label (1, -1), split (train, test), contig, strand,
                                    position (0-based first base of the site), sequence
     ``genomes/<organism>.fa``      60 columns; repeats in lower case, N kept
@@ -39,7 +39,7 @@ def write_simulation(
     ``dataset.toml``               names all of them for ``seqmtl dataset``
     ``tree.nwk``                   the tree
     ``summary.json``               seed, parameters, files and counts
-    =============================  ===========================================================
+    ============================== ===========================================================
 
     Parameters
     ----------
