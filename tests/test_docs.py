@@ -1,4 +1,4 @@
-"""The documents say what the program does: tutorials run, commands parse, the reference is whole."""
+"""The documents say what the program does: tutorials run, commands parse, names are there."""
 
 import ast
 import importlib
@@ -109,6 +109,7 @@ def test_every_document_is_in_a_table_of_contents():
     assert {path.with_suffix("") for path in PAGES[2:]} <= listed
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_tutorials_run(path):
     text = path.read_text(encoding="utf-8")
@@ -152,5 +153,6 @@ def test_the_reference_has_every_public_name():
     for name in set(seqmtl.__all__) - {"__version__"}:
         assert re.search(rf"^\.\. auto\w+:: seqmtl\.{name}$", pages["api/seqmtl.md"], re.MULTILINE)
     for folder in (ROOT / "seqmtl").iterdir():
-        if folder.is_dir() and getattr(importlib.import_module(f"seqmtl.{folder.name}"), "__all__", []):
-            assert f"api/{folder.name}.md" in pages
+        if folder.is_dir() and (folder / "__init__.py").exists():
+            room = importlib.import_module(f"seqmtl.{folder.name}")
+            assert f"api/{folder.name}.md" in pages or not getattr(room, "__all__", [])
