@@ -1,0 +1,480 @@
+"""What users get on a small simulated case, and the files that say what it should be.
+
+``python tests/expected/make.py`` writes anew those of the files beside this one that have changed.
+A file whose numbers agree within the tolerance stays as it is, so that the diff of a commit shows
+what was meant to change, and not the last digits of another processor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import io
+import itertools
+import json
+import math
+import os
+import re
+import struct
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import seqmtl
+from seqmtl.cli.main import main as seqmtl_main
+
+FOLDER = Path(__file__).resolve().parent
+TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
+SIMILARITIES = (
+    "tree", "hierarchical", "smooth", "multigraph", "graph", "graphical", "clustering",
+    "independent", "union", "easy",
+)  # fmt: skip
+
+#: What tells of the version, the clock, the machine, or how the solver came to its optimum.
+LEFT_OUT = frozenset(
+    ["version", "seqmtl_version", "fingerprint", "seconds", "threads", "megabases_per_second",
+     "peak_memory_mib", "work", "history", "n_epochs", "epochs", "duality_gap", "n_support"]
+)  # fmt: skip
+#: Columns of whole numbers that are rounded scores, of which the last bits depend on the processor.
+ROUNDED = {
+    "scan/man.bed": 4, "scan/man.spsc": 4, "scan/man.plus.bw.tsv": 3, "scan/man.minus.bw.tsv": 3,
+}  # fmt: skip
+#: The Python whose layout the expected help texts have.
+HELP_PYTHON = (3, 11)
+#: Parts of a unit of the score in bigWig.
+BIGWIG_STEPS = 8192
+#: Arrays of models with a row for each support vector, or each feature that one has.
+SPARSE = frozenset(["rows", "amounts", "examples", "example_ids", "task_ids"])
+
+_RTOL = 1e-4
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
+_MAX_DIGITS = 9  # of repr, which writes as many as it takes
+
+Outputs = dict[str, str]
+
+
+def run(command: str) -> str:
+    """Run a command in this process, and return what it prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        code = seqmtl_main(command.split())
+    if code:
+        raise RuntimeError(f"seqmtl {command}: exit code {code}")
+    return printed.getvalue()
+
+
+def read(path: str | Path) -> str:
+    """Return the text of a file, without the version."""
+    data = Path(path).read_bytes()
+    text = (gzip.decompress(data) if str(path).endswith(".gz") else data).decode()
+    return text.replace(seqmtl.__version__, "VERSION")
+
+
+def as_json(content: Any) -> str:
+    """Return JSON without what is left out, and with numbers of six digits."""
+    return _dump(_shorten(content))
+
+
+def _dump(content: Any) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_json(path: str | Path) -> str:
+    """Return a file of JSON as it is compared."""
+    return as_json(json.loads(read(path)))
+
+
+def _shorten(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _shorten(v) for key, v in value.items() if key not in LEFT_OUT}
+    if isinstance(value, list):
+        return [_shorten(v) for v in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def digests(*paths: Path) -> str:
+    """Return digests, numbers of lines and first lines of files of letters and integers."""
+    found = {}
+    for path in sorted(paths):
+        text = read(path)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        lines = text.splitlines()
+        found[path.as_posix()] = {"sha256": digest, "lines": len(lines), "first": lines[0][:100]}
+    return as_json(found)
+
+
+def describe_model(path: str) -> str:
+    """Return the names, types and shapes of the arrays of a model file, and the keys of its header.
+
+    The file is read as its format says: the size of the header, the header, the arrays.
+    """
+    data = Path(path).read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + size])
+    metadata = header.pop("__metadata__")
+    found = {"metadata": {name: _keys(json.loads(text)) for name, text in metadata.items()}}
+    for name, entry in header.items():
+        shape = entry["shape"]
+        if name in SPARSE or (name == "W" and "rows" in header):
+            shape = ["used", *shape[1:]]
+        found[name] = {"dtype": entry["dtype"], "shape": shape}
+    return _dump(found)
+
+
+def _keys(value: Any) -> Any:
+    """Return the tree of keys, those of a list's first item for the whole list."""
+    if isinstance(value, dict):
+        return {key: _keys(value[key]) for key in sorted(value)}
+    if isinstance(value, list) and value and isinstance(value[0], dict | list):
+        return [_keys(value[0])]
+    return type(value).__name__
+
+
+def simulate_signals() -> Outputs:
+    """Simulate a little of every signal."""
+    outputs = {}
+    for signal in ("acceptor", "donor", "tss"):
+        run(
+            f"simulate -q -o {signal} --seed 3 --signal {signal} --windows 40 --window 60 "
+            "--chromosomes 2 --chromosome-length 30000"
+        )
+        paths = [path for path in Path(signal).rglob("*") if path.is_file()]
+        outputs[f"simulate/{signal}.json"] = digests(*paths)
+    return outputs
+
+
+def prepare() -> None:
+    """Write the case that the other steps work on: sim/, and the model m.seqmtl.
+
+    It is trained in double precision far beyond the usual tolerance: its optimum is one.
+    """
+    Path("tree.nwk").write_text(TREE + "\n")
+    run(
+        "simulate -q -o sim --seed 7 --tree tree.nwk --signal donor --windows 300 --window 60 "
+        "--chromosomes 2 --chromosome-length 30000"
+    )
+    run(
+        "train sim/windows.tsv.gz -q --tree sim/tree.nwk --window 41 --features wd:3 --selection "
+        "none --tol 1e-8 --dtype float64 -o m.seqmtl --json train.json"
+    )
+
+
+def training() -> Outputs:
+    """Tell what training says of itself, and train models of other kinds."""
+    rest = "sim/windows.tsv.gz -q --tree tree.nwk --window 41 --features wd:2"
+    run(f"train {rest} -o default.seqmtl")
+    run(f"train {rest} --mkl hierarchical -o mkl.seqmtl")
+    outputs = {
+        f"train/{name}.json": describe_model(f"{name}.seqmtl") for name in ("m", "default", "mkl")
+    }
+    outputs["train/summary.json"] = read_json("train.json")
+    outputs["train/info.json"] = as_json(json.loads(run("info m.seqmtl --json")))
+    lines = run("info m.seqmtl").splitlines(keepends=True)
+    outputs["train/info.txt"] = "".join(
+        line for line in lines if not line.startswith(("duality gap", "support"))
+    )
+    return outputs
+
+
+def tables() -> Outputs:
+    """Train with kernels on a table of numbers."""
+    lines = ["name,task,label,x,y,z"]
+    for i in range(60):
+        x, y, z = math.sin(i), math.cos(3 * i), math.sin(0.7 * i + 1)
+        label = "yes" if x * y + 0.4 * z > 0.1 * (i % 2) else "no"
+        lines.append(f"r{i},{('sea', 'land')[i % 2]},{label},{x:.4f},{y:.4f},{z:.4f}")
+    Path("numbers.csv").write_text("\n".join(lines) + "\n")
+    methods = {
+        "kernel-svc": "--kernel rbf:0.5 --similarity easy",
+        "kernel-mkl": "--kernel linear --kernel poly:2 --similarity union",
+        "pareto": "--kernel linear --kernel poly:2 --p 0.5",
+        "minimax": "--tol 1e-6",
+    }
+    outputs = {}
+    for method, options in methods.items():
+        model = f"{method}.seqmtl"
+        tol = "" if "--tol" in options else "--tol 1e-6"
+        run(f"train numbers.csv -q --method {method} {options} {tol} -o {model}")
+        outputs[f"tables/{method}.json"] = describe_model(model)
+        outputs[f"tables/{method}.tsv"] = run(f"predict {model} numbers.csv -q")
+    return outputs
+
+
+def dataset() -> Outputs:
+    """Make a data set, and calibrate and evaluate on its regions."""
+    config = Path("sim/dataset.toml").read_text()
+    extra = "window = 41\n[decoys]\nclearance = 41\n[split]\nblock = 3000\n"
+    Path("sim/small.toml").write_text(config.replace("\n\n", f"\n{extra}\n", 1))
+    run("dataset sim/small.toml -q -o ds --json ds.json")
+    run(
+        "train ds -q --tree tree.nwk --features wd:2 --selection none --tol 1e-8 --dtype float64 "
+        "-o raw.seqmtl"
+    )
+    run("calibrate raw.seqmtl ds -q -o calibrated.seqmtl --json calibrated.json")
+    run("evaluate calibrated.seqmtl ds -q --bootstrap 0 --json regions.json")
+    return {
+        "dataset/digests.json": digests(Path("ds/windows.tsv"), Path("ds/sites.tsv")),
+        "dataset/regions.tsv": read("ds/regions.tsv"),
+        "dataset/left_out.tsv": read("ds/left_out.tsv"),
+        "dataset/files.json": as_json(sorted(path.name for path in Path("ds").iterdir())),
+        "dataset/summary.json": read_json("ds/summary.json"),
+        "dataset/printed.json": read_json("ds.json"),
+        "dataset/calibrated.json": read_json("calibrated.json"),
+        "dataset/evaluated.json": read_json("regions.json"),
+        "dataset/model.json": describe_model("calibrated.seqmtl"),
+    }
+
+
+def scan() -> Outputs:
+    """Scan a genome into every format."""
+    for name in ("man.bed", "man.bedgraph", "man.bw", "man.gff3", "man.spsc"):
+        run(
+            f"scan m.seqmtl sim/genomes/man.fa -q --organism man --top 40 -o {name} "
+            f"--json {name}.json"
+        )
+    names = ("man.bed", "man.bedgraph", "man.gff3", "man.spsc", "man.bw.json")
+    outputs = {
+        f"scan/{name}": read_json(name) if name.endswith("json") else read(name) for name in names
+    }
+    for strand in ("plus", "minus"):
+        outputs[f"scan/man.{strand}.bw.tsv"] = _bigwig_text(f"man.{strand}.bw")
+    return outputs
+
+
+def _bigwig_text(path: str) -> str:
+    """Return the intervals of a track, with values in the steps that scores are rounded to."""
+    import pyBigWig
+
+    with contextlib.closing(pyBigWig.open(path)) as track:
+        lines = [f"# {track.header()['nLevels']} zoom levels\n"]
+        for contig, length in track.chroms().items():
+            lines.append(f"# {contig} {length}\n")
+            for start, end, value in track.intervals(contig) or ():
+                steps = value * BIGWIG_STEPS
+                text = f"{steps:.0f}" if steps.is_integer() else f"{value!r}, not rounded"
+                lines.append(f"{contig}\t{start}\t{end}\t{text}\n")
+    return "".join(lines)
+
+
+def predict() -> Outputs:
+    """Score and judge windows."""
+    run("predict m.seqmtl sim/windows.tsv.gz -q -o scores.tsv")
+    printed = run("evaluate m.seqmtl sim/windows.tsv.gz -q --bootstrap 30 --json metrics.json")
+    return {
+        "predict/scores.tsv": read("scores.tsv"),
+        "evaluate/metrics.json": read_json("metrics.json"),
+        "evaluate/printed.txt": printed,
+    }
+
+
+def similarity() -> Outputs:
+    """Tell every kind of similarity, and one of a tree that is shipped."""
+    organisms = "--organisms human,mouse,c_elegans,fruit_fly"
+    outputs = {"similarity/metazoa.txt": run(f"similarity -q --tree metazoa {organisms}")}
+    for kind in SIMILARITIES:
+        source = "" if kind in ("independent", "union", "easy") else "--tree tree.nwk"
+        names = "" if source else "--organisms ape,man,fly"
+        command = f"similarity -q {source} {names} --kind {kind}"
+        run(f"{command} -o K.tsv")
+        outputs[f"similarity/{kind}.tsv"] = read("K.tsv")
+        outputs[f"similarity/{kind}.txt"] = run(command)
+    return outputs
+
+
+def compare() -> Outputs:
+    """Compare three methods."""
+    printed = run(
+        "compare sim/windows.tsv.gz -q --tree tree.nwk --window 41 --features wd:2 --methods "
+        "individual,union,mtl --splits 2 --per-organism 60 -C 0.1,1 --tol 1e-8 --jobs 1 "
+        "--json comparison.json --table comparison.tsv"
+    )
+    return {
+        "compare/comparison.json": read_json("comparison.json"),
+        "compare/comparison.tsv": read("comparison.tsv"),
+        "compare/printed.txt": printed,
+    }
+
+
+def variants() -> Outputs:
+    """Annotate substitutions, insertions and deletions at and between GTs."""
+    genome = "".join(Path("sim/genomes/ape.fa").read_text().split(">")[1].split("\n")[1:])
+    lines = [
+        "##fileformat=VCFv4.2",
+        f"##contig=<ID=chr1,length={len(genome)}>",
+        "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO",
+    ]
+    position = 100
+    for number in range(16):
+        position = genome.index("GT", position) - number % 2
+        word = genome[position : position + 3]
+        ref, alt = (word[0], "ACGT"[("ACGT".index(word[0]) + 1 + number % 3) % 4])
+        if number % 4 == 0:
+            ref, alt = word, f"{word[0]},{word[0]}TT{word[1:]}"
+        info = "DP=3" if number % 3 else "."
+        lines.append(f"chr1\t{position + 1}\tv{number}\t{ref}\t{alt}\t.\tPASS\t{info}")
+        position += 300
+    lines.append(f"chr1\t{position}\tv\t{genome[position - 1]}\t<DEL>\t.\tPASS\t.")
+    Path("in.vcf").write_text("\n".join(lines) + "\n")
+    run(
+        "variants m.seqmtl -q --vcf in.vcf --fasta sim/genomes/ape.fa --organism ape -o out.vcf "
+        "--tsv effects.tsv --json counts.json"
+    )
+    return {
+        "variants/out.vcf": read("out.vcf"),
+        "variants/effects.tsv": read("effects.tsv"),
+        "variants/counts.json": read_json("counts.json"),
+    }
+
+
+def explain() -> Outputs:
+    """Explain one organism, in tables."""
+    run(
+        "explain m.seqmtl sim/windows.tsv.gz -q --organism fly --max-order 3 --top 5 --n-windows 1 "
+        "-o explained"
+    )
+    outputs = {
+        f"explain/{path.name}": read(path) for path in sorted(Path("explained").glob("*.tsv"))
+    }
+    outputs["explain/summary.json"] = read_json("explained/summary.json")
+    return outputs
+
+
+def help_texts() -> Outputs:
+    """Return the help of the program and of every command, 100 columns wide."""
+    outputs = {"help/seqmtl.txt": _help("")}
+    commands = outputs["help/seqmtl.txt"].split("COMMAND\n")[1].split("\n\n")[0]
+    for name in re.findall(r"^    (\w[\w-]*)", commands, flags=re.MULTILINE):
+        outputs[f"help/{name}.txt"] = _help(name)
+    return outputs
+
+
+def _help(command: str) -> str:
+    columns, os.environ["COLUMNS"] = os.environ.get("COLUMNS"), "100"
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+            seqmtl_main([*command.split(), "--help"])
+    finally:
+        del os.environ["COLUMNS"]
+        if columns is not None:
+            os.environ["COLUMNS"] = columns
+    return printed.getvalue()
+
+
+STEPS: dict[str, Callable[[], Outputs]] = {
+    step.__name__: step
+    for step in (help_texts, simulate_signals, training, tables, dataset, scan, predict,
+                 similarity, compare, variants, explain)
+}  # fmt: skip
+#: Folders of the expected files of each step.
+WRITES = {
+    "help_texts": ("help",),
+    "simulate_signals": ("simulate",),
+    "training": ("train",),
+    "predict": ("predict", "evaluate"),
+}
+
+
+def expected(step: str) -> Outputs:
+    """Return the expected texts of a step by the names of their files."""
+    found = {}
+    for folder in WRITES.get(step, (step,)):
+        for path in sorted((FOLDER / folder).glob("*")):
+            found[path.relative_to(FOLDER).as_posix()] = path.read_text(encoding="utf-8")
+    return found
+
+
+def differences(name: str, old: str, new: str) -> list[str]:
+    """Return the lines that differ by more than the last digits of numbers.
+
+    Letters, spaces and whole numbers must be the same; other numbers to four digits, or to the last
+    that is written, and the longest number of a text must have as many digits.
+    """
+    if name.startswith("help/"):
+        old, new = _laid_out_alike(old, new)
+        lines = itertools.zip_longest(old.splitlines(), new.splitlines())
+        return [f"- {a}\n+ {b}" for a, b in lines if a != b]
+    found = []
+    for a, b in itertools.zip_longest(old.split("\n"), new.split("\n")):
+        if a is None or b is None or not _same_line(a, b, ROUNDED.get(name)):
+            found.append(f"- {a}\n+ {b}")
+    if not found and not name.endswith(".json") and _most_digits(old) != _most_digits(new):
+        found.append(f"- numbers of {_most_digits(old)} digits\n+ of {_most_digits(new)}")
+    return found
+
+
+def _laid_out_alike(old: str, new: str) -> tuple[str, str]:
+    """Return two help texts in one layout; argparse lays them out otherwise in other Pythons."""
+    if sys.version_info[:2] == HELP_PYTHON:
+        return old, new
+    pattern = re.compile(r"(--?\w+) (\S+), (?=--\S+ \2)")
+    return tuple(re.sub(r"\s+", "", pattern.sub(r"\1, ", text)) for text in (old, new))
+
+
+def _same_line(old: str, new: str, rounded: int | None) -> bool:
+    before, after = old.split("\t"), new.split("\t")
+    if len(before) != len(after):
+        return False
+    return all(
+        _same_text(a, b, slack=int(place == rounded))
+        for place, (a, b) in enumerate(zip(before, after, strict=True))
+    )
+
+
+def _same_text(old: str, new: str, slack: int) -> bool:
+    if old == new:
+        return True
+    if _NUMBER.sub("#", old) != _NUMBER.sub("#", new):
+        return False
+    pairs = zip(_NUMBER.findall(old), _NUMBER.findall(new), strict=True)
+    return all(_same_number(a, b, slack) for a, b in pairs)
+
+
+def _same_number(old: str, new: str, slack: int) -> bool:
+    if old.lstrip("+-").isdigit() and new.lstrip("+-").isdigit():
+        return abs(int(old) - int(new)) <= slack
+    a, b = float(old), float(new)
+    decimals = max(len(text.partition(".")[2].partition("e")[0]) for text in (old, new))
+    last = min(1.01 * 10.0**-decimals, 1e-4)
+    return abs(a - b) <= max(_RTOL * abs(a), last, 1e-9)
+
+
+def _most_digits(text: str) -> int:
+    numbers = (number for number in _NUMBER.findall(text) if "." in number)
+    digits = (re.sub(r"[eE].*|\D", "", number).lstrip("0") for number in numbers)
+    return min(_MAX_DIGITS, max(map(len, digits), default=0))
+
+
+@contextlib.contextmanager
+def working_folder(folder: str | Path) -> Iterator[None]:
+    """Work in a folder that has what the steps need; all paths in outputs are relative to it."""
+    with contextlib.chdir(folder):
+        prepare()
+        yield
+
+
+def write_expected(step: str, outputs: Outputs) -> None:
+    """Write the expected files of a step where they differ, and remove those of no output."""
+    before = expected(step)
+    for name in before.keys() - outputs.keys():
+        (FOLDER / name).unlink()
+        print("removed", name)
+    for name, text in outputs.items():
+        if name not in before or differences(name, before[name], text):
+            (FOLDER / name).parent.mkdir(exist_ok=True)
+            (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
+            print("wrote", name)
+
+
+def main() -> None:
+    """Write the expected files anew."""
+    with tempfile.TemporaryDirectory() as folder, working_folder(folder):
+        for step, function in STEPS.items():
+            write_expected(step, function())
+
+
+if __name__ == "__main__":
+    main()
