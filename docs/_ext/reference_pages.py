@@ -7,6 +7,7 @@ of names is kept twice.
 from __future__ import annotations
 
 import argparse
+import pkgutil
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -19,10 +20,11 @@ from seqmtl.cli.main import build_parser
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-ROOMS = (
-    "dataset", "sequences", "similarity", "kernels", "estimators", "evaluation", "scan",
-    "variants", "explain", "compare", "simulate", "report", "io",
-)  # fmt: skip
+
+def rooms() -> list[str]:
+    """Return the rooms of the package that export anything."""
+    names = sorted(m.name for m in pkgutil.iter_modules(seqmtl.__path__) if m.ispkg)
+    return [name for name in names if getattr(import_module(f"seqmtl.{name}"), "__all__", [])]
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
@@ -122,10 +124,10 @@ def pages() -> dict[str, str]:
     )
     top = [name for name in seqmtl.__all__ if name != "__version__"]
     found["api/seqmtl.md"] = api_page("seqmtl", top)
-    for room in ROOMS:
+    for room in rooms():
         found[f"api/{room}.md"] = api_page(f"seqmtl.{room}", public_names(room))
     text = "What `import seqmtl` offers comes first; then the rooms, with what only they have."
-    found["api/index.md"] = _index("Python", text, ["seqmtl", *ROOMS])
+    found["api/index.md"] = _index("Python", text, ["seqmtl", *rooms()])
     return found
 
 
