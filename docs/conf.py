@@ -43,4 +43,5 @@ html_theme = "furo"
 html_title = "seqmtl"
 html_copy_source = False
 html_show_sphinx = False
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\(pictures/([^)]+)\)")
+PRINTED = "\n```{code-block} text\n:class: printed\n"
 MAX_LINES = 24
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -71,7 +72,7 @@ def run_page(text: str, folder: Path) -> str:
         lines = next(printed).rstrip().splitlines()
         if len(lines) > MAX_LINES:
             lines = [*lines[:MAX_LINES], "..."]
-        return match[0] + ("\n\n```text\n" + "\n".join(lines) + "\n```" if lines else "")
+        return "\n".join([match[0], PRINTED, *lines, "```"]) if lines else match[0]
 
     return BLOCK.sub(with_output, text)
 
