@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,11 @@ class TreeBlock(NamedTuple):
     writes: NDArray[Any]
 
 
-class Rows(Protocol):
+class Rows:
     """Examples bound to a feature map: all that a solver needs to know of them.
+
+    What not all rows can do has a default here: they are one view, compare no two rows, and have
+    no tree.
 
     Attributes
     ----------
@@ -53,18 +56,28 @@ class Rows(Protocol):
     scoring_cost : float
         Work of scoring every row once, in epochs of coordinate descent. Solvers use it to decide
         how often to look at the whole problem.
+    gram_rows : int
+        Rows whose kernel matrix is quickly made.
     """
 
     n_rows: int
     n_features: int
     row_size: int
     scoring_cost: float
+    gram_rows: int = 0
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The parts of the features that have a task kernel each."""
+        return (View(self, slice(None)),)
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
         """Generate the given rows; the arrays are only valid until the next call."""
+        raise NotImplementedError
 
     def squared_norms(self) -> NDArray[np.float64]:
         """Squared Euclidean norm of every row, shape (n_rows,)."""
+        raise NotImplementedError
 
     def scores(
         self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
@@ -73,6 +86,7 @@ class Rows(Protocol):
 
         Returns an array of shape (n_rows,), 0 where a row was not asked for.
         """
+        raise NotImplementedError
 
     def accumulate(
         self,
@@ -83,6 +97,7 @@ class Rows(Protocol):
         W: NDArray[Any],
     ) -> None:
         """Add ``amount[i] K[tasks[i], :]`` times row i to W, for i in rows."""
+        raise NotImplementedError
 
     def virtual_gram(
         self,
@@ -92,6 +107,20 @@ class Rows(Protocol):
         n_tasks: int,
     ) -> NDArray[np.float64]:
         """Return V'V, shape (T, T), v_t = sum of amount[i] phi(x_i) over the rows of task t."""
+        V = np.zeros((self.n_features, n_tasks))
+        self.accumulate(rows, amount, tasks, np.eye(n_tasks), V)
+        return np.asarray(V.T @ V)
+
+    def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
+        """Kernel matrix of the given rows, shape (m, m), of which the lower triangle is set.
+
+        None where there is no quicker way than walking the rows.
+        """
+        return None
+
+    def tree(self) -> Any:
+        """Return the same rows over fewer look-ups, see :class:`TreeBlock`; None without them."""
+        return None
 
 
 class View(NamedTuple):
@@ -99,12 +128,6 @@ class View(NamedTuple):
 
     rows: Any
     columns: slice
-
-
-def views_of(rows: Any) -> tuple[View, ...]:
-    """Return the views of some rows; most have one."""
-    found: tuple[View, ...] = getattr(rows, "views", (View(rows, slice(None)),))
-    return found
 
 
 def rows_per_block(row_size: int) -> int:

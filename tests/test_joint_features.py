@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 
 from seqmtl import JointFeatures, KmerView, Spectrum, WeightedDegree
-from seqmtl.blocks import views_of
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.joint import JointRows
@@ -43,7 +42,7 @@ def _matrix(rows):
     """The matrix of all rows in double precision, from their blocks."""
     X = np.zeros((rows.n_rows, rows.n_features))
     indptr, indices, values = rows.block(np.arange(rows.n_rows), np.float64)
-    n_parts = len(views_of(rows))
+    n_parts = len(rows.views)
     for part in range(indptr.size - 1):
         for p in range(indptr[part], indptr[part + 1]):
             X[part // n_parts, indices[p]] += values[p]

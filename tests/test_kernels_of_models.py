@@ -220,7 +220,7 @@ class TestSeveralViews:
         numeric = JointFeatures([Numeric(), Numeric()])
         model, _ = train_model(X, y, tasks, ("a", "b"), features=numeric)
         for task in ("a", "b"):
-            with pytest.raises(SeqmtlError, match=r"of windows of DNA, one is Numeric\(\)"):
+            with pytest.raises(SeqmtlError, match=r"of windows of DNA, these are Numeric\(\)"):
                 model.position_weights(task)
 
     def test_save_and_load(self, trained, tmp_path):

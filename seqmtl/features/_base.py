@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import RowBlock, Rows, rows_per_block, views_of
+from seqmtl.blocks import RowBlock, Rows, rows_per_block
+from seqmtl.exceptions import SeqmtlError
 
 
 class FeatureDefinition:
@@ -73,7 +74,7 @@ class FeatureDefinition:
         for first in range(0, rows.n_rows, step):
             chosen = np.arange(first, min(first + step, rows.n_rows))
             block = rows.block(chosen, np.float32)
-            size, indptr = block.indptr[-1], block.indptr[:: len(views_of(rows))]
+            size, indptr = block.indptr[-1], block.indptr[:: len(rows.views)]
             part = csr_matrix(
                 (block.values[:size].copy(), block.indices[:size].copy(), indptr.copy()),
                 shape=(chosen.size, rows.n_features),
@@ -87,6 +88,26 @@ class FeatureDefinition:
     def at_site(self, offset: int) -> FeatureDefinition:
         """Return the map for windows whose site begins at this base, 0-based."""
         return self
+
+    def variants(self) -> list[Any]:
+        """Return maps that selection may choose instead, this one with other weights; or none."""
+        return []
+
+    def parts(self, length: int) -> list[tuple[float, Any]]:
+        """Return maps and their shares, whose kernels add up to this map's."""
+        return [(1.0, self)]
+
+    def position_weights(self, w: NDArray[Any], length: int) -> list[NDArray[np.float64]]:
+        """Return what every k-mer adds to <w, phi(x)>, position by position.
+
+        See :meth:`PositionalKmers.position_weights`.
+
+        Raises
+        ------
+        SeqmtlError
+            If the features are not of windows of DNA.
+        """
+        raise SeqmtlError(f"the features must be of windows of DNA, these are {self}")
 
     def bind(self, data: Any) -> Rows:
         """Attach the map to examples."""
@@ -151,19 +172,6 @@ def add_by_blocks(
         add_rows(rows.block(part, W.dtype), tasks[part], amount[part], K, W)
 
 
-def virtual_gram(
-    rows: Rows,
-    chosen: NDArray[np.int64],
-    amount: NDArray[np.float64],
-    tasks: NDArray[Any],
-    n_tasks: int,
-) -> NDArray[np.float64]:
-    """Return V'V, shape (T, T), by summing the virtual weights V, shape (n_features, T)."""
-    V = np.zeros((rows.n_features, n_tasks))
-    rows.accumulate(chosen, amount, tasks, np.eye(n_tasks), V)
-    return np.asarray(V.T @ V)
-
-
 def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
     """Lower triangle of the kernel matrix of the chosen rows, feature by feature."""
     from seqmtl.features._row_kernels import gram_lower
@@ -175,13 +183,13 @@ def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArr
 
 def gram_matrix(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[Any]:
     """Return the kernel matrix of the chosen rows, float64, shape (m, m)."""
-    G = rows.gram(chosen, np.float64) if hasattr(rows, "gram") else None
+    G = rows.gram(chosen, np.float64)
     if G is not None:
         lower = np.tril(G)  # above the diagonal G is not set
         return lower + np.tril(lower, -1).T
     from scipy.sparse import csr_matrix
 
     indptr, indices, values = rows.block(chosen, np.float64)
-    size, indptr = indptr[-1], indptr[:: len(views_of(rows))]
+    size, indptr = indptr[-1], indptr[:: len(rows.views)]
     X = csr_matrix((values[:size], indices[:size], indptr), (chosen.size, rows.n_features))
     return (X @ X.T).toarray()

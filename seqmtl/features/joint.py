@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import RowBlock, Rows, View, views_of
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.blocks import RowBlock, Rows, View
 from seqmtl.features._base import BlockBuffers, FeatureDefinition
 
 
@@ -97,8 +96,6 @@ class JointFeatures(FeatureDefinition):
         found: list[NDArray[np.float64]] = []
         first = 0
         for view in self.views:
-            if not hasattr(view, "position_weights"):
-                raise SeqmtlError(f"all views must be of windows of DNA, one is {view}")
             last = first + view.n_features(length)
             parts = view.position_weights(w[first:last], length)
             found += [np.zeros_like(part) for part in parts[len(found) :]]
@@ -115,19 +112,13 @@ def flat_views(features: Any) -> list[Any]:
     return [flat for view in features.views for flat in flat_views(view)]
 
 
-class JointRows:
-    """Rows of several maps; see :class:`seqmtl.blocks.Rows`.
-
-    Attributes
-    ----------
-    views : tuple of View
-        The rows of every map and their place among the features.
-    """
+class JointRows(Rows):
+    """Rows of several maps; see :class:`seqmtl.blocks.Rows`."""
 
     def __init__(self, rows: list[Any]) -> None:
-        rows = [view.rows for part in rows for view in views_of(part)]
+        rows = [view.rows for part in rows for view in part.views]
         ends = np.cumsum([part.n_features for part in rows])
-        self.views = tuple(
+        self._views = tuple(
             View(part, slice(int(end) - part.n_features, int(end)))
             for part, end in zip(rows, ends, strict=True)
         )
@@ -135,6 +126,11 @@ class JointRows:
         self.row_size = sum(part.row_size for part in rows)
         self.scoring_cost = sum(part.scoring_cost * part.row_size for part in rows) / self.row_size
         self._buffers = BlockBuffers()
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The rows of every map and their place among the features."""
+        return self._views
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
         """Generate the given rows, the parts of a row next to each other."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import RowBlock
-from seqmtl.features._base import FeatureDefinition, virtual_gram
+from seqmtl.blocks import RowBlock, Rows
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.sequences import Windows
 
 
@@ -45,7 +45,7 @@ class Numeric(FeatureDefinition):
         return cls()
 
 
-class NumericRows:
+class NumericRows(Rows):
     """Rows of a numeric matrix; see :class:`seqmtl.blocks.Rows`.
 
     Parameters
@@ -124,13 +124,3 @@ class NumericRows:
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
             W += np.outer(self.X[chosen].T @ amount[chosen], K[task]).astype(W.dtype)
-
-    def virtual_gram(
-        self,
-        rows: NDArray[np.int64],
-        amount: NDArray[np.float64],
-        tasks: NDArray[Any],
-        n_tasks: int,
-    ) -> NDArray[np.float64]:
-        """Return V'V; see :class:`seqmtl.blocks.Rows`."""
-        return virtual_gram(self, rows, amount, tasks, n_tasks)

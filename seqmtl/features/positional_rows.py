@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import RowBlock
+from seqmtl.blocks import RowBlock, Rows
 from seqmtl.features._base import (
     BlockBuffers,
     add_by_blocks,
     gram_by_features,
     score_by_blocks,
-    virtual_gram,
 )
 from seqmtl.features.kmer_views import Layout
 from seqmtl.features.positional_kmers import table_levels
@@ -27,7 +26,7 @@ _TABLE_BYTES = 1 << 20  # tables of a few positions at a time, so that they stay
 _LARGEST_SPAN = 11  # of tables: 4**11 weights at a position
 
 
-class PositionalRows:
+class PositionalRows(Rows):
     """Positional k-mers of given windows; see :class:`seqmtl.blocks.Rows`."""
 
     #: Windows whose kernel matrix is quickly made.
@@ -174,16 +173,6 @@ class PositionalRows:
             )  # fmt: skip
             add_to_prefixes(table, self._starts)
             yield first, last, table
-
-    def virtual_gram(
-        self,
-        rows: NDArray[np.int64],
-        amount: NDArray[np.float64],
-        tasks: NDArray[Any],
-        n_tasks: int,
-    ) -> NDArray[np.float64]:
-        """Return V'V; see :class:`seqmtl.blocks.Rows`."""
-        return virtual_gram(self, rows, amount, tasks, n_tasks)
 
     def tree(self) -> PositionalTree | None:
         """Return the view with fewer look-ups; None where features are hashed."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import Rows, views_of
+from seqmtl.blocks import Rows
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.positional_kmers import PositionalKmers
@@ -182,7 +182,7 @@ def calibrate(
         Slopes and intercepts.
     """
     scores, norms = y * solution.margins, rows.squared_norms()
-    views = views_of(rows)
+    views = rows.views
     ones = np.ones_like(y) if weight is None else weight
     copy_of = find_copies(scores, norms, y)
     alpha = np.bincount(copy_of, solution.alpha)

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import views_of
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.joint import flat_views
 from seqmtl.models.calibration import calibrate_tasks, find_copies
@@ -201,7 +200,7 @@ class HoldOut:
         """Return the log-likelihood of every held-out label; K may be kernels to be weighed."""
         settings = replace(self._settings, C=C)
         if isinstance(K, np.ndarray):
-            K = np.tile(K, (len(views_of(self._rows)), 1, 1))
+            K = np.tile(K, (len(self._rows.views), 1, 1))
         train, held = self._train, self._held
         solution = solve(self._rows, train.y, train.ids, K, settings, sample_weight=train.weight)
         scores = self._held_rows.scores(solution.W, held.ids)
@@ -219,7 +218,7 @@ def _kernel_matrix(
     total = np.zeros((n, n), dtype=np.float32)
     views = flat_views(features)
     for view in views:
-        for share, part in view.parts(length) if hasattr(view, "parts") else [(1.0, view)]:
+        for share, part in view.parts(length):
             key = str(part.to_dict(length))
             if key not in grams:
                 grams[key] = _gram(part.bind(data))
@@ -232,7 +231,7 @@ def _kernel_matrix(
 def _gram(rows: Any) -> NDArray[np.float32]:
     """Return the lower triangle of the kernel matrix of all rows."""
     every = np.arange(rows.n_rows)
-    G = rows.gram(every, np.float32) if hasattr(rows, "gram") else None
+    G = rows.gram(every, np.float32)
     return np.tril(gram_matrix(rows, every) if G is None else G).astype(np.float32, copy=False)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._version import __version__
-from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
+from seqmtl.exceptions import ModelFileError, UnknownTaskError
 from seqmtl.features.joint import flat_views
 from seqmtl.io.model_file import read_arrays, write_arrays
 from seqmtl.models.packing import FORMAT_VERSION, pack, unpack
@@ -274,8 +274,6 @@ class MultiTaskModel:
         MemoryLimitError
             If the weights of all S-mers do not fit into memory.
         """
-        if not hasattr(self.features, "position_weights"):
-            raise SeqmtlError(f"the model must be one of windows of DNA, this has {self.features}")
         column = self.weights([task], from_relatives=from_relatives)[0][:, 0]
         found: list[NDArray[np.float64]] = self.features.position_weights(column, self.length)
         return found

@@ -331,10 +331,9 @@ def weigh(found: Array, prior: Any = 1.0) -> Array:
 
 def _variants(features: Any, length: int) -> list[Any]:
     """Return the features that may be seen, the given ones first."""
-    offer = getattr(features, "variants", None)
     given = features.to_dict(length)
-    others = [] if offer is None else offer()
-    return [features, *(other for other in others if other.to_dict(length) != given)]
+    others = (other for other in features.variants() if other.to_dict(length) != given)
+    return [features, *others]
 
 
 def _find_few(examples: Labelled) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import rows_per_block, views_of
+from seqmtl.blocks import View, rows_per_block
 from seqmtl.solvers.polish import hessian, polish
 from seqmtl.solvers.problem import Problem
 
@@ -146,10 +146,10 @@ class CoordinateDescent:
         self.max_epochs = max_epochs
         self.state = initial_state(problem.y.size, seed) if state is None else state
         T = problem.K.shape[-1]
-        tree = problem.rows.tree() if hasattr(problem.rows, "tree") else None
+        tree = problem.rows.tree()
         self._is_tree = tree is not None
         self._rows = problem.rows if tree is None else tree
-        self._views = views_of(self._rows)
+        self._views = problem.rows.views if tree is None else (View(tree, slice(None)),)
         if tree is not None:
             self.W = tree.new_weights(T, dtype)
         else:
@@ -164,12 +164,10 @@ class CoordinateDescent:
         self._is_fresh = False  # whether the last margins still hold
         self._patience = problem.rows.scoring_cost  # epochs' worth of visits between looks
         self._polished: tuple[NDArray[np.int64], NDArray[Any]] | None = None
-        self._polish_rows = 0
-        if all(hasattr(view.rows, "gram") for view in views_of(problem.rows)):
-            n_bytes = max(_POLISH_BYTES, self.W.nbytes)
-            self._polish_rows = int(np.sqrt(n_bytes / self.W.itemsize))
-            most = min(view.rows.gram_rows for view in views_of(problem.rows))
-            self._polish_rows = min(self._polish_rows, most if tol >= _PRECISE else 8 * most)
+        n_bytes = max(_POLISH_BYTES, self.W.nbytes)
+        most = min(view.rows.gram_rows for view in problem.rows.views)
+        most = most if tol >= _PRECISE else 8 * most
+        self._polish_rows = min(int(np.sqrt(n_bytes / self.W.itemsize)), most)
 
     def solve(self, on_epoch: Callable[[State, Progress], None] | None = None) -> Solution:
         """Run to the tolerance or the epoch limit.

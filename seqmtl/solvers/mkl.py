@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import views_of
 from seqmtl.solvers.dcd import CoordinateDescent, Progress
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.mkl_polish import KernelMatrices, polish_kernels
@@ -117,7 +116,7 @@ class MultipleKernelDescent(CoordinateDescent):
         return np.array(
             [
                 view.rows.virtual_gram(support, amount, self._tasks, T) + constant
-                for view in views_of(p.rows)
+                for view in p.rows.views
             ]
         )
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import views_of
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.polish import FREE_ENTRIES, OMEGA
 from seqmtl.solvers.problem import Problem, dual_terms, loss_values
@@ -43,7 +42,7 @@ class KernelMatrices:
 
         ones, nowhere = np.ones(rows.size), np.zeros(rows.size, dtype=np.int16)
         grams = []
-        for view in views_of(problem.rows):
+        for view in problem.rows.views:
             G = view.rows.gram(rows, dtype)
             if G is None:
                 return None

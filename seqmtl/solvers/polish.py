@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import views_of
 from seqmtl.solvers.problem import Problem, dual_terms, loss_values
 
 _MAX_ROUNDS = 60
@@ -28,7 +27,7 @@ def hessian(problem: Problem, active: NDArray[np.int64], dtype: Any) -> NDArray[
 
     y, tasks = problem.y[active], problem.tasks[active]
     H: NDArray[Any] | None = None
-    for view, K in zip(views_of(problem.rows), problem.kernels, strict=True):
+    for view, K in zip(problem.rows.views, problem.kernels, strict=True):
         G: NDArray[Any] | None = view.rows.gram(active, dtype)
         if G is None:
             return None

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import Rows, views_of
+from seqmtl.blocks import Rows
 
 #: Names of the losses of classification and their number in the kernels.
 LOSSES = {"hinge": 0, "squared_hinge": 1, "logistic": 2}
@@ -101,7 +101,7 @@ class Problem:
     def curvature(self) -> NDArray[np.float64]:
         """Return H, shape (n,); rows without any feature get a tiny positive value."""
         H = np.zeros(self.y.size)
-        for view, K in zip(views_of(self.rows), self.kernels, strict=True):
+        for view, K in zip(self.rows.views, self.kernels, strict=True):
             H += np.diagonal(K)[self.tasks] * (view.rows.squared_norms() + self.bias_scale**2)
         return np.maximum(H, 1e-12)
 

@@ -44,8 +44,6 @@ ROUNDED = {
 }  # fmt: skip
 #: The Python whose layout the expected help texts have.
 HELP_PYTHON = (3, 11)
-#: Parts of a unit of the score in bigWig.
-BIGWIG_STEPS = 8192
 #: Arrays of models with a row for each support vector, or each feature that one has.
 SPARSE = frozenset(["rows", "amounts", "examples", "example_ids", "task_ids"])
 
@@ -249,13 +247,14 @@ def _bigwig_text(path: str) -> str:
     import pyBigWig
 
     with contextlib.closing(pyBigWig.open(path)) as track:
-        lines = [f"# {track.header()['nLevels']} zoom levels\n"]
-        for contig, length in track.chroms().items():
-            lines.append(f"# {contig} {length}\n")
-            for start, end, value in track.intervals(contig) or ():
-                steps = value * BIGWIG_STEPS
-                text = f"{steps:.0f}" if steps.is_integer() else f"{value!r}, not rounded"
-                lines.append(f"{contig}\t{start}\t{end}\t{text}\n")
+        lengths, levels = track.chroms(), track.header()["nLevels"]
+        found = {contig: track.intervals(contig) or () for contig in lengths}
+    steps = max(row[2].as_integer_ratio()[1] for rows in found.values() for row in rows)
+    lines = [f"# {levels} zoom levels, values in 1/{steps}\n"]
+    for contig, length in lengths.items():
+        lines.append(f"# {contig} {length}\n")
+        rows = found[contig]
+        lines += [f"{contig}\t{row[0]}\t{row[1]}\t{row[2] * steps:.0f}\n" for row in rows]
     return "".join(lines)
 
 
