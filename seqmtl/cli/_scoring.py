@@ -32,7 +32,7 @@ def add_scoring_options(parser: argparse.ArgumentParser) -> None:
 
 def load_model(path: str) -> MultiTaskModel | KernelModel:
     """Read a model of either kind."""
-    from seqmtl.io.model_file import read_arrays
+    from seqmtl.files.model_file import read_arrays
     from seqmtl.models.kernel_model import KIND, KernelModel
     from seqmtl.models.model import MultiTaskModel
 

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
-from seqmtl.cli._output import write_metrics
+from seqmtl.cli._output import check_outputs, write_metrics
 from seqmtl.cli._scoring import score_labelled
 from seqmtl.exceptions import SeqmtlError
 
@@ -64,12 +64,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.io.atomic import check_writable
     from seqmtl.models.model import MultiTaskModel
 
-    for path in (args.output, args.json, args.plot):
-        if path and path != "-":
-            check_writable(path)
+    check_outputs(args.output, args.json, args.plot)
     if args.plot:
         _options.check_figure(args.plot)
     model = MultiTaskModel.load(args.model)

@@ -6,7 +6,7 @@ import argparse
 import logging
 
 from seqmtl.cli import _options
-from seqmtl.cli._output import open_output
+from seqmtl.cli._output import check_outputs, open_output
 from seqmtl.cli._scoring import add_scoring_options, load_model, read_for, score
 
 logger = logging.getLogger("seqmtl")
@@ -39,11 +39,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.io.atomic import check_writable
     from seqmtl.models.kernel_model import KernelModel
 
-    if args.output != "-":
-        check_writable(args.output)
+    check_outputs(args.output)
     model = load_model(args.model)
     if isinstance(model, KernelModel):
         from seqmtl.cli._kernel_use import predict_kernels

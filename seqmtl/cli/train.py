@@ -135,7 +135,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.cli._input import read_input
-    from seqmtl.io.atomic import check_writable
+    from seqmtl.files.atomic import check_writable
     from seqmtl.models.site import site_in_dataset
 
     _methods.check_usage(args)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, UnknownTaskError
-from seqmtl.io.model_file import read_arrays, write_arrays
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.kernels import BaseKernel, kernel_from_dict
 from seqmtl.models.one_vs_one import vote
 from seqmtl.sequences import Windows

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, UnknownTaskError
 from seqmtl.features.joint import flat_views
-from seqmtl.io.model_file import read_arrays, write_arrays
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.packing import FORMAT_VERSION, pack, unpack
 from seqmtl.models.probability_curve import (
     ProbabilityCurve,
