@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 
 from seqmtl.exceptions import MemoryLimitError
+from seqmtl.files.whole import read_bytes
 
 
 def available_memory() -> int:
     """Return the bytes that can be allocated now (physical memory, or the container's limit)."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
-        with open("/proc/meminfo", encoding="ascii") as stream:
-            fields = dict(line.split(":", 1) for line in stream)
+        lines = read_bytes("/proc/meminfo").decode().splitlines()
+        fields = dict(line.split(":", 1) for line in lines)
         total = int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         pass
     try:
-        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as stream:
-            total = min(total, int(stream.read()))
+        total = min(total, int(read_bytes("/sys/fs/cgroup/memory.max")))
     except (OSError, ValueError):
         pass
     return total

@@ -1,14 +1,16 @@
-"""Whole files or none."""
+"""Whole files and folders, or none."""
 
 from __future__ import annotations
 
+import gzip
 import os
 import stat
+import time
 
 import pytest
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.io import atomic_write, check_writable
+from seqmtl.files.atomic import atomic_folder, atomic_gzip, atomic_write, check_writable
 
 
 def test_the_file_appears_when_the_block_ends(tmp_path):
@@ -133,3 +135,83 @@ def test_a_writable_place_passes(tmp_path, monkeypatch):
     with atomic_write("out.txt") as stream:
         stream.write("x")
     assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_equal_contents_are_equal_gzip_files(tmp_path, monkeypatch):
+    for name, now in (("a.gz", 1.0), ("b.gz", 1e9)):
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        with atomic_gzip(tmp_path / name) as stream:
+            stream.write(b"text\n" * 1000)
+    raw = (tmp_path / "a.gz").read_bytes()
+    assert raw == (tmp_path / "b.gz").read_bytes()
+    assert gzip.decompress(raw) == b"text\n" * 1000
+
+
+def fill(folder, mark, fail=None):
+    """Write a folder of three files whose content is `mark`; then fail."""
+    with atomic_folder(folder, last="end", folders=("below",)) as scratch:
+        for name in ("end", "a", "below/b"):
+            (scratch / name).write_text(mark)
+        if fail is not None:
+            raise fail
+
+
+def contents(folder):
+    """Return the content of every file below a folder by its relative path."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
+
+
+def test_the_files_of_a_folder_appear_together_beside_others(tmp_path):
+    folder = tmp_path / "new" / "out"
+    fill(folder, "1")
+    assert contents(folder) == {"end": "1", "a": "1", "below/b": "1"}
+    (folder / "mine").write_text("kept")
+    fill(folder, "2")
+    assert contents(folder) == {"end": "2", "a": "2", "below/b": "2", "mine": "kept"}
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, OSError])
+def test_a_failure_leaves_a_folder_as_it_was(tmp_path, error):
+    folder = tmp_path / "out"
+    with pytest.raises(error):
+        fill(folder, "1", error())
+    assert not folder.exists()
+    fill(folder, "1")
+    with pytest.raises(error):
+        fill(folder, "2", error())
+    assert contents(folder) == {"end": "1", "a": "1", "below/b": "1"}
+
+
+@pytest.mark.parametrize("n_moved", [0, 1, 2])
+def test_a_folder_whose_moves_are_stopped_lacks_its_last_file(tmp_path, monkeypatch, n_moved):
+    folder, replace, moved = tmp_path / "out", os.replace, []
+
+    def stopped(source, target):
+        if len(moved) == n_moved:
+            raise KeyboardInterrupt
+        moved.append(target)
+        replace(source, target)
+
+    fill(folder, "1")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            fill(folder, "2")
+    assert set(contents(folder)) == {"a", "below/b"}
+    assert list(contents(folder).values()).count("2") == n_moved
+
+
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SeqmtlError, match=r"cannot create the folder .*file: .*choose another"):
+        fill(tmp_path / "file", "1")
+
+
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path, monkeypatch):
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    with pytest.raises(SeqmtlError, match=r"cannot write into the folder .*: Permission denied"):
+        fill(tmp_path, "1")

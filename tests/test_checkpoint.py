@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import TaskKernel, WeightedDegree
 from seqmtl.exceptions import ModelFileError, SeqmtlError
-from seqmtl.io.model_file import read_arrays, write_arrays
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.checkpoint import Checkpoint
 from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings

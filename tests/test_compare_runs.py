@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from seqmtl import TaskKernel, WeightedDegree
-from seqmtl.compare import Comparison, PartialFile, Protocol, run_comparison, runs
+from seqmtl.compare import Comparison, FinishedRuns, Protocol, run_comparison, runs
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
 from seqmtl.models.selected import labelled, train_selected
 from seqmtl.models.selection_space import Space
@@ -64,7 +64,7 @@ def test_a_run_is_training_and_testing_on_its_split(comparison, expected):
 
 
 def test_results_do_not_depend_on_processes_or_on_stopping(comparison, expected, tmp_path):
-    partial = PartialFile(str(tmp_path / "p"), comparison.fingerprint())
+    partial = FinishedRuns(str(tmp_path / "p"), comparison.fingerprint())
 
     def stop(result, seconds):
         assert seconds > 0
@@ -86,7 +86,7 @@ def test_results_do_not_depend_on_processes_or_on_stopping(comparison, expected,
 
 
 def test_a_killed_worker_is_told(comparison, tmp_path):
-    partial = PartialFile(str(tmp_path / "p"), "digest")
+    partial = FinishedRuns(str(tmp_path / "p"), "digest")
 
     def kill(result, seconds):
         for process in multiprocessing.active_children():
@@ -99,7 +99,7 @@ def test_a_killed_worker_is_told(comparison, tmp_path):
 
 
 def test_an_error_of_a_run_is_raised(comparison, tmp_path):
-    partial = PartialFile(str(tmp_path / "p"), "digest")
+    partial = FinishedRuns(str(tmp_path / "p"), "digest")
     with pytest.raises(ValueError, match="'mkl' needs a task kernel"):
         run_comparison(comparison, [(0, "mkl")], partial)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from seqmtl.compare.figure import draw_comparison
-from seqmtl.compare.partial import PartialFile, Result
+from seqmtl.compare.finished import FinishedRuns, Result
 from seqmtl.compare.tables import (
     make_document,
     read_results,
@@ -97,7 +97,7 @@ def test_the_figure_shows_every_mean(document):
 
 
 def test_finished_runs_survive_a_torn_line(tmp_path):
-    partial = PartialFile(str(tmp_path / "p"), "digest")
+    partial = FinishedRuns(str(tmp_path / "p"), "digest")
     assert partial.load() == []
     for result in RESULTS[:2]:
         partial.append(result)
@@ -114,9 +114,9 @@ def test_finished_runs_survive_a_torn_line(tmp_path):
 
 def test_a_file_of_something_else_is_refused(tmp_path):
     path = tmp_path / "p"
-    PartialFile(str(path), "one").append(RESULTS[0])
+    FinishedRuns(str(path), "one").append(RESULTS[0])
     with pytest.raises(SeqmtlError, match="belongs to other data or settings; go on with those"):
-        PartialFile(str(path), "two").load()
+        FinishedRuns(str(path), "two").load()
     path.write_text("no json\n")
     with pytest.raises(SeqmtlError, match=r"is damaged \(.*\); remove it to start afresh"):
-        PartialFile(str(path), "two").load()
+        FinishedRuns(str(path), "two").load()

@@ -166,7 +166,7 @@ def test_failed_writing_leaves_the_old_file(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
     )
-    with pytest.raises(SeqmtlError, match=r"cannot write .*: No space left; choose another"):
+    with pytest.raises(SeqmtlError, match=r"cannot write .*: No space left; free some space"):
         save_figure(draw_curves(*make_data(n=50)), path)
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == [path.name]

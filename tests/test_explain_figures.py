@@ -17,7 +17,7 @@ from seqmtl.explain import (
     poim,
 )
 from seqmtl.explain.logos import LETTER_COLOURS, draw_letters, extent
-from seqmtl.io.file_names import safe_names
+from seqmtl.files.names import safe_names
 from seqmtl.sequences import Windows
 from tests.test_explain_poim import make_model
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files import streams as stream
 from seqmtl.io import FastaSource, read_fasta, read_fasta_windows
-from seqmtl.io import _stream as stream
 from seqmtl.sequences import decode
 
 TEXT = ">one first\nACGT\nacgt\n\nNNRY\n>two\nTT\n"

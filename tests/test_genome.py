@@ -1,4 +1,4 @@
-"""Genomes: whole, contig by contig, in pieces, and by random access."""
+"""Genomes: whole, contig by contig, in pieces, and by an index."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io import IndexedGenome, load_genome, load_genomes, open_contigs, open_pieces
-from seqmtl.io import _stream as stream
+from seqmtl.files import streams as stream
+from seqmtl.io import load_genome, load_genomes, open_contigs, open_pieces
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.indexed import index_is_current
 from seqmtl.sequences import Windows, concatenate, decode
@@ -145,55 +145,6 @@ def plain(write):
     return write(">I first\nACGT\nacgt\nNR\n>II\nGGGA\nTC\n", "genome.fa")
 
 
-def test_random_access_agrees_with_the_sequence(plain):
-    before = os.listdir(plain.parent)
-    with IndexedGenome(plain) as genome:
-        assert genome.names == ("I", "II")
-        assert genome.lengths.tolist() == [10, 6]
-        for name, text in [("I", "ACGTACGTNN"), ("II", "GGGATC")]:
-            for start in range(len(text)):
-                for end in range(start + 1, len(text) + 1):
-                    assert decode(genome.fetch(name, start, end)) == text[start:end]
-        assert decode(genome.fetch("II", 0, 4, is_reverse=True)) == "TCCC"
-    assert os.listdir(plain.parent) == before
-
-
-@pytest.mark.parametrize(("start", "end"), [(-1, 3), (0, 11), (5, 5), (6, 5), (20, 30)])
-def test_random_access_refuses_what_is_outside(plain, start, end):
-    with IndexedGenome(plain) as genome, pytest.raises(ValueError, match=r"inside I .*10 bases"):
-        genome.fetch("I", start, end)
-
-
-def test_random_access_refuses_unknown_contigs(plain):
-    with IndexedGenome(plain) as genome, pytest.raises(ValueError, match="'chr' is taken off"):
-        genome.fetch("chrI", 0, 1)
-
-
-def test_random_access_refuses_other_letters(write):
-    path = write(">I\nAC GT\nAC*QT\n")
-    with IndexedGenome(path) as genome:
-        with pytest.raises(InputFormatError, match="0-5 must hold 5 IUPAC"):
-            genome.fetch("I", 0, 5)
-        with pytest.raises(InputFormatError, match="5-9"):
-            genome.fetch("I", 5, 9)
-        assert decode(genome.fetch("I", 0, 2)) == "AC"
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (gzip.compress(TEXT.encode()), "needs an uncompressed file"),
-        (">I\nAC\nACGT\nA\n", "cannot be indexed"),
-        (">I\nAC\n>I\nGT\n", "cannot be indexed"),
-        ("ACGT\n", "cannot be indexed"),
-        ("", "cannot be indexed"),
-    ],
-)
-def test_random_access_refuses_bad_files(write, content, message):
-    with pytest.raises(InputFormatError, match=message):
-        IndexedGenome(write(content))
-
-
 def write_index(path) -> None:
     from pyfaidx import Faidx
 
@@ -205,8 +156,40 @@ def test_an_index_beside_the_file_is_used_while_it_fits(plain):
     assert not index_is_current(plain)
     write_index(plain)
     assert index_is_current(plain)
-    with IndexedGenome(plain) as genome:
-        assert decode(genome.fetch("II", 0, 6)) == "GGGATC"
+    assert decode(load_genome(plain, padding=1, only=["II"]).contig("II")) == "GGGATC"
+    plain.write_text(plain.read_text().replace("GGGA", "GG A"))
+    os.utime(plain, (0, 0))
+    with pytest.raises(InputFormatError, match=r"'II'.*0-6 must hold 6 IUPAC .* remove its index"):
+        load_genome(plain, padding=1, only=["II"])
+
+
+@pytest.mark.parametrize("keep_case", [False, True])
+@pytest.mark.parametrize("size", [3, 100])
+def test_an_index_saves_reading_contigs_that_are_not_asked_for(plain, size, keep_case):
+    options = {"size": size, "only": {"II", "absent"}, "keep_case": keep_case}
+    pieces = [list(open_pieces(plain, **options))]
+    whole = [p for p in open_pieces(plain, size=size, keep_case=keep_case) if p.name == "II"]
+    loaded = [load_genome(plain, padding=2, only=["II"])]
+    write_index(plain)
+    text = plain.read_text()
+    plain.write_text(text.replace("A", "#", 1))  # in I: all of it can no longer be read
+    os.utime(plain, (0, 0))
+    with pytest.raises(InputFormatError, match="got '#'"):
+        load_genome(plain, padding=2)
+    pieces.append(list(open_pieces(plain, **options)))
+    loaded.append(load_genome(plain, padding=2, only=["II"]))
+    for found in pieces:
+        assert [(p.name, p.start, p.codes.size, p.is_last) for p in found] == [
+            ("I", 0, 0, True),
+            *((p.name, p.start, p.codes.size, p.is_last) for p in whole),
+        ]
+        for piece, expected in zip(found[1:], whole, strict=True):
+            np.testing.assert_array_equal(piece.codes, expected.codes)
+            np.testing.assert_array_equal(piece.is_lower, expected.is_lower)
+    for genome in loaded:
+        assert genome.names == ("II",)
+        assert decode(genome.contig("II")) == "GGGATC"
+        assert decode(genome.codes) == "NNGGGATCNN"
 
 
 CHANGES = {
@@ -229,10 +212,11 @@ def test_a_stale_index_is_not_used(plain, change, is_newer):
     made = os.path.getmtime(f"{plain}.fai")
     os.utime(plain, (made + shift, made + shift))
     assert not index_is_current(plain)
-    with IndexedGenome(plain) as genome, open(plain) as handle:
+    with open(plain) as handle:
         for record in SeqIO.parse(handle, "fasta"):
             letters = str(record.seq).upper().replace("R", "N")
-            assert decode(genome.fetch(record.id, 0, len(letters))) == letters
+            genome = load_genome(plain, padding=1, only=[record.id])
+            assert decode(genome.contig(record.id)) == letters
     expected = dict(open_contigs(plain))
     loaded = load_genome(plain, padding=1)
     assert all(np.array_equal(loaded.contig(name), codes) for name, codes in expected.items())

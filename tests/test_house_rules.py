@@ -94,6 +94,59 @@ def test_numba_has_one_door(path):
         assert not {module.split(".")[0] for module in modules} & {"numba", "llvmlite"}
 
 
+_FILE_MODULES = {"bz2", "gzip", "lzma", "mmap", "shutil", "tarfile", "tempfile"}
+_OPENING = re.compile(
+    r"open|zipfile\.ZipFile|(np|numpy)\.(memmap|fromfile|loadtxt|genfromtxt|save.*)"
+    r"|os\.(fdopen|replace|renames|remove|makedirs|removedirs|truncate|link|symlink|mkfifo|chmod)"
+    r"|.*\.(open|read_text|read_bytes|write_text|write_bytes|unlink|mkdir|rmdir|touch|rename|tofile)"
+)
+
+
+def _opens_files(source):
+    """Return what in a module opens, makes, moves or removes files."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            is_found = bool({alias.name for alias in node.names} & _FILE_MODULES)
+        elif isinstance(node, ast.ImportFrom):
+            is_found = node.module in {"os", *_FILE_MODULES}
+        elif isinstance(node, ast.Call):
+            function, n_arguments = ast.unparse(node.func), len(node.args) + len(node.keywords)
+            is_found = bool(_OPENING.fullmatch(function))
+            # Path.replace takes one argument, str.replace two or more
+            is_found |= function.endswith(".replace") and n_arguments == 1
+        else:
+            is_found = False
+        found += [ast.unparse(node)] * is_found
+    return found
+
+
+# what comes with the package is read by importlib.resources
+_READS_PACKAGE_DATA = ROOT / "seqmtl" / "similarity" / "catalogue.py"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in MODULES if p.parent != ROOT / "seqmtl" / "files" and p != _READS_PACKAGE_DATA],
+    ids=_name,
+)
+def test_only_the_room_of_files_opens_them(path):
+    assert _opens_files(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open(path)", "Path(path).open()", "os.open(path)", "os.replace(a, b)", "a.replace(b)",
+        "path.write_text(text)", "np.memmap(path)", "import gzip", "from tempfile import mkdtemp",
+        "from os import unlink",
+    ],
+)  # fmt: skip
+def test_opening_a_file_is_found(code):
+    assert _opens_files(code) == [code]
+    assert _opens_files("text.replace('a', 'b'); replace(settings, C=1); figure.savefig(s)") == []
+
+
 def test_every_public_name_can_be_imported():
     scope = {}
     exec("from seqmtl import *", scope)
@@ -133,7 +186,7 @@ def test_help_is_quick_because_it_imports_nothing_heavy():
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_slow_libraries_are_imported_where_they_are_used(path):
     slow = {"scipy", "sklearn", "matplotlib", "Bio", "pyarrow", "pyfaidx"}
-    allowed = {"estimators": {"sklearn"}, "simulate": {"Bio"}}.get(path.parent.name, set())
+    allowed = {"estimators": {"sklearn"}}.get(path.parent.name, set())
     for node in _tree(path).body:
         modules = []
         if isinstance(node, ast.Import):

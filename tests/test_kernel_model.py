@@ -18,7 +18,7 @@ from seqmtl import (
     Windows,
 )
 from seqmtl.exceptions import ModelFileError, UnknownTaskError
-from seqmtl.io.model_file import read_arrays, write_arrays
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.kernels import RBF, GappedKmerKernel, Linear, Precomputed, SpectrumKernel
 from seqmtl.models.kernel_model import KernelModel
 from seqmtl.models.model import MultiTaskModel

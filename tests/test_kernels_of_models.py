@@ -16,7 +16,7 @@ from seqmtl import (
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.features.joint import flat_views
 from seqmtl.features.numeric import Numeric
-from seqmtl.io.model_file import read_arrays, write_arrays
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.checkpoint import Checkpoint
 from seqmtl.models.fit import train_model, train_windows
 from seqmtl.models.kernels import (
@@ -220,7 +220,7 @@ class TestSeveralViews:
         numeric = JointFeatures([Numeric(), Numeric()])
         model, _ = train_model(X, y, tasks, ("a", "b"), features=numeric)
         for task in ("a", "b"):
-            with pytest.raises(SeqmtlError, match=r"of windows of DNA, these are Numeric\(\)"):
+            with pytest.raises(SeqmtlError, match=r"of windows of DNA, this has Numeric\(\)"):
                 model.position_weights(task)
 
     def test_save_and_load(self, trained, tmp_path):

@@ -23,7 +23,7 @@ from seqmtl import (
     WeightedDegree,
 )
 from seqmtl.exceptions import ModelFileError, SeqmtlError
-from seqmtl.io.model_file import read_arrays, write_arrays
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.saved import load_model
 from seqmtl.sequences import Windows
 

@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVR
 from seqmtl import MultiTaskModel, MultiTaskSVR, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.exceptions import ModelFileError, UnknownTaskError
-from seqmtl.io.model_file import read_arrays, write_arrays
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from tests.oracles import svr as oracle

@@ -172,6 +172,13 @@ def test_sequences_are_the_examples(write, caplog):
     assert table.select(slice(1, None)).X.tolist() == ["KV"]
 
 
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_cells_of_any_length(write, quote):
+    text = "ACDE" * 60_000
+    path = write(f"label,s\n1,{quote}{text}{quote}\n", "t.csv")
+    assert read_numeric_table(path, sequence="s").X.tolist() == [text]
+
+
 def test_quotes_hold_separators_quotes_and_line_ends(write):
     text = 'task,label,"x, in mm"\na,1,1\n"say ""hi"", b",0,2\n"two\nlines",1,3\nc,1,bad\n'
     message = refused(write(text, "t.csv"), line=6)
@@ -223,7 +230,7 @@ def test_what_csv_writes_is_read_bit_for_bit(tmp_path, rows, delimiter, quoting,
 
 @pytest.mark.parametrize("first_quoted", [None, 0, 700, 4999])
 def test_many_rows_over_many_blocks(write, monkeypatch, first_quoted):
-    from seqmtl.io import _stream
+    from seqmtl.files import streams as _stream
 
     monkeypatch.setattr(_stream, "BLOCK_BYTES", 1000)
     monkeypatch.setattr(_stream, "RAW_BYTES", 700)
@@ -513,6 +520,10 @@ def test_npz_may_lack_labels_and_tasks_and_hold_sequences(write):
     assert table.tasks is None
     table = read_numeric_table(path, require_labels=False, sequence="peptide")
     assert table.X.tolist() == ["AC", "D", "EF"]
+    path = write(npz_bytes(X=None, task=None, peptide=np.array(["AC", "D", "EF"])), "t.npz")
+    assert read_numeric_table(path, sequence="peptide").X.tolist() == ["AC", "D", "EF"]
+    path = write(npz_bytes(task=None, Task=np.array(["u", "v", "u"])), "t.npz")
+    assert re.search("the array 'tasks', got 'X', .*; did you mean 'Task'", refused(path))
     assert table.feature_names == ("peptide",)
 
 

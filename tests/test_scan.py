@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqmtl.io.bgzip import bgzip
+from seqmtl.files.bgzip import bgzip
 from seqmtl.io.genome import ContigPiece, open_pieces
 from seqmtl.scan import Scanner, SiteFinder, Track, sink, write_scan, writers
 from seqmtl.scan.bedgraph import merge_values

@@ -90,9 +90,42 @@ def test_regions(folder, every, tmp_path, is_packed):
     rows, summary = filtered(folder, tmp_path, "--regions", str(path))
     expected = [row for row in every if inside[row[0]][row[1]]]
     assert rows == expected
-    assert summary["removed"] == {"regions": len(every) - len(expected)}
-    assert summary["n_candidates"] == len(every)
+    n_candidates = sum(row[0] != "c3" for row in every)  # which has no region
+    assert n_candidates < len(every)
+    assert summary["n_contigs_left_out"] == 1
+    assert summary["removed"] == {"regions": n_candidates - len(expected)}
+    assert summary["n_candidates"] == n_candidates
     assert summary["n_scored"] < 2 * sum(SIZES.values())
+
+
+def test_no_contig_that_is_asked_for_has_a_region(folder, tmp_path):
+    (tmp_path / "r.bed").write_text("c1\t1000\t29000\n")
+    rows, summary = filtered(
+        folder, tmp_path, "--regions", str(tmp_path / "r.bed"), "--contigs", "c2"
+    )
+    assert rows == []
+    assert (summary["n_contigs"], summary["n_contigs_left_out"]) == (0, 3)
+
+
+def test_an_index_saves_reading_other_contigs_and_changes_nothing(folder, every, tmp_path):
+    from pyfaidx import Faidx
+
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    options = ("--contigs", "c2", "--softmask", "skip")
+    rows, summary = filtered(copy, tmp_path, *options)
+    Faidx(str(copy / "genome.fa")).close()
+    text = (copy / "genome.fa").read_bytes()
+    assert text.startswith(b">c1\n")
+    (copy / "genome.fa").write_bytes(text[:4] + b"#" + text[5:])  # a letter that none can read
+    os.utime(copy / "genome.fa", (0, 0))
+    again, same = filtered(copy, tmp_path, *options)
+    assert again == rows
+    for counts in (summary, same):
+        assert counts["n_contigs_left_out"] == 2
+    assert {k: v for k, v in same.items() if k in ("n_bases", "removed", "n_scored")} == {
+        k: v for k, v in summary.items() if k in ("n_bases", "removed", "n_scored")
+    }
 
 
 @pytest.mark.parametrize("from_file", [False, True])
@@ -254,7 +287,7 @@ def test_from_standard_input_to_standard_output(folder, every, tmp_path):
 
 
 def test_a_bgzip_genome_without_index(folder, every, tmp_path):
-    from seqmtl.io.bgzip import BGZIP_END, bgzip
+    from seqmtl.files.bgzip import BGZIP_END, bgzip
 
     shutil.copy(folder / "model.seqmtl", tmp_path)
     packed = tmp_path / "genome.fa.gz"

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from seqmtl.io import partial
+from seqmtl.files import resumable as partial
 from seqmtl.scan import run, writers
 from tests.scan_cases import make_genome, make_model, run_scan
 

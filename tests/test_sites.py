@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io import _stream as stream
+from seqmtl.files import streams as stream
 from seqmtl.io import load_genome, load_genomes, read_sites
 from seqmtl.sequences import add_decoys, concatenate
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io import _stream as stream
+from seqmtl.files import streams as stream
 from seqmtl.io import guess_format, is_table_of_windows, read_windows
 
 ROWS = [

@@ -156,6 +156,10 @@ class TestNewick:
             ("('Homo sapiens','it''s; (a:1,b)[x]',c_d);", ["", "Homo sapiens",
                                                          "it's; (a:1,b)[x]", "c_d"]),
             ("(a,(b,c)0.95,(d,e)100/97.5)'33208';", ["33208", "a", "", "b", "c", "", "d", "e"]),
+            ("((a,b)'x y'95:1,(c,d)'z' 0.9/87[90],e)'5'1;",
+             ["5", "x y", "a", "b", "z", "c", "d", "e"]),
+            ("solo;", ["solo"]),
+            ("'an organism';", ["an organism"]),
             ("(a[it's],[&&NHX:S=x]b:1e-3[90])[%]r\n;", ["r", "a", "b"]),
             (" ( 9606 : 0.1 ,\n 10090 : +2E-1 )\nroot ", ["root", "9606", "10090"]),
             ("(back\\slash,'a\\',\"c\");", ["", "back\\slash", "a\\", '"c"']),
@@ -167,6 +171,30 @@ class TestNewick:
     )  # fmt: skip
     def test_labels(self, text, labels):
         assert list(read_tree(text).labels) == labels
+
+    def test_a_tree_of_bio_phylo(self):
+        from Bio import Phylo
+
+        text = "((ape:1,man:2)primates:3,(fly,bee:6)insects);"
+        tree, same = read_tree(Phylo.read(io.StringIO(text), "newick")), read_tree(text)
+        assert tree.labels == same.labels
+        assert_array_equal(tree.parents, same.parents)
+        assert_array_equal(tree.lengths, same.lengths)
+        with pytest.raises(InputFormatError, match=r"Bio\.Phylo tree: .* leaf 'a' twice"):
+            read_tree(Phylo.read(io.StringIO("(a,a);"), "newick"))
+        with pytest.raises(TypeError, match=r"a Tree or one of .*, got int"):
+            read_tree(5)
+
+    @settings(max_examples=300, deadline=None)
+    @given(st.text("(),:;'[] ab19.e/\t", max_size=14), st.sampled_from([")", "a,b);", ")'c'9;"]))
+    def test_any_text_is_read_or_refused(self, text, end):
+        try:
+            tree = read_tree("(" + text + end)
+        except InputFormatError:
+            return
+        again = read_tree(tree.to_newick())
+        assert again.labels == tree.labels
+        assert_array_equal(again.parents, tree.parents)
 
     def test_lengths(self):
         tree = read_tree("(a:1.5e-2,b:.5,c:2,d:0):7;")
@@ -206,7 +234,11 @@ class TestNewick:
             ("(a,b);\n(c,d);", "must hold one Newick tree, got 2"),
             ("(a,b);(c,d);", "must hold one Newick tree, got 2"),
             (";", "must hold one Newick tree, got 0"),
-            ("a;", "must hold one Newick tree, got 0"),
+            ("(a:2.,b);", "must be numbers, got '2.'"),
+            ("('a b'95,c);", "not a Newick tree: \"'a b'95\""),
+            ("((a,b)95'a b',c);", "not a Newick tree: \"95'a b'\""),
+            ("((a,b)'a b''c'x,c);", "not a Newick tree"),
+            ("('a' 'b',c);", "not a Newick tree: 'a b'; names"),
         ],
     )
     def test_bad_trees_are_refused(self, write, text, message):

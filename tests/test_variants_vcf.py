@@ -11,8 +11,8 @@ import pytest
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io import load_genome
-from seqmtl.io.bgzip import BGZIP_END, bgzip
 from seqmtl.io.chrom_map import read_chrom_map
 from seqmtl.io.vcf import VcfReader, add_info, contigs_of, escape
 from seqmtl.models.site import Site

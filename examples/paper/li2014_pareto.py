@@ -46,7 +46,7 @@ from seqmtl import (
     SparseMKLClassifier,
     pareto_path,
 )
-from seqmtl.io.atomic import atomic_write
+from seqmtl.files.atomic import atomic_write
 from seqmtl.kernels import RBF, Linear, Normalized, Polynomial
 from seqmtl.models.one_vs_one import split_pairs, vote
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seqmtl.io.atomic import atomic_write
+from seqmtl.files.atomic import atomic_write
 
 FRACTIONS = {"letter": (0.1, 0.2, 0.5), "landmine": (0.2, 0.3, 0.5)}
 METHODS = ("pareto", "sparse", "partial", "mm-aep", "mm-ep", "baseline")

@@ -68,7 +68,7 @@ from threadpoolctl import threadpool_limits
 from seqmtl import TaskKernel
 from seqmtl.evaluation.figures import GREY, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.features.numeric import NumericRows
-from seqmtl.io.atomic import atomic_write
+from seqmtl.files.atomic import atomic_write
 from seqmtl.models.training import Settings, solve
 from seqmtl.solvers.dcd import Progress, Solution, State
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from seqmtl._version import __version__
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.figure import Figure
 
     from seqmtl.explain import Poim
@@ -28,8 +29,8 @@ _MEAN = " mean"  # over all organisms; none is called so
 class Explanation:
     """Files written so far, and the lines of the tables that all organisms share."""
 
-    def __init__(self, model: MultiTaskModel, folder: str, max_order: int, top: int) -> None:
-        from seqmtl.io.file_names import safe_names
+    def __init__(self, model: MultiTaskModel, folder: Path, max_order: int, top: int) -> None:
+        from seqmtl.files.names import safe_names
 
         self.model, self.folder, self.max_order, self.top = model, folder, max_order, top
         self.files: list[str] = []
@@ -105,7 +106,7 @@ class Explanation:
     def finish(self, path: str, organisms: list[str], settings: dict[str, Any]) -> None:
         """Write the tables of all organisms and the summary."""
         from seqmtl.explain import tables
-        from seqmtl.io.atomic import atomic_write
+        from seqmtl.files.atomic import write_json
 
         for name, header, lines in (
             ("position_importance.tsv", tables.IMPORTANCE_HEADER, self._importance),
@@ -126,22 +127,18 @@ class Explanation:
             "settings": settings,
             "files": [*sorted(self.files), SUMMARY],
         }
-        with atomic_write(os.path.join(self.folder, SUMMARY)) as stream:
-            json.dump(summary, stream, indent=1)
-            stream.write("\n")
+        write_json(self.folder / SUMMARY, summary)
         self.files.append(SUMMARY)
 
     def _table(self, name: str, header: str, lines: Iterable[str]) -> None:
-        from seqmtl.io.atomic import atomic_write
+        from seqmtl.files.atomic import write_lines
 
-        with atomic_write(os.path.join(self.folder, name)) as stream:
-            stream.write(header)
-            stream.writelines(lines)
+        write_lines(self.folder / name, chain([header], lines))
         self.files.append(name)
 
     def _figure(self, stem: str, figure: Figure) -> None:
         from seqmtl.evaluation.figures import save_figure
 
         for suffix in ("png", "svg"):
-            save_figure(figure, os.path.join(self.folder, f"{stem}.{suffix}"))
+            save_figure(figure, self.folder / f"{stem}.{suffix}")
             self.files.append(f"{stem}.{suffix}")

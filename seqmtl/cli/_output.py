@@ -14,9 +14,18 @@ from seqmtl._version import __version__
 NOT_CONVERGED = 3
 
 
+def check_outputs(*paths: str | None) -> None:
+    """Refuse files that cannot be written, before long work starts; ``-`` is standard output."""
+    from seqmtl.files.atomic import check_writable
+
+    for path in paths:
+        if path and path != "-":
+            check_writable(path)
+
+
 def open_output(path: str) -> AbstractContextManager[IO[Any]]:
     """Open a file that appears when it is whole, or standard output."""
-    from seqmtl.io.atomic import atomic_write
+    from seqmtl.files.atomic import atomic_write
 
     return nullcontext(sys.stdout) if path == "-" else atomic_write(path)
 
@@ -34,28 +43,27 @@ def software_versions() -> dict[str, str]:
     }
 
 
+def write_json(path: str, content: Any) -> None:
+    """Write a JSON document to a file, or to standard output."""
+    from seqmtl.files import atomic
+
+    if path == "-":
+        sys.stdout.write(json.dumps(content, indent=1) + "\n")
+    else:
+        atomic.write_json(path, content)
+
+
 def write_summary(path: str, training: dict[str, Any]) -> None:
     """Write how a model was trained as JSON."""
-    from seqmtl.io.atomic import atomic_write
-
-    with atomic_write(path) as stream:
-        json.dump({"schema_version": 1, **training}, stream, indent=1)
-        stream.write("\n")
+    write_json(path, {"schema_version": 1, **training})
 
 
 def write_metrics(metrics: dict[str, Any], text: str, path: str | None) -> None:
     """Write metrics as JSON to a file and as a table to standard output, or as JSON there."""
-    from seqmtl.io.atomic import atomic_write
-
-    if path == "-":
-        json.dump(metrics, sys.stdout, indent=1)
-        sys.stdout.write("\n")
-        return
     if path:
-        with atomic_write(path) as stream:
-            json.dump(metrics, stream, indent=1)
-            stream.write("\n")
-    sys.stdout.write(text)
+        write_json(path, metrics)
+    if path != "-":
+        sys.stdout.write(text)
 
 
 def write_multiqc(metrics: dict[str, Any], model: str, path: str) -> None:
@@ -63,8 +71,6 @@ def write_multiqc(metrics: dict[str, Any], model: str, path: str) -> None:
 
     The name must end in ``_mqc.json`` for MultiQC to find the file.
     """
-    from seqmtl.io.atomic import atomic_write
-
     name = os.path.basename(model).removesuffix(".seqmtl")
     rows = {}
     for organism, task in metrics["tasks"].items():
@@ -91,9 +97,7 @@ def write_multiqc(metrics: dict[str, Any], model: str, path: str) -> None:
         },
         "data": rows,
     }
-    with atomic_write(path) as stream:
-        json.dump(content, stream, indent=1)
-        stream.write("\n")
+    write_json(path, content)
 
 
 def table(metrics: dict[str, Any], task_column: str = "organism") -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import logging
 import os
 import sys
@@ -12,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from seqmtl._version import __version__
+from seqmtl.cli import _output
 from seqmtl.exceptions import SeqmtlError
 
 logger = logging.getLogger("seqmtl")
@@ -33,18 +32,14 @@ class Scan(NamedTuple):
 
 def check_outputs(paths: Iterable[str], args: argparse.Namespace) -> str:
     """Refuse outputs that cannot be written; return their format."""
-    from seqmtl.io import check_writable
     from seqmtl.scan.writers import guess_format, output_paths
 
     file_format: str = args.file_format or guess_format(args.output)
     for path in paths:
-        for name in output_paths(path, file_format, args.strand):
-            if name != "-":
-                check_writable(name)
+        _output.check_outputs(*output_paths(path, file_format, args.strand))
     if args.json == "-" and args.output == "-":
         raise SeqmtlError("sites and summary cannot both go to standard output; name a file")
-    if args.json and args.json != "-":
-        check_writable(args.json)
+    _output.check_outputs(args.json)
     if file_format == "bigwig" and args.output == "-":
         raise SeqmtlError("bigWig cannot be written to standard output; name a file")
     return file_format
@@ -105,8 +100,6 @@ def prepare(
 
 def write_json(scans: list[dict[str, Any]], file_format: str, args: argparse.Namespace) -> None:
     """Write what was done as JSON."""
-    from seqmtl.cli._output import open_output
-
     summary = {
         "schema_version": 1,
         "command": "scan",
@@ -119,9 +112,7 @@ def write_json(scans: list[dict[str, Any]], file_format: str, args: argparse.Nam
         "scans": scans,
         "peak_memory_mib": _peak_memory(),
     }
-    with open_output(args.json) as stream:
-        json.dump(summary, stream, indent=1)
-        stream.write("\n")
+    _output.write_json(args.json, summary)
 
 
 def _consensus(site: Any, args: argparse.Namespace) -> str | None:
@@ -160,14 +151,14 @@ def _site(model: Any, consensus: str | None, args: argparse.Namespace) -> tuple[
 
 def _contigs(text: str | None, lengths: Mapping[str, int] | None) -> frozenset[str] | None:
     """Return the contigs asked for, all of which the genome has."""
+    from seqmtl.files.streams import numbered_lines, readable
     from seqmtl.sequences.genome import unknown_contig
 
     if text is None:
         return None
     assert lengths is not None
     if text.startswith("@"):
-        with open(text[1:], encoding="utf-8") as stream:
-            names = [line.strip() for line in stream]
+        names = [readable(line).strip() for _, line in numbered_lines(text[1:])]
     else:
         names = [name.strip() for name in text.split(",")]
     names = [name for name in names if name]
@@ -194,11 +185,13 @@ def _options_of(args: argparse.Namespace) -> dict[str, Any]:
 
 def _fingerprint(organism: str, args: argparse.Namespace) -> dict[str, Any]:
     """Return all that the output depends on."""
+    from seqmtl.files.whole import sha256_of
+
     genome = os.stat(args.genome)
     files = {"model": args.model, "regions": args.regions}
     if args.contigs is not None and args.contigs.startswith("@"):
         files["contigs"] = args.contigs[1:]
-    checksums = {f"{what} file": _checksum(path) for what, path in files.items() if path}
+    checksums = {f"{what} file": sha256_of(path) for what, path in files.items() if path}
     return {
         "version": __version__,
         "genome": [genome.st_size, genome.st_mtime_ns],
@@ -206,11 +199,6 @@ def _fingerprint(organism: str, args: argparse.Namespace) -> dict[str, Any]:
         **_options_of(args),
         "organism": organism,
     }
-
-
-def _checksum(path: str) -> str:
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _peak_memory() -> float:

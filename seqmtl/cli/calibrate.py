@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
-from seqmtl.cli._output import write_metrics
+from seqmtl.cli._output import check_outputs, write_metrics
 from seqmtl.cli._scoring import score_labelled
 from seqmtl.exceptions import SeqmtlError
 
@@ -68,12 +68,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.io.atomic import check_writable
     from seqmtl.models.saved import load_model
 
-    for path in (args.output, args.json, args.plot):
-        if path and path != "-":
-            check_writable(path)
+    check_outputs(args.output, args.json, args.plot)
     if args.plot:
         _options.check_figure(args.plot)
     model = load_model(args.model)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options, _similarity
-from seqmtl.cli._output import NOT_CONVERGED
+from seqmtl.cli._output import NOT_CONVERGED, check_outputs
 
 if TYPE_CHECKING:
     from seqmtl.compare import Comparison, Result
@@ -123,14 +122,14 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     _check_outputs(args)
     comparison = _comparison(args)
-    from seqmtl.compare import PartialFile, run_comparison
+    from seqmtl.compare import FinishedRuns, run_comparison
     from seqmtl.compare.protocol import count_split
     from seqmtl.compare.tables import make_document, read_results, to_markdown
-    from seqmtl.io.atomic import atomic_write
+    from seqmtl.files.atomic import write_json
 
     digest = comparison.fingerprint()
     sizes = count_split(comparison.windows, comparison.draw(0))
-    partial = PartialFile(f"{args.json}.partial", digest)
+    partial = FinishedRuns(f"{args.json}.partial", digest)
     jobs = [(split, method) for split in range(args.splits) for method in args.methods]
     known = [*read_results(args.json, digest), *partial.load()]
     n_workers = args.jobs or _n_processes(comparison)
@@ -139,9 +138,7 @@ def run(args: argparse.Namespace) -> int:
         comparison, jobs, partial, n_workers=n_workers, known=known, on_result=show
     )
     document = make_document(results, _settings(args), sizes, digest)
-    with atomic_write(args.json) as stream:
-        json.dump(document, stream, indent=1)
-        stream.write("\n")
+    write_json(args.json, document)
     partial.remove()
     _write_tables(args, document)
     sys.stdout.write(to_markdown(document))
@@ -167,11 +164,7 @@ def _n_processes(comparison: Comparison) -> int:
 
 def _check_outputs(args: argparse.Namespace) -> None:
     """Refuse what could not be written after hours of work."""
-    from seqmtl.io.atomic import check_writable
-
-    for path in (args.json, f"{args.json}.partial", args.table, args.plot):
-        if path:
-            check_writable(path)
+    check_outputs(args.json, f"{args.json}.partial", args.table, args.plot)
     if args.table and not args.table.endswith((".tsv", ".md")):
         raise ValueError(f"table must end in .tsv or .md, got {args.table!r}; the suffix sets it")
     if args.plot:
@@ -274,10 +267,10 @@ def _write_tables(args: argparse.Namespace, document: dict[str, Any]) -> None:
     from seqmtl.compare.figure import draw_comparison
     from seqmtl.compare.tables import to_markdown, to_tsv
     from seqmtl.evaluation.figures import save_figure
-    from seqmtl.io.atomic import atomic_write
+    from seqmtl.files.atomic import write_lines
 
     if args.table:
-        with atomic_write(args.table) as stream:
-            stream.write((to_tsv if args.table.endswith(".tsv") else to_markdown)(document))
+        text = (to_tsv if args.table.endswith(".tsv") else to_markdown)(document)
+        write_lines(args.table, [text])
     if args.plot:
         save_figure(draw_comparison(document), args.plot)

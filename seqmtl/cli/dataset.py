@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from seqmtl.cli import _options
-from seqmtl.cli._output import open_output
+from seqmtl.cli._output import check_outputs, write_json
 
 logger = logging.getLogger("seqmtl")
 
@@ -70,10 +69,8 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.dataset import check_folder, read_config, write_dataset
-    from seqmtl.io.atomic import check_writable
 
-    if args.json and args.json != "-":
-        check_writable(args.json)
+    check_outputs(args.json)
     check_folder(Path(args.output), force=args.force)
     config = read_config(args.config, signal=args.signal)
     started = time.perf_counter()
@@ -81,9 +78,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json != "-":
         sys.stdout.write(_table(summary))
     if args.json:
-        with open_output(args.json) as stream:
-            json.dump(summary, stream, indent=1)
-            stream.write("\n")
+        write_json(args.json, summary)
     _log(summary, args.output, time.perf_counter() - started)
     return 0
 

@@ -83,12 +83,12 @@ class _Demo:
 
     def simulate(self) -> None:
         """Simulate genomes; two of the organisms have few labelled windows."""
+        from seqmtl.similarity import read_tree
         from seqmtl.simulate import default_tree, simulate, write_simulation
-        from seqmtl.simulate.trees import parse_tree
 
         with self.timed("simulate genomes"):
             tree = default_tree()
-            names = parse_tree(tree)[1]
+            names = read_tree(tree).leaf_names
             few = set(names[1::3])
             counts = {name: _FEW if name in few else _MANY for name in names}
             self.simulation = simulate(tree, seed=self.seed, n_windows=counts)
@@ -217,10 +217,11 @@ def _site_start(model: Any, strand: str) -> int:
 
 def _true_sites(path: str, contig: str) -> set[tuple[int, int]]:
     """Read starts and strands of the true sites of one contig from BED."""
+    from seqmtl.files.streams import numbered_lines, readable
+
     sites = set()
-    with open(path, encoding="utf-8") as stream:
-        for line in stream:
-            name, start, _, _, score, strand = line.rstrip("\n").split("\t")[:6]
-            if name == contig and float(score) > 0:
-                sites.add((int(start), 1 if strand == "+" else -1))
+    for _, line in numbered_lines(path):
+        name, start, _, _, score, strand = readable(line).split("\t")[:6]
+        if name == contig and float(score) > 0:
+            sites.add((int(start), 1 if strand == "+" else -1))
     return sites

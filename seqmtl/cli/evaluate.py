@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from seqmtl.cli import _options
-from seqmtl.cli._output import table, write_metrics, write_multiqc
+from seqmtl.cli._output import check_outputs, table, write_metrics, write_multiqc
 from seqmtl.cli._scoring import add_scoring_options, score_labelled
 from seqmtl.exceptions import SeqmtlError
 
@@ -46,12 +46,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.evaluation import plot_curves
-    from seqmtl.io.atomic import check_writable
     from seqmtl.models.saved import load_model
 
-    for path in (args.json, args.plot, args.multiqc):
-        if path and path != "-":
-            check_writable(path)
+    check_outputs(args.json, args.plot, args.multiqc)
     if args.plot:
         _options.check_figure(args.plot)
     model = load_model(args.model)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
@@ -14,6 +14,8 @@ from seqmtl.cli._explain import KIND, SUMMARY
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.sequences import Windows
 
@@ -89,18 +91,28 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.cli._explain import Explanation
-    from seqmtl.models.model import MultiTaskModel
+    from seqmtl.files.atomic import atomic_folder
 
     started = time.perf_counter()
     _options.check_figure("figure.png")
-    _make_folder(args.output)
+    _check_summary(os.path.join(args.output, SUMMARY))
+    with atomic_folder(args.output, last=SUMMARY) as folder:
+        n_files = _explain(args, folder)
+    logger.info("%s: %d files, %.1f s", args.output, n_files, time.perf_counter() - started)
+    return 0
+
+
+def _explain(args: argparse.Namespace, folder: Path) -> int:
+    """Write the files into a folder; return how many."""
+    from seqmtl.cli._explain import Explanation
+    from seqmtl.models.model import MultiTaskModel
+
     model = MultiTaskModel.load(args.model)
     organisms = _organisms(args.organism, model)
     reference = _organisms(args.reference, model)[0] if args.reference else None
     windows = _windows(args, model, organisms)
     backgrounds = _backgrounds(args.background, organisms, windows)
-    work = Explanation(model, args.output, args.max_order, args.top)
+    work = Explanation(model, folder, args.max_order, args.top)
     for number, organism in enumerate(organisms, 1):
         begun = time.perf_counter()
         work.importance(organism, backgrounds[organism], reference)
@@ -115,34 +127,22 @@ def run(args: argparse.Namespace) -> int:
         "reference": reference, "background": backgrounds,
     }  # fmt: skip
     work.finish(args.model, organisms, settings)
-    logger.info("%s: %d files, %.1f s", args.output, len(work.files), time.perf_counter() - started)
-    return 0
+    return len(work.files)
 
 
-def _make_folder(path: str) -> None:
-    try:
-        os.makedirs(path, exist_ok=True)
-    except OSError as error:
+def _check_summary(path: str) -> None:
+    """Refuse to write over a summary that is of something else."""
+    from seqmtl.files.whole import read_json
+
+    if not os.path.exists(path):
+        return
+    content = None
+    with suppress(OSError, ValueError):
+        content = read_json(path)
+    if not isinstance(content, dict) or content.get("kind") != KIND:
         raise SeqmtlError(
-            f"cannot create the folder {path}: {error.strerror}; choose another with -o"
-        ) from error
-    if not os.access(path, os.W_OK):
-        raise SeqmtlError(f"cannot write into the folder {path}; choose another with -o")
-    summary = os.path.join(path, SUMMARY)
-    if os.path.exists(summary) and not _is_ours(summary):
-        raise SeqmtlError(
-            f"{summary} is not of seqmtl explain and would be lost; choose another folder with -o"
+            f"{path} is not of seqmtl explain and would be lost; choose another folder with -o"
         )
-
-
-def _is_ours(path: str) -> bool:
-    """Tell whether a summary is one that this command wrote."""
-    try:
-        with open(path, encoding="utf-8") as stream:
-            content = json.load(stream)
-    except (OSError, ValueError):
-        return False
-    return isinstance(content, dict) and content.get("kind") == KIND
 
 
 def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:

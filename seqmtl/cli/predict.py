@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
-from seqmtl.cli._output import open_output
+from seqmtl.cli._output import check_outputs, open_output
 from seqmtl.cli._scoring import add_scoring_options
 
 if TYPE_CHECKING:
@@ -46,11 +46,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.cli._kernel_input import read_for_model
-    from seqmtl.io.atomic import check_writable
     from seqmtl.models.saved import load_model
 
-    if args.output != "-":
-        check_writable(args.output)
+    check_outputs(args.output)
     model = load_model(args.model)
     examples = read_for_model(model, args, require_labels=False)
     found = model.predictions(examples.X, from_relatives=args.from_relatives)

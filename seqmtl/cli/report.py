@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from importlib.util import find_spec
 
-    from seqmtl.io.atomic import check_writable
+    from seqmtl.files.atomic import check_writable
 
     check_writable(args.output)
     if find_spec("matplotlib") is None:

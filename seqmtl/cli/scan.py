@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _outputs(model: Any, args: argparse.Namespace) -> dict[str, str]:
     """Return the file of every organism that is to be scanned for."""
-    from seqmtl.io.file_names import safe_names
+    from seqmtl.files.names import safe_names
 
     if args.organism is None and len(model.tasks) > 1:
         raise SeqmtlError(
@@ -157,8 +157,9 @@ def _scan(
     progress = ScanProgress(os.path.getsize(args.genome) if is_file else None, args)
     started = time.perf_counter()
     pieces = open_pieces(
-        args.genome, size=_PIECE, keep_case=args.softmask == "skip", on_read=progress.read
-    )
+        args.genome, size=_PIECE, only=scan.finder.filters.scanned,
+        keep_case=args.softmask == "skip", on_read=progress.read,
+    )  # fmt: skip
     try:
         summary = write_scan(
             sys.stdout.buffer if path == "-" else path, pieces, scan.finder,

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from seqmtl.cli import _options, _similarity
+from seqmtl.cli._output import check_outputs
 
 if TYPE_CHECKING:
     from seqmtl.similarity import TaskKernel
@@ -53,10 +54,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.io.atomic import atomic_write, check_writable
+    from seqmtl.files.atomic import write_lines
 
-    for path in filter(None, (args.output, args.plot)):
-        check_writable(path)
+    check_outputs(args.output, args.plot)
     if args.plot:
         _options.check_figure(args.plot)
     kernel = _similarity.kernel_from_args(args, args.organisms)
@@ -67,8 +67,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.output:
         sys.stdout.write(f"{kernel}\n")
         return 0
-    with atomic_write(args.output) as stream:
-        stream.write(kernel.to_tsv())
+    write_lines(args.output, [kernel.to_tsv()])
     several = f"{kernel.n_kernels} kernels" if kernel.n_kernels > 1 else "a kernel"
     logger.info("%s: %s of %d organisms from %s", args.output, several, len(kernel), kernel.source)
     return 0

@@ -124,13 +124,12 @@ def _add_model_options(group: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.cli._kernel_train import train_kernels
-    from seqmtl.io.atomic import check_writable
+    from seqmtl.cli._output import check_outputs
 
     _methods.check_usage(args)
     method = _methods.METHODS[args.method]
     args.C, args.max_epochs = args.C or method.C, args.max_epochs or method.max_epochs
-    for path in filter(None, (args.output, args.json, args.plot)):
-        check_writable(path)
+    check_outputs(args.output, args.json, args.plot)
     if args.plot:
         _options.check_figure(args.plot)
     _similarity.check_usage(_similarity.asked(args))

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
+from seqmtl.cli._output import check_outputs, write_json
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 
 if TYPE_CHECKING:
@@ -116,11 +117,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
-    from seqmtl.io import check_writable
-
-    for path in (args.output, args.tsv, args.json):
-        if path and path != "-":
-            check_writable(path)
+    check_outputs(args.output, args.tsv, args.json)
     if args.output != "-" and not args.output.endswith((".vcf", ".vcf.gz")):
         raise SeqmtlError(
             f"the output must be a name in .vcf or .vcf.gz, or -, got {args.output}; for BCF "
@@ -196,7 +193,7 @@ def _index(summary: AnnotationSummary, path: str) -> None:
     """Write the index of a compressed output, or say why there is none."""
     from importlib.util import find_spec
 
-    from seqmtl.io.vcf import index_vcf
+    from seqmtl.files.bgzip import write_index
 
     if not path.endswith(".vcf.gz"):
         return
@@ -206,16 +203,13 @@ def _index(summary: AnnotationSummary, path: str) -> None:
         logger.info("no index without pysam: pip install 'seqmtl[genome]', or tabix -p vcf")
     else:
         try:
-            index_vcf(path)
+            write_index(path, "vcf")
         except SeqmtlError as error:  # the variants are written all the same
             logger.warning("%s", error)
 
 
 def _write_json(summary: AnnotationSummary, annotator: Any, args: argparse.Namespace) -> None:
-    import json
-
     from seqmtl._version import __version__
-    from seqmtl.cli._output import open_output
 
     contents = {
         "schema_version": 1,
@@ -227,6 +221,4 @@ def _write_json(summary: AnnotationSummary, annotator: Any, args: argparse.Names
         "threshold": args.threshold,
         **vars(summary),
     }
-    with open_output(args.json) as stream:
-        json.dump(contents, stream, indent=1)
-        stream.write("\n")
+    write_json(args.json, contents)

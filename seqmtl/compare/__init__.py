@@ -1,12 +1,12 @@
 """Methods compared on the same splits of the same windows: draw, run, tabulate, draw the bars."""
 
-from seqmtl.compare.partial import PartialFile, Result
+from seqmtl.compare.finished import FinishedRuns, Result
 from seqmtl.compare.protocol import Protocol, Split, draw_split
 from seqmtl.compare.runs import Comparison, run_comparison
 
 __all__ = [
     "Comparison",
-    "PartialFile",
+    "FinishedRuns",
     "Protocol",
     "Result",
     "Split",

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from seqmtl._version import __version__
-from seqmtl.compare.partial import PartialFile, Result
+from seqmtl.compare.finished import FinishedRuns, Result
 from seqmtl.compare.protocol import Protocol, draw_split
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
@@ -139,7 +139,7 @@ def _needed(kernel: TaskKernel | None, method: str) -> TaskKernel:
 def run_comparison(
     comparison: Comparison,
     jobs: Iterable[Job],
-    partial: PartialFile,
+    partial: FinishedRuns,
     *,
     n_workers: int = 1,
     known: Sequence[Result] = (),
@@ -153,7 +153,7 @@ def run_comparison(
         What to run.
     jobs : iterable of (split, method)
         What is wanted.
-    partial : PartialFile
+    partial : FinishedRuns
         Where finished runs are kept; those that it has are not run again.
     n_workers : int
         Processes. Results do not depend on it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -10,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seqmtl._version import __version__
-from seqmtl.compare.partial import Result
+from seqmtl.compare.finished import Result
+from seqmtl.files.whole import read_json
 
 SCHEMA_VERSION = 1
 METRICS = {"auroc": "AUROC", "auprc": "AUPRC"}
@@ -80,8 +80,7 @@ def make_document(
 def read_results(path: str, digest: str) -> list[Result]:
     """Return the results in a finished document, none if it is of anything else or absent."""
     with suppress(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
-        with open(path, encoding="utf-8") as stream:
-            document = json.load(stream)
+        document = read_json(path)
         if document["fingerprint"] == digest:
             return [
                 Result(

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.whole import read_bytes
 
 
 class Table:
@@ -39,8 +40,7 @@ class Table:
         """
         source = os.fspath(path)
         try:
-            with open(source, "rb") as stream:
-                return cls(tomllib.load(stream), source)
+            return cls(tomllib.loads(read_bytes(source).decode()), source)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InputFormatError(f"the file is not TOML: {error}", path=source) from error
 

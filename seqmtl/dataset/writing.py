@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,12 +19,12 @@ from seqmtl.dataset.duplicates import find_duplicates
 from seqmtl.dataset.leakage import measure_leakage
 from seqmtl.dataset.sites import LeftOut, count_reasons
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.atomic import atomic_folder, write_json, write_lines
 from seqmtl.io.dataset import HEADER, KIND, LEFT_OUT, SUMMARY, WINDOWS, is_dataset
 from seqmtl.io.dataset_regions import REGIONS, REGIONS_HEADER, SITES, SITES_HEADER
 
 logger = logging.getLogger(__name__)
 
-_FILES = (WINDOWS, REGIONS, SITES, LEFT_OUT, SUMMARY)
 _ROWS = 65_536
 
 
@@ -43,7 +41,7 @@ def write_dataset(
     ``summary.json``   counts, leakage, genomes, and the settings
     =================  ==========================================================================
 
-    All are written into a hidden folder first and moved when they are whole.
+    The folder is whole or as it was before, see :func:`seqmtl.files.atomic.atomic_folder`.
 
     Parameters
     ----------
@@ -70,29 +68,18 @@ def write_dataset(
     check_folder(target, force=force)
     parts = list(build_parts(config))
     _remove_duplicates(parts, config)
-    is_new = not target.exists()
-    target.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=target))
-    try:
+    with atomic_folder(target, last=SUMMARY) as scratch:
         for name, lines in (
             (WINDOWS, _windows(parts, config)),
             (REGIONS, _regions(parts)),
             (SITES, _sites(parts, config)),
             (LEFT_OUT, _left_out([row for part in parts for row in part.left_out])),
         ):
-            with open(scratch / name, "w", encoding="utf-8", newline="\n") as stream:
-                stream.writelines(lines)
+            write_lines(scratch / name, lines)
         summary = _summary(parts, config, command)
-        _write_json(scratch / SUMMARY, _placed(summary, scratch))
+        write_json(scratch / SUMMARY, _placed(summary, scratch))
         summary = _placed({**summary, "leakage": measure_leakage(scratch)}, target)
-        _write_json(scratch / SUMMARY, summary)
-        (target / SUMMARY).unlink(missing_ok=True)
-        for name in _FILES:
-            (scratch / name).replace(target / name)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        if is_new and not any(target.iterdir()):
-            target.rmdir()
+        write_json(scratch / SUMMARY, summary)
     return summary
 
 
@@ -240,10 +227,6 @@ def _placed(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
         for name, facts in summary["genomes"].items()
     }
     return {**summary, "genomes": genomes}
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def _summary(parts: Sequence[Part], config: Config, command: str) -> dict[str, Any]:

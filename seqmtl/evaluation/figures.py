@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.atomic import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,7 +99,7 @@ def render(figure: Figure, file_format: str) -> bytes:
         if layout is not None:  # once for all formats, without the drawing that savefig would add
             layout.execute(figure)
             figure.set_layout_engine(None)
-        figure.savefig(stream, format=file_format, dpi=110, metadata=metadata)
+        figure.savefig(stream, format=file_format, dpi=130, metadata=metadata)
     return stream.getvalue()
 
 
@@ -122,7 +121,7 @@ def figure_format(path: str | os.PathLike[str]) -> str:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write the figure beside `path` under a temporary name, then rename it.
+    """Write the figure; its file appears when it is whole.
 
     Raises
     ------
@@ -131,24 +130,6 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     SeqmtlError
         If the file cannot be written; nothing is left behind.
     """
-    path = os.fspath(path)
     content = render(figure, figure_format(path))
-    temporary = None
-    try:
-        folder, name = os.path.split(path)
-        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder or ".")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException as error:
-        if temporary is not None:
-            with suppress(OSError):
-                os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise SeqmtlError(
-                f"cannot write {path}: {error.strerror}; choose another output"
-            ) from error
-        raise
+    with atomic_write(path, "wb") as stream:
+        stream.write(content)

@@ -107,7 +107,7 @@ class FeatureDefinition:
         SeqmtlError
             If the features are not of windows of DNA.
         """
-        raise SeqmtlError(f"the features must be of windows of DNA, these are {self}")
+        raise SeqmtlError(f"the model must be one of windows of DNA, this has {self}")
 
     def bind(self, data: Any) -> Rows:
         """Attach the map to examples."""

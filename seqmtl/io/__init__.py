@@ -1,12 +1,9 @@
-"""The only room that opens files: tables, FASTA, genomes and sites in; whole files out."""
+"""What biology knows of files: FASTA, genomes, annotation, sites, variants, tables."""
 
-from seqmtl.io._stream import guess_format
 from seqmtl.io.annotation import read_annotation
-from seqmtl.io.atomic import atomic_write, check_writable
 from seqmtl.io.dataset import Dataset, is_dataset, read_dataset
-from seqmtl.io.fasta import FastaSource, read_fasta, read_fasta_windows
+from seqmtl.io.fasta import FastaSource, guess_format, read_fasta, read_fasta_windows
 from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, open_contigs, open_pieces
-from seqmtl.io.indexed import IndexedGenome
 from seqmtl.io.numeric_tables import NumericTable, read_numeric_table
 from seqmtl.io.sites import SiteReport, SiteWindows, read_sites
 from seqmtl.io.tables import is_table_of_windows, read_windows
@@ -17,13 +14,10 @@ __all__ = [
     "ContigPiece",
     "Dataset",
     "FastaSource",
-    "IndexedGenome",
     "NumericTable",
     "SiteReport",
     "SiteWindows",
     "Transcript",
-    "atomic_write",
-    "check_writable",
     "guess_format",
     "is_dataset",
     "is_table_of_windows",

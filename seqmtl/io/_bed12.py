@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import Lines, readable
-from seqmtl.io._stream import PAD_BYTES
+from seqmtl.files.streams import readable
+from seqmtl.io._fields import is_row
 from seqmtl.io.transcripts import Annotation, LeftOutTranscript, Segment, Transcript
 
 _N_FIELDS = 12
 _REASON = "transcript without a strand"
 
 
-def read_bed12(blocks: Iterator[Lines], source: str) -> Annotation:
-    """Read transcripts from the lines of BED12; the thick part is the coding sequence.
+def read_bed12(lines: Iterator[tuple[int, bytes]], source: str) -> Annotation:
+    """Read transcripts from the numbered lines of BED12; the thick part is the coding sequence.
 
     Raises
     ------
@@ -23,14 +23,11 @@ def read_bed12(blocks: Iterator[Lines], source: str) -> Annotation:
     """
     transcripts: list[Transcript] = []
     left_out: list[LeftOutTranscript] = []
-    for block in blocks:
-        for line, row in enumerate(block.text[:-PAD_BYTES].split(b"\n"), block.first_line):
-            if not row.strip() or row.startswith((b"#", b"track", b"browser")):
-                continue
-            try:
-                _add(readable(row).split("\t"), line, transcripts, left_out)
-            except ValueError as error:
-                raise InputFormatError(str(error), path=source, line=line) from error
+    for line, row in filter(lambda numbered: is_row(numbered[1]), lines):
+        try:
+            _add(readable(row).split("\t"), line, transcripts, left_out)
+        except ValueError as error:
+            raise InputFormatError(str(error), path=source, line=line) from error
     features = {"BED12 rows": len(transcripts) + len(left_out)}
     return Annotation(source, "BED12", transcripts, left_out, features)
 

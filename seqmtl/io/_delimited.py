@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import Lines, read_lines, readable
-from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
-from seqmtl.io._table_columns import Columns, Places, Roles, Wanted, find_roles
+from seqmtl.files.streams import PAD_BYTES, Lines, PathLike, line_blocks, readable, source_name
+from seqmtl.io._table_columns import Cells, Places, Roles, TableFile
 
 _ROWS_AT_A_TIME = 64  # few enough that their cells stay in the cache of the processor
+_LONGEST_FIELD = 2**31 - 1
 _TITLES = {",": "commas", "\t": "tabs"}
 _OTHER_SEPARATORS = ",;\t|"
 
 
-def read_delimited(path: PathLike, delimiter: str, wanted: Wanted) -> Columns:
-    """Read a table whose first line that is not blank names the columns.
+class DelimitedFile(TableFile):
+    """A table whose first line that is not blank names the columns.
 
     Raises
     ------
@@ -31,62 +31,52 @@ def read_delimited(path: PathLike, delimiter: str, wanted: Wanted) -> Columns:
         If a row has another number of fields than the header, a feature is no number, the quotes
         are not those of CSV, or the file is not text.
     """
-    source = source_name(path)
-    records = _records(path, delimiter, source)
-    line, header = next(((line, row) for line, row in records if not _is_blank(row)), (1, []))
-    names = [name.strip() for name in header]
-    _check_header(names, delimiter, source, line)
-    rows = _rows(records, len(names), delimiter, source)
-    first_line, first = next(rows, (0, []))
-    if not first:
-        raise InputFormatError(
-            "the table must have rows, but there is only a header; check how it was written",
-            path=source,
-        )
-    roles = find_roles(names, wanted, lambda i: _is_number(first[i]), source, line)
-    table = _Table(source, names, roles)
-    rows = chain([(first_line, first)], rows)
-    while batch := list(islice(rows, _ROWS_AT_A_TIME)):
-        table.add(*zip(*batch, strict=True))
-    return table.columns(wanted)
 
+    def __init__(self, path: PathLike, delimiter: str) -> None:
+        source = source_name(path)
+        records = _records(path, delimiter, source)
+        line, header = next(((line, row) for line, row in records if not _is_blank(row)), (1, []))
+        self.names = [name.strip() for name in header]
+        self.header_line = line
+        _check_header(self.names, delimiter, source, line)
+        self._rows = _rows(records, len(self.names), delimiter, source)
+        self._first = next(self._rows, (0, []))
+        if not self._first[1]:
+            raise InputFormatError(
+                "the table must have rows, but there is only a header; check how it was written",
+                path=source,
+            )
+        self._lines: list[int] = []
+        self.places = Places(source, self._lines)
 
-class _Table:
-    """What has been read so far, in columns."""
+    def is_number(self, column: int) -> bool:
+        """Tell whether the first cell of a column is a number."""
+        return _is_number(self._first[1][column])
 
-    def __init__(self, source: str, names: list[str], roles: Roles) -> None:
-        self.source, self.names, self.roles = source, names, roles
-        self.lines: list[int] = []
-        self.numbers: list[NDArray[np.float64]] = []
+    def read(self, roles: Roles) -> Cells:
+        """Return the values of the columns that have a role."""
         kept = (roles.label, roles.task, roles.sequence, roles.name, roles.split)
-        self.texts: dict[int, list[str]] = {column: [] for column in kept if column is not None}
-
-    def add(self, lines: Sequence[int], rows: Sequence[list[str]]) -> None:
-        """Take in some rows."""
-        self.lines += lines
-        for column, texts in self.texts.items():
-            texts += [row[column].strip() for row in rows]
-        if self.roles.features:
-            self.numbers.append(self._numbers(rows, Places(self.source, lines)))
-
-    def columns(self, wanted: Wanted) -> Columns:
-        """Return all that was read."""
-        roles = self.roles
-        labels, sequences = self._text(roles.label), self._text(roles.sequence)
-        return Columns(
-            places=Places(self.source, self.lines),
-            examples=np.concatenate(self.numbers) if sequences is None else sequences,
-            feature_names=roles.feature_names(self.names),
+        texts: dict[int, list[str]] = {column: [] for column in kept if column is not None}
+        numbers = []
+        rows = chain([self._first], self._rows)
+        while batch := list(islice(rows, _ROWS_AT_A_TIME)):
+            self._lines += [line for line, _ in batch]
+            for column, cells in texts.items():
+                cells += [row[column].strip() for _, row in batch]
+            if roles.features:
+                numbers.append(self._numbers([row for _, row in batch], roles.features))
+        found: dict[int | None, NDArray[np.str_]]
+        found = {column: np.array(cells, dtype=str) for column, cells in texts.items()}
+        labels = found.get(roles.label)
+        return Cells(
+            examples=np.concatenate(numbers) if numbers else found[roles.sequence],
             labels=None if labels is None else _as_numbers(labels),
-            tasks=self._text(roles.task),
-            label_name=wanted.label,
-            task_name=wanted.task,
-            names=self._text(roles.name),
-            splits=self._text(roles.split),
+            tasks=found.get(roles.task),
+            names=found.get(roles.name),
+            splits=found.get(roles.split),
         )
 
-    def _numbers(self, rows: Sequence[list[str]], places: Places) -> NDArray[np.float64]:
-        features = self.roles.features
+    def _numbers(self, rows: list[list[str]], features: Sequence[int]) -> NDArray[np.float64]:
         # itemgetter of one place would return the cell itself
         one = slice(features[0], features[0] + 1)
         take = itemgetter(*features) if len(features) > 1 else itemgetter(one)
@@ -101,11 +91,9 @@ class _Table:
             row, column = divmod(place, len(features))
             got = cells[place].strip()
             name = self.names[features[column]]
-            places.refuse_number(row, name, repr(got) if got else "an empty cell")
+            place = len(self._lines) - len(rows) + row
+            self.places.refuse_number(place, name, repr(got) if got else "an empty cell")
         return values.reshape(len(rows), len(features))
-
-    def _text(self, column: int | None) -> NDArray[np.str_] | None:
-        return None if column is None else np.array(self.texts[column], dtype=str)
 
 
 def _rows(
@@ -148,28 +136,12 @@ def _as_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
 
 
 def _records(path: PathLike, delimiter: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the 1-based first line and the fields of every record.
-
-    Up to the first quote of a file a line is a record, and cut twice as fast as csv does it.
-    """
-    blocks = read_lines(path)
-    for block in blocks:
-        text = _text_of(block, source)
-        if '"' in text or "\r" in text:
-            yield from _quoted_records(chain([block], blocks), delimiter, source)
-            return
-        lines = text.split("\n")[:-1]
-        yield from enumerate((line.split(delimiter) for line in lines), block.first_line)
-
-
-def _quoted_records(
-    blocks: Iterator[Lines], delimiter: str, source: str
-) -> Iterator[tuple[int, list[str]]]:
-    first = next(blocks)
-    texts = (_text_of(block, source) for block in chain([first], blocks))
+    """Yield the 1-based first line and the fields of every record."""
+    texts = (_text_of(block, source) for block in line_blocks(path))
     lines = chain.from_iterable(map(io.StringIO, texts))
+    csv.field_size_limit(_LONGEST_FIELD)  # csv keeps one limit for all, 131,072 at first
     reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
-    line = first.first_line
+    line = 1
     while True:
         try:
             row = next(reader, None)
@@ -183,7 +155,7 @@ def _quoted_records(
         if row is None:
             return
         yield line, row
-        line = first.first_line + reader.line_num
+        line = 1 + reader.line_num
 
 
 def _text_of(block: Lines, source: str) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, NoReturn
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import readable
-from seqmtl.io._stream import BYTE_ORDER_MARK, PathLike, byte_blocks, source_name
+from seqmtl.files.streams import BYTE_ORDER_MARK, PathLike, byte_blocks, readable, source_name
 from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID
 
 _BLANKS = b"\n\r \t"

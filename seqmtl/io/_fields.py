@@ -10,62 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._stream import (
-    BYTE_ORDER_MARK,
-    PAD_BYTES,
-    PathLike,
-    line_blocks,
-)
+from seqmtl.files.streams import PAD_BYTES, Lines, PathLike, numbered_lines, readable
+from seqmtl.io._table_columns import check_distinct
 
 _TAB, _LINE_FEED, _HASH = 9, 10, 35
 _LONGEST_NAME = PAD_BYTES - 1
 _MOST_DIGITS = 18
+_NO_ROWS = (b"#", b"track", b"browser")
 
 
-@dataclass(frozen=True)
-class Lines:
-    """A block of whole lines.
-
-    Attributes
-    ----------
-    text : bytes
-        The lines, each ended by a line feed, then `PAD_BYTES` zeros.
-    first_line : int
-        1-based line number of the first.
-    """
-
-    text: bytes
-    first_line: int
+def is_row(line: bytes) -> bool:
+    """Tell rows of BED from blank lines, comments and the lines that speak to a browser."""
+    return bool(line.strip()) and not line.startswith(_NO_ROWS)
 
 
-def read_lines(path: PathLike) -> Iterator[Lines]:
-    """Yield the lines of a file in blocks, numbered."""
-    line = 1
-    for text in line_blocks(path):
-        if line == 1:
-            text = text.removeprefix(BYTE_ORDER_MARK)
-        yield Lines(text, line)
-        line += text.count(b"\n")
-
-
-def pop_header(blocks: Iterator[Lines], is_header: Callable[[bytes], bool]) -> tuple[bytes, Lines]:
-    """Take the first line for which `is_header` is true off the blocks.
-
-    Returns
-    -------
-    header : bytes
-        The line without its end; empty where there is none.
-    rest : Lines
-        What follows it in its block.
-    """
-    for block in blocks:
-        begin, line = 0, block.first_line
-        while (end := block.text.find(b"\n", begin)) >= 0:
-            header = block.text[begin:end]
-            begin, line = end + 1, line + 1
-            if is_header(header):
-                return header, Lines(block.text[begin:], line)
-    return b"", Lines(bytes(PAD_BYTES), 1)
+def bed_rows(path: PathLike) -> Iterator[tuple[int, bytes]]:
+    """Yield the 1-based line number and the bytes of every row of BED."""
+    return ((line, row) for line, row in numbered_lines(path) if is_row(row))
 
 
 @dataclass(frozen=True)
@@ -288,11 +249,6 @@ def cut(text: NDArray[np.uint8], begins: NDArray[np.int64], width: int) -> NDArr
     return np.lib.stride_tricks.sliding_window_view(text, width)[begins]
 
 
-def readable(raw: bytes) -> str:
-    """Decode UTF-8; bytes that are not appear as escapes."""
-    return raw.decode("utf-8", errors="backslashreplace")
-
-
 def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -> dict[str, int]:
     """Return the place of every column that a header names.
 
@@ -329,13 +285,7 @@ def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -
                 path=source,
                 line=line,
             )
-    for name in names:
-        if names.count(name) > 1:
-            raise InputFormatError(
-                f"the header must name a column once, got {name!r} again; rename one",
-                path=source,
-                line=line,
-            )
+    check_distinct(names, source, line)
     return {name: i for i, name in enumerate(names)}
 
 

@@ -12,8 +12,7 @@ from typing import NoReturn
 from urllib.parse import unquote
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import Lines, readable
-from seqmtl.io._stream import PAD_BYTES
+from seqmtl.files.streams import readable
 from seqmtl.io.transcripts import (
     Annotation,
     LeftOutTranscript,
@@ -72,8 +71,10 @@ class _Group:
     coding: list[tuple[Segment, bytes, bytes]] = field(default_factory=list)
 
 
-def read_gff(blocks: Iterator[Lines], source: str, sources: Collection[str] | None) -> Annotation:
-    """Read transcripts from the lines of GFF3 or GTF.
+def read_gff(
+    lines: Iterator[tuple[int, bytes]], source: str, sources: Collection[str] | None
+) -> Annotation:
+    """Read transcripts from the numbered lines of GFF3 or GTF.
 
     Raises
     ------
@@ -81,9 +82,7 @@ def read_gff(blocks: Iterator[Lines], source: str, sources: Collection[str] | No
         If a row is wrong, a wanted source is not there, or there is no transcript.
     """
     reader = _Reader(source, sources)
-    for block in blocks:
-        if not reader.add(block):
-            break
+    reader.read(lines)
     return reader.annotation()
 
 
@@ -101,17 +100,15 @@ class _Reader:
         self.left_out: list[LeftOutTranscript] = []
         self.line = 0
 
-    def add(self, block: Lines) -> bool:
-        """Read a block of lines; return whether the annotation goes on."""
-        self.line = block.first_line - 1
-        for row in block.text[:-PAD_BYTES].split(b"\n"):
-            self.line += 1
+    def read(self, lines: Iterator[tuple[int, bytes]]) -> None:
+        """Read all lines of the annotation, which ends where FASTA begins."""
+        for self.line, row in lines:
             if not row or row.startswith(b"#"):
                 if row.startswith(b"##FASTA"):
-                    return False
+                    return
                 continue
             if row.startswith(b">"):
-                return False
+                return
             fields = row.split(b"\t")
             if len(fields) == _N_FIELDS:
                 self._add_row(fields)
@@ -120,7 +117,6 @@ class _Reader:
                     f"a feature must have nine tab-separated fields, got {len(fields)}; "
                     "correct the line"
                 )
-        return True
 
     def _refuse(self, message: str) -> NoReturn:
         raise InputFormatError(message, path=self.source, line=self.line)

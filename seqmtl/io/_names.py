@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import Fields, readable
+from seqmtl.files.streams import readable
+from seqmtl.io._fields import Fields
 
 _MOST_NAMES = int(np.iinfo(np.int16).max)
 

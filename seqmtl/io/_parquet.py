@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.io._stream import PathLike, open_seekable, source_name
-from seqmtl.io._table_columns import Columns, Places, Wanted, find_roles
+from seqmtl.files.streams import PathLike, open_seekable, source_name
+from seqmtl.io._table_columns import Cells, Places, Roles, TableFile
 
 #: How pandas writes the numbers or names of rows that have no title of their own.
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
-def read_parquet(path: PathLike, wanted: Wanted) -> Columns:
-    """Read a Parquet file.
+class ParquetFile(TableFile):
+    """A Parquet file, read at once.
 
     Raises
     ------
@@ -26,24 +26,6 @@ def read_parquet(path: PathLike, wanted: Wanted) -> Columns:
     SeqmtlError
         If pyarrow is not installed.
     """
-    table = _Table(path)
-    roles = find_roles(table.names, wanted, table.is_number, table.places.source)
-    sequences = table.text(roles.sequence)
-    return Columns(
-        places=table.places,
-        examples=table.matrix(roles.features) if sequences is None else sequences,
-        feature_names=roles.feature_names(table.names),
-        labels=table.values(roles.label),
-        tasks=table.values(roles.task),
-        label_name=wanted.label,
-        task_name=wanted.task,
-        names=table.text(roles.name),
-        splits=table.text(roles.split),
-    )
-
-
-class _Table:
-    """The columns of a file, as arrays."""
 
     def __init__(self, path: PathLike) -> None:
         try:
@@ -68,7 +50,18 @@ class _Table:
                     path=self.places.source,
                 ) from error
         self.table = table.drop_columns(list(filter(_PANDAS_INDEX.fullmatch, names)))
-        self.names: list[str] = self.table.column_names
+        self.names = self.table.column_names
+
+    def read(self, roles: Roles) -> Cells:
+        """Return the values of the columns that have a role."""
+        sequences = self._text(roles.sequence)
+        return Cells(
+            examples=self._matrix(roles.features) if sequences is None else sequences,
+            labels=self._values(roles.label),
+            tasks=self._values(roles.task),
+            names=self._text(roles.name),
+            splits=self._text(roles.split),
+        )
 
     def is_number(self, column: int) -> bool:
         """Tell whether a column holds numbers or truth values."""
@@ -78,7 +71,7 @@ class _Table:
             for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
         )
 
-    def matrix(self, features: tuple[int, ...]) -> NDArray[np.float64]:
+    def _matrix(self, features: tuple[int, ...]) -> NDArray[np.float64]:
         """Return columns of numbers side by side; a null is NaN."""
         for column in features:
             if not self.is_number(column):
@@ -92,19 +85,19 @@ class _Table:
             X[:, j] = self._floats(column)
         return X
 
-    def values(self, column: int | None) -> NDArray[Any] | None:
+    def _values(self, column: int | None) -> NDArray[Any] | None:
         """Return numbers (NaN for a null) or names (empty for a null)."""
         if column is None:
             return None
         if not self.is_number(column):
-            return self.text(column)
+            return self._text(column)
         data = self.table.column(column)
         types = self.arrow.types
         if data.null_count or not (types.is_integer(data.type) or types.is_boolean(data.type)):
             return self._floats(column)
         return data.to_numpy()
 
-    def text(self, column: int | None) -> NDArray[np.str_] | None:
+    def _text(self, column: int | None) -> NDArray[np.str_] | None:
         """Return a column as names; empty for a null."""
         if column is None:
             return None

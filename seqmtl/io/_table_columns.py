@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,8 @@ from seqmtl.exceptions import InputFormatError
 
 logger = logging.getLogger(__name__)
 
-#: Columns that hold the names of the rows; the first that is there counts.
-NAME_COLUMNS = ("name", "id")
-SPLIT_COLUMN = "split"
-TASK_COLUMN = "task"
-LABEL_COLUMN = "label"
+_NAME_COLUMNS = ("name", "id")  # the first that is there holds the names of the rows
+_SPLIT_COLUMN, _TASK_COLUMN = "split", "task"
 _MOST_NAMES_SHOWN = 12
 
 
@@ -69,134 +67,152 @@ class Places:
         )
 
 
-@dataclass(frozen=True)
-class Columns:
-    """A table as its reader found it; the values are checked afterwards.
-
-    Attributes
-    ----------
-    places : Places
-        Where the rows are.
-    examples : ndarray, shape (n, d) float64, or (n,) str
-        The features, or the sequences.
-    feature_names : tuple of str
-        Names of the d features, or that of the column of sequences.
-    labels, tasks : ndarray, shape (n,), optional
-        Numbers or names; an empty name is a missing one.
-    label_name, task_name : str
-        Their columns.
-    names, splits : ndarray of str, shape (n,), optional
-        Other columns that are kept.
-    """
-
-    places: Places
-    examples: NDArray[Any]
-    feature_names: tuple[str, ...]
-    labels: NDArray[Any] | None
-    tasks: NDArray[Any] | None
-    label_name: str
-    task_name: str
-    names: NDArray[np.str_] | None
-    splits: NDArray[np.str_] | None
-
-
-@dataclass(frozen=True)
-class Roles:
+class Roles(NamedTuple):
     """The places of the columns by what they are for; None for those that are not there."""
 
     features: tuple[int, ...]
+    feature_names: tuple[str, ...]
     label: int | None
     task: int | None
     sequence: int | None
     name: int | None
     split: int | None
 
-    def feature_names(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the names of the features, or that of the column of sequences."""
-        if self.sequence is not None:
-            return (names[self.sequence],)
-        return tuple(names[i] for i in self.features)
 
+class Cells(NamedTuple):
+    """The values of a table as its reader found them.
 
-def find_roles(
-    names: Sequence[str],
-    wanted: Wanted,
-    is_number: Callable[[int], bool],
-    source: str,
-    line: int | None = None,
-) -> Roles:
-    """Say what each column of a table is for.
-
-    Parameters
+    Attributes
     ----------
-    names : sequence of str
-        Names of all columns.
-    wanted : Wanted
-        What the caller calls them.
-    is_number : callable
-        Says of the place of a column whether it holds numbers.
-    source : str
-        Name of the file.
-    line : int, optional
-        1-based line of the header.
+    examples : ndarray, shape (n, d) float64, or (n,) str
+        The features, or the sequences.
+    labels, tasks : ndarray, shape (n,), optional
+        Numbers or names; an empty name is a missing one.
+    names, splits : ndarray of str, shape (n,), optional
+        Other columns that are kept.
+    """
+
+    examples: NDArray[Any]
+    labels: NDArray[Any] | None
+    tasks: NDArray[Any] | None
+    names: NDArray[np.str_] | None
+    splits: NDArray[np.str_] | None
+
+
+class TableFile(ABC):
+    """An open file of one format: the names of its columns, and then their values.
+
+    Attributes
+    ----------
+    places : Places
+        Where the rows are; their lines are known when they have been read.
+    names : list of str
+        Columns; a role is given by the place of one.
+    header_line : int or None
+        1-based line of the names.
+    aliases : mapping of str to str
+        What stands in for a column that is not there.
+    rule, feature_rule : str
+        How the message begins where a column or a feature is missing.
+    """
+
+    places: Places
+    names: list[str]
+    header_line: int | None = None
+    aliases: Mapping[str | None, str] = {}
+    rule = feature_rule = "the header must name the column"
+
+    def features(self, taken: set[int | None]) -> dict[str, int]:
+        """Return the names and places of all that may be a feature when some columns are taken."""
+        return {name: i for i, name in enumerate(self.names) if i not in taken}
+
+    @abstractmethod
+    def is_number(self, column: int) -> bool:
+        """Tell whether a column holds numbers."""
+
+    @abstractmethod
+    def read(self, roles: Roles) -> Cells:
+        """Return the values of the columns that have a role."""
+
+
+def find_roles(table: TableFile, wanted: Wanted) -> Roles:
+    """Say what each column of a table is for.
 
     Raises
     ------
     InputFormatError
         If a wanted column is missing, a name is empty or comes twice, or there are no features.
     """
-    _check_names(names, source, line)
-    required = [wanted.label] * wanted.require_labels
-    if wanted.task != TASK_COLUMN:
-        required.append(wanted.task)
-    elif wanted.features is None:
-        required += _near_task(names)
-    required += [wanted.sequence] if wanted.sequence is not None else wanted.features or ()
-    for name in required:
-        if name not in names:
-            refuse_missing("the header must name the column", name, names, source, line)
+    _check_names(table)
+    place: dict[str | None, int] = {name: i for i, name in enumerate(table.names)}
 
-    place = {name: i for i, name in enumerate(names)}
-    taken = {wanted.label, wanted.task, wanted.sequence, *(wanted.features or ())}
-    row_names = [name for name in NAME_COLUMNS if name in place and name not in taken]
-    split = None if SPLIT_COLUMN in taken else place.get(SPLIT_COLUMN)
-    if wanted.features is None and wanted.sequence is None and split is not None:
-        split = None if is_number(split) else split
-    taken.update(row_names)
-    others = tuple(i for i, name in enumerate(names) if name not in taken and i != split)
-    features = others if wanted.features is None else tuple(map(place.__getitem__, wanted.features))
-    if wanted.sequence is None and not features:
-        raise InputFormatError(
-            f"the table must have a column of features, got only {shown(names)}; add one, or say "
-            "which column holds sequences",
-            path=source,
-            line=line,
-        )
-    if others and (wanted.sequence is not None or wanted.features is not None):
-        log_left_out([names[i] for i in others], source)
+    def find(name: str | None) -> int | None:
+        return place.get(name, place.get(table.aliases.get(name)))
+
+    required = [wanted.label] if wanted.require_labels else []
+    if wanted.task != _TASK_COLUMN or (wanted.features is None and _has_near_task(table)):
+        required.append(wanted.task)
+    required += [] if wanted.sequence is None else [wanted.sequence]
+    for name in required:
+        if find(name) is None:
+            refuse_missing(table.rule, table.aliases.get(name, name), table.names, table)
+    label, task, sequence = map(find, (wanted.label, wanted.task, wanted.sequence))
+    asked_for = {label, task, sequence, *map(find, wanted.features or ())} - {None}
+    row_names = [i for i in map(find, _NAME_COLUMNS) if i is not None and i not in asked_for]
+    split = find(_SPLIT_COLUMN)
+    takes_all = wanted.features is None and sequence is None
+    if split in asked_for or (split is not None and takes_all and table.is_number(split)):
+        split = None
+    features = _choose_features(table, wanted, {label, task, sequence, split, *row_names})
     return Roles(
-        features=features if wanted.sequence is None else (),
-        label=place.get(wanted.label),
-        task=place.get(wanted.task),
-        sequence=None if wanted.sequence is None else place[wanted.sequence],
-        name=place[row_names[0]] if row_names else None,
+        features=tuple(features.values()) if sequence is None else (),
+        feature_names=tuple(features),
+        label=label,
+        task=task,
+        sequence=sequence,
+        name=row_names[0] if row_names else None,
         split=split,
     )
 
 
-def log_left_out(names: Sequence[str], source: str) -> None:
-    """Say which columns are not read."""
-    logger.info("%s: columns left out: %s", source, shown(names))
+def _choose_features(table: TableFile, wanted: Wanted, taken: set[int | None]) -> dict[str, int]:
+    """Return the names and places of the features, or those of the sequences."""
+    if wanted.sequence is not None:
+        free = [name for i, name in enumerate(table.names) if i not in taken]
+        chosen = {wanted.sequence: table.names.index(wanted.sequence)}
+    elif wanted.features is None:
+        chosen = table.features(taken)
+        free = []
+    else:
+        known = table.features(set())
+        for name in wanted.features:
+            if name not in known:
+                refuse_missing(table.feature_rule, name, list(known), table)
+        free = list(table.features(taken))
+        chosen = {name: known[name] for name in wanted.features}
+    if not chosen:
+        raise InputFormatError(
+            f"the table must have a column of features, got only {shown(table.names)}; add one, or "
+            "say which column holds sequences",
+            path=table.places.source,
+            line=table.header_line,
+        )
+    left_out = [name for name in free if name not in chosen]
+    if left_out:
+        logger.info("%s: columns left out: %s", table.places.source, shown(left_out))
+    return chosen
 
 
-def refuse_missing(
-    rule: str, name: str, names: Sequence[str], source: str, line: int | None = None
-) -> NoReturn:
+def refuse_missing(rule: str, name: str, names: Sequence[str], table: TableFile) -> NoReturn:
     """Raise the error of a name that is not there, with those that may have been meant."""
     lowered = {known.lower(): known for known in names}
     close = [repr(lowered[key]) for key in get_close_matches(name.lower(), lowered, n=3)]
     hint = f"did you mean {' or '.join(close)}?" if close else "add it, or say how it is named"
-    raise InputFormatError(f"{rule} {name!r}, got {shown(names)}; {hint}", path=source, line=line)
+    raise InputFormatError(
+        f"{rule} {name!r}, got {shown(names)}; {hint}",
+        path=table.places.source,
+        line=table.header_line,
+    )
 
 
 def shown(names: Sequence[str]) -> str:
@@ -216,18 +232,19 @@ def check_distinct(names: Sequence[str], source: str, line: int | None = None) -
         )
 
 
-def _check_names(names: Sequence[str], source: str, line: int | None) -> None:
-    if "" in names:
+def _check_names(table: TableFile) -> None:
+    source, line = table.places.source, table.header_line
+    if "" in table.names:
         raise InputFormatError(
-            f"the header must name every column, got no name for column {names.index('') + 1}; "
-            "name it 'name' if it holds the names or numbers of the rows",
+            "the header must name every column, got no name for column "
+            f"{table.names.index('') + 1}; name it 'name' if it holds the names or numbers of the "
+            "rows",
             path=source,
             line=line,
         )
-    check_distinct(names, source, line)
+    check_distinct(table.names, source, line)
 
 
-def _near_task(names: Sequence[str]) -> list[str]:
-    """Ask for a task column where another spelling of it would be taken for a feature."""
-    is_near = {name.lower() for name in names} & {TASK_COLUMN, TASK_COLUMN + "s"}
-    return [TASK_COLUMN] if is_near else []
+def _has_near_task(table: TableFile) -> bool:
+    """Tell whether another spelling of the task column would be taken for a feature."""
+    return bool({name.lower() for name in table.names} & {_TASK_COLUMN, _TASK_COLUMN + "s"})

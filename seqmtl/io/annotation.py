@@ -7,10 +7,10 @@ from collections.abc import Collection
 from itertools import chain
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.streams import PathLike, numbered_lines, source_name
 from seqmtl.io._bed12 import read_bed12
-from seqmtl.io._fields import Lines, pop_header, read_lines
+from seqmtl.io._fields import is_row
 from seqmtl.io._gff import read_gff
-from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
 from seqmtl.io.transcripts import Annotation
 
 logger = logging.getLogger(__name__)
@@ -60,14 +60,12 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     >>> annotation = read_annotation("genes.gff3.gz")  # doctest: +SKIP
     """
     source = source_name(path)
-    lines = read_lines(path)
-    first, rest = pop_header(lines, _is_row)
-    line = rest.first_line - 1
+    lines = numbered_lines(path)
+    line, first = next((numbered for numbered in lines if is_row(numbered[1])), (0, b""))
     n_fields = first.count(b"\t") + 1
-    again = Lines(first + b"\n" + bytes(PAD_BYTES), line)
-    blocks = chain([again, rest], lines)
+    lines = chain([(line, first)], lines)
     if n_fields == _GFF_FIELDS:
-        annotation = read_gff(blocks, source, sources)
+        annotation = read_gff(lines, source, sources)
     elif n_fields == _BED_FIELDS:
         if sources:
             raise InputFormatError(
@@ -75,7 +73,7 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
                 "organisms with GFF3 or GTF",
                 path=source,
             )
-        annotation = read_bed12(blocks, source)
+        annotation = read_bed12(lines, source)
     else:
         raise InputFormatError(
             f"an annotation must have nine tab-separated fields (GFF3, GTF) or twelve (BED12), "
@@ -92,11 +90,6 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
         len(annotation.left_out),
     )
     return annotation
-
-
-def _is_row(line: bytes) -> bool:
-    """Tell rows from comments, blank lines and the lines that speak to a browser."""
-    return bool(line.strip()) and not line.startswith((b"#", b"track", b"browser"))
 
 
 def _hint(first: bytes) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import read_lines, readable
-from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
+from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
 
 
 def read_chrom_map(path: PathLike) -> dict[str, str]:
@@ -24,19 +23,17 @@ def read_chrom_map(path: PathLike) -> dict[str, str]:
         If a line has not two columns, or a name stands twice in the first one.
     """
     names: dict[str, str] = {}
-    for block in read_lines(path):
-        lines = block.text[:-PAD_BYTES].split(b"\n")
-        for line, text in enumerate(lines, block.first_line):
-            row = readable(text).split()
-            if not row or row[0].startswith("#"):
-                continue
-            if len(row) != 2 or row[0] in names:
-                fault = f"{len(row)} columns" if len(row) != 2 else f"{row[0]} twice"
-                raise InputFormatError(
-                    "a table of contig names must have two columns, the name in use (each once) "
-                    f"and the name in the genome, got {fault}; correct the line",
-                    path=source_name(path),
-                    line=line,
-                )
-            names[row[0]] = row[1]
+    for line, text in numbered_lines(path):
+        row = readable(text).split()
+        if not row or row[0].startswith("#"):
+            continue
+        if len(row) != 2 or row[0] in names:
+            fault = f"{len(row)} columns" if len(row) != 2 else f"{row[0]} twice"
+            raise InputFormatError(
+                "a table of contig names must have two columns, the name in use (each once) "
+                f"and the name in the genome, got {fault}; correct the line",
+                path=source_name(path),
+                line=line,
+            )
+        names[row[0]] = row[1]
     return names

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from collections.abc import Mapping
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.io._fields import Fields, Lines, pop_header, read_lines, readable, split_fields
+from seqmtl.files.streams import Lines, PathLike, first_bytes, line_blocks, pop_header, readable
+from seqmtl.files.whole import read_json
+from seqmtl.io._fields import Fields, split_fields
 from seqmtl.io._labels import LabelColumn
 from seqmtl.io._names import NameTable
-from seqmtl.io._stream import PathLike, first_bytes
 from seqmtl.io.genome import load_genomes
 from seqmtl.sequences import Genome, Windows
 from seqmtl.sequences.genome import unknown_contig
@@ -68,8 +67,7 @@ def read_summary(path: PathLike) -> dict[str, Any]:
     """
     source = os.path.join(folder_of(path), SUMMARY)
     try:
-        with open(source, encoding="utf-8") as stream:
-            summary = json.load(stream)
+        summary = read_json(source)
     except FileNotFoundError:
         raise InputFormatError(
             f"a dataset must have {WINDOWS} and {SUMMARY} in one folder, but this is missing; "
@@ -147,11 +145,10 @@ def read_dataset(
         check_genome(name, paths[name], genome, summary)
     source = os.path.join(folder, WINDOWS)
     reader = _Reader(source, loaded, int(summary["window"]), split)
-    lines = read_lines(source)
-    header, rest = pop_header(lines, lambda line: True)
+    header, _, blocks = pop_header(line_blocks(source), lambda line: True)
     if readable(header) != HEADER:
         raise InputFormatError(f"the first line must be {HEADER!r}; {REMEDY}", source, 1)
-    for block in chain([rest], lines):
+    for block in blocks:
         reader.add(block)
     return Dataset(reader.windows(), dict(summary["site"]), summary)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.io._stream import PathLike
+from seqmtl.files.streams import PathLike, numbered_lines, readable
 from seqmtl.io.dataset import REMEDY, check_genome, folder_of, genome_path, read_summary
 from seqmtl.io.genome import load_genome
 from seqmtl.sequences.genome import Genome, unknown_contig
@@ -95,23 +95,21 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
 
 def _rows(source: str, header: str) -> Iterator[tuple[list[str], int, str]]:
     """Yield the fields of every row, its line and the file."""
-    try:
-        stream = open(source, encoding="utf-8")
-    except FileNotFoundError:
+    if not os.path.exists(source):
         raise InputFormatError(
             "a dataset must have this file beside its windows, but it is missing "
             f"(earlier versions did not write it); {REMEDY}",
             source,
-        ) from None
-    with stream:
-        for line, text in enumerate(stream, start=1):
-            row = text.rstrip("\n")
-            fields = row.split("\t")
-            if (line == 1 and row != header) or len(fields) != header.count("\t") + 1:
-                raise InputFormatError(f"a row must have the fields of {header!r}; {REMEDY}",
-                                       source, line)  # fmt: skip
-            if line > 1:
-                yield fields, line, source
+        )
+    for line, text in numbered_lines(source):
+        row = readable(text)
+        fields = row.split("\t")
+        if (line == 1 and row != header) or len(fields) != header.count("\t") + 1:
+            raise InputFormatError(
+                f"a row must have the fields of {header!r}; {REMEDY}", source, line
+            )
+        if line > 1:
+            yield fields, line, source
 
 
 def _interval(fields: list[str], genome: Genome, source: str, line: int) -> tuple[int, int]:

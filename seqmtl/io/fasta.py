@@ -11,13 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.streams import PathLike, first_bytes, source_name
 from seqmtl.io._fasta_scanner import Header, scan_fasta
 from seqmtl.io._labels import RULE, LabelColumn
-from seqmtl.io._stream import PathLike, source_name
 from seqmtl.sequences import Windows
 from seqmtl.sequences.windows import name_table
 
 _KEY_VALUE = re.compile(r"(?:^|[\s,|;])(\w+)=([^\s,|;]+)")
+
+
+def guess_format(path: PathLike) -> str:
+    """Tell a FASTA file from a table by its first bytes.
+
+    Parameters
+    ----------
+    path : path-like
+        File, plain or gzip, or ``"-"``.
+
+    Returns
+    -------
+    {"fasta", "table"}
+        "fasta" where the first byte that is not white space is ``>``. An empty file is a table.
+    """
+    return "fasta" if first_bytes(path).lstrip().startswith(b">") else "table"
 
 
 class FastaSource(NamedTuple):

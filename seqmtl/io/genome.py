@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fasta_scanner import Header, scan_fasta
-from seqmtl.io._stream import PathLike, is_compressed, source_name
-from seqmtl.io.indexed import index_is_current
+from seqmtl.files.streams import PathLike, is_compressed, source_name
+from seqmtl.io._fasta_scanner import scan_fasta
+from seqmtl.io.indexed import index_is_current, read_index, scan_indexed
 from seqmtl.sequences.alphabet import LOWER, OTHER
 from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig
 
@@ -23,7 +23,8 @@ logger = logging.getLogger(__name__)
 def load_genome(path: PathLike, *, padding: int, only: Collection[str] | None = None) -> Genome:
     """Read a genome into one encoded buffer, one byte a base.
 
-    The file is streamed, so plain gzip will do and no index beside it is used.
+    The file is streamed, so plain gzip will do; where only some contigs are asked of it, an index
+    beside it saves reading the others.
 
     Parameters
     ----------
@@ -95,24 +96,20 @@ def _append(
     starts: list[int] = []
     ends: list[int] = []
     others: list[str] = []
-    is_kept = False
-    for item in scan_fasta(path):
+    for item in _scan(path, only):
         if isinstance(item, bytes):
-            if is_kept:
-                buffer += item
+            buffer += item
+            ends[-1] = len(buffer)
             continue
-        if is_kept:
-            ends.append(len(buffer))
+        if only is not None and item not in only:
+            others.append(item)
+            continue
+        if names:
             buffer += gap
-        name = _contig_name(item, path)
-        is_kept = only is None or name in only
-        if is_kept:
-            names.append(name)
-            starts.append(len(buffer))
-        else:
-            others.append(name)
-    if is_kept:
+        names.append(item)
+        starts.append(len(buffer))
         ends.append(len(buffer))
+    if names:
         buffer += gap
     if only and not names:
         raise ValueError(unknown_contig(list(only), others))
@@ -162,13 +159,13 @@ def open_contigs(path: PathLike) -> Iterator[tuple[str, NDArray[np.uint8]]]:
     """
     name = ""
     codes = bytearray()
-    for item in scan_fasta(path):
+    for item in _scan(path):
         if isinstance(item, bytes):
             codes += item
             continue
         if name:
             yield name, np.frombuffer(codes, dtype=np.uint8)
-        name, codes = _contig_name(item, path), bytearray()
+        name, codes = item, bytearray()
     yield name, np.frombuffer(codes, dtype=np.uint8)
 
 
@@ -177,6 +174,7 @@ def open_pieces(
     *,
     size: int,
     overlap: int = 0,
+    only: Collection[str] | None = None,
     keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[ContigPiece]:
@@ -193,6 +191,8 @@ def open_pieces(
         the contig is shorter.
     overlap : int
         Bases that a piece shares with the one before.
+    only : collection of str, optional
+        Contigs to read; of each of the others there is one piece without bases. Default: all.
     keep_case : bool
         Whether pieces tell which letters are lower case.
     on_read : callable, optional
@@ -214,7 +214,7 @@ def open_pieces(
             return ContigPiece(name, start, cut, is_last)
         return ContigPiece(name, start, cut & np.uint8(LOWER - 1), is_last, cut >= LOWER)
 
-    for item in scan_fasta(path, keep_case=keep_case, on_read=on_read):
+    for item in _scan(path, only, keep_case, on_read):
         if isinstance(item, bytes):
             codes += item
             first = 0
@@ -226,7 +226,7 @@ def open_pieces(
             continue
         if name:
             yield piece(0, len(codes), True)
-        name, start = _contig_name(item, path), 0
+        name, start = item, 0
         codes.clear()
     yield piece(0, len(codes), True)
 
@@ -249,27 +249,44 @@ def contig_lengths(path: PathLike) -> dict[str, int]:
     """
     index = f"{os.fspath(path)}.fai"
     if index_is_current(path):
-        with open(index, encoding="utf-8") as stream:
-            rows = [line.split("\t") for line in stream]
-        return {row[0]: int(row[1]) for row in rows}
+        return {row[0]: int(row[1]) for row in read_index(path)}
     if os.path.exists(index) and not is_compressed(path):
         logger.warning("%s does not describe %s as it is now and is not used", index, path)
     lengths: dict[str, int] = {}
     name = ""
-    for item in scan_fasta(path):
+    for item in _scan(path):
         if isinstance(item, bytes):
             lengths[name] += len(item)
         else:
-            name = _contig_name(item, path)
+            name = item
             lengths[name] = 0
     return lengths
 
 
-def _contig_name(header: Header, path: PathLike) -> str:
-    if not header.name:
-        raise InputFormatError(
-            "a contig must have a name, but its header is empty; name it",
-            path=source_name(path),
-            line=header.line,
-        )
-    return header.name
+def _scan(
+    path: PathLike,
+    only: Collection[str] | None = None,
+    keep_case: bool = False,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[str | bytes]:
+    """Yield the name of each contig, and behind it its codes in blocks if it is asked for.
+
+    Where an index describes the file as it is now, contigs that are not asked for are not read.
+    """
+    if only is not None and os.fspath(path) != "-" and index_is_current(path):
+        yield from scan_indexed(path, only, keep_case=keep_case, on_read=on_read)
+        return
+    is_wanted = False
+    for item in scan_fasta(path, keep_case=keep_case, on_read=on_read):
+        if isinstance(item, bytes):
+            if is_wanted:
+                yield item
+            continue
+        if not item.name:
+            raise InputFormatError(
+                "a contig must have a name, but its header is empty; name it",
+                path=source_name(path),
+                line=item.line,
+            )
+        is_wanted = only is None or item.name in only
+        yield item.name

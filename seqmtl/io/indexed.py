@@ -1,125 +1,67 @@
-"""Random access to named regions of a FASTA file, by pyfaidx."""
+"""Some contigs of a FASTA file without reading the others, by pyfaidx and the index beside it."""
 
 from __future__ import annotations
 
 import os
-import tempfile
-from types import TracebackType
-from typing import Self
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable, Collection, Iterator
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._stream import is_compressed
-from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, encode, reverse_complement
-from seqmtl.sequences.genome import check_interval, unknown_contig
+from seqmtl.files.streams import BLOCK_BYTES, numbered_lines, open_seekable, readable
+from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID
 
 _LINE_END = 2
 
 
-class IndexedGenome:
-    """An uncompressed FASTA file opened by pyfaidx: named regions without reading the rest.
-
-    The index beside the file (``.fai``) is used only if it is not older than the file and its
-    sizes and headers agree with it; otherwise a temporary one is made, and nothing is written
-    beside the file. Use one object per thread and per process.
+def scan_indexed(
+    path: str | os.PathLike[str],
+    only: Collection[str],
+    *,
+    keep_case: bool = False,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[str | bytes]:
+    """Yield the name of each contig, and behind it its codes in blocks if it is asked for.
 
     Parameters
     ----------
     path : path-like
-        Uncompressed FASTA.
+        FASTA file whose index is current, see :func:`index_is_current`.
+    only : collection of str
+        Contigs to read.
+    keep_case, on_read
+        See :func:`~seqmtl.io._fasta_scanner.scan_fasta`; what is skipped counts as read.
 
     Raises
     ------
     InputFormatError
-        If the file is compressed, empty, not FASTA, has lines of unequal length or names twice.
-    ImportError
-        If pyfaidx is not installed.
-
-    Examples
-    --------
-    >>> with IndexedGenome("genome.fa") as genome:  # doctest: +SKIP
-    ...     codes = genome.fetch("chrI", 100, 200, is_reverse=True)
+        If a contig holds anything but nucleotide letters.
     """
+    from pyfaidx import Faidx
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        from pyfaidx import Faidx, FastaIndexingError
+    path = os.fspath(path)
+    code_of = CASED_CODES if keep_case else CHECKED_CODES
+    with Faidx(path, indexname=f"{path}.fai", as_raw=True, rebuild=False) as file:
+        for name, record in file.index.items():
+            yield name
+            length = int(record.rlen)
+            for start in range(0, length if name in only else 0, BLOCK_BYTES):
+                end = min(start + BLOCK_BYTES, length)
+                letters = file.fetch(name, start + 1, end).encode("latin-1", errors="replace")
+                codes = letters.translate(code_of)
+                if len(codes) != end - start or INVALID in codes:
+                    raise InputFormatError(
+                        f"{start}-{end} must hold {end - start} IUPAC nucleotide letters, got "
+                        f"others; correct the file, or remove its index {path}.fai",
+                        path=path,
+                        record=name,
+                    )
+                yield codes
+            if on_read is not None:
+                on_read(length)
 
-        self.path = os.fspath(path)
-        if is_compressed(self.path):
-            raise InputFormatError(
-                "random access needs an uncompressed file; decompress it, or read all of it "
-                "with load_genome",
-                path=self.path,
-            )
-        self._folder = tempfile.TemporaryDirectory(prefix="seqmtl-index-")
-        beside = f"{self.path}.fai"
-        index = beside if index_is_current(self.path) else os.path.join(self._folder.name, "fai")
-        try:
-            self._file = Faidx(self.path, indexname=index, as_raw=True, rebuild=False)
-        except (FastaIndexingError, ValueError, UnicodeDecodeError) as error:
-            self._folder.cleanup()
-            raise InputFormatError(
-                f"the file cannot be indexed ({error}); correct it, or read all of it with "
-                "load_genome",
-                path=self.path,
-            ) from error
-        records = self._file.index
-        self._length_of: dict[str, int] = {name: int(row.rlen) for name, row in records.items()}
-        self.names: tuple[str, ...] = tuple(records)
-        self.lengths: NDArray[np.int64] = np.array(list(self._length_of.values()), dtype=np.int64)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file and remove the temporary index."""
-        self._file.close()
-        self._folder.cleanup()
-
-    def fetch(
-        self, name: str, start: int, end: int, *, is_reverse: bool = False
-    ) -> NDArray[np.uint8]:
-        """Read the codes of an interval in reading direction.
-
-        Parameters
-        ----------
-        name : str
-            Contig.
-        start, end : int
-            0-based half-open interval on the forward strand.
-        is_reverse : bool
-            Whether to read the minus strand.
-
-        Raises
-        ------
-        ValueError
-            If the contig is unknown or the interval is not inside it.
-        InputFormatError
-            If the interval holds anything but nucleotide letters.
-        """
-        if name not in self._length_of:
-            raise ValueError(unknown_contig([name], self.names))
-        check_interval(name, start, end, self._length_of[name])
-        letters = self._file.fetch(name, start + 1, end).encode("latin-1", errors="replace")
-        if len(letters) != end - start or INVALID in letters.translate(CHECKED_CODES):
-            raise InputFormatError(
-                f"{start}-{end} must hold {end - start} IUPAC nucleotide letters, got others; "
-                "correct the file",
-                path=self.path,
-                record=name,
-            )
-        codes = encode(letters)
-        return reverse_complement(codes) if is_reverse else codes
+def read_index(path: str | os.PathLike[str]) -> list[list[str]]:
+    """Return the fields of the index beside a FASTA file (``.fai``): name, length, and where."""
+    return [readable(row).split("\t") for _, row in numbered_lines(f"{os.fspath(path)}.fai")]
 
 
 def index_is_current(path: str | os.PathLike[str]) -> bool:
@@ -133,9 +75,8 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
     try:
         if os.path.getmtime(f"{path}.fai") < os.path.getmtime(path):
             return False
-        with open(f"{path}.fai", encoding="utf-8") as index:
-            rows = [line.rstrip("\n").split("\t") for line in index]
-        with open(path, "rb") as file:
+        rows = read_index(path)
+        with open_seekable(path) as file:
             end = 0
             for name, *numbers in rows:
                 length, offset, n_letters, n_bytes = map(int, numbers)

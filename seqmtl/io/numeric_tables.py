@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._delimited import read_delimited
-from seqmtl.io._npz import read_npz
-from seqmtl.io._parquet import read_parquet
-from seqmtl.io._stream import PathLike, first_bytes
-from seqmtl.io._table_columns import Columns, Wanted
+from seqmtl.files.streams import PathLike, first_bytes, open_seekable, source_name
+from seqmtl.io._delimited import DelimitedFile
+from seqmtl.io._npz import Archive
+from seqmtl.io._parquet import ParquetFile
+from seqmtl.io._table_columns import Roles, TableFile, Wanted, find_roles
 
 logger = logging.getLogger(__name__)
 
@@ -140,13 +140,12 @@ def read_numeric_table(
     columns_of = None if features is None else tuple(features)
     wanted = Wanted(label, task, sequence, require_labels, columns_of)
     kind = _format_of(path)
+    if kind == "npz":
+        with open_seekable(path) as stream:
+            return _assemble(Archive(stream, source_name(path)), wanted)
     if kind == "parquet":
-        columns = read_parquet(path, wanted)
-    elif kind == "npz":
-        columns = read_npz(path, wanted)
-    else:
-        columns = read_delimited(path, "," if kind == "csv" else "\t", wanted)
-    return _checked(columns)
+        return _assemble(ParquetFile(path), wanted)
+    return _assemble(DelimitedFile(path, "," if kind == "csv" else "\t"), wanted)
 
 
 def _format_of(path: PathLike) -> str:
@@ -165,46 +164,48 @@ def _format_of(path: PathLike) -> str:
     return "tsv" if b"\t" in seen.lstrip().partition(b"\n")[0] else "csv"
 
 
-def _checked(columns: Columns) -> NumericTable:
-    """Refuse values that are missing or not finite."""
-    n = len(columns.examples)
+def _assemble(table: TableFile, wanted: Wanted) -> NumericTable:
+    """Find out what the columns are for, and refuse values that are missing or not finite."""
+    roles = find_roles(table, wanted)
+    cells = table.read(roles)
+    n = len(cells.examples)
     if not n:
         raise InputFormatError(
             "the table must have rows, but it has none; check how it was written",
-            path=columns.places.source,
+            path=table.places.source,
         )
-    _check_examples(columns)
-    names = columns.names
-    logger.info("%s: read %d examples", columns.places.source, n)
+    _check_examples(cells.examples, roles, table)
+    logger.info("%s: read %d examples", table.places.source, n)
     return NumericTable(
-        X=columns.examples,
-        y=_checked_labels(columns),
-        tasks=_checked_tasks(columns),
-        feature_names=columns.feature_names,
-        names=np.arange(n).astype(str) if names is None else names,
-        splits=columns.splits,
-        source=columns.places.source,
+        X=cells.examples,
+        y=_checked_labels(cells.labels, roles, table),
+        tasks=_checked_tasks(cells.tasks, roles, table),
+        feature_names=roles.feature_names,
+        names=np.arange(n).astype(str) if cells.names is None else cells.names,
+        splits=cells.splits,
+        source=table.places.source,
     )
 
 
-def _check_examples(columns: Columns) -> None:
-    X, places = columns.examples, columns.places
+def _check_examples(X: NDArray[Any], roles: Roles, table: TableFile) -> None:
+    places = table.places
     if X.ndim == 1:
         missing = np.flatnonzero(X == "")
         if missing.size:
-            rule = f"{places.what} {columns.feature_names[0]!r} must hold a sequence in every row"
+            rule = f"{places.what} {roles.feature_names[0]!r} must hold a sequence in every row"
             places.refuse(int(missing[0]), rule, "an empty cell", "fill it in or leave the row out")
         return
     rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if rows.size:
         row = int(rows[0])
         j = int(np.flatnonzero(~np.isfinite(X[row]))[0])
-        places.refuse_number(row, columns.feature_names[j], X[row, j])
+        places.refuse_number(row, roles.feature_names[j], X[row, j])
 
 
-def _checked_labels(columns: Columns) -> NDArray[Any] | None:
-    labels, places = columns.labels, columns.places
-    if labels is None:
+def _checked_labels(
+    labels: NDArray[Any] | None, roles: Roles, table: TableFile
+) -> NDArray[Any] | None:
+    if labels is None or roles.label is None:
         return None
     kind = labels.dtype.kind
     if kind == "U":
@@ -213,17 +214,21 @@ def _checked_labels(columns: Columns) -> NDArray[Any] | None:
         is_missing = ~np.isfinite(labels)
     if is_missing.any():
         row = int(is_missing.argmax())
-        rule = f"{places.what} {columns.label_name!r} must hold a label in every row"
-        got = labels[row].item()
-        places.refuse(row, rule, repr(got), "fill it in, or leave the row or the whole column out")
+        rule = f"{table.places.what} {table.names[roles.label]!r} must hold a label in every row"
+        got, remedy = (
+            repr(labels[row].item()),
+            "fill it in, or leave the row or the whole column out",
+        )
+        table.places.refuse(row, rule, got, remedy)
     if kind == "f" and not _is_whole(labels).all():
         return labels.astype(np.float64)
     return labels if kind == "U" else labels.astype(np.int64)
 
 
-def _checked_tasks(columns: Columns) -> NDArray[np.str_] | None:
-    tasks, places = columns.tasks, columns.places
-    if tasks is None:
+def _checked_tasks(
+    tasks: NDArray[Any] | None, roles: Roles, table: TableFile
+) -> NDArray[np.str_] | None:
+    if tasks is None or roles.task is None:
         return None
     kind = tasks.dtype.kind
     is_bad = np.zeros(tasks.size, dtype=bool)
@@ -233,8 +238,10 @@ def _checked_tasks(columns: Columns) -> NDArray[np.str_] | None:
         is_bad = ~_is_whole(tasks)
     if is_bad.any():
         row = int(is_bad.argmax())
-        rule = f"{places.what} {columns.task_name!r} must hold the name or number of a task"
-        places.refuse(row, rule, repr(tasks[row].item()), "fill it in, or leave the row out")
+        name = table.names[roles.task]
+        rule = f"{table.places.what} {name!r} must hold the name or number of a task"
+        got = repr(tasks[row].item())
+        table.places.refuse(row, rule, got, "fill it in, or leave the row out")
     return (tasks if kind == "U" else tasks.astype(np.int64)).astype(str)
 
 

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._stream import PathLike, line_blocks, source_name
+from seqmtl.files.streams import PathLike, source_name
+from seqmtl.io._fields import bed_rows
 from seqmtl.sequences.genome import unknown_contig
-
-_COMMENTS = (b"#", b"track", b"browser")
 
 
 def read_regions(
@@ -40,14 +39,10 @@ def read_regions(
     """
     name = source_name(path)
     found: dict[str, list[tuple[int, int]]] = {}
-    number = 0
-    for block in line_blocks(path):
-        for line in block.rstrip(b"\0").split(b"\n")[:-1]:
-            number += 1
-            if line.strip() and not line.startswith(_COMMENTS):
-                contig, start, end = _parse(line, name, number)
-                _check(contig, start, end, lengths, name, number)
-                found.setdefault(contig, []).append((start, end))
+    for number, line in bed_rows(path):
+        contig, start, end = _parse(line, name, number)
+        _check(contig, start, end, lengths, name, number)
+        found.setdefault(contig, []).append((start, end))
     if not found:
         raise InputFormatError("there must be intervals (BED), but there are none", path=name)
     return {contig: _merge(intervals) for contig, intervals in found.items()}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import read_lines, readable
-from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
+from seqmtl.files.streams import PathLike, readable, source_name
+from seqmtl.io._fields import bed_rows
 
 _N_FIELDS = 6
 
@@ -43,13 +43,11 @@ def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
     """
     source = source_name(path)
     sites: list[BedSite] = []
-    for block in read_lines(path):
-        for line, row in enumerate(block.text[:-PAD_BYTES].split(b"\n"), block.first_line):
-            if row.strip() and not row.startswith((b"#", b"track", b"browser")):
-                try:
-                    sites.append(_site(readable(row).split("\t"), line, length))
-                except ValueError as error:
-                    raise InputFormatError(str(error), path=source, line=line) from error
+    for line, row in bed_rows(path):
+        try:
+            sites.append(_site(readable(row).split("\t"), line, length))
+        except ValueError as error:
+            raise InputFormatError(str(error), path=source, line=line) from error
     if not sites:
         raise InputFormatError("a BED of sites must have rows, but it is empty", path=source)
     return sites

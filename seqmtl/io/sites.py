@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import (
-    Fields,
+from seqmtl.files.streams import (
+    PAD_BYTES,
     Lines,
-    find_columns,
+    PathLike,
+    line_blocks,
     pop_header,
-    read_lines,
     readable,
-    split_fields,
+    source_name,
 )
+from seqmtl.io._fields import Fields, find_columns, split_fields
 from seqmtl.io._labels import LabelColumn
 from seqmtl.io._names import NameTable
-from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
 from seqmtl.sequences import Genome, Windows
 from seqmtl.sequences.genome import unknown_contig
 
@@ -129,8 +129,7 @@ def read_sites(
     if at_end not in _AT_END:
         raise ValueError(f"at_end must be 'pad' or 'drop', got {at_end!r}")
     reader = _Reader(path, genome, window, organism, at_end == "drop")
-    reader.open(require_labels)
-    for block in reader.blocks():
+    for block in reader.blocks(require_labels):
         reader.add(block)
     return reader.result()
 
@@ -146,7 +145,6 @@ class _Reader:
         self.columns: dict[str, int] = {}
         self.n_columns = _BED_COLUMNS
         self.is_bed = True
-        self._blocks: Iterator[Lines] = iter(())
         self.contigs, self.organisms = NameTable("contig"), NameTable("organism")
         self.splits = NameTable("split")
         self.label_column = LabelColumn(self.source)
@@ -158,10 +156,9 @@ class _Reader:
         self.split_ids: list[NDArray[np.int16]] = []
         self.n_sites = self.n_padded = self.n_dropped = self.n_skipped = 0
 
-    def open(self, require_labels: bool) -> None:
-        """Tell BED from a table by the first line that is not a comment."""
-        lines = read_lines(self.path)
-        first, rest = pop_header(lines, lambda line: bool(line.strip()) and not _is_comment(line))
+    def blocks(self, require_labels: bool) -> Iterator[Lines]:
+        """Return the blocks of rows; BED is told from a table by the first line of them."""
+        first, line, rest = pop_header(line_blocks(self.path), lambda line: not _is_comment(line))
         if not first:
             raise InputFormatError(
                 "the file must hold sites, but it is empty; check how it was written",
@@ -173,13 +170,11 @@ class _Reader:
         self.is_bed = has_number or not {"contig", "position", "strand"} & set(names)
         if not self.is_bed:
             wanted = ["contig", "position", "strand"] + ["label"] * require_labels
-            self.columns = find_columns(first, rest.first_line - 1, wanted, self.source)
-            self._blocks = chain([rest], lines)
-            return
-        self._check_bed(first, rest.first_line - 1)
+            self.columns = find_columns(first, line, wanted, self.source)
+            return rest
+        self._check_bed(first, line)
         self.columns = dict(_BED)
-        first_row = Lines(first + b"\n" + bytes(PAD_BYTES), rest.first_line - 1)
-        self._blocks = chain([first_row, rest], lines)
+        return chain([Lines(first + b"\n" + bytes(PAD_BYTES), line)], rest)
 
     def _check_bed(self, first: bytes, line: int) -> None:
         if self.n_columns >= _BED_COLUMNS:
@@ -194,10 +189,6 @@ class _Reader:
             path=self.source,
             line=line,
         )
-
-    def blocks(self) -> Iterator[Lines]:
-        """Yield the blocks of rows."""
-        return self._blocks
 
     def add(self, block: Lines) -> None:
         """Turn the sites of a block into windows."""

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import (
-    Fields,
+from seqmtl.files.streams import (
+    PAD_BYTES,
     Lines,
-    cut,
-    find_columns,
+    PathLike,
+    first_bytes,
+    line_blocks,
     pop_header,
-    read_lines,
-    split_fields,
+    source_name,
 )
+from seqmtl.io._fields import Fields, cut, find_columns, split_fields
 from seqmtl.io._labels import LabelColumn
 from seqmtl.io._names import NameTable
-from seqmtl.io._stream import BYTE_ORDER_MARK, PAD_BYTES, PathLike, first_bytes, source_name
 from seqmtl.sequences import RowNames, Windows
 from seqmtl.sequences.alphabet import CHECKED_CODES, OTHER
 
@@ -76,7 +75,7 @@ def read_windows(
     if window is not None and window < 1:
         raise ValueError(f"window must be 1 or more, got {window}; leave it out for all")
     reader = _Reader(path, window, split, organism, require_labels)
-    for block in reader.blocks():
+    for block in reader.blocks:
         reader.add(block)
     return reader.windows()
 
@@ -87,7 +86,7 @@ def is_table_of_windows(path: PathLike) -> bool:
     That is one of text with the columns ``organism`` and ``sequence`` between tabs. Standard
     input is only looked at.
     """
-    header = first_bytes(path).removeprefix(BYTE_ORDER_MARK).lstrip().partition(b"\n")[0]
+    header = first_bytes(path).lstrip().partition(b"\n")[0]
     return {b"organism", b"sequence"} <= {name.strip() for name in header.split(b"\t")}
 
 
@@ -104,10 +103,9 @@ class _Reader:
     ) -> None:
         self.source = source_name(path)
         self.window, self.wanted_split, self.organism = window, split, organism
-        self._lines = read_lines(path)
-        header, self._rest = pop_header(self._lines, lambda line: bool(line.strip()))
+        header, line, self.blocks = pop_header(line_blocks(path), lambda line: bool(line.strip()))
         wanted = ["sequence"] + ["label"] * require_labels + ["organism"] * (organism is None)
-        self.columns = find_columns(header, self._rest.first_line - 1, wanted, self.source)
+        self.columns = find_columns(header, line, wanted, self.source)
         self.n_columns = header.count(b"\t") + 1
         self.label_column = LabelColumn(self.source)
         self.organisms, self.splits = NameTable("organism"), NameTable("split")
@@ -121,11 +119,6 @@ class _Reader:
         self.split_ids: list[NDArray[np.int16]] = []
         self.rows: list[NDArray[np.int32]] = []
         self.names: list[str] = []
-
-    def blocks(self) -> Iterator[Lines]:
-        """Yield the blocks of rows."""
-        yield self._rest
-        yield from self._lines
 
     def add(self, block: Lines) -> None:
         """Check the rows of a block and keep those of the wanted split."""

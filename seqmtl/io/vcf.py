@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO, NamedTuple, cast
+from typing import NamedTuple
 
-from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.io._fields import Lines, read_lines, readable
-from seqmtl.io._stream import PAD_BYTES, PathLike, source_name
-from seqmtl.io.atomic import atomic_write
-from seqmtl.io.bgzip import BGZIP_END, bgzip
+from seqmtl.exceptions import InputFormatError
+from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
 
 CHROM, POS, REF, ALT, INFO = 0, 1, 3, 4, 7
 _FIXED = b"#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
@@ -67,7 +62,7 @@ class VcfReader:
         self.source = source_name(path)
         self.meta: list[bytes] = []
         self.columns = b""
-        self._lines = self._numbered(read_lines(path))
+        self._lines = numbered_lines(path)
         for line, text in self._lines:
             if text.startswith(_FIXED):
                 self.columns = text
@@ -149,11 +144,6 @@ class VcfReader:
                 line=line,
             )
 
-    @staticmethod
-    def _numbered(blocks: Iterator[Lines]) -> Iterator[tuple[int, bytes]]:
-        for block in blocks:
-            yield from enumerate(block.text[:-PAD_BYTES].split(b"\n")[:-1], block.first_line)
-
 
 def contigs_of(path: PathLike) -> list[str]:
     """Read over a whole VCF file and return the contigs of its records, in their order.
@@ -187,47 +177,3 @@ def escape(text: str) -> str:
         else "".join(f"%{byte:02X}" for byte in letter.encode("utf-8", "surrogateescape"))
         for letter in text
     )
-
-
-@contextmanager
-def open_packed(output: str | os.PathLike[str] | IO[bytes]) -> Iterator[IO[bytes]]:
-    """Open a binary output for text; a name in ``.gz`` is ended as bgzip ends.
-
-    What is written must have gone through :func:`pack`. A file appears
-    under its name when it is whole; a stream is taken as it is.
-    """
-    if hasattr(output, "write"):
-        yield cast(IO[bytes], output)
-        return
-    with atomic_write(output, "wb") as stream:
-        yield stream
-        if _is_packed(output):
-            stream.write(BGZIP_END)
-
-
-def pack(text: bytes, output: str | os.PathLike[str] | IO[bytes]) -> bytes:
-    """Compress text for an output whose name ends in ``.gz``, or leave it as it is."""
-    return bgzip(text) if _is_packed(output) else text
-
-
-def _is_packed(output: str | os.PathLike[str] | IO[bytes]) -> bool:
-    return not hasattr(output, "write") and os.fspath(output).endswith(".gz")
-
-
-def index_vcf(path: str | os.PathLike[str]) -> None:
-    """Write the index of a sorted bgzip file beside it (``.tbi``).
-
-    Raises
-    ------
-    ImportError
-        If pysam is not installed.
-    SeqmtlError
-        If the file cannot be indexed.
-    """
-    import pysam
-
-    path = os.fspath(path)
-    try:
-        pysam.tabix_index(path, preset="vcf", force=True)
-    except (OSError, ValueError) as error:
-        raise SeqmtlError(f"{path}: no index can be made ({error})") from error

@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import ModelFileError, SeqmtlError
-from seqmtl.io.model_file import read_arrays, write_arrays
+from seqmtl.files.atomic import remove_file
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
@@ -132,8 +132,7 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Remove the file."""
-        with suppress(FileNotFoundError):
-            os.unlink(self.path)
+        remove_file(self.path)
 
 
 def _read_scores(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError
-from seqmtl.io.model_file import read_arrays, write_arrays
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.probability_curve import pack_curves, unpack_curves
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from seqmtl.io.atomic import atomic_write
+from seqmtl.files.atomic import write_lines
 from seqmtl.report._html import Markup, element, join, table
 from seqmtl.report._pieces import accuracy, card, number, picture, run_facts
 from seqmtl.report.contents import DemoReport, GenomeScan
@@ -35,8 +35,7 @@ def write_report(path: str | os.PathLike[str], report: DemoReport) -> None:
         If the file cannot be written.
     """
     page = render_page(report)
-    with atomic_write(path) as stream:
-        stream.write(page)
+    write_lines(path, [page])
 
 
 def render_page(report: DemoReport) -> str:

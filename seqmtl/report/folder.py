@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ import numpy as np
 
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.files.whole import read_json
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.models.model import MultiTaskModel
 
@@ -157,8 +157,7 @@ def _add_model(found: FolderContents, path: str) -> None:
 
 def _add_json(found: FolderContents, path: str) -> None:
     try:
-        with open(path, encoding="utf-8") as stream:
-            content = json.load(stream)
+        content = read_json(path)
     except (OSError, ValueError, RecursionError) as error:
         found.left_out.append(f"{path}: {error}")
         return

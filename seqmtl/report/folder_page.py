@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seqmtl.compare.figure import draw_comparison
-from seqmtl.io.atomic import atomic_write
+from seqmtl.files.atomic import write_lines
 from seqmtl.report._html import Markup, element, join, table
 from seqmtl.report._pieces import card, number, picture, run_facts
 from seqmtl.report.folder import FolderContents, read_folder
@@ -70,8 +70,7 @@ def write_folder_report(
     ]
     heading = title or f"seqmtl report: {os.path.basename(os.path.abspath(found.path))}"
     page = render_sections(heading, summarise(found), _cards(found), sections)
-    with atomic_write(path) as stream:
-        stream.write(page)
+    write_lines(path, [page])
     return found
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from seqmtl.files.resumable import PartialFile
 from seqmtl.io.bigwig import BigWigLayout, PackedValues
-from seqmtl.io.partial import PartialFile
 from seqmtl.scan.bedgraph import track_values
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability

@@ -55,7 +55,7 @@ def cut_blocks(
     ValueError
         If pieces do not follow one another.
     """
-    length, contigs = finder.scanner.length, finder.filters.contigs
+    length, contigs = finder.scanner.length, finder.filters.scanned
     number, next_first = 0, 0
     held: ContigPiece | None = None
     for piece in pieces:

@@ -29,7 +29,7 @@ class SiteFilters:
         Contigs to scan. Default: all.
     regions : mapping of str to (starts, ends), optional
         Keep sites whose interval starts in one of these, see
-        :func:`seqmtl.io.regions.read_regions`.
+        :func:`seqmtl.io.regions.read_regions`; contigs without a region are not scanned.
     skip_lower : bool
         Leave out sites that touch a lower-case (soft-masked) letter.
     min_probability : float, optional
@@ -64,6 +64,13 @@ class SiteFilters:
                 raise ValueError(
                     f"min_probability must be between 0 and 1, got {self.min_probability}"
                 )
+
+    @property
+    def scanned(self) -> Collection[str] | None:
+        """Contigs that are asked for and, where there are regions, have one; None for all."""
+        if self.regions is None:
+            return self.contigs
+        return {name for name in self.regions if self.contigs is None or name in self.contigs}
 
     def in_regions(self, contig: str, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which places of a contig lie in a region."""

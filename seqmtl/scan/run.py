@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, cast
 
-from seqmtl.exceptions import InputFormatError
-from seqmtl.io.partial import Journal, OutputStream, PartialFile
-from seqmtl.io.tabix import drop_index
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.files.atomic import is_special
+from seqmtl.files.bgzip import drop_index
+from seqmtl.files.resumable import Journal, OutputStream, PartialFile, partial_path
+from seqmtl.files.streams import Output
 from seqmtl.scan.sink import Sink
 from seqmtl.scan.summary import BlockCounts, ScanSummary
 
@@ -54,7 +56,7 @@ class Run:
 
     def __init__(
         self,
-        output: str | os.PathLike[str] | IO[bytes],
+        output: Output,
         sinks: Sequence[Sink],
         summary: ScanSummary,
         recovery: Recovery | None,
@@ -67,7 +69,7 @@ class Run:
         self._n_done, self._is_whole, self._has_steps = 0, False, False
         self._last_step = time.monotonic()
 
-    def open(self) -> int:
+    def begin(self) -> int:
         """Open the files and return the number of blocks that are in them already.
 
         Raises
@@ -75,14 +77,13 @@ class Run:
         SeqmtlError
             If a file cannot be written, or the unfinished scan was another one.
         """
-        is_special = os.path.exists(self.path) and not os.path.isfile(self.path)
-        if self._stream is not None or is_special:
+        if self._stream is not None or is_special(self.path):
             self._files = [OutputStream(self.path, self._stream)]
         elif self._recovery is None:
             self._files = [PartialFile(sink.path, sink.sides) for sink in self._sinks]
         else:
-            journal = Journal(self.path, self._recovery.fingerprint)
-            step = journal.resume() if self._recovery.resume else None
+            journal = Journal(partial_path(self.path, "journal"), self._recovery.fingerprint)
+            step = _last_step(journal) if self._recovery.resume else None
             self._journal = journal  # from here on it is this run's
             if step is not None:
                 self._restore(step)
@@ -93,7 +94,8 @@ class Run:
         return 0
 
     def _start(self, journal: Journal, is_resuming: bool) -> None:
-        there_was = journal.start()
+        there_was = journal.exists()
+        journal.start()
         if is_resuming:
             _log.info("%s: there is no unfinished scan to go on with; it begins afresh", self.path)
         elif there_was:
@@ -106,8 +108,7 @@ class Run:
         self._n_done, self._is_whole, self._has_steps = step["n_done"], step["is_whole"], True
         for sink, state, sizes in zip(self._sinks, step["states"], step["sizes"], strict=True):
             sink.restore(state)
-            partial = f"{os.path.realpath(sink.path)}.partial"
-            if not self._is_whole or os.path.exists(partial):
+            if not self._is_whole or os.path.exists(partial_path(sink.path)):
                 self._files.append(PartialFile(sink.path, sink.sides, sizes))
         self._summary.add(BlockCounts(**step["counts"]))
         _log.info("%s: goes on after %d blocks", self.path, self._n_done)
@@ -162,8 +163,31 @@ class Run:
         is_kept = self._has_steps and not isinstance(error, InputFormatError)
         for file in self._files:
             file.close() if is_kept else file.discard()
-        if self._journal is not None:
-            self._journal.close() if is_kept else self._journal.remove()
+        if self._journal is not None and not is_kept:
+            self._journal.remove()
         if is_kept and not isinstance(error, KeyboardInterrupt):
             _log.warning("what is done is kept, and the same command with --resume goes on")
         return is_kept
+
+
+def _last_step(journal: Journal) -> dict[str, Any] | None:
+    """Return the last step of an unfinished scan; None where there is none to go on with.
+
+    Raises
+    ------
+    SeqmtlError
+        If the unfinished scan was another one.
+    """
+    entries = journal.read()
+    if len(entries) < 2:
+        return None
+    before, now = entries[0], journal.header
+    for key in {**before, **now}:
+        if before.get(key) != now.get(key):
+            raise SeqmtlError(
+                f"cannot go on: the unfinished run ({journal.path}) had another {key} "
+                f"({before.get(key)!r}, now {now.get(key)!r}); give the same, or leave --resume "
+                "out to begin afresh"
+            )
+    last: dict[str, Any] = entries[-1]
+    return last

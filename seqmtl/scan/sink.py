@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from seqmtl.io.bgzip import BGZIP_END, bgzip
+from seqmtl.files.bgzip import BGZIP_END, bgzip, packer
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
 from seqmtl.scan.site_block import SiteBlock
@@ -120,8 +120,7 @@ class TextSink(Sink):
         self, path: str, finder: SiteFinder, probability: Probability | None, track: Track
     ) -> None:
         super().__init__(path, finder, probability, track)
-        self._is_packed = path.endswith(".gz")
-        self.pack: Callable[[bytes], bytes] = bgzip if self._is_packed else bytes
+        self.pack = packer(path)
 
     @abstractmethod
     def header(self) -> list[str]:
@@ -133,7 +132,7 @@ class TextSink(Sink):
 
     def end(self, output: Output) -> None:
         """Write the end of a bgzip file."""
-        if self._is_packed:
+        if self.pack is bgzip:
             output.write(BGZIP_END)
 
 

@@ -73,7 +73,7 @@ class ScanSummary(BlockCounts):
     short_contigs : list of str
         Contigs shorter than a window; nothing is reported on them.
     n_contigs_left_out : int
-        Contigs that were not asked for.
+        Contigs that were not asked for, or have none of the regions.
 
     Notes
     -----

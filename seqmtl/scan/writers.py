@@ -6,11 +6,13 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from seqmtl.exceptions import ScanInterrupted, SeqmtlError
+from seqmtl.files.atomic import is_special
+from seqmtl.files.bgzip import write_index
+from seqmtl.files.streams import Output
 from seqmtl.io.genome import ContigPiece
-from seqmtl.io.tabix import write_index
 from seqmtl.scan.bed import BedSink
 from seqmtl.scan.bedgraph import BedgraphSink
 from seqmtl.scan.bigwig import BigwigSink
@@ -41,7 +43,6 @@ _SUFFIXES = {
     "spsc": (".spsc", ".tsv"),
 }
 
-OutputPath = str | os.PathLike[str] | IO[bytes]
 _log = logging.getLogger(__name__)
 
 
@@ -54,7 +55,7 @@ class _Done(NamedTuple):
 
 
 def write_scan(
-    output: OutputPath,
+    output: Output,
     pieces: Iterable[ContigPiece],
     finder: SiteFinder,
     *,
@@ -112,7 +113,7 @@ def write_scan(
     size = BLOCK if finder.filters.top is None else TOP_BASES
     run = Run(output, sinks, summary, recovery)
     try:
-        n_done = run.open()
+        n_done = run.begin()
         blocks = cut_blocks(pieces, finder, size, summary)
         left = (block for block in blocks if block.number >= n_done)
         work = partial(_scan_block, finder=finder, sinks=sinks)
@@ -133,7 +134,7 @@ def write_scan(
     return summary
 
 
-def guess_format(output: OutputPath) -> str:
+def guess_format(output: Output) -> str:
     """Return the format that a name stands for; "bed" where it does not tell."""
     name = _name(output).lower().removesuffix(".gz")
     found = [kind for kind, suffixes in _SUFFIXES.items() if name.endswith(suffixes)]
@@ -149,7 +150,7 @@ def output_paths(output: str, file_format: str, strands: str) -> list[str]:
 
 
 def _sinks(
-    output: OutputPath,
+    output: Output,
     file_format: str,
     finder: SiteFinder,
     probability: Probability | None,
@@ -158,7 +159,7 @@ def _sinks(
     name = _name(output)
     if file_format != "bigwig":
         return [_TEXT[file_format](name, finder, probability, track)]
-    if not name or (os.path.exists(name) and not os.path.isfile(name)):
+    if not name or is_special(name):
         raise SeqmtlError("bigWig needs a file that can be gone back in; name a file")
     if name.endswith(".gz"):
         raise SeqmtlError(f"bigWig is compressed in itself; name it without .gz, got {name}")
@@ -177,7 +178,7 @@ def _scan_block(block: Block, finder: SiteFinder, sinks: Sequence[Sink]) -> _Don
     return _Done(parts, BlockCounts.of(strands), block.last - block.first)
 
 
-def _name(output: OutputPath) -> str:
+def _name(output: Output) -> str:
     return "" if hasattr(output, "write") else os.fspath(output)
 
 

@@ -162,12 +162,12 @@ class Genome:
             If the contig is unknown or the interval is not inside it.
         """
         codes = self.contig(name)
-        check_interval(name, start, end, codes.size)
+        _check_interval(name, start, end, codes.size)
         codes = codes[start:end]
         return reverse_complement(codes) if is_reverse else codes.copy()
 
 
-def check_interval(name: str, start: int, end: int, length: int) -> None:
+def _check_interval(name: str, start: int, end: int, length: int) -> None:
     """Refuse an interval that is not inside a contig.
 
     Raises

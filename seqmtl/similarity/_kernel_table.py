@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.similarity._text import parse_square
 
 _HEADING = "# kernel"
 _Line = tuple[int, list[str]]
@@ -69,26 +70,14 @@ def read_tables(
     return names, np.array([rows for _, rows in tables]), tuple(labels) or None
 
 
-def _read_table(table: Sequence[_Line], path: str) -> tuple[list[str], list[list[float]]]:
+def _read_table(table: Sequence[_Line], path: str) -> tuple[list[str], NDArray[np.float64]]:
     if len(table) < 2:
         raise InputFormatError("is not a table of similarities with named rows", path=path)
-    names = [name.strip() for name in table[0][1][1:]]
-    if len(table) - 1 != len(names):
-        raise InputFormatError(
-            f"similarity must be square, got {len(table) - 1} rows and {len(names)} columns",
-            path=path,
-        )
-    rows = []
-    for (i, fields), name in zip(table[1:], names, strict=True):
-        if fields[0].strip() != name or len(fields) != len(names) + 1:
-            raise InputFormatError(
-                f"row must start with {name!r} and have {len(names)} numbers, got "
-                f"{fields[0]!r} and {len(fields) - 1}; rows and columns have one order",
-                path=path,
-                line=i,
-            )
+
+    def number(field: str, line: int) -> float:
         try:
-            rows.append([float(value) for value in fields[1:]])
+            return float(field)
         except ValueError as error:
-            raise InputFormatError(f"not a number: {error}", path=path, line=i) from error
-    return names, rows
+            raise InputFormatError(f"not a number: {error}", path=path, line=line) from error
+
+    return parse_square(table, "similarity", number, path)

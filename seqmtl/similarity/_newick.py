@@ -1,9 +1,9 @@
 """Text of Newick and Nexus files to nodes, through Bio.Phylo.
 
-Bio.Phylo reads leniently: from the unquoted name ``Homo sapiens`` it keeps ``sapiens``, from the
-length ``nan`` it makes a name. So the text is checked first and handed over with numbered marks in
-the place of names. Its Nexus reader (Bio.Nexus) turns absent lengths into 0 and recurses; so only
-the tree statement is taken from a Nexus file, and read as Newick.
+Bio.Phylo reads leniently: from the unquoted name ``Homo sapiens`` it keeps ``sapiens``, and the
+lengths ``nan`` and ``2.`` become names. So the text is checked first and handed over with numbered
+marks in the place of names. Its Nexus reader (Bio.Nexus) turns absent lengths into 0 and recurses;
+so only the tree statement is taken from a Nexus file, and read as Newick.
 """
 
 from __future__ import annotations
@@ -18,8 +18,13 @@ from seqmtl.exceptions import InputFormatError
 _QUOTED_OR_COMMENT = re.compile(r"('(?:[^']|'')*')|\[[^\]]*\]")
 _LENGTH = re.compile(r"[+-]?\d*\.?\d+([eE][+-]?\d+)?")
 _SUPPORT = re.compile(r"[\d.]+(e-?\d+)?(/[\d.]+)*", re.IGNORECASE)
-# with a number, stands for a name; no text file has it
+# around a number, stands for a name; no text file has it
 _MARK = "\0"
+_NAME = re.compile(rf"{_MARK}(\d+){_MARK}")
+_SUPPORT_OF_NAMED = re.compile(
+    rf"(\)\s*{_NAME.pattern})\s*{_SUPPORT.pattern}(?=\s*[(),:;])", re.IGNORECASE
+)
+_UNQUOTED = re.compile(rf"(?:^|(?<=[(,)]))[^(),:;{_MARK}]+")
 
 
 class Nodes(NamedTuple):
@@ -55,26 +60,43 @@ def parse_tree(text: str, where: str) -> Nodes:
     if text.lstrip()[:6].upper() == "#NEXUS":
         text, names = _nexus_tree(text, where)
     text, labels = _take_out_quoted(text, where)
-    _check_newick(text, where)
+    text = _SUPPORT_OF_NAMED.sub(r"\1", text)
+    _check_newick(text, labels, where)
     n_quoted = len(labels)
     text = re.sub(r"\s+", "", text)
-    text = re.sub(rf"(?<=[(,)])[^(),:;{_MARK}]+", lambda found: _take_out(found[0], labels), text)
+    text = _UNQUOTED.sub(lambda found: _take_out(found[0], labels), text)
+    nodes = nodes_of(_bio_phylo(text, where))
+    is_inner = set(nodes.parents)
+    for i, mark in enumerate(nodes.labels):
+        number = int(mark[1:-1]) if mark else -1
+        label = labels[number] if mark else ""
+        if i in is_inner and number >= n_quoted and _SUPPORT.fullmatch(label):
+            label = ""
+        nodes.labels[i] = names.get(label, label).strip()
+    n_leaves = len(nodes.parents) - len(is_inner - {-1})
+    if n_leaves != text.count(",") + 1:
+        raise InputFormatError("is not a Newick tree; check its brackets and commas", path=where)
+    return nodes
+
+
+def nodes_of(tree: Any) -> Nodes:
+    """Return the nodes of a Bio.Phylo tree; the branch above the root is left out."""
+    from Bio.Phylo.BaseTree import Tree
+
+    if not isinstance(tree, Tree):
+        raise TypeError(
+            "tree must be a file, Newick text, a Tree or one of Bio.Phylo, got "
+            f"{type(tree).__name__}; read it first"
+        )
     nodes = Nodes([], [], [])
-    stack: list[tuple[Any, int]] = [(_bio_phylo(text, where).root, -1)]
+    stack: list[tuple[Any, int]] = [(tree.root, -1)]
     while stack:
         clade, parent = stack.pop()
-        number = int(clade.name[1:]) if clade.name else -1
-        label = labels[number] if clade.name else ""
-        if clade.clades and number >= n_quoted and _SUPPORT.fullmatch(label):
-            label = ""
         length = math.nan if clade.branch_length is None or parent < 0 else clade.branch_length
         stack.extend((child, len(nodes.parents)) for child in reversed(clade.clades))
         nodes.parents.append(parent)
         nodes.lengths.append(float(length))
-        nodes.labels.append(names.get(label, label).strip())
-    n_leaves = len(nodes.parents) - len(set(nodes.parents) - {-1})
-    if n_leaves != text.count(",") + 1:
-        raise InputFormatError("is not a Newick tree; check its brackets and commas", path=where)
+        nodes.labels.append(clade.name or "")
     return nodes
 
 
@@ -109,13 +131,13 @@ def _take_out_quoted(text: str, where: str) -> tuple[str, list[str]]:
 def _take_out(label: str, labels: list[str]) -> str:
     """Append a label to the list, and return the mark that stands for it."""
     labels.append(label)
-    return f"{_MARK}{len(labels) - 1}"
+    return f"{_MARK}{len(labels) - 1}{_MARK}"
 
 
-def _check_newick(text: str, where: str) -> None:
+def _check_newick(text: str, quoted: list[str], where: str) -> None:
     """Refuse what Bio.Phylo would read as something else without a word."""
     trees = [part for part in text.split(";") if part.strip()]
-    if len(trees) != 1 or "(" not in text:
+    if len(trees) != 1 or not re.search("[(;]", text):
         n_trees = len([part for part in trees if "(" in part])
         raise InputFormatError(
             f"must hold one Newick tree, got {n_trees}; give a file with one tree", path=where
@@ -133,10 +155,13 @@ def _check_newick(text: str, where: str) -> None:
                 "correct it or leave out its colon",
                 path=where,
             )
-    stray = re.search(r"[^\s(),:;]+\s+[^\s(),:;]+|[^\s(,]\s*\(", text)
+    beside = re.findall(r"[^\s(),:;]+\s+[^\s(),:;]+|[^\s(,]\s*\(", text)
+    words = re.findall(r"[^\s(),:;]+", text)
+    stray = beside + [word for word in words if _MARK in word and not _NAME.fullmatch(word)]
     if stray:
+        shown = _NAME.sub(lambda name: quote(quoted[int(name[1])]), stray[0])
         raise InputFormatError(
-            f"is not a Newick tree: {stray[0]!r}; names with blanks or brackets must be between "
+            f"is not a Newick tree: {shown!r}; names with blanks or brackets must be between "
             "single quotes",
             path=where,
         )
@@ -190,6 +215,6 @@ def _translation(text: str, where: str) -> dict[str, str]:
                 "put names with blanks between single quotes",
                 path=where,
             )
-        key, name = (quoted[int(w[1:])] if w.startswith(_MARK) else w for w in words)
+        key, name = (quoted[int(w[1:-1])] if w.startswith(_MARK) else w for w in words)
         names[key] = name
     return names

@@ -1,38 +1,17 @@
-"""Small text files whole, plain or gzip; the readers of data are in the io room."""
+"""Small tab-separated tables of names and amounts."""
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
-import zlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from seqmtl.exceptions import InputFormatError
-
-
-def read_text(path: str | os.PathLike[str], what: str) -> str:
-    """Return the content of a UTF-8 file, plain or gzip, without byte order mark.
-
-    Parameters
-    ----------
-    path : str or path-like
-        File.
-    what : str
-        What it should be, for the message.
-
-    Raises
-    ------
-    InputFormatError
-        If the file cannot be read, or is not text.
-    """
-    path = os.fspath(path)
-    try:
-        with open(path, "rb") as stream:
-            raw = stream.read()
-        return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError, ValueError, zlib.error) as error:
-        raise InputFormatError(f"cannot be read as {what}: {error}", path=path) from error
+from seqmtl.files.whole import read_text
 
 
 def read_rows(path: str | os.PathLike[str], what: str) -> list[tuple[int, list[str]]]:
@@ -51,6 +30,41 @@ def read_rows(path: str | os.PathLike[str], what: str) -> list[tuple[int, list[s
         for number, line in lines
         if line.strip() and not line.startswith("#")
     ]
+
+
+def parse_square(
+    rows: Sequence[tuple[int, list[str]]],
+    what: str,
+    parse: Callable[[str, int], float],
+    path: str,
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Return the names and numbers of a square table, named on top and on the left.
+
+    `what` says for messages what the numbers are; `parse` gives that of a field, told its line.
+
+    Raises
+    ------
+    InputFormatError
+        If the table is not square, or rows and columns differ in their names.
+    """
+    names = [name.strip() for name in rows[0][1][1:]]
+    if len(rows) - 1 != len(names):
+        raise InputFormatError(
+            f"{what} must be square, got {len(rows) - 1} rows and {len(names)} columns; "
+            "give names in the first row and column",
+            path=path,
+        )
+    matrix = np.empty((len(names), len(names)))
+    for i, (name, (line, fields)) in enumerate(zip(names, rows[1:], strict=True)):
+        if fields[0].strip() != name or len(fields) != len(names) + 1:
+            raise InputFormatError(
+                f"row must start with {name!r} and have {len(names)} numbers, got {fields[0]!r} "
+                f"and {len(fields) - 1}; rows and columns have one order",
+                path=path,
+                line=line,
+            )
+        matrix[i] = [parse(field, line) for field in fields[1:]]
+    return names, matrix
 
 
 def drop_header(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.similarity._text import drop_header, parse_amount, read_rows
+from seqmtl.similarity._text import drop_header, parse_amount, parse_square, read_rows
 from seqmtl.similarity.distances import Distances
 
 Row = tuple[int, list[str]]
@@ -39,7 +39,11 @@ def read_distances(path: str | os.PathLike[str]) -> Distances:
     rows = drop_header(rows) if is_list else rows
     if not rows:
         raise InputFormatError("is not a table of distances: it has no rows", path=path)
-    names, matrix = (_pairs if is_list else _square)(rows, path)
+
+    def number(field: str, line: int) -> float:
+        return parse_amount(field, "distance", path=path, line=line)
+
+    names, matrix = _pairs(rows, path) if is_list else parse_square(rows, "distances", number, path)
     try:
         return Distances(tuple(names), matrix, os.path.basename(path))
     except ValueError as error:
@@ -107,29 +111,6 @@ def _is_list(rows: Sequence[Row]) -> bool:
     header = rows[0][1] if rows else []
     square = len(rows) == 3 and sorted(header[1:]) == sorted(fields[0] for _, fields in rows[1:])
     return len(header) == 3 and not square
-
-
-def _square(rows: Sequence[Row], path: str) -> tuple[list[str], NDArray[np.float64]]:
-    names = rows[0][1][1:]
-    if len(rows) - 1 != len(names):
-        raise InputFormatError(
-            f"distances must be square, got {len(rows) - 1} rows and {len(names)} columns; give "
-            "names in the first row and column, or three columns a, b, distance",
-            path=path,
-        )
-    matrix = []
-    for name, (line, fields) in zip(names, rows[1:], strict=True):
-        if fields[0] != name or len(fields) != len(names) + 1:
-            raise InputFormatError(
-                f"row must start with {name!r} and have {len(names)} numbers, got {fields[0]!r} "
-                f"and {len(fields) - 1}; rows and columns have one order",
-                path=path,
-                line=line,
-            )
-        matrix.append(
-            [parse_amount(field, "distance", path=path, line=line) for field in fields[1:]]
-        )
-    return names, np.array(matrix)
 
 
 def _pairs(rows: Sequence[Row], path: str) -> tuple[list[str], NDArray[np.float64]]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
+from seqmtl.files.streams import numbered_lines
 from seqmtl.similarity.names import abbreviate, simplify, taxids
 from seqmtl.similarity.trees import Tree
 
@@ -307,8 +308,8 @@ def _names(path: Path) -> Iterator[tuple[str, str, bool]]:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a dump with their numbers, which start at 1."""
     try:
-        with open(path, encoding="utf-8-sig") as stream:
-            yield from enumerate(stream, 1)
+        for line, text in numbered_lines(path):
+            yield line, text.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise InputFormatError(
             f"cannot be read as a file of the NCBI taxonomy: {error}; unpack taxdump.tar.gz there",

@@ -8,16 +8,19 @@ import logging
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.whole import read_text
 from seqmtl.similarity import _newick, _nodes, catalogue
-from seqmtl.similarity._text import read_text
 from seqmtl.similarity.names import match_names
+
+if TYPE_CHECKING:
+    from Bio.Phylo.BaseTree import Tree as BioTree
 
 logger = logging.getLogger(__name__)
 
@@ -198,7 +201,7 @@ class Tree:
         return self._node_names[i]
 
     def to_newick(self) -> str:
-        """Return the tree as one line of Newick; a length of the root becomes an outer node."""
+        """Return the tree as one line of Newick; a length above the root becomes an outer node."""
         parts: list[list[str]] = [[] for _ in self.labels]
         text = ""
         for i in range(len(self.labels) - 1, -1, -1):
@@ -208,8 +211,7 @@ class Tree:
             text += "" if np.isnan(length) else f":{float(length)!r}"
             if i:
                 parts[self.parents[i]].append(text)
-        has_stem = len(self.labels) == 1 or not np.isnan(self.lengths[0])
-        return f"({text});" if has_stem else f"{text};"
+        return f"({text});" if self.lengths[0] > 0 else f"{text};"
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -231,13 +233,13 @@ class Tree:
 
     def _depths(self) -> NDArray[np.float64]:
         """Return the distance of every node from the upper end of the root's branch."""
-        depth = self._filled()
+        depth = self.filled_lengths()
         for i in range(1, len(depth)):
             depth[i] += depth[self.parents[i]]
         return depth
 
-    def _filled(self) -> NDArray[np.float64]:
-        """Return the lengths with absent ones as they count."""
+    def filled_lengths(self) -> NDArray[np.float64]:
+        """Return the lengths, absent ones as they count: 1, and 0 above the root."""
         filled = np.where(np.isnan(self.lengths), 1.0, self.lengths)
         filled[0] = np.nan_to_num(self.lengths[0])
         return filled
@@ -280,7 +282,7 @@ class Tree:
         self, kept: NDArray[np.int64], has_one_child: NDArray[np.bool_], new_name: dict[int, str]
     ) -> Tree:
         """Copy the kept nodes, joining each that has one child with it."""
-        filled = self._filled()
+        filled = self.filled_lengths()
         parents: list[int] = []
         lengths: list[float] = []
         labels: list[str] = []
@@ -302,7 +304,7 @@ class Tree:
         return Tree(np.array(parents), np.array(lengths), tuple(labels), self.source)
 
 
-TreeSource: TypeAlias = "Tree | str | os.PathLike[str]"
+TreeSource: TypeAlias = "Tree | BioTree | str | os.PathLike[str]"
 
 
 def read_tree(tree: TreeSource) -> Tree:
@@ -310,9 +312,9 @@ def read_tree(tree: TreeSource) -> Tree:
 
     Parameters
     ----------
-    tree : str, path-like or Tree
-        Newick or Nexus file (plain or gzip), Newick or Nexus text, or the name of a shipped tree.
-        A Tree is returned as it is.
+    tree : str, path-like, Bio.Phylo tree or Tree
+        Newick or Nexus file (plain or gzip), Newick or Nexus text, the name of a shipped tree, or
+        a tree that Bio.Phylo has read. A Tree is returned as it is.
 
     Returns
     -------
@@ -327,7 +329,9 @@ def read_tree(tree: TreeSource) -> Tree:
     if isinstance(tree, Tree):
         return tree
     where = describe(tree)
-    parents, lengths, labels = _newick.parse_tree(_load(tree), where)
+    is_source = isinstance(tree, (str, os.PathLike))
+    nodes = _newick.parse_tree(_load(tree), where) if is_source else _newick.nodes_of(tree)
+    parents, lengths, labels = nodes
     n_absent = int(np.isnan(lengths[1:]).sum())
     if 0 < n_absent < len(lengths) - 1:
         logger.warning("%s: branches without a length, which count 1: %d", where, n_absent)
@@ -366,6 +370,8 @@ def describe(tree: TreeSource) -> str:
     """Name a tree for messages: its file, or "text" where it was given as text."""
     if isinstance(tree, Tree):
         return tree.source
+    if not isinstance(tree, (str, os.PathLike)):
+        return "Bio.Phylo tree"
     return "text" if _is_text(tree) else os.path.basename(os.fspath(tree))
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seqmtl.similarity.trees import TreeSource
 from seqmtl.simulate.background import Composition
 from seqmtl.simulate.genes import Genes, fill_gaps, lay_out_genes
 from seqmtl.simulate.motifs import MODELS
 from seqmtl.simulate.settings import WINDOWS_PER_ORGANISM, Settings, check_settings
 from seqmtl.simulate.sites import Sites, cut_windows, decoy_pools, draw_decoys, true_sites
-from seqmtl.simulate.trees import TreeSource, drift_traits, file_stems, newick_text, parse_tree
+from seqmtl.simulate.trees import drift_traits, read_organisms
 
 _LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
 _LOWER = 0x20
@@ -94,7 +95,7 @@ class Simulation:
 
 
 def simulate(  # noqa: PLR0913
-    tree: TreeSource = None,
+    tree: TreeSource | None = None,
     *,
     seed: int = 0,
     n_chromosomes: int = 3,
@@ -118,8 +119,8 @@ def simulate(  # noqa: PLR0913
 
     Parameters
     ----------
-    tree : str, path or Bio.Phylo tree, optional
-        Newick text, Newick file or parsed tree; default :func:`default_tree`.
+    tree : TreeSource, optional
+        What :func:`seqmtl.similarity.read_tree` reads; default :func:`default_tree`.
     seed : int
         Same seed and parameters, same result to the byte.
     n_chromosomes : int
@@ -162,8 +163,8 @@ def simulate(  # noqa: PLR0913
     >>> made.windows(made.genomes[0]).shape[1]
     200
     """
-    parsed, organisms = parse_tree(tree)
-    file_stems(organisms)
+    parsed = read_organisms(tree)
+    organisms = parsed.leaf_names
     settings = check_settings(
         organisms,
         seed=seed,
@@ -182,7 +183,7 @@ def simulate(  # noqa: PLR0913
         _make_genome(organism, own, settings, stream)
         for organism, own, stream in zip(organisms, traits, streams, strict=True)
     )
-    return Simulation(settings=settings, newick=newick_text(parsed), genomes=genomes)
+    return Simulation(settings=settings, newick=parsed.to_newick() + "\n", genomes=genomes)
 
 
 def _make_genome(

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-import io
 import logging
 import math
-import os
 import re
-from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
-from Bio.Phylo import NewickIO
-from Bio.Phylo.BaseTree import Clade, Tree
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.similarity.trees import Tree, TreeSource, read_tree
 
 logger = logging.getLogger(__name__)
-
-TreeSource: TypeAlias = "str | os.PathLike[str] | Tree | None"
 
 _DEFAULT_TREE = (
     "(((velia_alba:0.06,velia_nigra:0.06):0.30,(brunia_parva:0.08,brunia_magna:0.09):0.26):0.25,"
@@ -46,120 +38,38 @@ def default_tree() -> str:
     return _DEFAULT_TREE
 
 
-def parse_tree(source: TreeSource) -> tuple[Any, tuple[str, ...]]:
-    """Read a tree and check that its leaves can name organisms.
+def read_organisms(source: TreeSource | None) -> Tree:
+    """Read a tree whose leaves can name organisms.
 
     Parameters
     ----------
-    source : str, path, Bio.Phylo tree or None
-        Newick text (it holds a parenthesis or a semicolon), the path of a Newick file, a tree that
-        was already parsed (it is copied), or None for :func:`default_tree`.
+    source : TreeSource or None
+        What :func:`seqmtl.similarity.read_tree` reads, or None for :func:`default_tree`.
 
     Returns
     -------
-    tree : Bio.Phylo tree
+    Tree
         Every branch below the root has a length; missing ones are 1 (with a logged warning).
-    organisms : tuple of str
-        Names of the leaves, in the order of the tree.
 
     Raises
     ------
     InputFormatError
-        If the text is not one Newick tree, a leaf has no name or the name of another leaf, or a
-        branch length is negative or not finite.
-    OSError
-        If the file cannot be read.
+        If the tree cannot be read, or a leaf's name cannot be printed or shares a file name.
     """
-    path: str | None = None
-    if isinstance(source, Tree):
-        tree: Any = copy.deepcopy(source)
-    else:
-        text = _DEFAULT_TREE if source is None else os.fspath(source)
-        if not re.search(r"[();]", text):
-            path = text
-            text = Path(path).read_text(encoding="utf-8")
-        tree = _parse_newick(text, path)
-    _complete_lengths(tree, path)
-    return tree, _leaf_names(tree, path)
-
-
-def _parse_newick(text: str, path: str | None) -> Any:
-    """Parse one tree; refuse what Bio.Phylo would read as something else without a word."""
-    bare = re.sub(r"'(?:[^']|'')*'|\[[^]]*\]", "", text)
-    for length in re.findall(r":([^(),:;]*)", bare):
-        if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", length.strip()):
-            raise InputFormatError(
-                f"branch length must be a finite number, got {length.strip()!r}; "
-                "correct it or leave out its colon",
-                path=path,
-            )
-    blank = re.search(r"[^\s(),:;]+[^\S\n]+[^\s(),:;]+", bare)
-    if blank:
-        raise InputFormatError(
-            f"leaf names with blanks must be quoted, got {blank.group()!r}; "
-            "write it between single quotes",
-            path=path,
-        )
-    try:
-        trees = list(NewickIO.parse(io.StringIO(text)))
-        problem = f"{len(trees)} trees"
-    except NewickIO.NewickError as error:
-        trees, problem = [], str(error)
-    if len(trees) != 1:
-        shown = text.strip() if len(text) <= 60 else text.strip()[:60] + "..."
-        raise InputFormatError(
-            f"tree must be one Newick tree, got {shown!r} ({problem}); "
-            "check its parentheses and the final semicolon",
-            path=path,
-        )
-    return trees[0]
-
-
-def _complete_lengths(tree: Any, path: str | None) -> None:
-    """Check the branch lengths below the root in place, and set the missing ones to 1."""
-    missing = 0
-    for clade in tree.find_clades():
-        if clade is tree.root:
-            continue
-        if clade.branch_length is None:
-            clade.branch_length = 1.0
-            missing += 1
-        elif not 0.0 <= clade.branch_length < math.inf:
-            raise InputFormatError(
-                f"branch length must be a number of at least 0, got {clade.branch_length} "
-                f"above {clade.name or 'an inner node'}; correct the tree",
-                path=path,
-            )
-    if missing:
-        logger.warning("branches of the tree without a length, taken as 1: %d", missing)
-
-
-def _leaf_names(tree: Any, path: str | None) -> tuple[str, ...]:
-    """Return the names of the leaves, checked: present, printable and different."""
-    names: list[str] = []
-    for leaf in tree.get_terminals():
-        name = leaf.name
-        if not name or not name.strip() or not name.isprintable():
+    tree = read_tree(_DEFAULT_TREE if source is None else source)
+    for name in tree.leaf_names:
+        if not name.isprintable():
             raise InputFormatError(
                 f"every leaf of the tree must have a printable name, got {name!r}; name the leaf",
-                path=path,
+                path=tree.source,
             )
-        if name in names:
-            raise InputFormatError(
-                f"leaf names must be different, got {name!r} twice; rename one of them", path=path
-            )
-        names.append(name)
-    return tuple(names)
+    file_stems(tree.leaf_names)
+    if len(tree) > 1 and np.isnan(tree.lengths[1:]).all():
+        logger.warning("%s: no branch has a length; each counts 1", tree.source)
+    return Tree(tree.parents, tree.filled_lengths(), tree.labels, tree.source)
 
 
-def newick_text(tree: Any) -> str:
-    """Write a tree as one line of Newick; lengths keep all their digits."""
-    buffer = io.StringIO()
-    NewickIO.write([tree], buffer, format_branch_length="%r")
-    return buffer.getvalue().strip() + "\n"
-
-
-def drift_traits(tree: Any, n_traits: int, drift: float, rng: np.random.Generator) -> np.ndarray:
+def drift_traits(tree: Tree, n_traits: int, drift: float, rng: np.random.Generator) -> np.ndarray:
     """Let independent traits evolve from the root to every leaf.
 
     Every trait is a stationary Ornstein-Uhlenbeck process with mean 0 and variance 1: over a
@@ -169,7 +79,7 @@ def drift_traits(tree: Any, n_traits: int, drift: float, rng: np.random.Generato
 
     Parameters
     ----------
-    tree : Bio.Phylo tree
+    tree : Tree
         With a length on every branch below the root; the root's own branch is ignored.
     n_traits : int
         Number of traits.
@@ -183,17 +93,17 @@ def drift_traits(tree: Any, n_traits: int, drift: float, rng: np.random.Generato
     numpy.ndarray
         Shape (leaves, n_traits), float64, leaves in the order of the tree.
     """
-    leaves: list[np.ndarray] = []
-    stack: list[tuple[Clade, np.ndarray]] = [(tree.root, rng.standard_normal(n_traits))]
-    while stack:
-        clade, traits = stack.pop()
-        if not clade.clades:
-            leaves.append(traits)
-        for child in reversed(clade.clades):
-            kept = math.exp(-drift * child.branch_length)
+    traits = np.empty((len(tree), n_traits))
+    traits[0] = rng.standard_normal(n_traits)
+    children: list[list[int]] = [[] for _ in tree.labels]
+    for child in range(1, len(tree)):
+        children[tree.parents[child]].append(child)
+    for parent, below in enumerate(children):
+        for child in reversed(below):
+            kept = math.exp(-drift * tree.lengths[child])
             noise = math.sqrt(max(0.0, 1.0 - kept * kept)) * rng.standard_normal(n_traits)
-            stack.append((child, kept * traits + noise))
-    return np.stack(leaves)
+            traits[child] = kept * traits[parent] + noise
+    return traits[tree.leaves]
 
 
 def file_stems(organisms: tuple[str, ...]) -> dict[str, str]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from seqmtl.files.atomic import atomic_folder, atomic_gzip, atomic_write, write_lines
 from seqmtl.simulate.simulation import SimulatedGenome, Simulation
 from seqmtl.simulate.trees import file_stems
 
@@ -26,8 +24,8 @@ def write_simulation(
 ) -> None:
     """Write a simulation as files.
 
-    Everything is written to a hidden folder of `directory` first and then moved into place, so a
-    failure leaves no half-written file. Files of the same names are replaced.
+    A failure leaves everything as it was, see :func:`seqmtl.files.atomic.atomic_folder`; files of
+    the same names are replaced.
 
     =============================  ===========================================================
     ``windows.tsv.gz``             organism, label (1, -1), split (train, test), contig, strand,
@@ -54,39 +52,24 @@ def write_simulation(
     ------
     ValueError
         If `directory` holds genomes, sites, annotation or windows of another simulation.
-    OSError
+    SeqmtlError
         If it cannot be written.
     """
-    target = Path(directory)
     stems = file_stems(simulation.settings.organisms)
     files = [f"{folder}/{stem}{end}" for folder, end in _FOLDERS.items() for stem in stems.values()]
-    files += ["dataset.toml", "tree.nwk", "summary.json"] + ["windows.tsv.gz"] * windows
-    _refuse_strangers(target, files)
-    is_new = not target.exists()
-    target.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=target))
-    try:
-        for folder in _FOLDERS:
-            (scratch / folder).mkdir()
+    _refuse_strangers(Path(directory), files + ["windows.tsv.gz"] * windows)
+    with atomic_folder(directory, last="summary.json", folders=_FOLDERS) as scratch:
         for genome in simulation.genomes:
             stem = stems[genome.organism]
             _write_fasta(genome, scratch / "genomes" / f"{stem}.fa")
-            _write_lines(scratch / "sites" / f"{stem}.bed", _bed_lines(genome, simulation))
-            _write_lines(scratch / "annotation" / f"{stem}.gff3", _gff_lines(genome))
+            write_lines(scratch / "sites" / f"{stem}.bed", _bed_lines(genome, simulation))
+            write_lines(scratch / "annotation" / f"{stem}.gff3", _gff_lines(genome))
         if windows:
             _write_windows(simulation, scratch / "windows.tsv.gz")
-        _write_lines(scratch / "dataset.toml", _toml_lines(simulation, stems))
-        _write_lines(scratch / "tree.nwk", [simulation.newick])
+        write_lines(scratch / "dataset.toml", _toml_lines(simulation, stems))
+        write_lines(scratch / "tree.nwk", [simulation.newick])
         summary = json.dumps(_summary(simulation, stems), indent=2, ensure_ascii=False)
-        _write_lines(scratch / "summary.json", [summary + "\n"])
-        for folder in _FOLDERS:
-            (target / folder).mkdir(exist_ok=True)
-        for name in files:
-            (scratch / name).replace(target / name)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        if is_new and not any(target.iterdir()):
-            target.rmdir()
+        write_lines(scratch / "summary.json", [summary + "\n"])
 
 
 def _refuse_strangers(target: Path, files: list[str]) -> None:
@@ -101,14 +84,9 @@ def _refuse_strangers(target: Path, files: list[str]) -> None:
             )
 
 
-def _write_lines(path: Path, lines: Iterator[str] | list[str]) -> None:
-    with open(path, "w", encoding="utf-8", newline="\n") as handle:
-        handle.writelines(lines)
-
-
 def _write_fasta(genome: SimulatedGenome, path: Path) -> None:
     """Write the chromosomes of a genome as FASTA of 60 columns."""
-    with open(path, "wb") as handle:
+    with atomic_write(path, "wb") as handle:
         for number, contig in enumerate(genome.contigs):
             letters = genome.letters[genome.offsets[number] : genome.offsets[number + 1]]
             full = letters.size // _LINE * _LINE
@@ -170,11 +148,8 @@ def _gff_lines(genome: SimulatedGenome) -> Iterator[str]:
 
 
 def _write_windows(simulation: Simulation, path: Path) -> None:
-    """Write all labelled windows; with no time in the gzip header, equal seeds give equal bytes."""
-    with (
-        open(path, "wb") as raw,
-        gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as handle,
-    ):
+    """Write all labelled windows."""
+    with atomic_gzip(path) as handle:
         handle.write(b"organism\tlabel\tsplit\tcontig\tstrand\tposition\tsequence\n")
         for genome in simulation.genomes:
             for first in range(0, len(genome.sites), _ROWS):

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
-from seqmtl.io._fields import readable
-from seqmtl.io._stream import PathLike
-from seqmtl.io.vcf import (
-    ALT,
-    CHROM,
-    REF,
-    VcfBatch,
-    VcfReader,
-    add_info,
-    open_packed,
-    pack,
-)
+from seqmtl.files.bgzip import open_packed, packer
+from seqmtl.files.streams import Output, PathLike, readable
+from seqmtl.io.vcf import ALT, CHROM, REF, VcfBatch, VcfReader, add_info
 from seqmtl.sequences import Genome
 from seqmtl.variants.alleles import AlleleList, is_allele
 from seqmtl.variants.effects import EffectScorer
@@ -29,7 +19,6 @@ from seqmtl.variants.text import TABLE, EffectLists, EffectText
 
 _RECORDS = 2048  # in a batch
 _REPORT_EVERY = 100_000
-Output = str | os.PathLike[str] | IO[bytes]
 _log = logging.getLogger(__name__)
 
 
@@ -205,12 +194,12 @@ def annotate_vcf(
     """
     reader = VcfReader(vcf)
     summary = AnnotationSummary()
-    head = pack(annotator.text.header(reader, command), output)
+    pack, pack_row = packer(output), bytes if table is None else packer(table)
+    head = pack(annotator.text.header(reader, command))
 
     def work(batch: VcfBatch) -> Annotated:
         done = annotator.annotate(batch, with_table=table is not None)
-        rows = b"" if table is None else pack(done.table, table)
-        return Annotated(pack(done.lines, output), rows, done.summary)
+        return Annotated(pack(done.lines), pack_row(done.table), done.summary)
 
     batches = _watch_order(reader.batches(_RECORDS), summary)
     with ExitStack() as stack:
@@ -219,7 +208,7 @@ def annotate_vcf(
         rows = None
         if table is not None:
             rows = stack.enter_context(open_packed(table))
-            rows.write(pack(("\t".join(TABLE) + "\n").encode(), table))
+            rows.write(pack_row(("\t".join(TABLE) + "\n").encode()))
         for done in annotator.scorer.scanner.run(work, batches):
             stream.write(done.lines)
             if rows is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from seqmtl._version import __version__
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io._fields import readable
+from seqmtl.files.streams import readable
 from seqmtl.io.vcf import CHROM, REF, VcfReader, escape
 from seqmtl.variants.alleles import REASONS
 from seqmtl.variants.effects import Effects

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import ModelFileError
-from seqmtl.io.atomic import atomic_write
+from seqmtl.files.atomic import atomic_write
 
 _DTYPES = {"F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
 _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}

@@ -9,8 +9,12 @@ from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.atomic import cannot_write, remove_file
 
-_SUFFIX = ".partial"
+
+def partial_path(path: str | os.PathLike[str], side: str = "") -> str:
+    """Return the name of an unfinished file, or of one beside it; a symbolic link is followed."""
+    return f"{os.path.realpath(path)}.partial" + (f".{side}" if side else "")
 
 
 class OutputStream:
@@ -83,8 +87,7 @@ class PartialFile:
     ) -> None:
         self.path = os.fspath(path)
         self._target = os.path.realpath(self.path)
-        self._names = {"": self._target + _SUFFIX}
-        self._names |= {side: f"{self._target}{_SUFFIX}.{side}" for side in sides}
+        self._names = {side: partial_path(self.path, side) for side in ("", *sides)}
         self._streams: dict[str, IO[bytes]] = {}
         gone = [name for name in self._names.values() if not os.path.exists(name)]
         if sizes is not None and gone:
@@ -157,8 +160,7 @@ class PartialFile:
         """Close the files and remove them."""
         self.close()
         for name in self._names.values():
-            with suppress(FileNotFoundError):
-                os.unlink(name)
+            remove_file(name)
 
 
 class Journal:
@@ -166,92 +168,62 @@ class Journal:
 
     Parameters
     ----------
-    output : path-like
-        Output of the run; the journal is ``OUTPUT.partial.journal``.
-    fingerprint : dict
-        All that decides about the output, as JSON values.
+    path : str
+        The file.
+    header : mapping
+        All that decides about the run, as JSON values.
     """
 
-    def __init__(self, output: str | os.PathLike[str], fingerprint: Mapping[str, Any]) -> None:
-        self.path = f"{os.path.realpath(output)}{_SUFFIX}.journal"
-        self._fingerprint = json.loads(json.dumps(fingerprint))
-        self._stream: IO[bytes] | None = None
+    def __init__(self, path: str, header: Mapping[str, Any]) -> None:
+        self.path = path
+        self.header: dict[str, Any] = json.loads(json.dumps(header))
 
-    def start(self) -> bool:
-        """Begin afresh; return whether there was a journal of an unfinished run."""
-        there_was = os.path.exists(self.path)
-        with _told(self.path):
-            self._stream = open(self.path, "wb")
-        self.write(self._fingerprint)
-        return there_was
+    def exists(self) -> bool:
+        """Tell whether there is a journal, of whatever run."""
+        return os.path.exists(self.path)
 
-    def resume(self) -> dict[str, Any] | None:
-        """Return the last step of an unfinished run; None where there is none to go on with.
+    def read(self) -> list[Any]:
+        """Return the header and the steps that are there, and cut off half a line that a kill left.
 
         Raises
         ------
         SeqmtlError
-            If the unfinished run was another one.
+            If a whole line is not JSON.
         """
         try:
             with open(self.path, "rb") as stream:
-                lines = stream.readlines()
+                whole = [line for line in stream if line.endswith(b"\n")]
         except FileNotFoundError:
-            return None
-        entries = list(_entries(lines))
-        if len(entries) < 2:
-            return None
-        before = entries[0]
-        differing = [
-            key
-            for key in {**before, **self._fingerprint}
-            if before.get(key) != self._fingerprint.get(key)
-        ]
-        if differing:
-            key = differing[0]
-            raise SeqmtlError(
-                f"cannot go on: the unfinished run ({self.path}) had another {key} "
-                f"({before.get(key)!r}, now {self._fingerprint.get(key)!r}); give the same, or "
-                "leave --resume out to begin afresh"
-            )
-        with _told(self.path):
-            self._stream = open(self.path, "r+b")
-            self._stream.truncate(sum(map(len, lines[: len(entries)])))
-            self._stream.seek(0, os.SEEK_END)
-        last: dict[str, Any] = entries[-1]
-        return last
+            return []
+        try:
+            entries = list(map(json.loads, whole))
+        except ValueError as error:
+            raise self.damaged(error) from error
+        if entries:
+            os.truncate(self.path, sum(map(len, whole)))
+        else:
+            self.remove()
+        return entries
+
+    def damaged(self, error: Exception) -> SeqmtlError:
+        """Return the error of a journal that holds something else."""
+        return SeqmtlError(f"{self.path} is damaged ({error}); remove it to start afresh")
+
+    def start(self) -> None:
+        """Begin afresh."""
+        self.remove()
+        self.write(self.header)
 
     def write(self, step: Mapping[str, Any]) -> None:
         """Append a step and bring it to the disk."""
-        assert self._stream is not None
-        with _told(self.path):
-            self._stream.write(json.dumps(step).encode() + b"\n")
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
-
-    def close(self) -> None:
-        """Close the journal and leave it."""
-        if self._stream is not None:
-            with suppress(OSError):
-                self._stream.close()
+        with _told(self.path), open(self.path, "ab") as stream:
+            stream.write(json.dumps(step).encode() + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
 
     def remove(self) -> None:
-        """Close the journal and remove it."""
-        self.close()
-        with suppress(FileNotFoundError):
-            os.unlink(self.path)
-
-
-def _entries(lines: list[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield whole entries; the last may have been cut off while it was written."""
-    for line in lines:
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            return
-        if not line.endswith(b"\n"):
-            return
-        yield entry
+        """Remove the file."""
+        remove_file(self.path)
 
 
 @contextmanager
@@ -262,6 +234,4 @@ def _told(path: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise SeqmtlError(
-            f"cannot write {path}: {error.strerror}; free some space or choose another output"
-        ) from error
+        raise cannot_write(path, error) from error

@@ -1,4 +1,4 @@
-"""Bytes of a file, plain or gzip, in blocks: nothing is ever held whole."""
+"""Bytes and numbered lines of a file, plain or gzip, in blocks: nothing is ever held whole."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import chain
 from typing import IO, Any, cast
 
 from seqmtl.exceptions import InputFormatError
@@ -37,6 +39,7 @@ _LONGEST_MAGIC = 16
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 PathLike = str | os.PathLike[str]
+Output = PathLike | IO[bytes]
 
 
 def source_name(path: PathLike) -> str:
@@ -78,50 +81,96 @@ def byte_blocks(path: PathLike, on_read: Callable[[int], None] | None = None) ->
             first = stream.read(BLOCK_BYTES)
 
 
-def line_blocks(path: PathLike) -> Iterator[bytes]:
-    """Yield whole lines in blocks of about `BLOCK_BYTES`, each followed by `PAD_BYTES` zeros.
+@dataclass(frozen=True)
+class Lines:
+    """A block of whole lines.
+
+    Attributes
+    ----------
+    text : bytes
+        The lines, each ended by a line feed, then `PAD_BYTES` zeros.
+    first_line : int
+        1-based line number of the first.
+    """
+
+    text: bytes
+    first_line: int
+
+    def rows(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the 1-based number and the bytes of every line, without its end."""
+        return enumerate(self.text[:-PAD_BYTES].split(b"\n")[:-1], self.first_line)
+
+
+def line_blocks(path: PathLike) -> Iterator[Lines]:
+    """Yield the lines of a file in blocks of about `BLOCK_BYTES`, without byte order mark.
 
     Line ends are LF (CRLF is turned into LF), and the last line gets one where it has none. A
     longer line makes a longer block.
     """
     padding = bytes(PAD_BYTES)
     parts: list[bytes] = []
-    size = 0
+    size, line = 0, 1
+
+    def lines(end: bytes | memoryview) -> Lines:
+        text = b"".join([*parts, end, padding])
+        if line == 1:
+            text = text.removeprefix(BYTE_ORDER_MARK)
+        return Lines(text.replace(b"\r\n", b"\n") if b"\r" in text else text, line)
+
     for block in byte_blocks(path):
         size += len(block)
         cut = block.rfind(b"\n") + 1 if size >= BLOCK_BYTES else 0
         if cut:
-            yield _unix_lines(b"".join([*parts, memoryview(block)[:cut], padding]))
+            found = lines(memoryview(block)[:cut])
+            yield found
+            line += found.text.count(b"\n")
             block = block[cut:]
             parts, size = [], len(block)
         if block:
             parts.append(block)
     if parts:
-        end = b"" if parts[-1].endswith(b"\n") else b"\n"
-        yield _unix_lines(b"".join([*parts, end, padding]))
+        yield lines(b"" if parts[-1].endswith(b"\n") else b"\n")
 
 
-def guess_format(path: PathLike) -> str:
-    """Tell a FASTA file from a table by its first bytes.
+def numbered_lines(path: PathLike) -> Iterator[tuple[int, bytes]]:
+    """Yield the 1-based number and the bytes of every line of a file, see :func:`line_blocks`."""
+    for block in line_blocks(path):
+        yield from block.rows()
 
-    Standard input is only looked at: what was seen is still there for the reader.
 
-    Parameters
-    ----------
-    path : path-like
-        File, plain or gzip, or ``"-"``.
+def pop_header(
+    blocks: Iterator[Lines], is_header: Callable[[bytes], bool]
+) -> tuple[bytes, int, Iterator[Lines]]:
+    """Take the first line for which `is_header` is true, and those before it, off the blocks.
 
     Returns
     -------
-    {"fasta", "table"}
-        "fasta" where the first byte that is not white space is ``>``. An empty file is a table.
+    header : bytes
+        The line without its end; empty where there is none.
+    line : int
+        Its 1-based number; 0 where there is none.
+    rest : iterator of Lines
+        What follows it.
     """
-    seen = first_bytes(path)
-    return "fasta" if seen.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b">") else "table"
+    for block in blocks:
+        begin = 0
+        for line, header in block.rows():
+            begin += len(header) + 1
+            if is_header(header):
+                return header, line, chain([Lines(block.text[begin:], line + 1)], blocks)
+    return b"", 0, iter(())
+
+
+def readable(raw: bytes) -> str:
+    """Decode UTF-8; bytes that are not appear as escapes."""
+    return raw.decode("utf-8", errors="backslashreplace")
 
 
 def first_bytes(path: PathLike) -> bytes:
-    """Return the first of a file's bytes, decompressed; standard input is only looked at."""
+    """Return the first of a file's bytes, decompressed, without byte order mark.
+
+    Standard input is only looked at: what was seen is still there for the reader.
+    """
     if os.fspath(path) == "-":
         seen = cast(io.BufferedReader, sys.stdin.buffer).peek(RAW_BYTES)
     else:
@@ -132,7 +181,7 @@ def first_bytes(path: PathLike) -> bytes:
             seen = zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(seen, RAW_BYTES)
         except zlib.error:  # the reader will say what is wrong
             seen = b""
-    return seen
+    return seen.removeprefix(BYTE_ORDER_MARK)
 
 
 def open_seekable(path: PathLike) -> IO[bytes]:
@@ -162,10 +211,6 @@ class _Counted:
         data = self._stream.read(size)
         self._on_read(len(data))
         return data
-
-
-def _unix_lines(text: bytes) -> bytes:
-    return text.replace(b"\r\n", b"\n") if b"\r" in text else text
 
 
 def _inflate(stream: IO[bytes] | _Counted, data: bytes, name: str) -> Iterator[bytes]:

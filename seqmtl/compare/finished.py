@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.resumable import Journal
 
 _FORMAT = "seqmtl comparison, unfinished"
 
@@ -39,7 +37,7 @@ class Result:
     converged: bool
 
 
-class PartialFile:
+class FinishedRuns:
     """A line per finished run, under a line that says what they are runs of.
 
     Parameters
@@ -52,7 +50,7 @@ class PartialFile:
 
     def __init__(self, path: str, fingerprint: str) -> None:
         self.path = path
-        self._header = {"format": _FORMAT, "fingerprint": fingerprint}
+        self._journal = Journal(path, {"format": _FORMAT, "fingerprint": fingerprint})
 
     def load(self) -> list[Result]:
         """Read the finished runs, and cut off a line that a kill left incomplete.
@@ -62,40 +60,24 @@ class PartialFile:
         SeqmtlError
             If the file belongs to other data or settings, or is none of this kind.
         """
-        if not os.path.exists(self.path):
-            return []
-        with open(self.path, "rb") as stream:
-            lines = stream.read().splitlines(keepends=True)
-        whole = [line for line in lines if line.endswith(b"\n")]
-        if not whole:
-            self.remove()
-            return []
+        header, *entries = self._journal.read() or [self._journal.header]
         try:
-            header, *entries = map(json.loads, whole)
             results = [Result(**entry) for entry in entries]
-        except (TypeError, ValueError) as error:
-            raise SeqmtlError(
-                f"{self.path} is damaged ({error}); remove it to start afresh"
-            ) from error
-        if header != self._header:
+        except TypeError as error:
+            raise self._journal.damaged(error) from error
+        if header != self._journal.header:
             raise SeqmtlError(
                 f"{self.path} belongs to other data or settings; go on with those it was written "
                 "with, choose another output, or remove it to start afresh"
             )
-        os.truncate(self.path, sum(map(len, whole)))
         return results
 
     def append(self, result: Result) -> None:
         """Add a finished run; it is on the disk when this returns."""
-        line = json.dumps(vars(result)) + "\n"
-        with open(self.path, "ab") as stream:
-            if not stream.tell():
-                line = json.dumps(self._header) + "\n" + line
-            stream.write(line.encode())
-            stream.flush()
-            os.fsync(stream.fileno())
+        if not self._journal.exists():
+            self._journal.start()
+        self._journal.write(vars(result))
 
     def remove(self) -> None:
         """Remove the file."""
-        with suppress(FileNotFoundError):
-            os.unlink(self.path)
+        self._journal.remove()

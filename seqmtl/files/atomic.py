@@ -1,0 +1,185 @@
+"""Files and folders appear under their name only when they are whole."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from seqmtl.exceptions import SeqmtlError
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a temporary file beside `path`, and rename it to `path` when the block succeeds.
+
+    A symbolic link is followed. What is not a regular file, such as ``/dev/null`` or a pipe, is
+    written to directly.
+
+    Parameters
+    ----------
+    path : path-like
+        Where the finished file is to stand.
+    mode : {"w", "wb"}
+        Text (UTF-8) or bytes.
+
+    Raises
+    ------
+    SeqmtlError
+        If the folder cannot be written or the disk is full; nothing is left behind.
+    """
+    path = os.fspath(path)
+    encoding = None if "b" in mode else "utf-8"
+    if is_special(path) and not os.path.isdir(path):
+        with open(path, mode, encoding=encoding) as stream:
+            yield stream
+        return
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+    except OSError as error:
+        raise cannot_write(path, error, "choose another output") from error
+    try:
+        with os.fdopen(handle, mode, encoding=encoding) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, target)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, OSError) and error.filename in (None, temporary):
+            raise cannot_write(path, error) from error
+        raise
+
+
+@contextmanager
+def atomic_gzip(path: str | os.PathLike[str]) -> Iterator[gzip.GzipFile]:
+    """Open a file for bytes to be compressed; see :func:`atomic_write`.
+
+    Its header has neither name nor time, so that equal contents give equal files.
+    """
+    with (
+        atomic_write(path, "wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as stream,
+    ):
+        yield stream
+
+
+def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
+    """Write lines that have their ends; see :func:`atomic_write`."""
+    with atomic_write(path) as stream:
+        stream.writelines(lines)
+
+
+def write_json(path: str | os.PathLike[str], content: Any) -> None:
+    """Write a JSON document; see :func:`atomic_write`."""
+    with atomic_write(path) as stream:
+        json.dump(content, stream, indent=1)
+        stream.write("\n")
+
+
+@contextmanager
+def atomic_folder(
+    path: str | os.PathLike[str], last: str, folders: Collection[str] = ()
+) -> Iterator[Path]:
+    """Yield a hidden folder inside `path`; its files move into place when the block succeeds.
+
+    Files of the same names are replaced, others stay. If the block fails, everything is as it
+    was before.
+
+    Parameters
+    ----------
+    path : path-like
+        Made if it does not exist.
+    last : str
+        File that is removed before the first of the others is moved and moved after all of them:
+        where it is, the folder is whole.
+    folders : collection of str
+        Folders to make in the hidden one.
+
+    Raises
+    ------
+    SeqmtlError
+        If the folder cannot be made or written.
+    """
+    path = os.fspath(path)
+    is_new = not os.path.exists(path)
+    try:
+        os.makedirs(path, exist_ok=True)
+        scratch = tempfile.mkdtemp(prefix=".unfinished-", dir=path)
+    except OSError as error:
+        what = "write into" if os.path.isdir(path) else "create"
+        raise SeqmtlError(
+            f"cannot {what} the folder {path}: {error.strerror}; choose another"
+        ) from error
+    try:
+        for folder in folders:
+            os.makedirs(os.path.join(scratch, folder))
+        yield Path(scratch)
+        remove_file(os.path.join(path, last))
+        for name in sorted(_files_below(scratch), key=lambda name: (name == last, name)):
+            target = os.path.join(path, name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            os.replace(os.path.join(scratch, name), target)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        if is_new:
+            with suppress(OSError):  # it is not empty
+                os.rmdir(path)
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    for place, _, names in os.walk(folder):
+        yield from (os.path.relpath(os.path.join(place, name), folder) for name in names)
+
+
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder elsewhere that vanishes with the object or its ``cleanup``."""
+    return tempfile.TemporaryDirectory(prefix="seqmtl-")
+
+
+def remove_file(path: str | os.PathLike[str]) -> None:
+    """Remove a file, if it is there."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Tell what is there but no regular file: a device, a pipe, a folder."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse an output that cannot be created, before long work starts.
+
+    Raises
+    ------
+    SeqmtlError
+        If the folder is absent or not writable, or `path` is a folder.
+    """
+    path = os.fspath(path)
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise SeqmtlError(f"cannot write {path}: it is a folder; give a file name")
+    if not os.path.isdir(folder):
+        raise SeqmtlError(f"cannot write {path}: no folder {folder}; create it first")
+    if not os.access(folder, os.W_OK):
+        raise SeqmtlError(f"cannot write {path}: the folder {folder} is not writable")
+
+
+def cannot_write(
+    path: str, error: OSError, remedy: str = "free some space or choose another output"
+) -> SeqmtlError:
+    """Return the error of an output that cannot be written."""
+    return SeqmtlError(f"cannot write {path}: {error.strerror}; {remedy}")

@@ -1,0 +1,94 @@
+"""bgzip: gzip in small blocks, which every gzip reader takes and tabix can index."""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, cast
+
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.atomic import atomic_write, remove_file
+from seqmtl.files.streams import Output
+
+#: The empty block that ends a file.
+BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+
+_TEXT_BYTES = 65_280  # of text in a compressed block
+_HEADER = bytes.fromhex("1f8b08040000000000ff060042430200")
+_LEVEL = 4
+_LONGEST_TBI = 1 << 29
+
+
+def bgzip(text: bytes) -> bytes:
+    """Compress text into gzip members of at most 64 KiB that state their size (SAM spec., 4.1).
+
+    The results of several calls can be joined; :data:`BGZIP_END` follows the last.
+    """
+    packed = []
+    for first in range(0, len(text), _TEXT_BYTES):
+        part = text[first : first + _TEXT_BYTES]
+        compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, -15)
+        body = compressor.compress(part) + compressor.flush()
+        packed += [_HEADER, struct.pack("<H", len(body) + 25), body]
+        packed.append(struct.pack("<II", zlib.crc32(part), len(part)))
+    return b"".join(packed)
+
+
+def packer(output: Output) -> Callable[[bytes], bytes]:
+    """Return how text is written to an output: by :func:`bgzip` where its name ends in ``.gz``."""
+    is_packed = not hasattr(output, "write") and os.fspath(output).endswith(".gz")
+    return bgzip if is_packed else bytes
+
+
+@contextmanager
+def open_packed(output: Output) -> Iterator[IO[bytes]]:
+    """Open an output for what the :func:`packer` has made of text.
+
+    A file appears under its name when it is whole; a stream is taken as it is.
+    """
+    if hasattr(output, "write"):
+        yield cast(IO[bytes], output)
+        return
+    with atomic_write(output, "wb") as stream:
+        yield stream
+        if packer(output) is bgzip:
+            stream.write(BGZIP_END)
+
+
+def drop_index(path: str | os.PathLike[str]) -> None:
+    """Remove the indexes of a file that is about to be replaced."""
+    for suffix in (".tbi", ".csi"):
+        remove_file(f"{os.fspath(path)}{suffix}")
+
+
+def write_index(path: str | os.PathLike[str], preset: str, longest: int = 0) -> None:
+    """Write beside a sorted bgzip file the index that lets tabix and genome browsers read parts.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    preset : {"bed", "gff", "vcf"}
+        Which columns hold the intervals.
+    longest : int
+        Upper bound on the coordinates; beyond 2**29 the index is .csi instead of .tbi.
+
+    Raises
+    ------
+    ImportError
+        If pysam is not installed.
+    SeqmtlError
+        If the file cannot be indexed.
+    """
+    try:
+        import pysam
+    except ImportError as error:
+        raise ImportError("an index needs pysam: pip install 'seqmtl[genome]'") from error
+    name, use_csi = os.fspath(path), longest > _LONGEST_TBI
+    try:
+        pysam.tabix_index(name, preset=preset, force=True, csi=use_csi, keep_original=True)
+    except (OSError, ValueError) as error:
+        raise SeqmtlError(f"{name}: no index can be made ({error})") from error

@@ -1,0 +1,110 @@
+"""Numbered lines and small files, against the obvious way to read them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.files import streams
+from seqmtl.files.bgzip import BGZIP_END, bgzip
+from seqmtl.files.resumable import Journal
+from seqmtl.files.streams import line_blocks, numbered_lines
+from seqmtl.files.whole import read_json, read_text, sha256_of
+
+LINES = st.lists(st.binary(max_size=12).map(lambda b: b.translate(None, b"\r\n")), max_size=20)
+PACK = {"plain": bytes, "gzip": gzip.compress, "bgzip": lambda text: bgzip(text) + BGZIP_END}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("streams") / "file"
+
+
+@given(
+    lines=LINES,
+    end=st.sampled_from([b"\n", b"\r\n"]),
+    mark=st.sampled_from([b"", b"\xef\xbb\xbf"]),
+    is_ended=st.booleans(),
+    pack=st.sampled_from(sorted(PACK)),
+    size=st.integers(1, 40),
+)
+def test_lines_are_numbered_however_they_are_cut(place, lines, end, mark, is_ended, pack, size):
+    text = b"".join(line + end for line in lines)
+    if not is_ended:
+        text = text.removesuffix(end)
+    # the first bytes must not look like another format
+    text = mark + b"x" + text
+    place.write_bytes(PACK[pack](text))
+    expected = text.removeprefix(mark).replace(b"\r\n", b"\n").split(b"\n")
+    expected = expected[:-1] if expected[-1] == b"" else expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "BLOCK_BYTES", size)
+        assert list(numbered_lines(place)) == list(enumerate(expected, 1))
+        blocks = list(line_blocks(place))
+    assert all(block.text.endswith(b"\n" + bytes(streams.PAD_BYTES)) for block in blocks)
+
+
+def test_an_empty_file_has_no_lines(place):
+    place.write_bytes(b"")
+    assert list(numbered_lines(place)) == []
+
+
+@pytest.mark.parametrize("pack", PACK.values(), ids=PACK)
+def test_a_text_is_read_whole(place, pack):
+    place.write_bytes(pack("\ufefféa\r\n".encode()))
+    assert read_text(place, "a tree") == "éa\r\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\xff", "cannot be read as a tree: .*utf-8"),
+        (gzip.compress(b"abc" * 99)[:-9], "cannot be read as a tree: the gzip data end early"),
+        (b"BZh91AY", "cannot be read as a tree: .*bzip2-compressed"),
+    ],
+)
+def test_what_is_no_text_is_refused_with_its_name(place, content, message):
+    place.write_bytes(content)
+    with pytest.raises(InputFormatError, match=message) as refused:
+        read_text(place, "a tree")
+    assert str(place) in str(refused.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(InputFormatError, match=r"cannot be read as a tree: .*No such file"):
+        read_text(tmp_path / "absent", "a tree")
+
+
+def test_json_and_digest(place):
+    place.write_bytes('{"a": "é"}'.encode())
+    assert read_json(place) == {"a": "é"}
+    assert sha256_of(place) == hashlib.sha256(place.read_bytes()).hexdigest()
+
+
+def test_a_journal_loses_at_most_half_a_line(tmp_path):
+    path = tmp_path / "journal"
+    journal = Journal(str(path), {"what": (1, 2)})
+    assert journal.read() == []
+    journal.start()
+    journal.write({"step": 1})
+    journal.write({"step": 2})
+    whole = [{"what": [1, 2]}, {"step": 1}, {"step": 2}]
+    assert journal.read() == whole
+    text = path.read_bytes()
+    for size in range(len(text)):
+        path.write_bytes(text[:size])
+        assert journal.read() == whole[: text[:size].count(b"\n")]
+        journal.write({"step": 3})
+        assert journal.read() == [*whole[: text[:size].count(b"\n")], {"step": 3}]
+    journal.start()
+    assert journal.read() == whole[:1]
+    path.write_text("no json\n")
+    with pytest.raises(SeqmtlError, match=r"journal is damaged \(.*\); remove it"):
+        journal.read()
+    journal.remove()
+    assert not journal.exists()
