@@ -1,8 +1,8 @@
 """Share between months on a cycle, with a Gaussian kernel; then trade the months off.
 
 Simulate presence and absence of a migrating bird: every month has its own boundary, which turns
-from one month to the next. Compare separate, pooled and cyclic months, and draw the Pareto path.
-Run: python examples/03_any_kernel.py
+from one month to the next. Compare individual models, the union and months on a cycle, and draw the
+Pareto path. Run: python examples/03_any_kernel.py
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def main() -> None:
     train, test = simulate(15, rng), simulate(500, rng)
     cycle = np.roll(np.eye(12), 1, axis=1) + np.roll(np.eye(12), -1, axis=1)
     kernels = {
-        "separate": "independent",
-        "pooled": "union",
+        "individual": "independent",
+        "union": "union",
         "cycle": TaskKernel.graphical(cycle, a=0.25, names=MONTHS),
     }
     for name, task_kernel in kernels.items():
         svc = MultiTaskKernelSVC("rbf", gamma=1.0, task_kernel=task_kernel, C=3.0).fit(*train)
-        print(f"{name:>9}: AUROC {TaskScorer('auroc')(svc, *test):.3f}")
+        print(f"{name:>10}: AUROC {TaskScorer('auroc')(svc, *test):.3f}")
     path = pareto_path(
         *train, kernels=["linear", "rbf:0.3", "rbf:1", "rbf:3"], p=[0.1, 0.5, 1, 2, 10]
     )

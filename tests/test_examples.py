@@ -26,8 +26,8 @@ def test_every_view_has_its_tree(capsys):
 
 def test_neighbouring_months_help(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    separate, pooled, cycle = map(float, re.findall(r"AUROC (\S+)", _run("03_any_kernel", capsys)))
-    assert cycle > separate + 0.01 > pooled
+    individual, union, cycle = map(float, re.findall(r"AUROC (\S+)", _run("03_any_kernel", capsys)))
+    assert cycle > individual + 0.01 > union
     assert (tmp_path / "months.png").read_bytes().startswith(b"\x89PNG")
 
 

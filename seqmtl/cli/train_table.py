@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from seqmtl.cli import _methods, _options, _similarity
+from seqmtl.cli._output import check_outputs
 
 _EXAMPLES = """\
   seqmtl train-table expression.csv --method pareto --kernel linear --kernel rbf:0.1 -C 10 -o m
@@ -124,7 +125,6 @@ def _add_model_options(group: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.cli._kernel_train import train_kernels
-    from seqmtl.cli._output import check_outputs
 
     _methods.check_usage(args)
     method = _methods.METHODS[args.method]

@@ -16,10 +16,10 @@ from seqmtl.sequences.task_array import split_tasks
 class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
     """Support vector regression for several related tasks, over strings or numbers.
 
-    Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i max(0, |f_{t_i}(x_i) - y_i| - epsilon)
-    with Q the inverse of the task kernel, or with squared losses, by dual coordinate descent to a
-    certified duality gap (Widmer, Kloft, Goernitz, Raetsch 2012, eq. 8, with the losses of Ho,
-    Lin 2012). With one task it is scikit-learn's ``LinearSVR``.
+    Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(f_{t_i}(x_i) - y_i) with the loss
+    ``max(0, |r| - epsilon)`` and Q the inverse of the task kernel, or with squared losses, by dual
+    coordinate descent to a certified duality gap (Widmer, Kloft, Goernitz, Raetsch 2012, eq. 8,
+    with the losses of Ho, Lin 2012). With one task it is scikit-learn's ``LinearSVR``.
 
     Parameters
     ----------

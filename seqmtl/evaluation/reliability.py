@@ -60,7 +60,7 @@ def calibration_error(
 ) -> float:
     """Return the expected calibration error over equal-width bins.
 
-    The mean over the examples of |share of positives - mean probability| of their bin
+    The mean over the examples of ``|share of positives - mean probability|`` of their bin
     (Naeini, Cooper and Hauskrecht, AAAI 2015).
 
     Parameters

@@ -27,7 +27,7 @@ def write_simulation(
     A failure leaves everything as it was, see :func:`seqmtl.files.atomic.atomic_folder`; files of
     the same names are replaced.
 
-    =============================  ===========================================================
+    ============================== ===========================================================
     ``windows.tsv.gz``             organism, label (1, -1), split (train, test), contig, strand,
                                    position (0-based first base of the site), sequence
     ``genomes/<organism>.fa``      60 columns; repeats in lower case, N kept
@@ -37,7 +37,7 @@ def write_simulation(
     ``dataset.toml``               names all of them for ``seqmtl dataset``
     ``tree.nwk``                   the tree
     ``summary.json``               seed, parameters, files and counts
-    =============================  ===========================================================
+    ============================== ===========================================================
 
     Parameters
     ----------

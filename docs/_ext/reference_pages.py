@@ -1,0 +1,162 @@
+"""Write the reference: a page per command from its parser, a page per room from its docstrings.
+
+The pages are made anew by every build, below ``docs/reference``, so that no help text and no list
+of names is kept twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pkgutil
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import seqmtl
+from seqmtl.cli.main import build_parser
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def rooms() -> list[str]:
+    """Return the rooms of the package that export anything."""
+    names = sorted(m.name for m in pkgutil.iter_modules(seqmtl.__path__) if m.ispkg)
+    return [name for name in names if getattr(import_module(f"seqmtl.{name}"), "__all__", [])]
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of all commands by name."""
+    choices = _subparsers(build_parser()).choices
+    return dict(choices.items())
+
+
+def summaries() -> dict[str, str]:
+    """Return one line on every command, as ``seqmtl --help`` has it."""
+    return {a.dest: a.help or "" for a in _subparsers(build_parser())._choices_actions}
+
+
+def _subparsers(parser: argparse.ArgumentParser) -> Any:
+    return next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+
+
+def command_page(name: str, parser: argparse.ArgumentParser) -> str:
+    """Return the page of a command: usage, examples and notes, and every option."""
+    formatter = argparse.HelpFormatter(prog=parser.prog, width=84, max_help_position=24)
+    formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups)
+    parts = [f"# seqmtl {name}", f"{_sentence(parser.description or '')}"]
+    parts += [_literal(formatter.format_help())]
+    parts += [text for block in _blocks(parser.epilog or "") for text in _epilog(block)]
+    groups = sorted(parser._action_groups, key=lambda group: group.title == "messages")
+    parts += [text for group in groups for text in _group(parser, group)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _sentence(text: str) -> str:
+    text = _escape(text.strip())
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
+
+
+def _escape(text: str) -> str:
+    """Keep Markdown from reading what is meant as it stands."""
+    return re.sub(r"([\\`*_{}\[\]<>$|~])", r"\\\1", text)
+
+
+def _literal(text: str) -> str:
+    return f"```text\n{text.rstrip()}\n```"
+
+
+def _blocks(text: str) -> list[str]:
+    return [block for block in text.split("\n\n") if block.strip()]
+
+
+def _epilog(block: str) -> Iterator[str]:
+    """Yield a block of the text below the options; prose is prose, all else stands as it is."""
+    first, _, rest = block.partition("\n")
+    if first.rstrip().endswith(":") and rest.startswith(" ") and len(first) <= 50:
+        yield f"## {_sentence(first.strip()[:-1])[:-1]}"
+        block = rest
+    if re.search(r"^ | {3,}\S", block, flags=re.MULTILINE):
+        yield _literal(block)
+    else:
+        yield _escape(block)
+
+
+def _group(parser: argparse.ArgumentParser, group: Any) -> Iterator[str]:
+    actions = [a for a in group._group_actions if a.help != argparse.SUPPRESS and a.dest != "help"]
+    if not actions:
+        return
+    title = {"positional arguments": "arguments"}.get(group.title, group.title)
+    yield f"## {_sentence(title)[:-1]}"
+    if group.description:
+        yield _escape(group.description)
+    formatter = parser._get_formatter()
+    for action in actions:
+        head = formatter._format_action_invocation(action)
+        text = formatter._expand_help(action) if action.help else ""
+        yield f"`{head}`\n: {_escape(text)}"
+
+
+def public_names(room: str) -> list[str]:
+    """Return the names that a room exports and the package itself does not."""
+    names = import_module(f"seqmtl.{room}").__all__
+    return [name for name in names if name not in seqmtl.__all__]
+
+
+def api_page(module: str, names: list[str]) -> str:
+    """Return the page of a module: what it is for, and its public names from their docstrings."""
+    doc = (import_module(module).__doc__ or "").strip()
+    parts = [f"# {module}", doc]
+    for name in names:
+        kind = "class" if isinstance(getattr(import_module(module), name), type) else "function"
+        parts.append(f"```{{eval-rst}}\n.. auto{kind}:: {module}.{name}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every page of the reference by its path below ``docs/reference``."""
+    found = {f"commands/{name}.md": command_page(name, p) for name, p in commands().items()}
+    lines = [f"- [seqmtl {name}]({name}.md): {_escape(text)}" for name, text in summaries().items()]
+    found["commands/index.md"] = _index(
+        "Commands", "`seqmtl COMMAND --help` prints the same.\n\n" + "\n".join(lines), commands()
+    )
+    top = [name for name in seqmtl.__all__ if name != "__version__"]
+    found["api/seqmtl.md"] = api_page("seqmtl", top)
+    for room in rooms():
+        found[f"api/{room}.md"] = api_page(f"seqmtl.{room}", public_names(room))
+    text = "What `import seqmtl` offers comes first; then the rooms, with what only they have."
+    found["api/index.md"] = _index("Python", text, ["seqmtl", *rooms()])
+    return found
+
+
+def _index(title: str, text: str, names: Any) -> str:
+    listed = "\n".join(names)
+    return f"# {title}\n\n{text}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write the pages that have changed, and take away those of what is gone."""
+    folder = Path(app.srcdir) / "reference"
+    wanted = pages()
+    for path in folder.rglob("*.md"):
+        if str(path.relative_to(folder)) not in wanted:
+            path.unlink()
+    for name, text in wanted.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("builder-inited", write_pages)
+    app.connect("autodoc-skip-member", _skip)
+    return {"parallel_read_safe": True}
+
+
+def _skip(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool:
+    """Leave out what scikit-learn adds to every estimator."""
+    return skip or re.fullmatch(r"set_\w+_request|get_metadata_routing", name) is not None
