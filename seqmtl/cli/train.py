@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _methods, _options, _similarity
-from seqmtl.cli._output import NOT_CONVERGED, write_summary
+from seqmtl.cli._output import NOT_CONVERGED, check_outputs, write_summary
 from seqmtl.exceptions import TrainingInterrupted
 
 if TYPE_CHECKING:
@@ -93,12 +93,10 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.cli._input import read_input
-    from seqmtl.files.atomic import check_writable
     from seqmtl.models.site import site_in_dataset
 
     _check_selection(args)
-    for path in filter(None, (args.output, args.json)):
-        check_writable(path)
+    check_outputs(args.output, args.json)
     _similarity.check_usage(_similarity.asked(args))
     _methods.refuse_tables(args)
     started = time.perf_counter()
