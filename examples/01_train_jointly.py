@@ -22,7 +22,7 @@ def main() -> None:
         tree = TaskKernel.from_newick(f"{folder}/tree.nwk")
     train, test = windows.select_split("train"), windows.select_split("test")
     few = test[test.tasks == "velia_nigra"]
-    for name, kernel in {"individual": "independent", "by the tree": tree}.items():
+    for name, kernel in {"individual": "individual", "by the tree": tree}.items():
         svc = MultiTaskSVC(features=WeightedDegree(degree=8), task_kernel=kernel)
         svc.fit(train, train.labels, tasks=train.tasks)
         scores = svc.decision_function(few)

@@ -28,7 +28,7 @@ def main() -> None:
     train, test = simulate(15, rng), simulate(500, rng)
     cycle = np.roll(np.eye(12), 1, axis=1) + np.roll(np.eye(12), -1, axis=1)
     kernels = {
-        "individual": "independent",
+        "individual": "individual",
         "union": "union",
         "cycle": TaskKernel.graphical(cycle, a=0.25, names=MONTHS),
     }

@@ -12,7 +12,7 @@ from seqmtl._version import __version__
 
 if TYPE_CHECKING:
     from seqmtl.estimators import (
-        IndependentMKLClassifier,
+        IndividualMKLClassifier,
         KernelMKLClassifier,
         MinimaxClassifier,
         MultiTaskClassifierCV,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from seqmtl.simulate import simulate
 
 _HOME = {
-    "IndependentMKLClassifier": "seqmtl.estimators",
+    "IndividualMKLClassifier": "seqmtl.estimators",
     "KernelMKLClassifier": "seqmtl.estimators",
     "MinimaxClassifier": "seqmtl.estimators",
     "MultiTaskClassifierCV": "seqmtl.estimators",
@@ -70,7 +70,7 @@ _HOME = {
 }
 
 __all__ = [
-    "IndependentMKLClassifier",
+    "IndividualMKLClassifier",
     "JointFeatures",
     "KernelMKLClassifier",
     "KmerView",

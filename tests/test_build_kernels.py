@@ -243,7 +243,7 @@ class TestOthers:
         wanted = ["fly", "ape"]
         assert build(None, Sources(table=path), organisms=wanted) == kernel.restrict(wanted)
 
-    @pytest.mark.parametrize("kind", ["independent", "union", "easy"])
+    @pytest.mark.parametrize("kind", ["individual", "union", "easy"])
     def test_plain_kinds_take_names_from_anywhere(self, kind, write):
         make = getattr(TaskKernel, kind)
         assert build(kind, Sources(), organisms=["x", "y"]) == make(["x", "y"])

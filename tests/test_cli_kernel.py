@@ -25,7 +25,7 @@ METHODS = {
     "kernel-mkl": ([], estimators.KernelMKLClassifier(KERNELS, C=2.0)),
     "pareto": (["--p", "2", "--norm", "1.5"],
                estimators.ParetoMKLClassifier(KERNELS, p=2.0, norm=1.5, C=2.0)),
-    "independent-mkl": ([], estimators.IndependentMKLClassifier(KERNELS, C=2.0)),
+    "individual-mkl": ([], estimators.IndividualMKLClassifier(KERNELS, C=2.0)),
     "partial-mkl": (["--share", "0.25"],
                     estimators.PartiallySharedMKLClassifier(KERNELS, share=0.25, C=2.0)),
     "sparse-mkl": (["--p", "0.5", "--q", "1.5"],
@@ -183,7 +183,7 @@ def test_info_draws_the_weights(model, folder, table, capsys):
     assert "learnt weights, in all tasks\n  rbf:0.5  1.000" in text
     assert text.count("#") == 20
     path = folder / "own"
-    assert _train(table, path, "independent-mkl", *_kernels("")) == 0
+    assert _train(table, path, "individual-mkl", *_kernels("")) == 0
     assert main(["info", str(path)]) == 0
     text = capsys.readouterr().out
     theta = KernelModel.load(path).training["theta"]
@@ -301,9 +301,9 @@ def test_scales_are_optional_and_kept(table, tmp_path):
 
 def test_balanced_classes(table, tmp_path):
     path, rows = tmp_path / "m", DATA.split == "train"
-    assert _train(table, path, "independent-mkl", "--balanced", "--tol", "1e-6") == 0
+    assert _train(table, path, "individual-mkl", "--balanced", "--tol", "1e-6") == 0
     kernels = [Standardized(make_kernel(name)) for name in ("linear", "poly", "rbf")]
-    estimator = estimators.IndependentMKLClassifier(kernels, tol=1e-6)
+    estimator = estimators.IndividualMKLClassifier(kernels, tol=1e-6)
     expected = DATA.fitted(estimator, balanced=True)
     np.testing.assert_allclose(
         _floats(_predict(path, table)["score"]),

@@ -107,7 +107,7 @@ def test_unknown_organisms_get_near_matches(capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "give one of --tree, --taxonomy, .* or --kind independent with --organisms"),
+        ([], "give one of --tree, --taxonomy, .* or --kind individual with --organisms"),
         (["--kind", "graph"], "graph must have one source of graph, tree.* got none; give graph"),
         (["--kind", "smooth", "--graph", "g"], "got graph; give tree"),
         (["--tree", "t", "--groups", "g"], "got tree and groups; give tree alone"),

@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.svm import SVC
 
-from seqmtl.estimators import IndependentMKLClassifier, MultiTaskKernelSVC, ParetoMKLClassifier
+from seqmtl.estimators import IndividualMKLClassifier, MultiTaskKernelSVC, ParetoMKLClassifier
 from seqmtl.estimators.cross_validation import grid_scores
 
 RNG = np.random.default_rng(3)
@@ -30,7 +30,7 @@ def test_one_task_is_scored_as_by_scikit_learn():
 def test_several_classes_are_scored_by_accuracy():
     y = np.where(X[:, 1] > 1, "c", Y)
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    (point,) = grid_scores(IndependentMKLClassifier(["rbf:0.5"], tol=1e-8), {"C": [1.0]}, X, y)
+    (point,) = grid_scores(IndividualMKLClassifier(["rbf:0.5"], tol=1e-8), {"C": [1.0]}, X, y)
     expected = cross_val_score(SVC(gamma=0.5), X, y, cv=folds).mean()
     assert point.score == pytest.approx(expected, abs=0.03)  # ties are broken in another way
 
@@ -69,7 +69,7 @@ def test_weights_reach_the_classifier():
 def test_examples_of_rare_classes_are_always_trained_on():
     y = np.where((TASKS == "s") & (Y == "b"), "a", Y)
     y[np.flatnonzero(TASKS == "s")[:2]] = "b"
-    (point,) = grid_scores(MultiTaskKernelSVC("linear", task_kernel="independent"),
+    (point,) = grid_scores(MultiTaskKernelSVC("linear", task_kernel="individual"),
                            {"C": [1.0]}, X, y, TASKS)  # fmt: skip
     own = TASKS == "t"
     (alone,) = grid_scores(MultiTaskKernelSVC("linear"), {"C": [1.0]}, X[own], y[own])

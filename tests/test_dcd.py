@@ -105,7 +105,7 @@ def test_union_equals_a_pooled_kernel_svm_with_large_bias():
     assert_allclose(solution.W[:, 0], solution.W[:, 1], atol=1e-12)
 
 
-def test_independent_tasks_equal_separate_problems():
+def test_individual_tasks_equal_separate_problems():
     X, y, tasks = _numbers(n=120, T=3, seed=3)
     joint = _solve(NumericRows(X), y, tasks, np.eye(3), 0.7, tol=1e-11)
     for t in range(3):

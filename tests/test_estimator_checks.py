@@ -3,7 +3,7 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from seqmtl import (
-    IndependentMKLClassifier,
+    IndividualMKLClassifier,
     KernelMKLClassifier,
     MinimaxClassifier,
     MultiTaskClassifierCV,
@@ -30,7 +30,7 @@ from seqmtl import (
         KernelMKLClassifier(),
         ParetoMKLClassifier(),
         ParetoMKLClassifier(p=4.0),
-        IndependentMKLClassifier(),
+        IndividualMKLClassifier(),
         PartiallySharedMKLClassifier(),
         SparseMKLClassifier(),
     ]

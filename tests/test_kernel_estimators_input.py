@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqmtl import (
-    IndependentMKLClassifier,
+    IndividualMKLClassifier,
     KernelMKLClassifier,
     MultiTaskKernelSVC,
     ParetoMKLClassifier,
@@ -18,7 +18,7 @@ from seqmtl.kernels import Precomputed
 from tests.oracles import kernel_space as oracle
 
 LEARNERS = [
-    ParetoMKLClassifier, IndependentMKLClassifier, PartiallySharedMKLClassifier,
+    ParetoMKLClassifier, IndividualMKLClassifier, PartiallySharedMKLClassifier,
     SparseMKLClassifier, KernelMKLClassifier,
 ]  # fmt: skip
 ALL = [*LEARNERS, MultiTaskKernelSVC]
@@ -169,11 +169,11 @@ def test_costs_and_tolerances_are_finite_numbers(kind, value, data):
         (PartiallySharedMKLClassifier, "share", [1.1, -0.1, np.nan, "x"],
          "share must be a number from 0 to 1, got"),
         *[(kind, "norm", [0.99, 0, np.nan, "2"], "norm must be a number from 1 to infinity, got")
-          for kind in (ParetoMKLClassifier, IndependentMKLClassifier, KernelMKLClassifier)],
+          for kind in (ParetoMKLClassifier, IndividualMKLClassifier, KernelMKLClassifier)],
         *[(kind, "max_iter", [0, -3, 2.5, "5", True, None],
            "max_iter must be an integer of at least 1, got") for kind in LEARNERS],
         (MultiTaskKernelSVC, "gamma", ["auto", 0.0, -1], "gamma must be a finite number above 0"),
-        (MultiTaskKernelSVC, "task_kernel", ["alike"], "task_kernel must be one of independent"),
+        (MultiTaskKernelSVC, "task_kernel", ["alike"], "task_kernel must be one of individual"),
         (MultiTaskKernelSVC, "task_kernel", [np.eye(2)], r"one row per task \(3\), got shape"),
         (MultiTaskKernelSVC, "task_kernel", [TaskKernel(["x", "b"], np.eye(2))],
          "task 'a' .* is not in"),

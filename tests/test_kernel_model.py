@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import (
-    IndependentMKLClassifier,
+    IndividualMKLClassifier,
     KernelMKLClassifier,
     MultiTaskKernelSVC,
     MultiTaskSVC,
@@ -27,7 +27,7 @@ from tests.oracles import kernel_space as oracle
 NUMBERS = ["linear", "poly:3", RBF(0.5)]
 TEXTS = ["spectrum:2", GappedKmerKernel(4, 2), "wd:3:1"]
 LEARNERS = [
-    ParetoMKLClassifier, IndependentMKLClassifier, PartiallySharedMKLClassifier,
+    ParetoMKLClassifier, IndividualMKLClassifier, PartiallySharedMKLClassifier,
     SparseMKLClassifier, KernelMKLClassifier,
 ]  # fmt: skip
 

@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
 from seqmtl import (
-    IndependentMKLClassifier,
+    IndividualMKLClassifier,
     KernelMKLClassifier,
     MultiTaskKernelSVC,
     ParetoMKLClassifier,
@@ -59,7 +59,7 @@ def test_held_out_scores_are_those_of_other_examples():
         MultiTaskKernelSVC(gamma=0.3, C=2.0),
         KernelMKLClassifier(["linear", "rbf:0.3"], C=2.0),
         ParetoMKLClassifier(["linear", "rbf:0.3"], C=2.0),
-        IndependentMKLClassifier(["rbf:0.3"], C=2.0),
+        IndividualMKLClassifier(["rbf:0.3"], C=2.0),
     ],
     ids=lambda e: type(e).__name__,
 )

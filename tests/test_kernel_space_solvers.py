@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
 from seqmtl import (
-    IndependentMKLClassifier,
+    IndividualMKLClassifier,
     KernelMKLClassifier,
     MultiTaskKernelSVC,
     MultiTaskMKLClassifier,
@@ -107,9 +107,9 @@ def test_a_saddle_point_is_found_from_any_start():
 
 
 @pytest.mark.parametrize("norm", [1, 1.1, 2, np.inf])
-def test_independent_tasks_are_that_many_problems(norm):
+def test_individual_tasks_are_that_many_problems(norm):
     data = given(1)
-    model = fit(IndependentMKLClassifier, data, norm=norm)
+    model = fit(IndividualMKLClassifier, data, norm=norm)
     for t, name in enumerate("abc"):
         own = data.names == name
         alone = oracle.Data(data.X[own], data.y[own], data.names[own], data.C)
@@ -141,7 +141,7 @@ def test_a_mixed_norm_is_that_of_cvxpy(q, seed):
 
 def test_partly_shared_at_the_ends_is_one_kernel_and_one_each():
     data = given(2)
-    for share, kind in ((0.0, IndependentMKLClassifier), (1.0, ParetoMKLClassifier)):
+    for share, kind in ((0.0, IndividualMKLClassifier), (1.0, ParetoMKLClassifier)):
         options = {"norm": 1.0} | ({"p": 1.0} if share else {})
         partial = fit(PartiallySharedMKLClassifier, data, share=share)
         assert_allclose(partial.objectives_, fit(kind, data, **options).objectives_, rtol=1e-4)
@@ -265,7 +265,7 @@ def test_a_trade_off_is_the_derivative_of_the_norm(p):
 # -- products with task kernels ------------------------------------------------------------------
 
 K3 = np.array([[1.0, 0.6, 0.1], [0.6, 1.5, 0.2], [0.1, 0.2, 0.8]])
-TASK_KERNELS = ["union", "independent", TaskKernel(["a", "b", "c"], K3)]
+TASK_KERNELS = ["union", "individual", TaskKernel(["a", "b", "c"], K3)]
 
 
 def all_products(data, constant=1.0):

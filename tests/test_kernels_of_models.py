@@ -53,7 +53,7 @@ def _windows(n=120, length=16, seed=0):
 class TestResolve:
     def test_nothing_given(self):
         several = resolve_kernels(None, ("a", "b"))
-        assert several.labels == ("union", "independent")
+        assert several.labels == ("union", "individual")
         assert_array_equal(several.matrices, [np.ones((2, 2)), np.eye(2)])
         assert_array_equal(resolve_kernels(None, ("a",)).matrices, [[[1.0]]])
         assert_array_equal(resolve_kernel(None, ("a", "b")).matrix, [[1, 0.25], [0.25, 1]])
@@ -100,7 +100,7 @@ class TestResolve:
         ("given", "error", "message"),
         [
             ([], ValueError, "task_kernels must hold at least one task kernel, got none"),
-            (["unoin"], ValueError, "task_kernel must be one of independent, union, easy"),
+            (["unoin"], ValueError, "task_kernel must be one of individual, union, easy"),
             ([np.eye(3)], ValueError, r"one row per task \(2\), got shape \(3, 3\)"),
             (["union", [[1, np.nan], [np.nan, 1]]], ValueError, r"finite, got nan for \(a, b\)"),
             (["union", [[1, 0.5], [0.2, 1]]], ValueError, r"must be symmetric, got 0\.5 for"),
@@ -277,11 +277,11 @@ class TestCheckpointsOfKernelWeights:
 
     def _train(self, windows, **options):
         return train_windows(
-            windows, features=self.FEATURES, task_kernel=["union", "independent"],
+            windows, features=self.FEATURES, task_kernel=["union", "individual"],
             settings=self.SETTINGS, **options,
         )  # fmt: skip
 
-    def _checkpoint(self, path, windows, kernels=("union", "independent"), settings=SETTINGS):
+    def _checkpoint(self, path, windows, kernels=("union", "individual"), settings=SETTINGS):
         return Checkpoint(str(path), windows, self.FEATURES, list(kernels), settings)
 
     @pytest.fixture
@@ -318,7 +318,7 @@ class TestCheckpointsOfKernelWeights:
         windows, checkpoint, _ = interrupted
         for other in (
             self._checkpoint(checkpoint.path, windows, kernels=["union"]),
-            self._checkpoint(checkpoint.path, windows, kernels=["independent", "union"]),
+            self._checkpoint(checkpoint.path, windows, kernels=["individual", "union"]),
             self._checkpoint(checkpoint.path, windows, settings=Settings(C=0.5, dtype="float64")),
             self._checkpoint(
                 checkpoint.path, windows, settings=Settings(C=0.5, dtype="float64", norm=np.inf)

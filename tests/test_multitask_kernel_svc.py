@@ -52,8 +52,8 @@ def ids(names):
 # -- Sheldon (2008) ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("K", ["independent", np.eye(3), np.diag([1.0, 1.0, 1.0])])
-def test_independent_tasks_are_machines_of_their_own(data, new, K):
+@pytest.mark.parametrize("K", ["individual", np.eye(3), np.diag([1.0, 1.0, 1.0])])
+def test_individual_tasks_are_machines_of_their_own(data, new, K):
     model = fit(data, K)
     X, tasks = new
     for name in "abc":
@@ -280,7 +280,7 @@ def test_peptides_of_different_lengths_are_texts():
 def test_a_search_over_task_kernels_routes_the_tasks(data):
     names = ["a", "b", "c"]
     kernels = [TaskKernel.graphical(PATH, a, names) for a in (0.05, 10.0)]
-    grid = {"C": [0.3, 3.0], "gamma": [0.1, 1.0], "task_kernel": [*kernels, "independent"]}
+    grid = {"C": [0.3, 3.0], "gamma": [0.1, 1.0], "task_kernel": [*kernels, "individual"]}
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     with sklearn.config_context(enable_metadata_routing=True):
         model = MultiTaskKernelSVC().set_fit_request(tasks=True, sample_weight=True)
@@ -294,7 +294,7 @@ def test_a_search_over_task_kernels_routes_the_tasks(data):
     assert_allclose(scores.mean(), search.best_score_)
     assert len(search.cv_results_["params"]) == 12
     chosen = search.best_params_["task_kernel"]
-    assert isinstance(chosen, TaskKernel) or chosen == "independent"
+    assert isinstance(chosen, TaskKernel) or chosen == "individual"
     assert search.best_estimator_.tasks_ == ("a", "b", "c")
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 

@@ -288,7 +288,7 @@ class TestBadInput:
              "task 'fly' is not in the task kernel from easy.*it has 'ape', 'man', 'bee'"),
             ({"task_kernels": [CLADES, TaskKernel.easy(["ape", "men", "fly"])]}, UnknownTaskError,
              "task 'man' is not in the task kernel from easy.*did you mean 'men'"),
-            ({"task_kernels": "tree.nwk"}, ValueError, "must be one of independent, union, easy"),
+            ({"task_kernels": "tree.nwk"}, ValueError, "must be one of individual, union, easy"),
             ({"norm": 0.5}, ValueError, r"norm must be a number from 1 .*got 0\.5; below 1 the"),
             ({"norm": np.nan}, ValueError, "norm must be a number from 1 to infinity, got nan"),
             ({"norm": "2"}, ValueError, "norm must be a number from 1 to infinity, got '2'"),

@@ -390,7 +390,7 @@ class TestConventions:
             ({"max_epochs": 0}, "max_epochs must be a positive integer"),
             ({"dtype": "float16"}, "dtype must be 'float32' or 'float64'"),
             ({"class_weight": "even"}, "class_weight must be None, 'balanced' or a mapping"),
-            ({"task_kernel": "tree"}, "task_kernel must be one of independent, union, easy"),
+            ({"task_kernel": "tree"}, "task_kernel must be one of individual, union, easy"),
         ],
     )
     def test_bad_parameters_are_refused(self, options, message):

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import SVC
 
-from seqmtl import IndependentMKLClassifier, ParetoMKLClassifier, pareto_path
+from seqmtl import IndividualMKLClassifier, ParetoMKLClassifier, pareto_path
 from seqmtl.evaluation.pareto import draw_path
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.kernels import RBF, Linear
@@ -147,7 +147,7 @@ def test_task_names_are_sorted_and_matched_and_the_order_of_rows_is_nothing(data
 def test_one_task_is_one_problem_whatever_the_trade_off(data, p):
     own = data.names == "c"
     model = ParetoMKLClassifier(KERNELS, p=p, **TIGHT).fit(data.X[own], data.y[own])
-    alone = IndependentMKLClassifier(KERNELS, **TIGHT).fit(data.X[own], data.y[own])
+    alone = IndividualMKLClassifier(KERNELS, **TIGHT).fit(data.X[own], data.y[own])
     assert_allclose(model.objective_, alone.objective_, rtol=3e-6)
     assert_allclose(model.weights_, [1.0])
     assert model.tasks_ == ("task",)

@@ -59,7 +59,7 @@ def results(tmp_path_factory):
     _run("dataset", config, "--signal", "acceptor", "-o", out / "acceptor" / "dataset")
     data = out / "acceptor" / "dataset"
     _run("train", data, "--features", "wd:3", "-o", out / "acceptor" / "raw.seqmtl")
-    _run("train", data, "--features", "wd:3", "--similarity", "independent",
+    _run("train", data, "--features", "wd:3", "--similarity", "individual",
          "-o", out / "acceptor" / "alone.seqmtl")  # fmt: skip
     _run("calibrate", out / "acceptor" / "raw.seqmtl", data, "-o", out / "joint.seqmtl")
     sizes = {"bee": {"train": {"n": 90}}}
@@ -164,7 +164,7 @@ def test_the_page_is_about_the_model_that_shares_and_shows_all(results, page, ca
 def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(results, tmp_path):
     data = results / "acceptor" / "dataset"
     for name, options in {
-        "a_individual": ("--similarity", "independent"),
+        "a_individual": ("--similarity", "individual"),
         "b_union": ("--similarity", "union"),
         "c_tree": ("--tree", results.parent / "sim" / "tree.nwk"),
     }.items():

@@ -144,7 +144,7 @@ class TestPicture:
         assert abs(order.index("a") - order.index("c")) == 1
         assert "Tree: 1 - K by average linkage" in _check_texts(figure)
 
-    @pytest.mark.parametrize("make", [TaskKernel.independent, TaskKernel.union])
+    @pytest.mark.parametrize("make", [TaskKernel.individual, TaskKernel.union])
     @pytest.mark.parametrize("names", [["a"], ["a", "b"], ["a", "b", LONG]])
     def test_trivial_kernels(self, make, names):
         figure = draw_kernel(make(names))
@@ -199,7 +199,7 @@ class TestPicture:
 
     def test_many_tasks(self):
         names = [f"Genus_species{i}" for i in range(90)]
-        _check_texts(draw_kernel(TaskKernel.independent(names)))
+        _check_texts(draw_kernel(TaskKernel.individual(names)))
 
     def test_a_tree_that_lacks_a_task(self):
         with pytest.raises(UnknownTaskError, match="task 'wolf' is not in the tree"):

@@ -94,9 +94,9 @@ def test_union_is_a_pooled_svm(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_independent_is_one_svm_per_task(loss):
+def test_individual_is_one_svm_per_task(loss):
     X, y, tasks = _data()
-    solution = _solve(X, y, tasks, TaskKernel.independent(NAMES).matrix, 2.0, loss)
+    solution = _solve(X, y, tasks, TaskKernel.individual(NAMES).matrix, 2.0, loss)
     X1, total = _with_constant(X), 0.0
     for t in range(4):
         own = tasks == t

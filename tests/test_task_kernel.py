@@ -69,7 +69,7 @@ def test_every_tree_gives_a_kernel(tree, base):
 
 def test_special_kernels():
     names = ["a", "b", "c"]
-    assert_allclose(TaskKernel.independent(names).matrix, np.eye(3))
+    assert_allclose(TaskKernel.individual(names).matrix, np.eye(3))
     assert_allclose(TaskKernel.union(names).matrix, 1)
     assert_allclose(2 * TaskKernel.easy(names).matrix, np.ones((3, 3)) + np.eye(3))
     assert_allclose(4 * TaskKernel.easy(names, 0.25).matrix, np.ones((3, 3)) + 3 * np.eye(3))
@@ -214,7 +214,7 @@ def test_a_missing_file_is_named():
 
 
 def test_kernels_are_immutable():
-    K = TaskKernel.independent(["a"])
+    K = TaskKernel.individual(["a"])
     with pytest.raises(AttributeError, match="immutable"):
         K.names = ("b",)
     with pytest.raises(ValueError, match="read-only"):

@@ -39,7 +39,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from seqmtl import (
-    IndependentMKLClassifier,
+    IndividualMKLClassifier,
     MinimaxClassifier,
     ParetoMKLClassifier,
     PartiallySharedMKLClassifier,
@@ -165,7 +165,7 @@ def build(method: str, setting: tuple, tol: float):
     if method == "pareto":
         return ParetoMKLClassifier(KERNELS, p=1.0, C=C, tol=tol)
     if method == "baseline":
-        return IndependentMKLClassifier(KERNELS, C=C, tol=tol)
+        return IndividualMKLClassifier(KERNELS, C=C, tol=tol)
     if method == "partial":
         return PartiallySharedMKLClassifier(KERNELS, share=setting[1], C=C, tol=tol)
     if method == "sparse":

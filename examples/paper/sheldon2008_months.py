@@ -144,7 +144,7 @@ def with_month(hours: Hours) -> Array:
 def methods(hours: Hours) -> Iterator[tuple[str, float | None, TaskKernel, Array]]:
     """Yield name, a, task kernel and features of every method."""
     yield "POOL", None, TaskKernel.union(hours.names), with_month(hours)
-    yield "INDIV", None, TaskKernel.independent(hours.names), hours.X
+    yield "INDIV", None, TaskKernel.individual(hours.names), hours.X
     for a in TIES:
         yield "CYCLE", a, TaskKernel.graphical(hours.A, a, hours.names), hours.X
     yield "CENTRED", TABLE_A, TaskKernel.graphical(hours.A, TABLE_A, hours.names), hours.X

@@ -94,7 +94,7 @@ def methods(names: Sequence[str], has_unit_trace: bool) -> dict[str, Any]:
         groups = groups.trace_normalized()
     common = {"fit_intercept": False, "tol": 1e-4, "max_epochs": 5000}
     found: dict[str, Any] = {
-        "individual": MultiTaskSVC(task_kernel="independent", **common),
+        "individual": MultiTaskSVC(task_kernel="individual", **common),
         "union": MultiTaskSVC(task_kernel="union", **common),
         "vanilla MTL": MultiTaskSVC(task_kernel=groups, **common),
     }

@@ -47,7 +47,7 @@ METHODS = {
     "kernel-svc": Method("MultiTaskKernelSVC", _KERNELS | _SOURCES, "kernel"),
     "kernel-mkl": Method("KernelMKLClassifier", _MKL | _SOURCES | {"mkl", "norm"}),
     "pareto": Method("ParetoMKLClassifier", _MKL | {"p", "norm", "plot"}),
-    "independent-mkl": Method("IndependentMKLClassifier", _MKL | {"norm"}),
+    "individual-mkl": Method("IndividualMKLClassifier", _MKL | {"norm"}),
     "partial-mkl": Method("PartiallySharedMKLClassifier", _MKL | {"share"}),
     "sparse-mkl": Method("SparseMKLClassifier", _MKL | {"p", "q"}),
     "minimax": Method(

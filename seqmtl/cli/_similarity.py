@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 #: As in seqmtl.similarity.build, which imports numpy.
 KINDS = (
     "tree", "hierarchical", "smooth", "multigraph", "graph", "graphical", "clustering",
-    "independent", "union", "easy",
+    "individual", "union", "easy",
 )  # fmt: skip
 
-PLAIN = ("independent", "union", "easy")
+PLAIN = ("individual", "union", "easy")
 MKL_KINDS = ("hierarchical", "smooth", "multigraph")
 
 KINDS_HELP = """\
@@ -33,7 +33,7 @@ kinds of similarity, and what they are made of:
                 its parent
   graphical     the same graphs, scaled to a diagonal of 1
   clustering    --groups (default for it); of a tree, the leaves below every inner node
-  independent, union, easy    nothing, everything, or half in common
+  individual, union, easy    nothing, everything, or half in common
 Where a kind needs a tree, --alignment and --distances become one by average linkage."""
 
 

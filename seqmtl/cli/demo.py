@@ -19,7 +19,7 @@ _SIMULATE = "simulate -o {0} --seed {1} --chromosomes 8 --chromosome-length 2000
 _FEWER_DECOYS = "\n[decoys]\nratio = 3\n"  # added to the TOML file, so that it takes seconds
 _STEPS = (
     "dataset {0}/dataset.toml -o {0}/dataset",
-    "train {0}/dataset --window 61 --tol 0.01 -C 1 --selection none --similarity independent "
+    "train {0}/dataset --window 61 --tol 0.01 -C 1 --selection none --similarity individual "
     "-o {0}/individual.seqmtl",
     "train {0}/dataset --window 61 --tol 0.01 -C 1 --selection none --similarity union "
     "-o {0}/union.seqmtl",

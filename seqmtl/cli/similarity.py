@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         _options.check_figure(args.plot)
     kernel = _similarity.kernel_from_args(args, args.organisms)
     if kernel is None:
-        _similarity.refuse(args, f"give one of {_SOURCES}, or --kind independent with --organisms")
+        _similarity.refuse(args, f"give one of {_SOURCES}, or --kind individual with --organisms")
     if args.plot:
         _draw(kernel, args)
     if not args.output:

@@ -37,7 +37,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     relations = _similarity.add_source_options(parser)
     relations.add_argument(
         "--similarity", metavar="KIND|TSV",
-        help="independent, union, easy, or a kind of seqmtl similarity or a table, then how far "
+        help="individual, union, easy, or a kind of seqmtl similarity or a table, then how far "
         "to trust it is chosen (default: tree where there is one)",
     )  # fmt: skip
     _similarity.add_mkl(relations)

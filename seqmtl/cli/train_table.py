@@ -35,7 +35,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "--method", required=True, choices=_methods.METHODS,
         help="kernel-svc: one kernel times the similarity of the tasks; kernel-mkl: weigh several "
-        "kernels times similarities; pareto, sparse-mkl, partial-mkl, independent-mkl: a machine "
+        "kernels times similarities; pareto, sparse-mkl, partial-mkl, individual-mkl: a machine "
         "per task, and kernel weights in common along the Pareto front, few and alike, partly in "
         "common, or per task; minimax: linear, for the worst task; one-class: what is unlike the "
         "examples, of two classes those of the second, by numbers or, of windows, k-mers",
@@ -44,7 +44,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     relations = _similarity.add_source_options(parser)
     relations.add_argument(
         "--similarity", metavar="KIND|TSV",
-        help="independent, union, easy, or with a source another kind (see seqmtl similarity "
+        help="individual, union, easy, or with a source another kind (see seqmtl similarity "
         "--help), or a table of similarities (default: tree where there is one)",
     )  # fmt: skip
     _similarity.add_mkl(relations)
@@ -87,7 +87,7 @@ def _add_model_options(group: Any) -> None:
     group.add_argument(
         "--norm", type=_options.norm, metavar="P",
         help="of the kernel weights: 1 (few) to inf (all alike) (default: 2; with pareto and "
-        "independent-mkl 1.1); with minimax of the losses (default: inf)",
+        "individual-mkl 1.1); with minimax of the losses (default: inf)",
     )  # fmt: skip
     group.add_argument(
         "--share", type=float, metavar="S",

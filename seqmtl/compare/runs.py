@@ -98,7 +98,7 @@ class Comparison:
             space = Space.of_sharing(names, self.kernel)
         else:
             kernels_of = {
-                "individual": TaskKernel.independent(names),
+                "individual": TaskKernel.individual(names),
                 "union": TaskKernel.union(names),
                 "mtl": self.kernel,
             }

@@ -11,13 +11,13 @@ from seqmtl.estimators.multitask_svr import MultiTaskSVR
 from seqmtl.estimators.pareto_mkl import ParetoMKLClassifier, ParetoPath, pareto_path
 from seqmtl.estimators.scoring import TaskScorer
 from seqmtl.estimators.task_mkl import (
-    IndependentMKLClassifier,
+    IndividualMKLClassifier,
     PartiallySharedMKLClassifier,
     SparseMKLClassifier,
 )
 
 __all__ = [
-    "IndependentMKLClassifier",
+    "IndividualMKLClassifier",
     "KernelMKLClassifier",
     "MinimaxClassifier",
     "MultiTaskClassifierCV",

@@ -38,7 +38,7 @@ class KernelMKLClassifier(KernelClassifier):
         Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, kernels of
         :mod:`seqmtl.kernels`, or callables ``k(X, Z)`` that return (n, m).
     task_kernels : TaskKernel or list, optional
-        Similarities to choose from, each with one or more matrices. "independent", "union" and
+        Similarities to choose from, each with one or more matrices. "individual", "union" and
         "easy" go too. Default: 11' and I.
     norm : float, default=2.0
         p, 1 to infinity: 1 selects few kernels, infinity weighs all alike.

@@ -50,7 +50,7 @@ class MultiTaskKernelSVC(KernelClassifier):
         Of "poly".
     coef0 : float, default=0.0
         Of "poly".
-    task_kernel : TaskKernel, {"independent", "union", "easy"} or array, optional
+    task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
         Similarity K of the tasks; an array is in the order of the sorted task names. Default:
         K = (11' + 3 I) / 4, a quarter in common.
     C : float, default=1.0

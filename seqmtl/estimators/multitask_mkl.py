@@ -32,7 +32,7 @@ class MultiTaskMKLClassifier(MultiTaskClassifier):
     task_kernels : TaskKernel or list, optional
         Similarities to choose from, each with one or more matrices; see
         :meth:`~seqmtl.TaskKernel.hierarchical`, :meth:`~seqmtl.TaskKernel.smooth`,
-        :meth:`~seqmtl.TaskKernel.multigraph`. "independent", "union" and "easy" go too. Every
+        :meth:`~seqmtl.TaskKernel.multigraph`. "individual", "union" and "easy" go too. Every
         view is combined with every matrix. Default: 11' and I.
     norm : float, default=2.0
         p, 1 to infinity: 1 selects few kernels, infinity weighs all alike.
@@ -74,7 +74,7 @@ n_features_in_
     >>> X, y = [[0.0, 1.0], [1.0, 0.0], [0.2, 0.9], [0.8, 0.1]], [0, 1, 0, 1]
     >>> mkl = MultiTaskMKLClassifier(norm=2.0).fit(X, y, tasks=["a", "a", "b", "b"])
     >>> [weight["label"] for weight in mkl.kernel_weights_]
-    ['union', 'independent']
+    ['union', 'individual']
     """
 
     def __init__(  # noqa: PLR0913

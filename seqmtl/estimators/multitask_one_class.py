@@ -26,7 +26,7 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
     features : FeatureDefinition, optional
         How to see the examples. Default: ``WeightedDegree()`` for :class:`~seqmtl.Windows`, the
         numbers themselves for matrices.
-    task_kernel : TaskKernel, {"independent", "union", "easy"} or array, optional
+    task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
         Similarity of the tasks; an array is in the order of the sorted task names. Default:
         K = (11' + 3 I) / 4, a quarter in common.
     C : float, default=1.0

@@ -16,7 +16,7 @@ from seqmtl.solvers.svm import TaskProblem
 _ROUGH = 1e-2  # relative gap of the convex problem that another one starts from
 
 
-class IndependentMKLClassifier(TaskMKLClassifier):
+class IndividualMKLClassifier(TaskMKLClassifier):
     """Multiple kernel learning for every task alone: the baseline of multi-task learning.
 
     Task t has the kernel sum_m theta_tm k_m, ||theta_t||_q <= 1, and minimises the objective of
@@ -80,7 +80,7 @@ class PartiallySharedMKLClassifier(TaskMKLClassifier):
     Parameters
     ----------
     kernels : list, default=("linear", "poly", "rbf")
-        Base kernels, as in :class:`IndependentMKLClassifier`.
+        Base kernels, as in :class:`IndividualMKLClassifier`.
     share : float, default=0.5
         mu, from 0 (nothing in common) to 1 (one kernel for all).
     C : float, default=1.0
@@ -141,7 +141,7 @@ class SparseMKLClassifier(TaskMKLClassifier):
     Parameters
     ----------
     kernels : list, default=("linear", "poly", "rbf")
-        Base kernels, as in :class:`IndependentMKLClassifier`.
+        Base kernels, as in :class:`IndividualMKLClassifier`.
     p : float, default=1.0
         Norm over kernels, above 0 and at most 1: the smaller, the fewer.
     q : float, default=2.0

@@ -9,18 +9,13 @@ from numpy.typing import NDArray
 
 from seqmtl.features.joint import flat_views
 from seqmtl.similarity import TaskKernel
+from seqmtl.similarity.build import PLAIN
 from seqmtl.similarity.names import match_names
 from seqmtl.solvers.kernel_set import KernelSet
 
 #: What tasks share when nothing is said about them: K = (11' + 3 I) / 4.
 DEFAULT_SHARE = 0.25
 _LEAST = 1e-12  # share of the largest weight below which a kernel is not told from one without
-
-_BY_NAME = {
-    "independent": TaskKernel.independent,
-    "union": TaskKernel.union,
-    "easy": TaskKernel.easy,
-}
 
 
 def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
@@ -29,7 +24,7 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
     Parameters
     ----------
     task_kernel : TaskKernel, str, array or None
-        A kernel; one of "independent", "union", "easy"; a matrix in the order of `names`; None
+        A kernel; one of "individual", "union", "easy"; a matrix in the order of `names`; None
         for K = (11' + 3 I) / 4.
     names : tuple of str
         Tasks in the data.
@@ -48,12 +43,12 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
     if task_kernel is None:
         return TaskKernel.easy(names, DEFAULT_SHARE)
     if isinstance(task_kernel, str):
-        if task_kernel not in _BY_NAME:
+        if task_kernel not in PLAIN:
             raise ValueError(
-                f"task_kernel must be one of {', '.join(_BY_NAME)} or a TaskKernel, "
+                f"task_kernel must be one of {', '.join(PLAIN)} or a TaskKernel, "
                 f"got {task_kernel!r}"
             )
-        return _BY_NAME[task_kernel](names)
+        return PLAIN[task_kernel](names)
     if not isinstance(task_kernel, TaskKernel):
         return TaskKernel(names, task_kernel)
     order = match_names(names, task_kernel.names, f"the task kernel from {task_kernel.source}")
@@ -85,7 +80,7 @@ def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
         If there is none, or one of them is not to be used; see :func:`resolve_kernel`.
     """
     if task_kernels is None:
-        task_kernels = ["union", "independent"] if len(names) > 1 else ["union"]
+        task_kernels = ["union", "individual"] if len(names) > 1 else ["union"]
     if not isinstance(task_kernels, (list, tuple)):
         return resolve_kernel(task_kernels, names)
     if not task_kernels:

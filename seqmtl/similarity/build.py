@@ -10,7 +10,7 @@ multigraph     one K_m per graph; of a tree one per inner node, which joins all 
 graph          one graph; of a tree that which joins every leaf to all below its parent
 graphical      the same graphs with a unit diagonal, a = 1
 clustering     groups; of a tree the leaves below every inner node
-independent    no sharing, needs no source
+individual     no sharing, needs no source
 union          one model for all, needs no source
 easy           half in common, needs no source
 table          a finished kernel
@@ -34,8 +34,9 @@ from seqmtl.similarity.task_kernel import TaskKernel
 from seqmtl.similarity.trees import Tree, prune_to
 
 _TREES = ("tree", "taxonomy", "alignment", "distances")
-_PLAIN = {
-    "independent": TaskKernel.independent,
+#: Kernels that need nothing but the names of the tasks.
+PLAIN = {
+    "individual": TaskKernel.individual,
     "union": TaskKernel.union,
     "easy": TaskKernel.easy,
 }
@@ -47,7 +48,7 @@ _FROM = {
     "graph": ("graph", *_TREES),
     "graphical": ("graph", *_TREES),
     "clustering": ("groups", *_TREES),
-    **dict.fromkeys(_PLAIN, (*_TREES, "graph", "groups")),
+    **dict.fromkeys(PLAIN, (*_TREES, "graph", "groups")),
     "table": ("table",),
 }
 _DEFAULT = {
@@ -83,7 +84,7 @@ def choose_kind(
         kind = "multigraph" if several else _DEFAULT[given[0]]
     if kind not in _FROM:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    is_plain = kind in _PLAIN
+    is_plain = kind in PLAIN
     if len(given) > 1 or not {*given} <= {*_FROM[kind]} or not (given or is_plain):
         usable = [source for source in given if source in _FROM[kind]]
         raise ValueError(
@@ -140,8 +141,8 @@ def build(
         assert sources.table is not None
         kernel = TaskKernel.from_tsv(sources.table)
         return kernel if wanted is None else kernel.restrict(wanted)
-    if kind in _PLAIN:
-        return _PLAIN[kind](sources.names(wanted))
+    if kind in PLAIN:
+        return PLAIN[kind](sources.names(wanted))
     if kind == "smooth":
         return TaskKernel.smooth(sources.read_distances(wanted), scales)
     if sources.graph:

@@ -54,18 +54,18 @@ class TaskKernel(NamedKernels):
 
     Notes
     -----
-    The weights of task t are w_t = sum_s K[t, s] v_s: with K = I tasks are independent, with
-    K = 11' they share everything (Widmer et al. 2012, eq. 14). With several K_m their sum with
+    The weights of task t are w_t = sum_s K[t, s] v_s: with K = I every task has a model of its own,
+    with K = 11' they share everything (Widmer et al. 2012, eq. 14). With several K_m their sum with
     weights theta_m takes the place of K (Widmer et al. 2015, eq. 5).
     """
 
     __slots__ = ()
 
     @classmethod
-    def independent(cls, names: Iterable[str]) -> TaskKernel:
+    def individual(cls, names: Iterable[str]) -> TaskKernel:
         """K = I: every task on its own."""
         names = tuple(names)
-        return cls(names, np.eye(len(names)), "independent")
+        return cls(names, np.eye(len(names)), "individual")
 
     @classmethod
     def union(cls, names: Iterable[str]) -> TaskKernel:
@@ -116,7 +116,7 @@ class TaskKernel(NamedKernels):
             A, symmetric, not negative; the diagonal has no effect.
         a : float or array_like, shape (T,)
             How much every task keeps to itself, > 0: towards 0 the tasks of a component become
-            one, towards infinity they become independent.
+            one, towards infinity every task has a model of its own.
         names : iterable of str
             Task names.
 
@@ -223,7 +223,7 @@ class TaskKernel(NamedKernels):
         if len(wanted) < 2:
             raise ValueError(
                 f"names must be at least two leaves of the tree, got {len(wanted)}; "
-                "a single task has no relatives: use independent"
+                "a single task has no relatives: use individual"
             )
         inner = np.setdiff1d(np.arange(len(tree)), tree.leaves)
         return cls(

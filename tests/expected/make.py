@@ -30,7 +30,7 @@ FOLDER = Path(__file__).resolve().parent
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 SIMILARITIES = (
     "tree", "hierarchical", "smooth", "multigraph", "graph", "graphical", "clustering",
-    "independent", "union", "easy",
+    "individual", "union", "easy",
 )  # fmt: skip
 
 #: What tells of the version, the clock, the machine, or how the solver came to its optimum.
@@ -274,7 +274,7 @@ def similarity() -> Outputs:
     organisms = "--organisms human,mouse,c_elegans,fruit_fly"
     outputs = {"similarity/metazoa.txt": run(f"similarity -q --tree metazoa {organisms}")}
     for kind in SIMILARITIES:
-        source = "" if kind in ("independent", "union", "easy") else "--tree tree.nwk"
+        source = "" if kind in ("individual", "union", "easy") else "--tree tree.nwk"
         names = "" if source else "--organisms ape,man,fly"
         command = f"similarity -q {source} {names} --kind {kind}"
         run(f"{command} -o K.tsv")
