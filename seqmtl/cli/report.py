@@ -18,7 +18,9 @@ _EXAMPLES = """\
 DIR is looked through for what the other commands write: data sets (seqmtl dataset), models
 (*.seqmtl), comparisons (seqmtl compare --json; several sizes of --per-organism make a learning
 curve) and scans (seqmtl scan --json). Models are judged on the test windows of the data set of
-their signal. The page is one file that needs no network."""
+their signal, and all are compared. The page is about the one that shares among organisms, rather
+than individual or union models, the default of seqmtl train first; test labels have no say in it.
+The page is one file that needs no network."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
