@@ -178,7 +178,7 @@ def _check_classes(estimator: Any, examples: Examples, args: argparse.Namespace)
     if n_classes > 2 and not get_tags(estimator).classifier_tags.multi_class:
         raise SeqmtlError(
             f"labels must be of two classes with {args.method}, got {n_classes}; pareto and the "
-            "other methods of a machine per task learn more, one against one"
+            "other methods of one SVM per task learn more, one against one"
         )
 
 

@@ -35,7 +35,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "--method", required=True, choices=_methods.METHODS,
         help="kernel-svc: one kernel times the similarity of the tasks; kernel-mkl: weigh several "
-        "kernels times similarities; pareto, sparse-mkl, partial-mkl, individual-mkl: a machine "
+        "kernels times similarities; pareto, sparse-mkl, partial-mkl, individual-mkl: one SVM "
         "per task, and kernel weights in common along the Pareto front, few and alike, partly in "
         "common, or per task; minimax: linear, for the worst task; one-class: what is unlike the "
         "examples, of two classes those of the second, by numbers or, of windows, k-mers",

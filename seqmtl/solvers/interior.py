@@ -6,6 +6,8 @@ Slow beside libsvm, and needed where kernel values are so large that single prec
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,7 +39,7 @@ def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float, y: Array | Non
     y : ndarray of float64, shape (n,), optional
         Labels, -1 or +1, where there is an intercept.
     """
-    from scipy.linalg import lu_factor, lu_solve
+    from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
 
     H, x = H * C[:, None] * C, np.clip(alpha / C, _CENTRE, 1.0 - _CENTRE)
     a = np.zeros_like(C) if y is None else y * C
@@ -51,11 +53,16 @@ def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float, y: Array | Non
         gap = float(z @ x + w @ v)
         if gap <= tol:
             break
-        factors = lu_factor(H + np.diag(z / x + w / v))
-        along = lu_solve(factors, a)
+        M = H + np.diag(z / x + w / v)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)
+            factors = lu_factor(M, check_finite=False)
+        along = lu_solve(factors, a, check_finite=False)
+        if not (np.isfinite(along).all() and np.isfinite(factors[0]).all()):
+            break  # too close to the bounds for the precision there is: x is the best so far
         low = high = 0.0  # what z x and w v are to become
         for is_ahead in (True, False):
-            dx = lu_solve(factors, low / x - high / v - gradient)
+            dx = lu_solve(factors, low / x - high / v - gradient, check_finite=False)
             db = 0.0 if y is None else float(a @ x + a @ dx) / float(a @ along)
             dx = dx - db * along
             dz, dw = (low - z * dx) / x - z, (high + w * dx) / v - w
