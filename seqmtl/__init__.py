@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from seqmtl.io.dataset import read_dataset
     from seqmtl.io.tables import read_windows
     from seqmtl.models.model import MultiTaskModel
-    from seqmtl.sequences import Windows
+    from seqmtl.sequences import TaskArray, Windows
     from seqmtl.similarity import TaskKernel
     from seqmtl.simulate import simulate
 
@@ -48,6 +48,7 @@ _HOME = {
     "ParetoMKLClassifier": "seqmtl.estimators",
     "PartiallySharedMKLClassifier": "seqmtl.estimators",
     "SparseMKLClassifier": "seqmtl.estimators",
+    "TaskArray": "seqmtl.sequences",
     "TaskScorer": "seqmtl.estimators",
     "pareto_path": "seqmtl.estimators",
     "JointFeatures": "seqmtl.features.joint",
@@ -86,6 +87,7 @@ __all__ = [
     "PositionalKmers",
     "SparseMKLClassifier",
     "Spectrum",
+    "TaskArray",
     "TaskKernel",
     "TaskScorer",
     "WeightedDegree",

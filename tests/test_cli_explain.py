@@ -236,6 +236,6 @@ def test_a_model_of_kernels_is_refused_with_the_remedy(tmp_path, capsys):
     table.write_text("task,label,x\n" + "\n".join(rows) + "\n")
     kernel = tmp_path / "kernel.seqmtl"
     options = ["--method", "kernel-svc", "--kernel", "linear", "-o", str(kernel), "-q"]
-    assert main(["train", str(table), *options]) == 0
+    assert main(["train-table", str(table), *options]) == 0
     assert explain(kernel, "-o", tmp_path / "out") == 1
-    assert "this one has kernels (train --method)" in capsys.readouterr().err
+    assert "is a model of kernels, not of weights" in capsys.readouterr().err

@@ -86,14 +86,14 @@ def model(table, folder):
 
 
 def _train(table, path, method, *options):
-    return main(["train", str(table), "--method", method, "-o", str(path), "-q", *options])
+    return main(["train-table", str(table), "--method", method, "-o", str(path), "-q", *options])
 
 
 def _kernels(method):
     return [] if method == "kernel-svc" else [o for spec in SPECS for o in ("--kernel", spec)]
 
 
-def _predict(model, table, *options, columns="name task score class"):
+def _predict(model, table, *options, columns="name task score class probability"):
     out = model.parent / "scores.tsv"
     assert main(["predict", str(model), str(table), "-o", str(out), "-q", *options]) == 0
     header, *rows = (line.split("\t") for line in out.read_text().splitlines())
@@ -117,6 +117,8 @@ def test_the_commands_agree_with_the_estimator(method, table, tmp_path, capsys):
     found = _predict(path, table)
     np.testing.assert_allclose(_floats(found["score"]), scores, rtol=1e-5, atol=1e-5)
     assert found["class"] == expected.predict(DATA.X[rows], DATA.task[rows]).tolist()
+    probability = expected.predict_proba(DATA.X[rows], DATA.task[rows])[:, 1]
+    np.testing.assert_allclose(_floats(found["probability"]), probability, atol=1e-5)
     assert found["name"] == DATA.names[rows].tolist()
     assert found["task"] == DATA.task[rows].tolist()
 
@@ -312,8 +314,8 @@ def test_balanced_classes(table, tmp_path):
 def test_costs_and_trade_offs_are_chosen(table, tmp_path, capsys):
     path, rows = tmp_path / "m", DATA.split == "train"
     code = main(
-        ["train", str(table), "--method", "pareto", "--tune", "0.01,1", "--p", "0.5,2", "--kernel",
-         "rbf:0.5", "--kernel", "linear", "-o", str(path)]
+        ["train-table", str(table), "--method", "pareto", "--tune", "0.01,1", "--p", "0.5,2",
+         "--kernel", "rbf:0.5", "--kernel", "linear", "-o", str(path)]
     )  # fmt: skip
     assert code == 0
     assert "AUROC 0." in capsys.readouterr().err
@@ -392,7 +394,7 @@ def test_several_classes(tmp_path, capsys):
     assert f"5\t20\t{right[20:40].mean():.4f}" in text
     assert json.loads(metrics.read_text())["accuracy"] == right.mean()
     assert main(["evaluate", str(path), str(table), "--plot", str(tmp_path / "p.png")]) == 1
-    assert "--plot draws the curves of two classes, and the model has 3" in capsys.readouterr().err
+    assert "--plot shows two classes, and the model has 3" in capsys.readouterr().err
     assert main(["info", str(path)]) == 0
     assert "3 vs 5" in capsys.readouterr().out
     for method in ("kernel-svc", "kernel-mkl"):
@@ -425,8 +427,9 @@ def test_sequences_of_a_column(tmp_path, capsys):
     table.write_text("\n".join(["peptide,allele,label", *map(",".join, rows)]) + "\n")
     specs = ["spectrum:2:protein", "gapped:4:2:protein"]
     code = main(
-        ["train", str(table), "--method", "partial-mkl", "--sequence", "peptide", "--task-column",
-         "allele", "--kernel", specs[0], "--kernel", specs[1], "-o", str(path), "-q"]
+        ["train-table", str(table), "--method", "partial-mkl", "--sequence", "peptide",
+         "--task-column", "allele", "--kernel", specs[0], "--kernel", specs[1], "-o",
+         str(path), "-q"]
     )  # fmt: skip
     assert code == 0
     expected = estimators.PartiallySharedMKLClassifier(specs, tol=1e-3).fit(texts, labels, alleles)
@@ -487,18 +490,74 @@ def test_windows_of_dna(tmp_path, capsys):
     assert KernelModel.load(path).examples.ndim == 1
 
 
+# ---- novelties
+
+
+def test_novelties_of_a_table(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    usual, odd = rng.normal([4.0, 1.0], 0.4, (60, 2)), rng.normal([0.5, 3.0], 0.3, (20, 2))
+    X = np.abs(np.r_[usual, odd])
+    task = np.where(np.arange(80) % 2, "a", "b")
+    label = np.repeat(["usual", "odd"], [60, 20])
+    known, new = tmp_path / "known.csv", tmp_path / "new.csv"
+    rows = [f"{t},{x:.6f},{z:.6f}" for t, (x, z) in zip(task, X, strict=True)]
+    X = np.array([row.split(",")[1:] for row in rows], dtype=float)
+    known.write_text("\n".join(["task,x,z", *rows[:60]]) + "\n")
+    labelled = [f"{row},{name}" for row, name in zip(rows, label, strict=True)]
+    new.write_text("\n".join(["task,x,z,label", *labelled]) + "\n")
+    options = ["--contamination", "0.05", "-C", "0.5"]
+    assert _train(known, tmp_path / "m", "one-class", *options) == 0
+    expected = estimators.MultiTaskOneClassSVM(C=0.5, contamination=0.05)
+    expected.fit(X[:60], tasks=task[:60])
+    found = _predict(tmp_path / "m", new, columns="name task score class")
+    scores = expected.decision_function(X, task)
+    np.testing.assert_allclose(_floats(found["score"]), scores, rtol=1e-4, atol=1e-5)
+    sure = np.abs(scores) > 1e-4
+    assert (_floats(found["class"]) == expected.predict(X, task))[sure].all()
+    # of two classes the second is learnt, here the same rows
+    assert _train(new, tmp_path / "n", "one-class", *options) == 0
+    again = _predict(tmp_path / "n", new, columns="name task score class")
+    assert again["score"] == found["score"]
+    assert set(again["class"]) == {"odd", "usual"}
+    capsys.readouterr()
+    assert main(["evaluate", str(tmp_path / "n"), str(new), "--bootstrap", "0", "-q"]) == 0
+    assert float(capsys.readouterr().out.splitlines()[-1].split("\t")[3]) > 0.95  # mean AUROC
+    assert main(["info", str(tmp_path / "m")]) == 0
+    assert "one-class" in capsys.readouterr().out
+    assert main(["calibrate", str(tmp_path / "n"), str(new), "-o", str(tmp_path / "c")]) == 1
+    assert "only models of two classes have probabilities" in capsys.readouterr().err
+    new.write_text(new.read_text().replace("0,odd", "0,strange").replace("1,odd", "1,strange"))
+    assert _train(new, tmp_path / "o", "one-class") == 1
+    assert "labels must be of one class, or of two, got 3" in capsys.readouterr().err
+
+
+def test_novelties_of_windows(tmp_path, capsys):
+    from seqmtl import PositionalKmers
+    from seqmtl.io import read_windows
+
+    table, path = tmp_path / "w.tsv", tmp_path / "m"
+    header = ("organism", "label", "sequence", "split")
+    table.write_text("\n".join("\t".join(row) for row in [header, *_windows()]) + "\n")
+    assert _train(table, path, "one-class", "--features", "wd:4", "--similarity", "union") == 0
+    train, test = (read_windows(table, split=s) for s in ("train", "test"))
+    expected = estimators.MultiTaskOneClassSVM(PositionalKmers("wd:4"), "union", tol=1e-3)
+    expected.fit(train[train.labels > 0])
+    found = _predict(path, table, columns="name organism score class")
+    np.testing.assert_allclose(_floats(found["score"]), expected.decision_function(test), atol=1e-5)
+    assert found["class"] == expected.predict(test).astype(str).tolist()
+    assert main(["info", str(path)]) == 0
+    assert "features" in capsys.readouterr().out
+    assert main(["evaluate", str(path), str(table), "--bootstrap", "0", "-q"]) == 0
+    assert float(capsys.readouterr().out.splitlines()[-1].split("\t")[3]) > 0.9
+
+
 # ---- what is refused
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--kernel", "rbf"], "--kernel needs --method kernel-svc or kernel-mkl"),
         (["--method", "minimax", "--kernel", "rbf"], "minimax has no use of it"),
-        (["--p", "1"], "--p needs --method pareto or sparse-mkl"),
-        (["--label-column", "y"], "--label-column needs --method"),
-        (["--plot", "x.png"], "--plot needs --method pareto"),
-        (["--no-standardize"], "--standardize needs --method"),
         (["--method", "svc"], "invalid choice: 'svc'"),
         (["--method", "pareto", "--share", "0.1"], "--share is of partial-mkl, minimax; pareto"),
         (["--method", "pareto", "--q", "2"], "--q is of sparse-mkl"),
@@ -507,8 +566,12 @@ def test_windows_of_dna(tmp_path, capsys):
         (["--method", "kernel-svc", "--mkl", "smooth"], "--mkl is of kernel-mkl"),
         (["--method", "kernel-svc", "--max-epochs", "5"], "--max-epochs is of kernel-mkl"),
         (["--method", "pareto", "--tree", "metazoa"], "--tree is of kernel-svc, kernel-mkl"),
-        (["--method", "pareto", "--features", "wd:5"], "--features must be left out with --method"),
-        (["--method", "pareto", "--resume"], "--resume must be left out with --method"),
+        (["--method", "pareto", "--features", "wd:5"], "--features is of one-class; pareto"),
+        (["--method", "pareto", "--resume"], "unrecognized arguments: --resume"),
+        (["--method", "one-class", "--tune", "1,2"], "--tune is of kernel-svc"),
+        (["--method", "one-class", "--standardize"], "one-class takes numbers as they are"),
+        (["--method", "pareto", "--contamination", "0.2"], "--contamination is of one-class"),
+        ([], "the following arguments are required: --method"),
         (["--method", "kernel-svc", "--kernel", "rbf", "--kernel", "rbf:1"], "takes one --kernel"),
         (["--method", "pareto", "--kernel", "rbf:x"], "kernel must be rbf:GAMMA with numbers"),
         (["--method", "pareto", "--kernel", "cubic"], "kernel must be one of linear, poly"),
@@ -522,15 +585,46 @@ def test_windows_of_dna(tmp_path, capsys):
 )  # fmt: skip
 def test_wrong_usage(options, message, tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
-        main(["train", str(tmp_path / "absent.csv"), "-o", str(tmp_path / "m"), *options])
+        main(["train-table", str(tmp_path / "absent.csv"), "-o", str(tmp_path / "m"), *options])
     assert message in " ".join(capsys.readouterr().err.split())
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        (["--method", "pareto"], "pareto"),
+        (["--kernel", "rbf", "--method", "pareto"], "METHOD"),
+        (["--p=1"], "METHOD"),
+        (["--label-column", "y"], "METHOD"),
+        (["--plot", "x.png"], "METHOD"),
+        (["--no-standardize"], "METHOD"),
+    ],
+)
+def test_train_names_the_command_of_tables(options, method, tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", str(tmp_path / "absent.csv"), "-o", str(tmp_path / "m"), *options])
+    flag = options[0].partition("=")[0]
+    message = f"{flag} is not of windows: use seqmtl train-table DATA --method {method}\n"
+    assert capsys.readouterr().err.endswith(message)
+
+
+def test_the_help_of_train_fits_one_screen(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit, match="0"):
+        main(["train", "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 100
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", "--features", "help", "-o", "m"])
+    assert "the K1-mers to K2-mers in bins of W positions" in capsys.readouterr().err
 
 
 def test_a_table_of_examples_needs_a_method(table, tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["train", str(table), "-o", str(tmp_path / "m")])
-    message = "is a table of examples by its name; say how to learn from it with --method {kernel-"
+    message = f"say how to learn from it: seqmtl train-table {table} --method {{kernel-svc,kernel-"
     assert message in " ".join(capsys.readouterr().err.split())
     windows = tmp_path / "windows.csv"
     windows.write_text("organism\tlabel\tsequence\nworm\t1\tACGT\nworm\t-1\tTTGT\n")
@@ -552,11 +646,11 @@ def test_labels_that_are_no_classes(tmp_path, capsys):
     path = tmp_path / "x.csv"
     path.write_text("\n".join(["task,f,height,label", *rows]) + "\n")
     for method in ("pareto", "kernel-svc"):
-        assert main(["train", str(path), "--method", method, "-o", str(tmp_path / "m")]) == 1
+        assert main(["train-table", str(path), "--method", method, "-o", str(tmp_path / "m")]) == 1
         message = "labels must be of two classes where there are tasks, got 3; more are learnt"
         assert message in capsys.readouterr().err
         options = ["--method", method, "--label-column", "height", "-o", str(tmp_path / "m")]
-        assert main(["train", str(path), *options]) == 1
+        assert main(["train-table", str(path), *options]) == 1
         assert "labels must be names or whole numbers, got 0.333; say" in capsys.readouterr().err
 
 
@@ -578,7 +672,7 @@ def test_bad_data(options, message, table, tmp_path, capsys):
 
 def test_models_of_kernels_have_no_relatives_and_scan_nothing(model, table, tmp_path, capsys):
     assert main(["predict", str(model), str(table), "--from-relatives"]) == 1
-    assert "--from-relatives needs a model of weights" in capsys.readouterr().err
+    assert "scores from relatives need a model of weights" in capsys.readouterr().err
     assert main(["predict", str(model)]) == 1
     assert "trained on a table of examples" in capsys.readouterr().err
     out = str(tmp_path / "x.bed")
@@ -593,6 +687,31 @@ def test_stopping_early_is_exit_code_3(table, tmp_path, capsys):
     assert "stopped before the tolerance 1e-09" in capsys.readouterr().err
     assert main(["info", str(path)]) == 0
     assert "(stopped before the tolerance)" in capsys.readouterr().out
+
+
+def test_probabilities_are_calibrated_on_held_out_rows(model, table, tmp_path, capsys):
+    out = tmp_path / "calibrated"
+    arguments = ["calibrate", str(model), str(table), "--split", "test", "-o", str(out)]
+    assert main([*arguments, "--method", "sigmoid", "--prevalence", "0.5", "-q"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split("\t")[0] for line in lines[1:]} == {"brain", "liver"}
+    assert list(KernelModel.load(out).curves) == ["brain", "liver"]
+    assert main(["info", str(out)]) == 0
+    assert "calibrated on held-out windows" in capsys.readouterr().out
+
+
+def test_weights_of_numbers_take_tables(table, tmp_path, capsys):
+    estimator = DATA.fitted(estimators.MultiTaskSVC(tol=1e-5))
+    estimator.model_.save(tmp_path / "m")
+    found = _predict(tmp_path / "m", table, columns="name task score probability")
+    rows = DATA.split == "test"
+    scores = estimator.decision_function(DATA.X[rows], DATA.task[rows])
+    np.testing.assert_allclose(_floats(found["score"]), scores, rtol=1e-5)
+    assert found["task"] == DATA.task[rows].tolist()
+    numbers = tmp_path / "signs.csv"
+    numbers.write_text(DATA.text(label=np.where(DATA.label == "well", 1, -1)))
+    assert main(["evaluate", str(tmp_path / "m"), str(numbers), "--bootstrap", "0", "-q"]) == 0
+    assert capsys.readouterr().out.startswith("task\tn\tpositive\tauroc")
 
 
 def test_curves_are_drawn(model, table, tmp_path):

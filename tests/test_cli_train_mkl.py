@@ -268,7 +268,7 @@ class TestSelection:
         [
             (["--selection", "auto", "--mkl", "smooth", "--tree", TREE],
              "--mkl learns the weights of similarities at a fixed -C, as published, and"),
-            (["--tune", "1,2"], "--tune needs --method kernel-svc"),
+            (["--tune", "1,2"], "--tune is not of windows: use seqmtl train-table DATA --method"),
             (["--features", "wd"], "a view must be like wd:6 or kmers"),
             (["--selection", "some"], "invalid choice: 'some'"),
         ],

@@ -64,6 +64,8 @@ def assert_same(model, X, tasks, tmp_path):
     again = kept(model, tmp_path)
     assert_array_equal(again.decision_function(X, tasks), model.decision_function(X, tasks))
     assert_array_equal(again.predict(X, tasks), model.predict(X, tasks))
+    if len(again.classes) == 2:
+        assert_array_equal(again.predict_proba(X, tasks), model.predict_proba(X, tasks))
     assert again.tasks == model.tasks_
     assert again.classes == tuple(model.classes_.tolist())
     assert again.training == json.loads(json.dumps(model.model_.training))
@@ -223,7 +225,7 @@ def test_foreign_files_are_refused(tmp_path):
         KernelModel.load(tmp_path / "text")
     X, y, names = numbers()
     MultiTaskSVC().fit(X, y, names).model_.save(tmp_path / "weights")
-    with pytest.raises(ModelFileError, match="is a model, but not one of kernels"):
+    with pytest.raises(ModelFileError, match="is a model of weights, not of kernels"):
         KernelModel.load(tmp_path / "weights")
 
 
@@ -235,21 +237,22 @@ def test_the_other_kind_of_model_is_told_apart(saved):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 2}, r"has format 2, and this release reads 1; update seqmtl"),
-        ({"format": None}, r"has format None"),
+        ({"format_version": 9}, r"has model format 9, .* reads 5; install a newer seqmtl"),
+        ({"format": None}, r"is not a seqmtl model"),
+        ({"model": "trees"}, r"a model must be of weights or kernels, got 'trees'"),
         (
             {"kernels": [{"kind": "quantum"}] * 3},
-            "is not a whole kernel model: kernel must be one of",
+            "is not a consistent model: kernel must be one of",
         ),
-        ({"kernels": [{"kind": "rbf", "gamma": -1.0}] * 3}, "is not a whole kernel model: gamma"),
-        ({"kernels": 3}, "is not a whole kernel model"),
-        ({"kernels": ["rbf"]}, "is not a whole kernel model"),
+        ({"kernels": [{"kind": "rbf", "gamma": -1.0}] * 3}, "is not a consistent model: gamma"),
+        ({"kernels": 3}, "is not a consistent model"),
+        ({"kernels": ["rbf"]}, "is not a consistent model"),
         ({"kernels": []}, "its arrays do not fit"),
-        ({"tasks": ["fly"]}, "its arrays do not fit"),
-        ({"classes": [1]}, "is not a whole kernel model"),
-        ({"examples": "numbers"}, "is not a whole kernel model"),
-        ({"training": 5}, "is not a whole kernel model"),
-        ({"feature_names": None}, "is not a whole kernel model"),
+        ({"tasks": ["fly"]}, "intercepts do not match the tasks"),
+        ({"classes": [1]}, "is not a consistent model"),
+        ({"examples": "numbers"}, "is not a consistent model"),
+        ({"training": 5}, "is not a consistent model"),
+        ({"feature_names": None}, "is not a consistent model"),
     ],
 )
 def test_descriptions_that_do_not_fit_are_refused(saved, tmp_path, change, message):
@@ -279,7 +282,7 @@ def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, change):
     if change is not None:
         arrays[name] = change(array)
     write_arrays(tmp_path / "other", description, arrays)
-    with pytest.raises(ModelFileError, match="is not a whole kernel model"):
+    with pytest.raises(ModelFileError, match="is not a consistent model"):
         KernelModel.load(tmp_path / "other")
 
 

@@ -233,8 +233,13 @@ class TestModelFile:
         assert "positive" not in shown
         assert main(["info", "--json", str(path)]) == 0
         (tmp_path / "x.tsv").write_text("organism\tsequence\nfly\t" + "ACGTA" * 4 + "\n")
-        assert main(["predict", str(path), str(tmp_path / "x.tsv")]) == 1
-        assert "probabilities must be asked of a model of classification" in capsys.readouterr().err
+        capsys.readouterr()
+        assert main(["predict", str(path), str(tmp_path / "x.tsv")]) == 0
+        header, row = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+        assert header == ["name", "organism", "score"]
+        windows = Windows.from_strings(["ACGTA" * 4], tasks=["fly"])
+        expected = MultiTaskModel.load(path).decision_function(windows)[0]
+        assert float(row[2]) == pytest.approx(expected, rel=1e-5)
 
 
 class TestErrors:

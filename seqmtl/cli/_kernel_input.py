@@ -1,4 +1,4 @@
-"""Examples for models of kernels: tables of numbers or sequences, and windows."""
+"""Examples as models take them: tables of numbers or sequences, and windows."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
     from seqmtl.io import NumericTable
-    from seqmtl.models.kernel_model import KernelModel
+    from seqmtl.models.base import Model
     from seqmtl.sequences import Windows
 
 LABEL, TASK = "label", "task"
 
 
 class Examples(NamedTuple):
-    """What a model of kernels is trained on, or scores.
+    """What a model is trained on, or scores.
 
     Attributes
     ----------
-    X : Windows, or ndarray of shape (n, d) float64 or (n,) str
-        Examples.
+    X : Windows, or TaskArray or ndarray of shape (n, d) float64 or (n,) str
+        Examples, with their tasks where they have some.
     y : ndarray, shape (n,), optional
         Labels.
     tasks : ndarray of str, shape (n,), optional
@@ -33,6 +33,8 @@ class Examples(NamedTuple):
         Names.
     feature_names : tuple of str
         Names of the columns, empty for windows.
+    is_split : bool
+        Whether the rows are of the split asked for; else the data have none.
     """
 
     X: Any
@@ -40,10 +42,11 @@ class Examples(NamedTuple):
     tasks: NDArray[Any] | None
     names: NDArray[Any]
     feature_names: tuple[str, ...] = ()
+    is_split: bool = False
 
 
-def read_for_training(args: argparse.Namespace) -> Examples:
-    """Read what the arguments of ``train`` name.
+def read_for_training(args: argparse.Namespace, *, require_labels: bool = True) -> Examples:
+    """Read what the arguments of ``train-table`` name.
 
     Raises
     ------
@@ -56,7 +59,11 @@ def read_for_training(args: argparse.Namespace) -> Examples:
     if _holds_windows(args):
         return _of_windows(
             read_input(
-                args, split=args.split, window=args.window, require_labels=True, shift=args.shift
+                args,
+                split=args.split,
+                window=args.window,
+                require_labels=require_labels,
+                shift=args.shift,
             )
         )
     if args.window or args.shift:
@@ -66,37 +73,30 @@ def read_for_training(args: argparse.Namespace) -> Examples:
         )
     table = read_numeric_table(
         args.data, label=args.label_column or LABEL, task=args.task_column or TASK,
-        sequence=args.sequence,
+        sequence=args.sequence, require_labels=require_labels,
     )  # fmt: skip
     return _of_table(table, args.split, args.organism)
 
 
-def read_for_model(
-    model: KernelModel, args: argparse.Namespace, *, require_labels: bool
-) -> Examples:
+def read_for_model(model: Model, args: argparse.Namespace, *, require_labels: bool) -> Examples:
     """Read examples as the model was trained on them.
 
     Raises
     ------
     SeqmtlError
-        If a column of the model is missing, the tasks are not known, or the files are at fault.
+        If a column of the model is missing, the tasks are not known, the files are at fault, or
+        windows are of a dataset whose signal is another or elsewhere in the window.
     """
     from seqmtl.cli._scoring import read_windows_for
     from seqmtl.io import read_numeric_table
-    from seqmtl.sequences import Windows
+    from seqmtl.sequences import TaskArray
 
-    if args.from_relatives:
-        raise SeqmtlError("--from-relatives needs a model of weights, and this is one of kernels")
-    if isinstance(model.examples, Windows):
-        windows = read_windows_for(
-            args, model.tasks, model.examples.length, model.training.get("shift", 0),
-            require_labels=require_labels,
-        )  # fmt: skip
-        return _of_windows(windows)
+    if model.inputs == "windows":
+        return _of_windows(read_windows_for(model, args, require_labels=require_labels))
     if not args.data or args.genome:
         raise SeqmtlError("the model was trained on a table of examples; name such a file as DATA")
     columns, names = model.training.get("columns", {}), model.feature_names or None
-    is_text = model.examples.ndim == 1
+    is_text = model.inputs == "sequences"
     table = read_numeric_table(
         args.data,
         label=columns.get(LABEL, LABEL),
@@ -113,7 +113,7 @@ def read_for_model(
             f"{args.data} does not say the tasks of its rows; name one of "
             f"{', '.join(model.tasks)} with --task"
         )
-    return found
+    return found if found.tasks is None else found._replace(X=TaskArray(found.X, found.tasks))
 
 
 def _holds_windows(args: argparse.Namespace) -> bool:
@@ -130,7 +130,8 @@ def _holds_windows(args: argparse.Namespace) -> bool:
 
 
 def _of_windows(windows: Windows) -> Examples:
-    return Examples(windows, windows.labels, windows.tasks, windows.names)
+    is_split = windows.splits is not None
+    return Examples(windows, windows.labels, windows.tasks, windows.names, (), is_split)
 
 
 def _of_table(table: NumericTable, split: str | None, task: str | None) -> Examples:
@@ -142,4 +143,5 @@ def _of_table(table: NumericTable, split: str | None, task: str | None) -> Examp
             raise SeqmtlError(f"split must be one of {known}, got {split!r}")
         table = table.select(rows)
     tasks = table.tasks if task is None else np.full(len(table), task)
-    return Examples(table.X, table.y, tasks, table.names, table.feature_names)
+    is_split = table.splits is not None
+    return Examples(table.X, table.y, tasks, table.names, table.feature_names, is_split)

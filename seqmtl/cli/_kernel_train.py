@@ -1,4 +1,4 @@
-"""``seqmtl train --method``: from examples to one model of kernels."""
+"""``seqmtl train-table``: from examples to one model of kernels."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from seqmtl.exceptions import SeqmtlError
 if TYPE_CHECKING:
     from seqmtl.estimators.cross_validation import GridPoint
     from seqmtl.kernels import BaseKernel, Standardized
+    from seqmtl.models.base import Model
     from seqmtl.models.kernel_model import KernelModel
 
 logger = logging.getLogger("seqmtl")
@@ -33,26 +34,32 @@ def train_kernels(args: argparse.Namespace) -> int:
     from seqmtl.kernels import Linear, Standardized
 
     started = time.perf_counter()
-    examples = read_for_training(args)
+    is_novelty = not METHODS[args.method].needs_labels
+    examples = read_for_training(args, require_labels=not is_novelty)
+    classes: tuple[Any, ...] = (-1, 1)
+    if is_novelty:
+        examples, classes = _of_one_class(examples)
     estimator = make_estimator(args, examples)
-    _check_classes(estimator, examples, args)
+    if not is_novelty:
+        _check_classes(estimator, examples, args)
     weight = None
     if args.balanced:
         from sklearn.utils import compute_sample_weight
 
         weight = compute_sample_weight("balanced", examples.y)
     scale = None
-    if METHODS[args.method].kernels is None and args.standardize is not False:
+    if args.method == "minimax" and args.standardize is not False:
         scale = Standardized(Linear()).resolve(examples.X, weight)
         examples = examples._replace(X=scale.transform(examples.X))
     points = _choose(estimator, examples, weight, args)
     estimator, converged = _fit(estimator, examples, weight, args)
-    is_linear = METHODS[args.method].kernels is None
-    model: KernelModel = _of_linear(estimator, scale) if is_linear else estimator.model_
-    model.feature_names = examples.feature_names
+    model: Model = estimator.model_
+    if model.inputs == "numbers" and METHODS[args.method].kernels is None:
+        model = _of_linear(estimator, scale, classes)
+    model.feature_names, model.shift = examples.feature_names, args.shift
     model.training |= _summary(model, estimator, examples, args) | {
         "converged": converged,
-        "selection": [_entry(point) for point in points],
+        **({} if is_novelty else {"selection": [_entry(point) for point in points]}),
         "seconds": round(time.perf_counter() - started, 3),
     }
     model.save(args.output)
@@ -86,7 +93,7 @@ def make_estimator(args: argparse.Namespace, examples: Examples) -> Any:
     takes = method.options
     settings: dict[str, Any] = {
         name: getattr(args, name)
-        for name in ("norm", "share", "q")
+        for name in ("norm", "share", "q", "contamination")
         if name in takes and getattr(args, name) is not None
     }
     if args.p and len(args.p) == 1:
@@ -98,6 +105,8 @@ def make_estimator(args: argparse.Namespace, examples: Examples) -> Any:
     if method.kernels:
         kernels = _kernels(args, examples)
         settings[method.kernels] = kernels if method.kernels == "kernels" else kernels[0]
+    elif "features" in takes and not isinstance(examples.X, np.ndarray):
+        settings["features"] = args.features
     elif not isinstance(examples.X, np.ndarray):
         raise SeqmtlError(f"{args.method} learns from numbers, and DATA holds windows of DNA")
     elif "share" in settings:
@@ -105,8 +114,35 @@ def make_estimator(args: argparse.Namespace, examples: Examples) -> Any:
     return getattr(estimators, method.estimator)(C=args.C, tol=args.tol, **settings)
 
 
-def _of_linear(estimator: Any, scale: Standardized | None) -> KernelModel:
-    """Return linear weights as a model with one support vector per task: the weights."""
+def _of_one_class(examples: Examples) -> tuple[Examples, tuple[Any, ...]]:
+    """Return the examples of the class to be learnt, the second of two, and both classes.
+
+    Raises
+    ------
+    SeqmtlError
+        If there are more than two classes.
+    """
+    known = (-1, 1) if examples.y is None else tuple(np.unique(examples.y).tolist())
+    if len(known) > 2:
+        raise SeqmtlError(f"labels must be of one class, or of two, got {len(known)}")
+    if examples.y is None or len(known) < 2:
+        return examples._replace(y=None), (-1, 1)
+    rows = np.flatnonzero(examples.y == known[1])
+    logger.info(
+        "learning the %d examples of %s; the %d of %s are left out",
+        rows.size, known[1], len(examples.names) - rows.size, known[0],
+    )  # fmt: skip
+    tasks = None if examples.tasks is None else examples.tasks[rows]
+    return examples._replace(
+        X=examples.X[rows], y=None, tasks=tasks, names=examples.names[rows]
+    ), known
+
+
+def _of_linear(estimator: Any, scale: Standardized | None, classes: tuple[Any, ...]) -> KernelModel:
+    """Return linear weights as a model with one support vector per task: the weights.
+
+    Novelties are what scores below 0.
+    """
     from seqmtl.kernels import Linear
     from seqmtl.models.kernel_model import KernelModel
 
@@ -114,10 +150,14 @@ def _of_linear(estimator: Any, scale: Standardized | None) -> KernelModel:
     if scale is not None:
         W = W / np.array(scale.scale)
         bias -= W @ np.array(scale.center)
-    T = len(W)
+    T, kind, calibration = len(W), estimator.model_.kind, estimator.model_.calibration
+    if kind == "novelty":
+        bias, calibration = bias - calibration[:, 0], np.zeros_like(calibration)
+    else:
+        classes = tuple(estimator.classes_.tolist())
     return KernelModel(
-        (Linear(),), W, np.arange(T), np.ones(T), np.arange(T), np.eye(T)[None], bias,
-        estimator.tasks_, tuple(estimator.classes_.tolist()), {"C": float(estimator.C)},
+        (Linear(),), W, np.arange(T), np.ones(T), np.arange(T), np.eye(T)[None], bias, calibration,
+        estimator.tasks_, classes, {"C": float(estimator.C)}, kind=kind,
     )  # fmt: skip
 
 
@@ -229,10 +269,11 @@ def _fit(
     from sklearn.exceptions import ConvergenceWarning
 
     data = (examples.X, examples.y, examples.tasks)
-    column, what = (examples.y, "classes") if examples.tasks is None else (examples.tasks, "tasks")
+    what = "tasks" if examples.y is None or examples.tasks is not None else "classes"
+    column = examples.y if what == "classes" else examples.tasks
     logger.info(
         "training %s on %d examples of %d %s",
-        args.method, len(examples.names), np.unique(column).size, what,
+        args.method, len(examples.names), 1 if column is None else np.unique(column).size, what,
     )  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -245,7 +286,7 @@ def _fit(
             path.plot(args.plot)
             estimator = path.estimators[path.p.tolist().index(best)]
         else:
-            estimator.fit(*data, sample_weight=weight)
+            estimator.fit(*data, **({} if weight is None else {"sample_weight": weight}))
     others = [w for w in caught if not issubclass(w.category, ConvergenceWarning)]
     for warning in others:
         warnings.warn(warning.message, stacklevel=2)
@@ -253,27 +294,27 @@ def _fit(
 
 
 def _summary(
-    model: KernelModel, estimator: Any, examples: Examples, args: argparse.Namespace
+    model: Model, estimator: Any, examples: Examples, args: argparse.Namespace
 ) -> dict[str, Any]:
     """Describe the training in JSON values."""
+    y = examples.y
     summary: dict[str, Any] = {
         "method": args.method,
         "n": len(examples.names),
         "n_support": int(np.count_nonzero(estimator.dual_coef_)),
-        "classes": {str(c): int((examples.y == c).sum()) for c in model.classes},
+        **({} if y is None else {"classes": {str(c): int((y == c).sum()) for c in model.classes}}),
         "tol": args.tol,
         "balanced": args.balanced,
         "sources": [args.data] if args.data else [path for _, path in args.genome],
     }
     if examples.tasks is not None:
-        is_positive = examples.y == model.classes[1]
-        summary["tasks"] = {
-            name: {
-                "n": int((examples.tasks == name).sum()),
-                "n_positive": int((is_positive & (examples.tasks == name)).sum()),
-            }
-            for name in model.tasks
-        }
+        summary["tasks"] = {}
+        for name in model.tasks:
+            is_own = examples.tasks == name
+            summary["tasks"][name] = {"n": int(is_own.sum())}
+            if y is not None:
+                n_positive = int((is_own & (y == model.classes[1])).sum())
+                summary["tasks"][name]["n_positive"] = n_positive
     if examples.feature_names:
         summary["columns"] = {LABEL: args.label_column or LABEL, TASK: args.task_column or TASK}
     else:
@@ -281,7 +322,7 @@ def _summary(
     return summary | _found(model, estimator)
 
 
-def _found(model: KernelModel, estimator: Any) -> dict[str, Any]:
+def _found(model: Model, estimator: Any) -> dict[str, Any]:
     """Return settings and results that the model does not hold yet."""
     summary: dict[str, Any] = {}
     names = {"objective": "objective_", "gap": "gap_", "n_iter": "n_iter_"}

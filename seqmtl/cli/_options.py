@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.features.grammar import DEFAULT_VIEWS
+from seqmtl.features.grammar import GRAMMAR
 
 Subparsers = Any
 
@@ -19,21 +20,32 @@ def new_command(
     run: Callable[[argparse.Namespace], int | None],
     summary: str,
     examples: str,
+    **settings: Any,
 ) -> argparse.ArgumentParser:
-    """Add a command with the options that all have."""
+    """Add a command with the options that all have; `settings` are of its parser."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         name,
         help=summary,
         description=summary,
         epilog=f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        **{"formatter_class": argparse.RawDescriptionHelpFormatter, **settings},
     )
-    general = parser.add_argument_group("messages")
-    general.add_argument("-q", "--quiet", action="store_true", help="only warnings and errors")
-    general.add_argument("--log-json", action="store_true", help="messages as JSON lines")
-    general.add_argument("--debug", action="store_true", help="show where an error came from")
+    parser.add_argument("-q", "--quiet", action="store_true", help="only warnings and errors")
+    parser.add_argument("--log-json", action="store_true", help="messages as JSON lines")
+    parser.add_argument("--debug", action="store_true", help="show where an error came from")
     parser.set_defaults(run=run)
     return parser
+
+
+class OneScreen(argparse.RawDescriptionHelpFormatter):
+    """Help of a command with many options: wide, and without lines between the groups."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28)
+
+    def format_help(self) -> str:
+        """Return the text."""
+        return re.sub(r"\n\n(\S.*:\n)", r"\n\1", super().format_help())
 
 
 def positive_int(text: str) -> int:
@@ -58,23 +70,35 @@ def positive_floats(text: str) -> tuple[float, ...]:
 
 
 def features(text: str) -> Any:
-    """Read a list of views of k-mers."""
+    """Read a list of views of k-mers; where it is none, say how one is written."""
     from seqmtl.features.positional_kmers import PositionalKmers
     from seqmtl.features.spec import parse_views
 
+    if text == "help":
+        raise argparse.ArgumentTypeError(GRAMMAR)
     try:
         parse_views(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+        raise argparse.ArgumentTypeError(f"{error}\n{GRAMMAR}") from error
     return PositionalKmers(text)
 
 
 def add_features(parser: Any) -> None:
-    """Add --features; the list is explained by GRAMMAR."""
+    """Add --features."""
     parser.add_argument(
-        "--features", type=features, metavar="FEATURES",
-        help=f"k-mers to count, and in which bins of positions (below; default: {DEFAULT_VIEWS})",
-    )  # fmt: skip
+        "--features",
+        type=features,
+        metavar="FEATURES",
+        help="k-mers to count, and where, such as wd:8 (try --features help)",
+    )
+
+
+def norm(text: str) -> float:
+    """Read the p of a norm."""
+    value = float(text)
+    if not value >= 1:
+        raise argparse.ArgumentTypeError(f"must be from 1 to inf, got {text}")
+    return value
 
 
 def named_path(text: str) -> tuple[str, str]:
@@ -123,16 +147,20 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | None = None) -> None:
-    """Add the ways to say which windows are meant, or tables where a command takes them."""
+def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | None = None) -> Any:
+    """Add the ways to say which windows are meant, or tables where a command takes them.
+
+    Returns
+    -------
+    group
+        Of the options, for more of them.
+    """
     parser.add_argument(
-        "data",
-        nargs="?",
-        metavar="DATA",
-        help=f"{what}: TSV with the columns organism, label, sequence and optionally split, or "
-        "FASTA with organism= and label= in the headers; plain, gzip or bgzip, - for stdin"
+        "data", nargs="?", metavar="DATA",
+        help=f"{what}: TSV with organism, label, sequence and maybe split, or FASTA with "
+        "organism= and label= in its headers; plain, gzip or bgzip; - for stdin"
         + (f"; {tables}" if tables else ""),
-    )
+    )  # fmt: skip
     sites = parser.add_argument_group("windows cut from genomes instead of DATA")
     sites.add_argument(
         "--genome", action="append", type=named_path, default=[], metavar="ORGANISM=FASTA",
@@ -140,10 +168,44 @@ def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | N
     )  # fmt: skip
     sites.add_argument(
         "--sites", action="append", type=named_path, default=[], metavar="ORGANISM=BED",
-        help="its sites: BED6 (score 0 marks decoys where others are above 0), or TSV with the "
-        "columns contig, position (0-based), strand, label",
+        help="BED6 (score 0: decoy) or TSV: contig, 0-based position, strand, label",
     )  # fmt: skip
     sites.add_argument(
         "--at-end", choices=("pad", "drop"), default="pad",
-        help="windows that run over the end of a contig: pad with N, or drop (default: pad)",
+        help="over the end of a contig: pad windows with N, or drop (default: pad)",
     )  # fmt: skip
+    return sites
+
+
+def add_training_rows(group: Any) -> None:
+    """Add which rows of the data are trained on, and which part of their sequences."""
+    group.add_argument(
+        "--organism",
+        metavar="NAME",
+        help="organism or task of all rows, whatever DATA says",
+    )
+    group.add_argument("--task", dest="organism", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    group.add_argument(
+        "--split", default="train", help="rows to use, where DATA has a split column"
+    )
+    group.add_argument(
+        "--window", type=positive_int, metavar="BP",
+        help="central bases of each sequence (default: all; 141 around sites)",
+    )  # fmt: skip
+    group.add_argument(
+        "--shift", type=int, default=0, metavar="BP",
+        help="move the window this far to the 3' side of the centre (default: 0)",
+    )  # fmt: skip
+    group.add_argument(
+        "--decoys", type=positive_float, default=10.0, metavar="RATIO",
+        help="decoys drawn per site where the sites have none (default: 10)",
+    )  # fmt: skip
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add what every training takes besides its data and its model."""
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file")
+    parser.add_argument("--json", metavar="FILE", help="write the training summary as JSON")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="visiting order and decoys (default: 0)"
+    )

@@ -102,6 +102,8 @@ def write_multiqc(metrics: dict[str, Any], model: str, path: str) -> None:
 
 def table(metrics: dict[str, Any], task_column: str = "organism") -> str:
     """Lay the metrics out for people, tab-separated; the accuracy too where it is known."""
+    if "classes" in metrics:
+        return _table_of_classes(metrics)
     lines = [f"{task_column}\tn\tpositive\tauroc\tauroc_95\tauprc\tauprc_95"]
     for name, task in metrics["tasks"].items():
         fields = [name, str(task["n"]), str(task["n_positive"])]
@@ -116,6 +118,12 @@ def table(metrics: dict[str, Any], task_column: str = "organism") -> str:
         shown = [_number(task["accuracy"]) for task in (*metrics["tasks"].values(), mean)]
         lines = [f"{line}\t{end}" for line, end in zip(lines, ["accuracy", *shown], strict=True)]
     return "\n".join(lines) + "\n"
+
+
+def _table_of_classes(metrics: dict[str, Any]) -> str:
+    rows = [*metrics["classes"].items(), ("all", metrics)]
+    lines = [f"{name}\t{entry['n']}\t{_number(entry['accuracy'])}" for name, entry in rows]
+    return "\n".join(["class\tn\taccuracy", *lines]) + "\n"
 
 
 def _with_genome(lines: list[str], tasks: list[dict[str, Any]]) -> list[str]:

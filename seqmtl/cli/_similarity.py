@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from seqmtl.cli import _options
 
@@ -20,6 +20,7 @@ KINDS = (
 )  # fmt: skip
 
 PLAIN = ("independent", "union", "easy")
+MKL_KINDS = ("hierarchical", "smooth", "multigraph")
 
 KINDS_HELP = """\
 kinds of similarity, and what they are made of:
@@ -36,19 +37,25 @@ kinds of similarity, and what they are made of:
 Where a kind needs a tree, --alignment and --distances become one by average linkage."""
 
 
-def add_source_options(parser: argparse.ArgumentParser) -> None:
-    """Add the sources of a similarity; ``args.similarity`` is left to the command."""
+def add_source_options(parser: argparse.ArgumentParser) -> Any:
+    """Add the sources of a similarity; ``args.similarity`` is left to the command.
+
+    Returns
+    -------
+    group
+        Of the options, for more of them.
+    """
     sources = parser.add_argument_group("relations of the organisms, one of")
     sources.add_argument(
         "--tree", metavar="FILE|NAME",
-        help="Newick or Nexus file, or a shipped tree such as metazoa; may hold more organisms",
+        help="Newick or Nexus file, which may hold more, or a shipped tree: metazoa",
     )  # fmt: skip
     sources.add_argument(
         "--taxonomy", metavar="DIR", help="NCBI taxonomy dump: folder with nodes.dmp, names.dmp"
     )
     sources.add_argument(
         "--alignment", metavar="FASTA",
-        help="aligned sequences such as rRNA, named by organism: share of columns that differ",
+        help="aligned sequences such as rRNA, named by organism",
     )  # fmt: skip
     sources.add_argument(
         "--distances", metavar="TSV", help="distances, a square table or lines of a, b, distance"
@@ -60,12 +67,20 @@ def add_source_options(parser: argparse.ArgumentParser) -> None:
     sources.add_argument(
         "--groups", metavar="TSV", help="lines of organism, group and maybe a weight"
     )
-    parser.add_argument_group("similarity").add_argument(
+    sources.add_argument(
         "--scales", type=_scales, metavar="S,...",
-        help="of the kind smooth, in the unit of the distances (default: a quarter, once and four "
-        "times the median distance)",
+        help="of the kind smooth (default: 1/4, 1 and 4 times the median distance)",
     )  # fmt: skip
     parser.set_defaults(usage_error=parser.error)
+    return sources
+
+
+def add_mkl(group: Any) -> None:
+    """Add --mkl."""
+    group.add_argument(
+        "--mkl", choices=MKL_KINDS, metavar="KIND",
+        help="learn the weights of several: hierarchical, smooth or multigraph",
+    )  # fmt: skip
 
 
 def kernel_from_args(
@@ -106,9 +121,7 @@ def task_kernel(args: argparse.Namespace, organisms: tuple[str, ...]) -> TaskKer
 
 
 def asked(args: argparse.Namespace) -> argparse.Namespace:
-    """Return the arguments of train with --mkl as the kind of similarity."""
-    if args.mkl is None and args.method is None and args.norm is not None:
-        refuse(args, "--norm is of the weights that --mkl learns; give --mkl too")
+    """Return the arguments of a training with --mkl as the kind of similarity."""
     if args.mkl is None:
         return args
     if args.similarity is not None:

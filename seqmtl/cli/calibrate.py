@@ -14,7 +14,7 @@ from seqmtl.exceptions import SeqmtlError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seqmtl.models.model import MultiTaskModel
+    from seqmtl.models.base import Model
     from seqmtl.scan.held_out import HeldOut
 
 logger = logging.getLogger("seqmtl")
@@ -37,9 +37,13 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "turn scores into probabilities, per organism, on what was held out", _EXAMPLES,
     )  # fmt: skip
     parser.add_argument("model", metavar="MODEL", help="model file")
-    _options.add_window_input(parser, "labelled windows that the model has not seen")
+    _options.add_window_input(
+        parser, "labelled windows that the model has not seen", tables="a table for models of such"
+    )
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file")
-    parser.add_argument("--organism", help="organism of all rows (default: what the data say)")
+    parser.add_argument(
+        "--organism", "--task", help="organism or task of all rows (default: what the data say)"
+    )
     parser.add_argument(
         "--split", default="valid",
         help="split of a dataset, or rows of a table with a split column; all for all "
@@ -64,13 +68,13 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.models.model import MultiTaskModel
+    from seqmtl.models.saved import load_model
 
     check_outputs(args.output, args.json, args.plot)
     if args.plot:
         _options.check_figure(args.plot)
-    model = MultiTaskModel.load(args.model)
-    if model.kind != "classification":
+    model = load_model(args.model)
+    if model.kind != "classification" or len(model.classes) > 2:
         raise SeqmtlError(f"{args.model}: only models of two classes have probabilities")
     held, is_split = score_labelled(model, args)
     if args.split == "train" and is_split:
@@ -88,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def calibrate(
-    model: MultiTaskModel,
+    model: Model,
     held: HeldOut,
     shares: dict[str, float | None],
     args: argparse.Namespace,

@@ -6,11 +6,8 @@ import argparse
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import check_outputs, table, write_metrics, write_multiqc
-from seqmtl.cli._scoring import (
-    add_scoring_options,
-    load_model,
-    score_labelled,
-)
+from seqmtl.cli._scoring import add_scoring_options, score_labelled
+from seqmtl.exceptions import SeqmtlError
 
 _EXAMPLES = """\
   seqmtl evaluate splice.seqmtl dataset
@@ -48,23 +45,24 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.evaluation import evaluate, plot_curves
-    from seqmtl.models.kernel_model import KernelModel
+    from seqmtl.evaluation import plot_curves
+    from seqmtl.models.saved import load_model
 
     check_outputs(args.json, args.plot, args.multiqc)
     if args.plot:
         _options.check_figure(args.plot)
     model = load_model(args.model)
-    if isinstance(model, KernelModel):
-        from seqmtl.cli._kernel_use import evaluate_kernels
-
-        return evaluate_kernels(model, args)
+    for flag in ("plot", "multiqc"):
+        if getattr(args, flag) and len(model.classes) > 2:
+            raise SeqmtlError(
+                f"--{flag} shows two classes, and the model has {len(model.classes)}; leave it out"
+            )
     held, _ = score_labelled(model, args)
     data = (held.labels, held.scores, held.tasks)
-    metrics = evaluate(*data, counts=held.counts, n_bootstrap=args.bootstrap, seed=args.seed)
+    metrics = model.evaluate(*data, counts=held.counts, n_bootstrap=args.bootstrap, seed=args.seed)
     if args.plot:
         plot_curves(*data, args.plot, counts=held.counts)
     if args.multiqc:
         write_multiqc(metrics, args.model, args.multiqc)
-    write_metrics(metrics, table(metrics), args.json)
+    write_metrics(metrics, table(metrics, "organism" if model.can_scan else "task"), args.json)
     return 0

@@ -105,8 +105,9 @@ def run(args: argparse.Namespace) -> int:
 def _explain(args: argparse.Namespace, folder: Path) -> int:
     """Write the files into a folder; return how many."""
     from seqmtl.cli._explain import Explanation
+    from seqmtl.models.model import MultiTaskModel
 
-    model = _load(args.model)
+    model = MultiTaskModel.load(args.model)
     organisms = _organisms(args.organism, model)
     reference = _organisms(args.reference, model)[0] if args.reference else None
     windows = _windows(args, model, organisms)
@@ -142,20 +143,6 @@ def _check_summary(path: str) -> None:
         raise SeqmtlError(
             f"{path} is not of seqmtl explain and would be lost; choose another folder with -o"
         )
-
-
-def _load(path: str) -> MultiTaskModel:
-    """Read a model, and refuse one of kernels."""
-    from seqmtl.cli._scoring import load_model
-    from seqmtl.models.kernel_model import KernelModel
-
-    model = load_model(path)
-    if isinstance(model, KernelModel):
-        raise SeqmtlError(
-            f"{path}: explain takes models of k-mers with weights, and this one has kernels (train "
-            "--method); train it without --method"
-        )
-    return model
 
 
 def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:

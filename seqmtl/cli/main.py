@@ -28,6 +28,7 @@ from seqmtl.cli import (
     similarity,
     simulate,
     train,
+    train_table,
     variants,
 )
 from seqmtl.cli._console import setup_logging, warnings_as_messages
@@ -44,6 +45,7 @@ _COMMANDS = (
     similarity,
     dataset,
     train,
+    train_table,
     calibrate,
     predict,
     evaluate,

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import argparse
 import logging
+from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import check_outputs, open_output
-from seqmtl.cli._scoring import add_scoring_options, load_model, read_for, score
+from seqmtl.cli._scoring import add_scoring_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
 logger = logging.getLogger("seqmtl")
 
@@ -16,9 +22,9 @@ _EXAMPLES = """\
   seqmtl predict splice.seqmtl candidates.fa --organism c_elegans > scores.tsv
   seqmtl predict splice.seqmtl --genome worm=worm.fa --sites worm=sites.bed -o scores.tsv
   seqmtl predict splice.seqmtl new.fa --organism c_briggsae --from-relatives
-  seqmtl predict m.seqmtl expression.csv -o scores.tsv     # a model of train --method
+  seqmtl predict m.seqmtl expression.csv -o scores.tsv     # a model of train-table
 
-A model of train --method takes the columns of its training table by their names; others are left
+A model of train-table takes the columns of its training table by their names; others are left
 out. It writes name, task, score and class, or for more than two classes their votes."""
 
 
@@ -39,22 +45,24 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.models.kernel_model import KernelModel
+    from seqmtl.cli._kernel_input import read_for_model
+    from seqmtl.models.saved import load_model
 
     check_outputs(args.output)
     model = load_model(args.model)
-    if isinstance(model, KernelModel):
-        from seqmtl.cli._kernel_use import predict_kernels
-
-        return predict_kernels(model, args)
-    windows = read_for(model, args, require_labels=False)
-    scores, probability = score(model, windows, args)
-    tasks, names = windows.tasks, windows.names
+    examples = read_for_model(model, args, require_labels=False)
+    found = model.predictions(examples.X, from_relatives=args.from_relatives)
+    names = examples.names
     with open_output(args.output) as stream:
-        stream.write("name\torganism\tscore\tprobability\n")
-        for first in range(0, len(windows), 65_536):
+        stream.write("\t".join(["name", *found]) + "\n")
+        for first in range(0, len(names), 65_536):
             part = slice(first, first + 65_536)
-            rows = zip(names[part], tasks[part], scores[part], probability[part], strict=True)
-            stream.write("".join(f"{n}\t{t}\t{s:.6g}\t{p:.6g}\n" for n, t, s, p in rows))
-    logger.info("scored %d windows", len(windows))
+            columns = [map(str, names[part]), *(_texts(column[part]) for column in found.values())]
+            stream.write("".join("\t".join(row) + "\n" for row in zip(*columns, strict=True)))
+    logger.info("scored %d %s", len(names), "windows" if model.inputs == "windows" else "examples")
     return 0
+
+
+def _texts(column: NDArray[Any]) -> Iterator[str]:
+    """Return numbers with six digits, and all else as it is."""
+    return map("{:.6g}".format if column.dtype.kind == "f" else str, column.tolist())

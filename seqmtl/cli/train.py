@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from seqmtl.cli import _methods, _options, _similarity
 from seqmtl.cli._output import NOT_CONVERGED, write_summary
 from seqmtl.exceptions import TrainingInterrupted
-from seqmtl.features.grammar import GRAMMAR
 
 if TYPE_CHECKING:
     from seqmtl.models.checkpoint import Checkpoint
@@ -21,101 +20,60 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-_MKL_KINDS = ("hierarchical", "smooth", "multigraph")
-
 _EXAMPLES = """\
-  seqmtl train windows.tsv.gz --tree tree.nwk --window 141 -o splice.seqmtl
-  seqmtl train windows.tsv.gz --tree metazoa --mkl hierarchical -o mkl.seqmtl
-  seqmtl train windows.tsv.gz --selection none --similarity independent -C 2 -o own.seqmtl
-  seqmtl train windows.tsv.gz --features wd:8 -o wd.seqmtl
-  seqmtl train --genome worm=worm.fa --sites worm=worm.bed \\
-               --genome fly=fly.fa --sites fly=fly.bed -o splice.seqmtl
-  seqmtl train windows.tsv.gz -o splice.seqmtl --resume      # after an interruption
-  seqmtl train expression.csv --method pareto --kernel linear --kernel rbf:0.1 -C 10 -o m.seqmtl
-  seqmtl train expression.csv --method pareto --p 0.1,0.5,1,2,10 --plot front.png -o m.seqmtl
-  seqmtl train land.npz --method kernel-svc --graph neighbours.tsv --tune 0.1,1,10 -o m.seqmtl
-  seqmtl train peptides.csv --method kernel-mkl --sequence peptide --task-column allele \\
-               --kernel spectrum:2:protein --kernel gapped:5:3:protein -o m.seqmtl
-  seqmtl train windows.tsv.gz --method kernel-svc --kernel wd:8 --tree tree.nwk -o wd.seqmtl
-
-"""
+  seqmtl train windows.tsv.gz --tree metazoa --window 141 -o splice.seqmtl
+  seqmtl train windows.tsv.gz --selection none --similarity union --features wd:8 -o wd.seqmtl"""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
-        subparsers, "train", run, "train one model for all organisms of the data",
-        f"{_EXAMPLES}{GRAMMAR}\n\n{_methods.RULE}",
+        subparsers, "train", run,
+        "train one model of windows for all organisms (of tables: seqmtl train-table)", _EXAMPLES,
+        usage="seqmtl train DATA -o MODEL [options]",
+        formatter_class=_options.OneScreen,
     )  # fmt: skip
-    _options.add_window_input(parser, "training windows", tables="with --method a table (below)")
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file")
-    data = parser.add_argument_group("examples")
-    data.add_argument(
-        "--organism",
-        "--task",
-        help="take all of DATA for this organism or task, whatever its column says",
-    )
-    data.add_argument("--split", default="train", help="rows to use, where DATA has a split column")
-    data.add_argument(
-        "--window", type=_options.positive_int, metavar="BP",
-        help="central bases of each sequence (default: the whole; 141 around sites)",
-    )  # fmt: skip
-    data.add_argument(
-        "--shift", type=int, default=0, metavar="BP",
-        help="move the window this far to the 3' side of the centre (default: 0)",
-    )  # fmt: skip
-    data.add_argument(
-        "--decoys", type=_options.positive_float, default=10.0, metavar="RATIO",
-        help="decoys drawn per site where the sites have none (default: 10)",
-    )  # fmt: skip
-    _similarity.add_source_options(parser)
-    tasks = parser.add_argument_group("similarity of the organisms")
-    tasks.add_argument(
+    _options.add_training_rows(_options.add_window_input(parser, "training windows"))
+    relations = _similarity.add_source_options(parser)
+    relations.add_argument(
         "--similarity", metavar="KIND|TSV",
-        help="independent, union, easy, or with a source another kind (see seqmtl similarity "
-        "--help), or a table of similarities (default: tree where there is one). How far to trust "
-        "it is chosen, but for the first three, which are taken as they are",
+        help="independent, union, easy, or a kind of seqmtl similarity or a table, then how far "
+        "to trust it is chosen (default: tree where there is one)",
     )  # fmt: skip
-    tasks.add_argument(
-        "--mkl", choices=_MKL_KINDS, metavar="KIND",
-        help="learn how much to trust each of several similarities: hierarchical (one per inner "
-        "node of the tree), smooth (one per scale) or multigraph (one per graph)",
-    )  # fmt: skip
-    tasks.add_argument(
-        "--norm", type=_norm, metavar="P",
-        help="of the weights that --mkl or --method learns: 1 (few) to inf (all alike) (default: "
-        "2; with pareto and independent-mkl 1.1); with minimax of the losses (default: inf)",
+    _similarity.add_mkl(relations)
+    relations.add_argument(
+        "--norm", type=_options.norm, metavar="P",
+        help="p-norm of the weights of --mkl: 1 (few) to inf (alike) (default: 2)",
     )  # fmt: skip
     _add_model_options(parser)
-    _methods.add_options(parser)
-    run_ = parser.add_argument_group("run")
-    run_.add_argument("--seed", type=int, default=0, help="visiting order and decoys (default: 0)")
-    run_.add_argument("--resume", action="store_true", help="continue from MODEL.checkpoint")
-    run_.add_argument("--json", metavar="FILE", help="write the training summary as JSON")
+    _options.add_run_options(parser)
+    parser.add_argument("--resume", action="store_true", help="continue from MODEL.checkpoint")
+    parser.add_argument(*_methods.OPTIONS, action=_OfTables, nargs="?", help=argparse.SUPPRESS)
+
+
+class _OfTables(argparse.Action):
+    """An option that says the wrong command was called."""
+
+    def __call__(self, parser: Any, _: Any, value: Any, option: str | None = None) -> None:
+        method = value if option == "--method" else "METHOD"
+        parser.error(f"{option} is not of windows: use seqmtl train-table DATA --method {method}")
 
 
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
     model = parser.add_argument_group("model")
     model.add_argument(
         "--selection", choices=("auto", "none"),
-        help="auto: choose per organism how far to trust its relatives, and the cost, and for all "
-        "how much k-mers in bins weigh, by cross-validation; all labels then train one model "
-        "(default). none: train once, with -C and --similarity as they are (with --mkl always)",
+        help="auto: cross-validate cost, trust in relatives and weights of bins (default); "
+        "none: train once, as the options say",
     )  # fmt: skip
     _options.add_features(model)
     model.add_argument(
         "-C", type=_options.positive_float,
-        help="cost (default: chosen per organism; 1 with --selection none, --mkl or --method, 100 "
-        "with minimax)",
+        help="cost (default: chosen per organism; 1 where nothing is chosen)",
     )  # fmt: skip
     model.add_argument(
-        "--tune", type=_options.positive_floats, metavar="C,...",
-        help="of --method: costs to choose from, one for all, in three folds by the mean AUROC of "
-        "the tasks, or the accuracy of several classes (replaces -C)",
-    )  # fmt: skip
-    model.add_argument(
-        "--loss", choices=("hinge", "squared_hinge", "logistic"), default="hinge",
-        help="loss (default: hinge)",
+        "--loss", choices=("hinge", "squared_hinge", "logistic"), default="hinge", metavar="LOSS",
+        help="hinge, squared_hinge or logistic (default: hinge)",
     )  # fmt: skip
     model.add_argument("--balanced", action="store_true", help="weigh both classes equally")
     model.add_argument(
@@ -123,11 +81,11 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         help="relative duality gap to stop at (default: 1e-3)",
     )  # fmt: skip
     model.add_argument(
-        "--max-epochs", type=_options.positive_int, metavar="N",
-        help="epochs, or iterations of a method, at most (default: 1000; with minimax 10000)",
+        "--max-epochs", type=_options.positive_int, default=1000, metavar="N",
+        help="epochs at most (default: 1000)",
     )  # fmt: skip
     model.add_argument(
-        "--dtype", choices=("float32", "float64"), default="float32",
+        "--dtype", choices=("float32", "float64"), default="float32", metavar="TYPE",
         help="of the weights (default: float32; float64 for gaps below 1e-6)",
     )  # fmt: skip
 
@@ -138,19 +96,10 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.files.atomic import check_writable
     from seqmtl.models.site import site_in_dataset
 
-    _methods.check_usage(args)
-    _methods.fill_in(args)
     _check_selection(args)
-    for path in (args.output, args.json, args.plot):
-        if path:
-            check_writable(path)
-    if args.plot:
-        _options.check_figure(args.plot)
+    for path in filter(None, (args.output, args.json)):
+        check_writable(path)
     _similarity.check_usage(_similarity.asked(args))
-    if args.method:
-        from seqmtl.cli._kernel_train import train_kernels
-
-        return train_kernels(args)
     _methods.refuse_tables(args)
     started = time.perf_counter()
     windows = read_input(
@@ -248,8 +197,8 @@ def train_with_checkpoint(
 
 def _check_selection(args: argparse.Namespace) -> None:
     """Refuse a selection of what leaves nothing to choose, and set what is meant without one."""
-    if args.method:
-        return
+    if args.norm is not None and not args.mkl:
+        _similarity.refuse(args, "--norm is of the weights that --mkl learns; give --mkl too")
     if args.mkl and args.selection == "auto":
         _similarity.refuse(
             args, "--mkl learns the weights of similarities at a fixed -C, as published, and "
@@ -268,13 +217,6 @@ def _space(args: argparse.Namespace, kernel: Any, names: tuple[str, ...]) -> Spa
     if args.similarity in _similarity.PLAIN and relation is not None:
         return Space.of_cost(relation, costs)
     return Space.of_sharing(names, relation, costs)
-
-
-def _norm(text: str) -> float:
-    value = float(text)
-    if not value >= 1:
-        raise argparse.ArgumentTypeError(f"must be from 1 to inf, got {text}")
-    return value
 
 
 def _progress(args: argparse.Namespace) -> tuple[Any, Any]:

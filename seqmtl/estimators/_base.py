@@ -22,6 +22,7 @@ from seqmtl.models.fit import train_model
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
+from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.solvers.dcd import Solution, State
 
@@ -168,6 +169,7 @@ class MultiTaskEstimator(ExampleReader):
     def _scores(self, X: Any, tasks: Any) -> NDArray[np.float64]:
         """Return f(x) of every example."""
         check_is_fitted(self)
+        X, tasks = split_tasks(X, tasks)
         X = self._check_X(X, reset=False)
         tasks = self._known_task(X, tasks)
         return self.model_.decision_function(X, tasks, from_relatives=self.from_relatives)
@@ -180,6 +182,7 @@ class MultiTaskEstimator(ExampleReader):
 
     def _task_names(self, X: Any, tasks: Any, n: int) -> list[str]:
         """Return the task of each of n examples that have been scored."""
+        X, tasks = split_tasks(X, tasks)
         names = self._known_task(X, tasks)
         if names is None:
             names = X.tasks if isinstance(X, Windows) else self.tasks_[0]
@@ -208,7 +211,7 @@ def _number_tasks(X: Any, tasks: Any) -> tuple[tuple[str, ...], NDArray[np.int16
     if ids.size != X.shape[0]:
         raise ValueError(
             f"tasks must have one entry per example ({X.shape[0]}), got {ids.size}; in a "
-            "cross-validation route them as metadata, or use Windows, which carry them"
+            "cross-validation use a TaskArray or Windows, which carry them"
         )
     order = sorted(range(len(found)), key=found.__getitem__)
     rank = np.argsort(order).astype(np.int16)

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from seqmtl.estimators._base import ExampleReader, Examples, MultiTaskEstimator
 from seqmtl.sequences import Windows
+from seqmtl.sequences.task_array import split_tasks
 
 
 class TaskClassifier(ClassifierMixin, ExampleReader):
@@ -36,12 +37,12 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
 
         Parameters
         ----------
-        X : Windows, array_like or sparse matrix of shape (n, d)
+        X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
             Examples.
         y : array_like, shape (n,)
             Two classes. Windows may carry them instead.
         tasks : sequence of str, shape (n,), optional
-            Task of every example. Default: what Windows carry, else one task.
+            Task of every example. Default: what `X` carries, else one task.
         sample_weight : array_like, shape (n,), optional
             Factors on C; rows of weight 0 are left out.
 
@@ -62,10 +63,10 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
 
         Parameters
         ----------
-        X : Windows, array_like or sparse matrix of shape (n, d)
+        X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
             Examples.
         tasks : str or sequence of str, optional
-            Task of every example, or one for all. Default: what Windows carry, or the only task.
+            Task of every example, or one for all. Default: what `X` carries, or the only task.
 
         Returns
         -------
@@ -92,6 +93,7 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
 
     def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> Examples:
         """Return checked examples, and set the classes."""
+        X, tasks = split_tasks(X, tasks)
         if y is None and isinstance(X, Windows):
             y = X.labels
         X, y = self._check_X_y(X, y, numeric=False)

@@ -9,17 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from seqmtl._memory import require_memory
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._classifier import TaskClassifier
 from seqmtl.kernels import BaseKernel, check_psd, make_kernel
+from seqmtl.models.calibration import find_copies
+from seqmtl.models.held_out import draw_folds
 from seqmtl.models.kernel_model import KernelModel
 from seqmtl.models.training import class_factors
 from seqmtl.sequences import Windows
+from seqmtl.sequences.task_array import split_tasks
+from seqmtl.solvers.svm import best_intercept, solve_dual
 
 _LARGEST_LOG = 690.0  # of a number
+
+
+def _is_of_two_classes(classifier: Any) -> bool:
+    """Tell whether there are two classes; before `fit`, whether there can be no more."""
+    if hasattr(classifier, "classes_"):
+        return bool(classifier.classes_.size == 2)
+    return not classifier.__sklearn_tags__().classifier_tags.multi_class
 
 
 class KernelClassifier(TaskClassifier):
@@ -94,12 +106,25 @@ class KernelClassifier(TaskClassifier):
 
     def _scores(self, X: Any, tasks: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
+        X, tasks = split_tasks(X, tasks)
         return self.model_.decision_function(self._check_X(X, reset=False), tasks)
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
         """Predict classes; parameters as in :meth:`decision_function`."""
         scores = self.decision_function(X, tasks)
         return self.classes_[self.model_.choose(scores, tasks)]
+
+    @available_if(_is_of_two_classes)
+    def predict_proba(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
+        """Predict class probabilities, shape (n, 2), by a sigmoid per task.
+
+        The sigmoids are fitted in training on cross-validated scores, at the class frequencies of
+        the training data. There are none of more than two classes. Parameters as in
+        :meth:`decision_function`.
+        """
+        check_is_fitted(self)
+        X, tasks = split_tasks(X, tasks)
+        return self.model_.predict_proba(self._check_X(X, reset=False), tasks)
 
     def _labels(self) -> tuple[Any, ...]:
         """Return the classes as JSON values."""
@@ -134,6 +159,47 @@ def kernel_matrix(kernel: BaseKernel, X: Any) -> NDArray[np.float64]:
     if not kernel.is_psd:
         check_psd(H, str(kernel))
     return H
+
+
+def held_out_scores(
+    H: NDArray[np.float64],
+    y: NDArray[np.float64],
+    ids: NDArray[Any],
+    C: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    tol: float,
+    has_intercept: bool = True,
+) -> NDArray[np.float64]:
+    """Score examples by machines of the same kernel that were trained without a fold of them.
+
+    Folds hold each class of each task in its share, and copies of an example are in one of them;
+    what is alone of its class in its task keeps its score.
+
+    Parameters
+    ----------
+    H : ndarray of float64, shape (n, n)
+        Kernel matrix.
+    y, C, scores : ndarray of float64, shape (n,)
+        Labels -1 or +1, costs, and scores in training.
+    ids : ndarray of int, shape (n,)
+        Tasks.
+    tol : float
+        Violation of the optimality conditions to stop at.
+    has_intercept : bool
+        Whether there is one that is not regularised.
+    """
+    copy_of = find_copies(scores, np.diagonal(H), y)
+    one_of_each = np.unique(copy_of, return_index=True)[1]
+    folds = draw_folds(y[one_of_each], ids[one_of_each], np.random.default_rng(0))[copy_of]
+    found = scores.copy()
+    for fold in range(int(folds.max()) + 1):
+        held, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        G = H[np.ix_(kept, kept)]
+        alpha = solve_dual(G, y[kept], C[kept], tol, has_intercept=has_intercept)
+        amount = alpha * y[kept]
+        bias = best_intercept(G @ amount, y[kept], C[kept]) if has_intercept else 0.0
+        found[held] = H[np.ix_(held, kept)] @ amount + bias
+    return found
 
 
 def require_matrices(n_kernels: int, *sizes: int) -> None:

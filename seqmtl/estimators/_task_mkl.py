@@ -12,11 +12,13 @@ from seqmtl.estimators._base import Examples
 from seqmtl.estimators._kernel_base import (
     KernelClassifier,
     check_count,
+    held_out_scores,
     kernel_matrix,
     require_matrices,
     resolve_all,
 )
 from seqmtl.kernels import BaseKernel
+from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.kernel_model import KernelModel
 from seqmtl.models.one_vs_one import split_pairs
 from seqmtl.models.training import check_classes
@@ -84,11 +86,20 @@ class TaskMKLClassifier(KernelClassifier):
             prepared.sources[rows], return_index=True, return_inverse=True
         )
         T = len(examples.names)
+        sigmoids = []
+        parts = zip(found.theta, prepared.problems, found.svms, prepared.weights, strict=True)
+        for theta, task, svm, weight in parts:
+            H = np.tensordot(theta, task.kernels, 1)
+            scores = H @ (svm.alpha * task.y) + svm.bias
+            one_task = np.zeros(task.y.size, dtype=np.int64)
+            held_out = held_out_scores(H, task.y, one_task, task.C, scores, self.tol)
+            sigmoids.append(fit_sigmoid(held_out, task.y, weight))
         coupling = np.zeros((len(prepared.kernels), T, T))
         coupling[:, np.arange(T), np.arange(T)] = found.theta.T
         model = KernelModel(
             prepared.kernels, examples.X[rows[first]], example_ids, amount, examples.ids[rows],
-            coupling, np.array([svm.bias for svm in found.svms]), examples.names, self._labels(),
+            coupling, np.array([svm.bias for svm in found.svms]), np.array(sigmoids),
+            examples.names, self._labels(),
             {"C": float(self.C), "objectives": found.g.tolist(), "theta": found.theta.tolist()},
         )  # fmt: skip
         self._finish(model, found.converged, found.gap)
@@ -107,6 +118,8 @@ class Prepared:
         Kernels with their parameters known.
     rows : list of ndarray of int64
         Examples of every task.
+    weights : list of ndarray, or None
+        Weights of the examples of every task.
     problems : list of TaskProblem
         What is to be solved for every task.
     """
@@ -121,6 +134,8 @@ class Prepared:
         if examples.weight is not None:
             cost *= examples.weight
         self.rows = [np.flatnonzero(examples.ids == t) for t in range(len(examples.names))]
+        weight = examples.weight
+        self.weights = [None if weight is None else weight[own] for own in self.rows]
         require_matrices(len(self.kernels), *(own.size for own in self.rows))
         self.problems = [
             TaskProblem(

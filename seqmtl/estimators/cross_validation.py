@@ -11,6 +11,8 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
+from seqmtl.sequences.task_array import split_tasks
+
 
 class GridPoint(NamedTuple):
     """Settings, and how well they did.
@@ -70,6 +72,7 @@ def grid_scores(  # noqa: PLR0913
     ValueError
         If no task has enough examples of two classes.
     """
+    X, tasks = split_tasks(X, tasks)
     y = np.asarray(y)
     given = {"tasks": tasks, "sample_weight": sample_weight}
     columns = {name: np.asarray(values) for name, values in given.items() if values is not None}

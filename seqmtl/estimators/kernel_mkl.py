@@ -12,10 +12,12 @@ from seqmtl.estimators._kernel_base import (
     KernelClassifier,
     check_count,
     check_positive,
+    held_out_scores,
     kernel_matrix,
     require_matrices,
     resolve_all,
 )
+from seqmtl.models.calibration import calibrate_tasks
 from seqmtl.models.kernel_model import KernelModel
 from seqmtl.models.kernels import kernel_set, resolve_kernels, used_kernels
 from seqmtl.models.training import check_classes
@@ -111,9 +113,9 @@ class KernelMKLClassifier(KernelClassifier):
         require_matrices(len(kernels), y.size)
         constant = 1.0 if self.fit_intercept else 0.0
         grams = [np.ascontiguousarray(kernel_matrix(kernel, X) + constant) for kernel in kernels]
+        cost = self._costs(y, weight, self._class_weight())
         found = solve_on_matrices(
-            grams, y, ids, weighed, self._costs(y, weight, self._class_weight()),
-            tol=self.tol, max_iter=self.max_iter,
+            grams, y, ids, weighed, cost, tol=self.tol, max_iter=self.max_iter,
         )  # fmt: skip
         self.theta_, self.dual_coef_ = found.theta, found.alpha
         self.objective_, self.dual_gap_, self.n_iter_ = found.primal, found.gap, found.n_iter
@@ -128,9 +130,13 @@ class KernelMKLClassifier(KernelClassifier):
         A, amount = weighed.couple(found.theta), found.alpha * y
         sums = np.bincount(ids, amount, minlength=len(names))
         kept = np.flatnonzero(amount)
+        s, t = np.ix_(ids, ids)
+        H = sum(A_m[s, t] * gram for A_m, gram in zip(A, grams, strict=True))
+        held_out = held_out_scores(H, y, ids, cost, H @ amount, self.tol, has_intercept=False)
         model = KernelModel(
             kernels, X[kept], np.arange(kept.size), amount[kept], ids[kept], A,
-            constant * (A.sum(axis=0) @ sums), names, self._labels(),
+            constant * (A.sum(axis=0) @ sums),
+            calibrate_tasks(held_out, y, ids, len(names), weight), names, self._labels(),
             {"mkl": self.kernel_weights_, "norm": _number(self.norm), "C": float(self.C)},
         )  # fmt: skip
         self._finish(model, found.converged, found.gap)

@@ -11,11 +11,13 @@ from sklearn.utils import Tags
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._kernel_base import (
     KernelClassifier,
+    held_out_scores,
     kernel_matrix,
     require_matrices,
     resolve_all,
 )
 from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial, Precomputed
+from seqmtl.models.calibration import calibrate_tasks
 from seqmtl.models.kernel_model import KernelModel
 from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.training import check_classes
@@ -158,12 +160,16 @@ class MultiTaskKernelSVC(KernelClassifier):
         kernel = KernelRows() if given else used
         require_matrices(1, y.size)
         alpha, bias, gap, worst = np.zeros(y.size), np.zeros(len(names)), 0.0, 0.0
+        held_out = np.zeros(y.size)
         for group in connected_tasks(K):
             rows = np.flatnonzero(np.isin(ids, group))
             H = K[np.ix_(ids[rows], ids[rows])] * kernel_matrix(used, X[rows])
             alpha[rows] = solve_dual(H, y[rows], C[rows], self.tol)
             f = H @ (alpha[rows] * y[rows])
             bias[group] = best_intercept(f, y[rows], C[rows])
+            held_out[rows] = held_out_scores(
+                H, y[rows], ids[rows], C[rows], f + bias[group[0]], self.tol
+            )
             gap += duality_gap(f, y[rows], C[rows], alpha[rows])
             worst = max(worst, violation(f, y[rows], C[rows], alpha[rows]))
         self.dual_gap_ = gap / float(alpha.sum())
@@ -171,7 +177,7 @@ class MultiTaskKernelSVC(KernelClassifier):
         kept = self.support_
         model = KernelModel(
             (kernel,), X[kept], np.arange(kept.size), (alpha * y)[kept], ids[kept], K[None],
-            bias, names, self._labels(),
+            bias, calibrate_tasks(held_out, y, ids, len(names), weight), names, self._labels(),
             {"task_kernel": self.task_kernel_.source, "C": float(self.C)},
         )  # fmt: skip
         self._finish(model, min(worst, self.dual_gap_) <= _LARGE * self.tol, self.dual_gap_)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
 from seqmtl.estimators._base import MultiTaskEstimator
+from seqmtl.sequences.task_array import split_tasks
 
 
 class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
@@ -118,12 +119,12 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
 
         Parameters
         ----------
-        X : Windows, array_like or sparse matrix of shape (n, d)
+        X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
             Examples.
         y : ignored
             There for scikit-learn's sake.
         tasks : sequence of str, shape (n,), optional
-            Task of every example. Default: what Windows carry, else one task.
+            Task of every example. Default: what `X` carries, else one task.
 
         Returns
         -------
@@ -137,6 +138,7 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
         share = self.contamination
         if not (isinstance(share, numbers.Real) and 0 < float(share) <= 0.5):
             raise ValueError(f"contamination must be a number in (0, 0.5], got {share!r}")
+        X, tasks = split_tasks(X, tasks)
         X = self._check_X(X, reset=True)
         examples = self._gather(X, np.ones(X.shape[0]), tasks, None)
         self._fit(examples, self._settings(X, kind="novelty", fit_intercept=False))
@@ -157,10 +159,10 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
 
         Parameters
         ----------
-        X : Windows, array_like or sparse matrix of shape (n, d)
+        X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
             Examples.
         tasks : str or sequence of str, optional
-            Task of every example, or one for all. Default: what Windows carry, or the only task.
+            Task of every example, or one for all. Default: what `X` carries, or the only task.
 
         Returns
         -------

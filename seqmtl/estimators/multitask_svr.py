@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from seqmtl.estimators._base import MultiTaskEstimator
+from seqmtl.sequences.task_array import split_tasks
 
 
 class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
@@ -118,12 +119,12 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
 
         Parameters
         ----------
-        X : Windows, array_like or sparse matrix of shape (n, d)
+        X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
             Examples.
         y : array_like, shape (n,)
             Targets.
         tasks : sequence of str, shape (n,), optional
-            Task of every example. Default: what Windows carry, else one task.
+            Task of every example. Default: what `X` carries, else one task.
         sample_weight : array_like, shape (n,), optional
             Factors on C; rows of weight 0 are left out.
 
@@ -136,6 +137,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
         ValueError
             If there are no targets, lengths differ, or numbers are NaN or infinite.
         """
+        X, tasks = split_tasks(X, tasks)
         X, y = self._check_X_y(X, y, numeric=True)
         settings = self._settings(
             X, kind="regression", loss=self.loss, epsilon=self.epsilon,
@@ -149,10 +151,10 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
 
         Parameters
         ----------
-        X : Windows, array_like or sparse matrix of shape (n, d)
+        X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
             Examples.
         tasks : str or sequence of str, optional
-            Task of every example, or one for all. Default: what Windows carry, or the only task.
+            Task of every example, or one for all. Default: what `X` carries, or the only task.
 
         Returns
         -------

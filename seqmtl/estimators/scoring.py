@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from seqmtl.sequences import Windows
+from seqmtl.sequences import TaskArray, Windows
 
 _METRICS = {"auroc": roc_auc_score, "auprc": average_precision_score}
 
@@ -18,7 +18,8 @@ class TaskScorer:
     """Mean over the tasks of the area under the ROC or the precision-recall curve.
 
     scikit-learn's own "roc_auc" cannot tell a classifier the tasks of the examples that it is to
-    score. This one asks for `tasks`, which reach it with metadata routing enabled.
+    score. This one takes the tasks that a TaskArray or Windows carry, or asks for `tasks`, which
+    reach it with metadata routing enabled.
 
     Parameters
     ----------
@@ -51,12 +52,12 @@ class TaskScorer:
         ----------
         estimator : classifier
             With ``decision_function(X, tasks=...)``.
-        X : array_like or Windows, shape (n, ...)
+        X : array_like, TaskArray or Windows, shape (n, ...)
             Examples.
         y : array_like, shape (n,)
             Classes.
         tasks : sequence of str, shape (n,), optional
-            Tasks of the examples. Default: what windows carry, or one task.
+            Tasks of the examples. Default: what `X` carries, or one task.
 
         Returns
         -------
@@ -68,7 +69,8 @@ class TaskScorer:
         ValueError
             If no task has both classes.
         """
-        carried = X.tasks if isinstance(X, Windows) else np.zeros(len(X), dtype=np.int64)
+        carries = isinstance(X, (Windows, TaskArray))
+        carried = X.tasks if carries else np.zeros(len(X), dtype=np.int64)
         scores = estimator.decision_function(X, **({} if tasks is None else {"tasks": tasks}))
         names = np.asarray(carried if tasks is None else tasks)
         positive = np.asarray(y) == estimator.classes_[-1]

@@ -1,12 +1,13 @@
 """How features are written, for those who only want to read it: imports nothing."""
 
+#: The views that are used where nothing else is asked for.
+DEFAULT_VIEWS = "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
+
 #: Explains the texts to users of the command line.
-GRAMMAR = """\
+GRAMMAR = f"""\
 FEATURES is a list of views with commas between them:
   wd:D                 weighted degrees: the 1-mers to D-mers of every position
   kmers:K1-K2/W        the K1-mers to K2-mers in bins of W positions (inf: up- and downstream)
   ...@BEGIN..END       only k-mers that start there, relative to the site (0-based, half-open)
-  ...=WEIGHT           weight in the kernel, per length of k-mers; of wd in all (default: 1)"""
-
-#: The views that are used where nothing else is asked for.
-DEFAULT_VIEWS = "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
+  ...=WEIGHT           weight in the kernel, per length of k-mers; of wd in all (default: 1)
+The default is {DEFAULT_VIEWS}"""

@@ -10,32 +10,29 @@ tasks have kernels of their own.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._version import __version__
-from seqmtl.exceptions import ModelFileError, UnknownTaskError
-from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.exceptions import SeqmtlError, UnknownTaskError
 from seqmtl.kernels import BaseKernel, kernel_from_dict
+from seqmtl.models.base import Model
 from seqmtl.models.one_vs_one import vote
+from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.sequences import Windows
+from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity.names import match_names
 
-#: What a model file calls itself, by which it is told from one of weights.
-KIND = "kernel model"
-FORMAT_VERSION = 1
 _CHUNK = 1 << 22  # kernel values at a time
 
 
 @dataclass
-class KernelModel:
-    """Support vectors of several tasks, with their kernels.
+class KernelModel(Model):
+    """Support vectors of several tasks, with their kernels; see also :class:`Model`.
 
     Attributes
     ----------
@@ -56,10 +53,7 @@ class KernelModel:
     tasks : tuple of str
         Names of the tasks.
     classes : tuple
-        The classes, JSON values, sorted. Of two the second is positive; with more, the tasks are
-        their pairs.
-    training : dict
-        How it was trained, as JSON values.
+        The classes. With more than two, the tasks are their pairs.
     feature_names : tuple of str
         Names of the numbers of an example, where known.
     """
@@ -71,10 +65,28 @@ class KernelModel:
     task_ids: NDArray[Any]
     coupling: NDArray[np.float64]
     bias: NDArray[np.float64]
+    calibration: NDArray[np.float64]
     tasks: tuple[str, ...]
     classes: tuple[Any, ...] = (-1, 1)
     training: dict[str, Any] = field(default_factory=dict)
     feature_names: tuple[str, ...] = ()
+    kind: str = "classification"
+    curves: dict[str, ProbabilityCurve] = field(default_factory=dict)
+
+    shift: int = 0
+    length: int = field(init=False)
+
+    structure: ClassVar[str] = "kernels"
+
+    def __post_init__(self) -> None:
+        self.length = 0 if self.inputs == "sequences" else int(self.examples.shape[1])
+
+    @property
+    def inputs(self) -> str:
+        """What it scores."""
+        if isinstance(self.examples, Windows):
+            return "windows"
+        return "sequences" if self.examples.dtype.kind in "UO" else "numbers"
 
     def task_scores(self, X: Any, tasks: str | Sequence[str]) -> NDArray[np.float64]:
         """Return f_t(x) of every example, t its task; shape (n,).
@@ -98,16 +110,20 @@ class KernelModel:
             scores[rows] = self._scores_of(X[rows], order[[number]])[:, 0]
         return scores
 
-    def decision_function(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
+    def decision_function(
+        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
+    ) -> NDArray[np.float64]:
         """Score examples.
 
         Parameters
         ----------
-        X : Windows or ndarray, shape (n, ...)
+        data : Windows or ndarray, shape (n, ...)
             Examples, as the kernels take them.
         tasks : str or sequence of str, optional
             Task of every example, or one for all. Default: what windows carry, or the only task;
             with more than two classes, all pairs of them.
+        from_relatives : bool, default=False
+            Must be False: kernels are of the tasks that were trained on.
 
         Returns
         -------
@@ -118,12 +134,75 @@ class KernelModel:
         ------
         UnknownTaskError
             If a task was not trained on, or it is not known of which task the examples are.
+        SeqmtlError
+            If relatives are asked for.
         """
+        if from_relatives:
+            raise SeqmtlError(
+                "scores from relatives need a model of weights, and this is one of kernels"
+            )
+        data, tasks = split_tasks(data, tasks)
         if tasks is None and len(self.classes) > 2:
-            return vote(self._scores_of(X, np.arange(len(self.tasks))), len(self.classes))
-        if tasks is None:
-            tasks = self._carried_tasks(X)
-        return self.task_scores(X, tasks)
+            return vote(self._scores_of(data, np.arange(len(self.tasks))), len(self.classes))
+        return self.task_scores(data, self._carried_tasks(data) if tasks is None else tasks)
+
+    def predictions(
+        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
+    ) -> dict[str, NDArray[Any]]:
+        """Return task, score, class and probability, or votes and class where classes are several.
+
+        Parameters as in :meth:`decision_function`.
+        """
+        data, tasks = split_tasks(data, tasks)
+        if tasks is None and len(self.classes) == 2:
+            tasks = self._carried_tasks(data)
+        scores = self.decision_function(data, tasks, from_relatives=from_relatives)
+        classes = np.array(self.classes, dtype=object)[self.choose(scores)]
+        if scores.ndim == 2:
+            votes = zip(self.classes, scores.T, strict=True)
+            return {**{f"votes_{name}": column for name, column in votes}, "class": classes}
+        column = np.full(len(scores), tasks, dtype=object)
+        found = {"task": column, "score": scores, "class": classes}
+        if self.kind == "classification":
+            found["probability"] = self.probability(scores, column.tolist())
+        return found
+
+    def evaluate(
+        self,
+        labels: NDArray[Any],
+        scores: NDArray[np.float64],
+        tasks: Any,
+        **options: Any,
+    ) -> dict[str, Any]:
+        """Judge scores, with the accuracy; of several classes with the accuracy alone."""
+        is_right = self.choose(scores) == labels
+        if scores.ndim == 2:
+            classes = [(str(c), is_right[labels == i]) for i, c in enumerate(self.classes)]
+            return _accuracy(is_right) | {"classes": {c: _accuracy(own) for c, own in classes}}
+        metrics = super().evaluate(labels, scores, tasks, **options)
+        for name, task in metrics["tasks"].items():
+            task["accuracy"] = float(is_right[tasks == name].mean())
+        accuracies = [task["accuracy"] for task in metrics["tasks"].values()]
+        metrics["mean"]["accuracy"] = float(np.mean(accuracies))
+        return metrics
+
+    def signs(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Return labels as numbers of the classes, 0 or 1 of two.
+
+        Raises
+        ------
+        SeqmtlError
+            If one is none of the classes.
+        """
+        number = {name: i for i, name in enumerate(self.classes)}
+        given = labels.tolist()
+        strange = next((label for label in given if label not in number), None)
+        if strange is not None:
+            raise SeqmtlError(
+                f"labels must be classes of the model, {', '.join(map(repr, self.classes))}, "
+                f"got {strange!r}"
+            )
+        return np.array([number[label] for label in given], dtype=np.int64)
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
         """Return the class of every example; parameters as in :meth:`decision_function`."""
@@ -144,7 +223,8 @@ class KernelModel:
                 f"tasks must be None to choose between {len(self.classes)} classes: the tasks of "
                 "the model are pairs of classes"
             )
-        return (scores > 0).astype(np.int64)
+        is_second = scores >= 0 if self.kind == "novelty" else scores > 0
+        return is_second.astype(np.int64)
 
     def _carried_tasks(self, X: Any) -> Any:
         if isinstance(X, Windows) and X.task_names != ("task",):
@@ -174,81 +254,52 @@ class KernelModel:
                 scores[part] += kernel(X[part], support) @ weights
         return scores
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file: arrays and JSON, no code.
+    def describe(self) -> dict[str, Any]:
+        """Return what the model is, as JSON values."""
+        from seqmtl.models.kernel_text import describe
 
-        Raises
-        ------
-        ValueError
-            If a kernel is a Python function, which no file can hold.
-        SeqmtlError
-            If the file cannot be written.
-        """
-        kind, arrays = _pack_examples(self.examples)
-        description = {
-            "model": KIND,
-            "format": FORMAT_VERSION,
-            "seqmtl": __version__,
-            "kernels": [kernel.to_dict() for kernel in self.kernels],
-            "examples": kind,
-            "tasks": list(self.tasks),
-            "classes": list(self.classes),
-            "training": self.training,
-            "feature_names": list(self.feature_names),
-        }
-        arrays |= {
+        return describe(self)
+
+    def text(self, file: str) -> list[str]:
+        """Return what the model is, as lines to read; `file` is what to call it."""
+        from seqmtl.models.kernel_text import lines
+
+        return lines(self, file)
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        arrays = _pack_examples(self.inputs, self.examples) | {
             "example_ids": self.example_ids.astype(np.int64),
             "amounts": self.amounts,
             "task_ids": self.task_ids.astype(np.int64),
             "coupling": self.coupling,
-            "bias": self.bias,
         }
-        write_arrays(path, description, arrays)
+        description = {
+            "kernels": [kernel.to_dict() for kernel in self.kernels],
+            "examples": self.inputs,
+            "classes": list(self.classes),
+            "feature_names": list(self.feature_names),
+        }
+        return description, arrays
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> KernelModel:
-        """Read what :meth:`save` wrote.
-
-        Raises
-        ------
-        ModelFileError
-            If the file is absent, foreign, damaged, or of a later version.
-        """
-        return cls.from_arrays(*read_arrays(path), os.fspath(path))
-
-    @classmethod
-    def from_arrays(
-        cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], path: str
+    def _unpack(
+        cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], common: dict[str, Any]
     ) -> KernelModel:
-        """Rebuild the model from what a file holds."""
-        if description.get("model") != KIND:
-            raise ModelFileError("is a model, but not one of kernels", path=path)
-        if description.get("format") != FORMAT_VERSION:
-            raise ModelFileError(
-                f"has format {description.get('format')!r}, and this release reads "
-                f"{FORMAT_VERSION}; update seqmtl",
-                path=path,
-            )
-        try:
-            model = cls(
-                tuple(kernel_from_dict(entry) for entry in description["kernels"]),
-                _unpack_examples(description["examples"], arrays),
-                arrays["example_ids"],
-                np.asarray(arrays["amounts"], dtype=np.float64),
-                arrays["task_ids"],
-                np.asarray(arrays["coupling"], dtype=np.float64),
-                np.asarray(arrays["bias"], dtype=np.float64),
-                tuple(map(str, description["tasks"])),
-                tuple(description["classes"]),
-                dict(description["training"]),
-                tuple(map(str, description["feature_names"])),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ModelFileError(f"is not a whole kernel model: {error}", path=path) from error
-        model._check(path)
+        model = cls(
+            kernels=tuple(kernel_from_dict(entry) for entry in description["kernels"]),
+            examples=_unpack_examples(description["examples"], arrays),
+            example_ids=arrays["example_ids"],
+            amounts=np.asarray(arrays["amounts"], dtype=np.float64),
+            task_ids=arrays["task_ids"],
+            coupling=np.asarray(arrays["coupling"], dtype=np.float64),
+            classes=tuple(description["classes"]),
+            feature_names=tuple(map(str, description["feature_names"])),
+            **common,
+        )
+        model._check()
         return model
 
-    def _check(self, path: str) -> None:
+    def _check(self) -> None:
         """Refuse arrays that do not fit together, and numbers that are none."""
         n, M, T, k = self.amounts.size, len(self.kernels), len(self.tasks), len(self.classes)
         fits = (
@@ -256,31 +307,32 @@ class KernelModel:
             and self.task_ids.dtype.kind == self.example_ids.dtype.kind == "i"
             and self.amounts.shape == self.task_ids.shape == self.example_ids.shape == (n,)
             and self.coupling.shape == (M, T, T)
-            and self.bias.shape == (T,)
             and _are_numbers_below(self.task_ids, T)
             and _are_numbers_below(self.example_ids, len(self.examples))
         )
         if not fits:
-            raise ModelFileError("is not a whole kernel model: its arrays do not fit", path=path)
+            raise ValueError("its arrays do not fit")
         if not all(np.isfinite(a).all() for a in (self.amounts, self.coupling, self.bias)):
-            raise ModelFileError("is not a whole kernel model: it has weights of NaN", path=path)
+            raise ValueError("it has weights of NaN")
+
+
+def _accuracy(is_right: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return how many there are, and the share that is right, None of none."""
+    return {"n": int(is_right.size), "accuracy": float(is_right.mean()) if is_right.size else None}
 
 
 def _are_numbers_below(ids: NDArray[Any], limit: int) -> bool:
     return not ids.size or (int(ids.min()) >= 0 and int(ids.max()) < limit)
 
 
-def _pack_examples(examples: Any) -> tuple[str, dict[str, NDArray[Any]]]:
-    """Return what the examples are, and arrays that hold them."""
-    if isinstance(examples, Windows):
-        texts, kind = [str(s) for s in examples.sequences()], "windows"
-    elif examples.dtype.kind in "UO":
-        texts, kind = [str(s) for s in examples], "sequences"
-    else:
-        return "numbers", {"examples": np.asarray(examples, dtype=np.float64)}
+def _pack_examples(kind: str, examples: Any) -> dict[str, NDArray[Any]]:
+    """Return arrays that hold the examples."""
+    if kind == "numbers":
+        return {"examples": np.asarray(examples, dtype=np.float64)}
+    texts = list(map(str, examples.sequences() if kind == "windows" else examples))
     letters = np.frombuffer("".join(texts).encode("latin-1"), dtype=np.uint8)
     ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    return kind, {"letters": letters, "ends": ends}
+    return {"letters": letters, "ends": ends}
 
 
 def _unpack_examples(kind: str, arrays: dict[str, NDArray[Any]]) -> Any:

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._version import __version__
-from seqmtl.exceptions import ModelFileError, UnknownTaskError
+from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.joint import flat_views
-from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.models.packing import FORMAT_VERSION, pack, unpack
-from seqmtl.models.probability_curve import (
-    ProbabilityCurve,
-    describe_curve,
-    fit_curve,
-    to_probability,
-)
-from seqmtl.models.site import Site
+from seqmtl.models.base import Model, is_known
+from seqmtl.models.packing import pack, unpack
+from seqmtl.models.probability_curve import ProbabilityCurve
+from seqmtl.models.site import Site, site_of_model
 from seqmtl.sequences import Windows
+from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.names import match_names
 
 
 @dataclass
-class MultiTaskModel:
-    """Weights of several tasks over one feature map.
+class MultiTaskModel(Model):
+    """Weights of several tasks over one feature map; see also :class:`~seqmtl.models.base.Model`.
 
     Attributes
     ----------
@@ -47,20 +41,8 @@ class MultiTaskModel:
         Weights.
     bias : ndarray of float64, shape (T,)
         Intercepts.
-    calibration : ndarray of float64, shape (T, k)
-        What the scores of every task mean. Classification: slope and intercept of the sigmoid;
-        novelty: offset, the score from which on an example is none; regression: k = 0.
     site : Site
         Where the signal sits.
-    training : dict
-        Settings, counts, objectives and history, as JSON values.
-    shift : int
-        Bases by which the window lies after the centre of the sequences it is cut from.
-    kind : {"classification", "regression", "novelty"}
-        What was learned.
-    curves : dict of str to ProbabilityCurve
-        By task, what scores mean where the model was calibrated on held-out windows; takes the
-        place of the sigmoid.
     """
 
     features: Any
@@ -75,6 +57,40 @@ class MultiTaskModel:
     shift: int = 0
     kind: str = "classification"
     curves: dict[str, ProbabilityCurve] = field(default_factory=dict)
+
+    classes: tuple[Any, ...] = field(init=False, default=(-1, 1))
+    feature_names: tuple[str, ...] = field(init=False, default=())
+
+    structure: ClassVar[str] = "weights"
+
+    @property
+    def inputs(self) -> str:
+        """What it scores."""
+        return "numbers" if self.features.kind == "numeric" else "windows"
+
+    @property
+    def can_scan(self) -> bool:
+        """Whether a score is a sum over the positions of a window."""
+        return self.inputs == "windows"
+
+    def predictions(
+        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
+    ) -> dict[str, NDArray[Any]]:
+        """Return task and score; the probability of classes, and -1 or 1 of novelties and others.
+
+        Parameters as in :meth:`decision_function`.
+        """
+        data, tasks = split_tasks(data, tasks)
+        scores = self.decision_function(data, tasks, from_relatives=from_relatives)
+        names, ids = self._task_table(data, tasks)
+        column = np.array(names, dtype=object)[ids]
+        found = {"organism" if self.can_scan else "task": column, "score": scores}
+        if self.kind == "classification":
+            found["probability"] = self.probability(scores, column.tolist())
+        if self.kind == "novelty":
+            found["score"] = margins = scores - self.offsets(column.tolist())
+            found["class"] = np.where(margins < 0, -1, 1)
+        return found
 
     def decision_function(
         self, data: Any, tasks: Any = None, *, from_relatives: bool = False
@@ -103,6 +119,7 @@ class MultiTaskModel:
         ValueError
             If the examples have another length, or their tasks are not known.
         """
+        data, tasks = split_tasks(data, tasks)
         if data.shape[1] != self.length:
             n, found = self.length, data.shape[1]
             if isinstance(data, Windows):
@@ -137,123 +154,6 @@ class MultiTaskModel:
             (slice(int(end) - size, int(end)), K)
             for end, size, K in zip(ends, np.diff(ends, prepend=0), kernels, strict=True)
         ]
-
-    def probability(self, scores: NDArray[np.float64], tasks: Sequence[str]) -> NDArray[np.float64]:
-        """Turn scores into probabilities by the calibration of each task, shape (n,).
-
-        A task without training data borrows the log-odds of its relatives.
-
-        Raises
-        ------
-        ValueError
-            If the model is not one of classification.
-        """
-        names, ids = name_table(tasks)
-        scores, out = np.asarray(scores, dtype=np.float64), np.empty(len(scores))
-        for t, name in enumerate(names):
-            out[ids == t] = self.log_odds(scores[ids == t], name)
-        return to_probability(out)
-
-    def log_odds(self, scores: NDArray[np.float64], task: str) -> NDArray[np.float64]:
-        """Turn scores of one task into log-odds of a true site, shape (n,).
-
-        Raises
-        ------
-        ValueError
-            If the model is not one of classification.
-        """
-        shares = self._shares([task], "classification", "probabilities")[:, 0]
-        sum_ = np.zeros(len(scores))
-        for t in np.flatnonzero(shares):
-            curve = self.curves.get(self.tasks[t])
-            a, b = self.calibration[t]
-            sum_ += shares[t] * (a * scores + b if curve is None else curve(scores))
-        return sum_
-
-    def offsets(self, tasks: Sequence[str]) -> NDArray[np.float64]:
-        """Score below which an example of each task is a novelty, shape (n,).
-
-        A task without training data borrows the offsets of its relatives.
-
-        Raises
-        ------
-        ValueError
-            If the model is not one of novelty detection.
-        """
-        names, ids = name_table(tasks)
-        shares = self._shares(names, "novelty", "offsets")
-        return np.asarray(shares.T @ self.calibration)[ids, 0]
-
-    def match(self, name: str) -> str:
-        """Return the task's name in the model's own spelling.
-
-        Raises
-        ------
-        UnknownTaskError
-            If the model was not trained on it.
-        """
-        return self.tasks[match_names([name], self.tasks, "this model")[0]]
-
-    def calibrate(
-        self,
-        task: str,
-        scores: NDArray[np.float64],
-        y: NDArray[Any],
-        counts: NDArray[Any] | None = None,
-        method: str = "auto",
-        prevalence: float | None = None,
-    ) -> dict[str, Any]:
-        """Calibrate one task on scores of candidates that had no part in the training.
-
-        Parameters
-        ----------
-        task : str
-            One of the trained tasks.
-        scores, y, counts, method, prevalence
-            See :func:`seqmtl.models.probability_curve.fit_curve`.
-
-        Returns
-        -------
-        dict
-            Method, counts, prevalence, and a table of thresholds; kept in
-            ``training["calibration"]`` too.
-        """
-        name = self.match(task)
-        curve = fit_curve(scores, y, counts, method, prevalence)
-        found = describe_curve(curve, scores, y, counts, prevalence)
-        curves = {**self.curves, name: curve}
-        done = {**self.training.get("calibration", {}), name: found}
-        self.curves = {task: curves[task] for task in self.tasks if task in curves}
-        done = {task: done[task] for task in self.tasks if task in done}
-        self.training = {**self.training, "calibration": done}
-        return dict(found)
-
-    def prevalence(self, task: str) -> float:
-        """Return the share of true sites at which a task's probabilities hold.
-
-        That of the calibration, weighted, else that of the training windows. A task without
-        training data has the mean of all.
-        """
-        known = [name for name in self.tasks if _is_known(task, [name])] or list(self.tasks)
-        shares = []
-        for name in known:
-            counts = self.training["tasks"][name]
-            found = self.training.get("calibration", {}).get(name, {})
-            shares.append(found.get("prevalence", counts.get("n_positive", 0) / counts["n"]))
-        return float(np.mean(shares))
-
-    def _shares(self, names: Sequence[str], kind: str, what: str) -> NDArray[np.float64]:
-        """Return whose calibration some tasks use, in the shares of the weights, (T, len(names)).
-
-        For a task that was trained on, it is its own.
-        """
-        if self.kind != kind:
-            raise ValueError(
-                f"{what} must be asked of a model of {kind}, got one of {self.kind}; use its scores"
-            )
-        share = np.abs(self._mixing(names, True))
-        sums = share.sum(axis=0)
-        return np.where(sums > 0, share / np.where(sums > 0, sums, 1.0), 1.0 / len(self.tasks))
 
     def position_weights(
         self, task: str, *, from_relatives: bool = False
@@ -294,7 +194,7 @@ class MultiTaskModel:
                 continue
             except UnknownTaskError as error:
                 if not from_relatives:
-                    known = len(self.kernel) > T and _is_known(name, self.kernel.names)
+                    known = len(self.kernel) > T and is_known(name, self.kernel.names)
                     hint = "; ask for a prediction from its relatives to use it all the same"
                     raise UnknownTaskError(
                         f"task {name!r} was not trained on (the model has "
@@ -324,56 +224,30 @@ class MultiTaskModel:
             raise ValueError(f"tasks must have one entry per example ({n}), got {numbers.size}")
         return names, numbers.astype(np.int64)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file; it appears when it is whole.
+    def check_dataset(self, path: str) -> None:
+        """Refuse a dataset whose signal is another, or elsewhere in the window."""
+        site_of_model(self.site, path, self.length, self.shift)
 
-        Rows of zeros are left out where they are the majority.
-        """
-        write_arrays(path, *pack(self))
+    def describe(self) -> dict[str, Any]:
+        """Return what the model is, as JSON values."""
+        from seqmtl.models.weights_text import describe
+
+        return describe(self)
+
+    def text(self, file: str) -> list[str]:
+        """Return what the model is, as lines to read; `file` is what to call it."""
+        from seqmtl.models.weights_text import lines
+
+        return lines(self, file)
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return pack(self)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> MultiTaskModel:
-        """Read a model; dense weights stay on disk, memory-mapped.
-
-        Raises
-        ------
-        ModelFileError
-            If the file is damaged, foreign, or of another format.
-        """
-        return cls.from_arrays(*read_arrays(path), os.fspath(path))
-
-    @classmethod
-    def from_arrays(
-        cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], path: str
+    def _unpack(
+        cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], common: dict[str, Any]
     ) -> MultiTaskModel:
-        """Rebuild the model from what a file holds."""
-        version = description.get("format_version")
-        if description.get("format") != "seqmtl model" or not isinstance(version, int):
-            if description.get("model") == "kernel model":
-                raise ModelFileError(
-                    "is a model of kernels, not of weights; predict, evaluate and info take it",
-                    path=path,
-                )
-            raise ModelFileError("is not a seqmtl model", path=path)
-        if version != FORMAT_VERSION:
-            remedy = "install a newer seqmtl" if version > FORMAT_VERSION else "train again"
-            raise ModelFileError(
-                f"has model format {version}, this seqmtl ({__version__}) reads "
-                f"{FORMAT_VERSION}; {remedy}",
-                path=path,
-            )
-        try:
-            return cls(**unpack(description, arrays))
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"is not a consistent model: {error}", path=path) from error
-
-
-def _is_known(name: str, names: Sequence[str]) -> bool:
-    try:
-        match_names([name], names, "")
-    except UnknownTaskError:
-        return False
-    return True
+        return cls(**common, **unpack(description, arrays))
 
 
 def _mix(W: NDArray[Any], A: NDArray[np.float64], out: NDArray[Any]) -> None:

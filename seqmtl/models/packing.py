@@ -8,23 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl._version import __version__
 from seqmtl.features.definitions import features_from_dict
-from seqmtl.models.calibration import CALIBRATION
-from seqmtl.models.probability_curve import pack_curves, unpack_curves
 from seqmtl.models.site import Site
 from seqmtl.similarity import TaskKernel
 
 if TYPE_CHECKING:
     from seqmtl.models.model import MultiTaskModel
 
-FORMAT_VERSION = 4  # 1 to 3, before the first release, had features of other kinds
 _SPARSE_BELOW = 0.5
 _ROWS_AT_A_TIME = 1 << 14
 
 
 def pack(model: MultiTaskModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the description, of JSON values, and the arrays of a model."""
+    """Return the description, of JSON values, and the arrays that the header does not hold."""
     used = _used_rows(model.W)
     arrays: dict[str, NDArray[Any]] = {}
     if used.size < _SPARSE_BELOW * model.W.shape[0]:
@@ -32,29 +28,18 @@ def pack(model: MultiTaskModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         arrays["W"] = model.W[used]
     else:
         arrays["W"] = model.W
-    arrays["bias"] = model.bias
-    arrays["calibration"] = model.calibration
-    arrays.update(pack_curves(model.curves))
     several = model.kernel.n_kernels > 1
     arrays["K"] = np.array(model.kernel.matrices if several else model.kernel.matrix)
     description = {
-        "format": "seqmtl model",
-        "format_version": FORMAT_VERSION,
-        "seqmtl_version": __version__,
         "features": model.features.to_dict(model.length),
         "n_features": int(model.W.shape[0]),
         "length": model.length,
-        "tasks": list(model.tasks),
         "kernel": {
             "names": list(model.kernel.names),
             "source": model.kernel.source,
             "labels": list(model.kernel.labels),
         },
         "site": vars(model.site),
-        "shift": model.shift,
-        "kind": model.kind,
-        "calibrated": list(model.curves),
-        "training": model.training,
     }
     return description, arrays
 
@@ -70,7 +55,7 @@ def _used_rows(W: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def unpack(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """Return the fields of the model that a file describes.
+    """Return the fields of the model that only models of weights have.
 
     Raises
     ------
@@ -87,13 +72,8 @@ def unpack(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict
         raise ValueError("weights must be floating-point numbers")
     if "rows" in arrays:
         W = _spread(arrays["rows"], W, n_features)
-    if W.shape[0] != n_features or arrays["bias"].shape != (T,):
-        raise ValueError("weights do not match the tasks")
-    kind = description["kind"]
-    if kind not in CALIBRATION:
-        raise ValueError(f"kind must be one of {', '.join(CALIBRATION)}, got {kind!r}")
-    if arrays["calibration"].shape != (T, len(CALIBRATION[kind])):
-        raise ValueError("calibration does not match the tasks")
+    if W.shape[0] != n_features:
+        raise ValueError("weights do not match the features")
     kernel = TaskKernel(
         description["kernel"]["names"],
         arrays["K"],
@@ -106,16 +86,9 @@ def unpack(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict
     return {
         "features": features,
         "length": length,
-        "tasks": tasks,
         "kernel": kernel,
         "W": W,
-        "bias": np.array(arrays["bias"]),
-        "calibration": np.array(arrays["calibration"]),
         "site": Site(**description["site"]),
-        "training": description["training"],
-        "shift": int(description["shift"]),
-        "kind": kind,
-        "curves": unpack_curves(description["calibrated"], arrays),
     }
 
 

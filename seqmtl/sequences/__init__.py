@@ -4,6 +4,7 @@ from seqmtl.sequences.alphabet import decode, encode, reverse_complement
 from seqmtl.sequences.decoys import add_decoys
 from seqmtl.sequences.genome import ContigTable, Genome
 from seqmtl.sequences.naming import Locator, RowNames
+from seqmtl.sequences.task_array import TaskArray
 from seqmtl.sequences.windows import Windows, concatenate
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Genome",
     "Locator",
     "RowNames",
+    "TaskArray",
     "Windows",
     "add_decoys",
     "concatenate",

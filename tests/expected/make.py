@@ -195,7 +195,7 @@ def tables() -> Outputs:
     for method, options in methods.items():
         model = f"{method}.seqmtl"
         tol = "" if "--tol" in options else "--tol 1e-6"
-        run(f"train numbers.csv -q --method {method} {options} {tol} -o {model}")
+        run(f"train-table numbers.csv -q --method {method} {options} {tol} -o {model}")
         outputs[f"tables/{method}.json"] = describe_model(model)
         outputs[f"tables/{method}.tsv"] = run(f"predict {model} numbers.csv -q")
     return outputs

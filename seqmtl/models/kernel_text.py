@@ -1,15 +1,15 @@
-"""``seqmtl info`` of a model of kernels."""
+"""What a model of kernels is, as JSON values and as lines to read."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from seqmtl.kernels import Standardized, short_name
+from seqmtl.models.weights_text import calibrated
+from seqmtl.similarity.text import draw_tree_text
 
 if TYPE_CHECKING:
     from seqmtl.models.kernel_model import KernelModel
@@ -18,19 +18,24 @@ _SHOWN = ("C", "p", "q", "norm", "share", "regularizer", "tol", "balanced", "tas
 _ALIKE = 1e-6  # of the largest weight: below, weights are shown as one for all tasks
 
 
-def show_kernels(model: KernelModel, args: argparse.Namespace) -> int:
-    """Print what is in the model, as text or JSON."""
-    from seqmtl.kernels import short_name
+def describe(model: KernelModel) -> dict[str, Any]:
+    """Return JSON values."""
+    return {
+        "tasks": list(model.tasks),
+        "classes": list(model.classes),
+        "kernels": [kernel.to_dict() for kernel in model.kernels],
+        "feature_names": list(model.feature_names),
+        "n_support": model.training.get("n_support", len(model.amounts)),
+        "training": model.training,
+    }
 
-    if args.json:
-        json.dump(_summary(model, args.model), sys.stdout, indent=1)
-        sys.stdout.write("\n")
-        return 0
+
+def lines(model: KernelModel, file: str) -> list[str]:
+    """Return lines to read."""
     training = model.training
     settings = ", ".join(f"{name}={training[name]}" for name in _SHOWN if name in training)
-    lines = [
-        f"model          {args.model} ({os.path.getsize(args.model) / 2**20:.1f} MiB), "
-        f"{training.get('method', 'kernels')}",
+    return [
+        f"model          {file}, {training.get('method', 'kernels')}",
         *_wrapped("examples", _examples(model)),
         *_wrapped("classes", ", ".join(map(str, model.classes))),
         *_wrapped("kernels", "; ".join(short_name(kernel) for kernel in model.kernels)),
@@ -40,9 +45,8 @@ def show_kernels(model: KernelModel, args: argparse.Namespace) -> int:
         *_solution(training),
         *_tasks(model),
         *_weights(model),
+        *calibrated(training),
     ]
-    sys.stdout.write("\n".join(lines) + "\n")
-    return 0
 
 
 def _wrapped(title: str, text: str) -> list[str]:
@@ -54,18 +58,13 @@ def _wrapped(title: str, text: str) -> list[str]:
 
 def _examples(model: KernelModel) -> str:
     """Say what the examples are."""
-    from seqmtl.kernels import Standardized
-
-    if not isinstance(model.examples, np.ndarray):
-        return f"windows of {model.examples.length} bases"
+    if model.inputs == "windows":
+        return f"windows of {model.length} bases"
     names = ", ".join(model.feature_names)
-    if model.examples.ndim == 1:
+    if model.inputs == "sequences":
         return f"sequences{f' of the column {names}' if names else ''}"
     scaled = any(isinstance(kernel, Standardized) for kernel in model.kernels)
-    return (
-        f"{model.examples.shape[1]} numbers{', standardized' * scaled}"
-        f"{f': {names}' if names else ''}"
-    )
+    return f"{model.length} numbers{', standardized' * scaled}{f': {names}' if names else ''}"
 
 
 def _solution(training: dict[str, Any]) -> list[str]:
@@ -86,7 +85,7 @@ def _tasks(model: KernelModel) -> list[str]:
         support = np.bincount(model.task_ids, minlength=len(model.tasks))
         columns.append([f"{n:,}" for n in support])
     for key, title in (("n", "examples"), ("n_positive", f"of {model.classes[1]}")):
-        if counts:
+        if all(key in counts.get(name, {}) for name in model.tasks):
             header.append(title)
             columns.append([f"{counts[name][key]:,}" for name in model.tasks])
     known = {"objectives": "objective", "losses": "loss", "weights": "trade-off weight"}
@@ -105,8 +104,6 @@ def _tasks(model: KernelModel) -> list[str]:
 
 def _weights(model: KernelModel) -> list[str]:
     """Draw the learnt weights of the kernels; of each task where they differ."""
-    from seqmtl.kernels import short_name
-
     training = model.training
     if "mkl" in training:
         learnt = training["mkl"]
@@ -127,21 +124,5 @@ def _weights(model: KernelModel) -> list[str]:
 
 
 def _bars(title: str, labels: list[str], weights: list[float]) -> list[str]:
-    from seqmtl.similarity.text import draw_tree_text
-
     text = draw_tree_text(labels, [()] * len(labels), weights)
     return [title, *(f"  {line}" for line in text.splitlines())]
-
-
-def _summary(model: KernelModel, path: str) -> dict[str, Any]:
-    """Return what ``info --json`` prints."""
-    return {
-        "schema_version": 1,
-        "path": path,
-        "tasks": list(model.tasks),
-        "classes": list(model.classes),
-        "kernels": [kernel.to_dict() for kernel in model.kernels],
-        "feature_names": list(model.feature_names),
-        "n_support": model.training.get("n_support", len(model.amounts)),
-        "training": model.training,
-    }
