@@ -561,7 +561,7 @@ def test_novelties_of_windows(tmp_path, capsys):
         (["--method", "svc"], "invalid choice: 'svc'"),
         (["--method", "pareto", "--share", "0.1"], "--share is of partial-mkl, minimax; pareto"),
         (["--method", "pareto", "--q", "2"], "--q is of sparse-mkl"),
-        (["--method", "partial-mkl", "--norm", "2"], "--norm is of kernel-mkl, pareto, indep"),
+        (["--method", "partial-mkl", "--norm", "2"], "--norm is of kernel-mkl, pareto, indiv"),
         (["--method", "kernel-svc", "--p", "2"], "--p is of pareto, sparse-mkl"),
         (["--method", "kernel-svc", "--mkl", "smooth"], "--mkl is of kernel-mkl"),
         (["--method", "kernel-svc", "--max-epochs", "5"], "--max-epochs is of kernel-mkl"),

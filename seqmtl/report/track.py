@@ -14,9 +14,6 @@ from seqmtl.evaluation.figures import PALETTE, figure_style, new_figure, plain_t
 from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import site_of_model
-from seqmtl.scan.held_out import find_candidates
-from seqmtl.scan.organism import scanner_of
-from seqmtl.scan.sites import SiteFinder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,6 +100,10 @@ def score_track(
     start, end = richest_stretch(sites[contigs == contig] - first, length, min(length, _LONGEST))
     regions = np.clip(held.regions, first + start, first + end)
     regions = regions[regions[:, 0] < regions[:, 1]]
+    from seqmtl.scan.held_out import find_candidates  # which load compiled loops
+    from seqmtl.scan.organism import scanner_of
+    from seqmtl.scan.sites import SiteFinder
+
     site = site_of_model(model.site, dataset, model.length, model.shift)
     scanner = scanner_of(model, organism, site_offset=site.offset, site_length=site.length)
     finder = SiteFinder(scanner, consensus=site.letters or None)
