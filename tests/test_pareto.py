@@ -244,11 +244,12 @@ def test_classes_are_weighed_by_examples_too():
 def test_the_path_is_drawn(path, tmp_path):
     import matplotlib.pyplot as plt
 
-    before = plt.figure()
+    mine = plt.figure()
+    before = plt.get_fignums()
     path.plot(tmp_path / "front.png")
     assert (tmp_path / "front.png").read_bytes().startswith(b"\x89PNG")
-    assert plt.get_fignums() == [before.number]
-    plt.close(before)
+    assert plt.get_fignums() == before
+    plt.close(mine)
 
 
 def figure_of(P, T, M, seed=0):
