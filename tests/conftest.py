@@ -8,6 +8,12 @@ from pathlib import Path
 
 import pytest
 
+# Child processes run the code that is tested, not a copy that is installed, whose compiled loops
+# would be compiled a second time.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Name bytes by their argument: once compressed, they hold the second they were made in."""
