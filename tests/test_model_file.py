@@ -24,7 +24,6 @@ from seqmtl import (
 )
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.models.saved import load_model
 from seqmtl.sequences import Windows
 
 DESCRIPTION = {"format": "seqmtl model", "names": ["a", "ü"], "number": 1.5, "none": None}
@@ -450,21 +449,11 @@ class TestHostileDescriptions:
 
     @pytest.mark.parametrize(
         ("version", "remedy"),
-        [(1, "train again"), (3, "train again"), (6, "install a newer seqmtl")],
+        [(1, "train again"), (4, "train again"), (6, "install a newer seqmtl")],
     )
     def test_another_format_says_what_to_do(self, tmp_path, sparse_file, version, remedy):
         raw = _edited(sparse_file, lambda d: d.update(format_version=version))
         self._refuse(tmp_path, raw, rf"edited: has model format {version}, .* reads 5; {remedy}$")
-
-    def test_the_format_before_had_no_word_for_weights(self, tmp_path, sparse_file):
-        def age(description):
-            description["format_version"] = 4
-            del description["model"]
-
-        (tmp_path / "four").write_bytes(_edited(sparse_file, age))
-        found, expected = load_model(tmp_path / "four"), MultiTaskModel.load(sparse_file)
-        assert_array_equal(found.W, expected.W)
-        assert found.training == expected.training
 
     def test_a_file_of_weighted_degrees_alone_is_refused_by_its_format(self, tmp_path, sparse_file):
         def age(description):

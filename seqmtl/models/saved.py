@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 FORMAT = "seqmtl model"
 FORMAT_VERSION = 5
-_READABLE = (4, 5)  # 4 was of weights alone; 1 to 3, before the first release, had other features
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
@@ -53,7 +52,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     version = description.get("format_version")
     if description.get("format") != FORMAT or not isinstance(version, int):
         raise ModelFileError("is not a seqmtl model", path=path)
-    if version not in _READABLE:
+    if version != FORMAT_VERSION:
         remedy = "install a newer seqmtl" if version > FORMAT_VERSION else "train again"
         raise ModelFileError(
             f"has model format {version}, this seqmtl ({__version__}) reads "
@@ -61,7 +60,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             path=path,
         )
     try:
-        found = _class_of(description.get("model", "weights"))
+        found = _class_of(description["model"])
         return found._unpack(description, arrays, _common(description, arrays))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"is not a consistent model: {error}", path=path) from error
