@@ -227,7 +227,7 @@ class TestModels:
     def test_sparse_weights_come_back_however_they_are_looked_through(
         self, tmp_path, sparse_file, monkeypatch, rows
     ):
-        monkeypatch.setattr("seqmtl.models.packing._ROWS_AT_A_TIME", rows)
+        monkeypatch.setattr("seqmtl.models.model._ROWS_AT_A_TIME", rows)
         model = MultiTaskModel.load(sparse_file)
         model.save(tmp_path / "again.seqmtl")
         stored = read_arrays(tmp_path / "again.seqmtl")[1]["rows"]

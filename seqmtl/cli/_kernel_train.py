@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.cli import _similarity
-from seqmtl.cli._kernel_input import LABEL, TASK, Examples, read_for_training
+from seqmtl.cli._examples import LABEL, TASK, Examples, read_for_training
 from seqmtl.cli._methods import METHODS
 from seqmtl.exceptions import SeqmtlError
 

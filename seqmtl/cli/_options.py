@@ -71,8 +71,8 @@ def positive_floats(text: str) -> tuple[float, ...]:
 
 def features(text: str) -> Any:
     """Read a list of views of k-mers; where it is none, say how one is written."""
+    from seqmtl.features.kmer_views import parse_views
     from seqmtl.features.positional_kmers import PositionalKmers
-    from seqmtl.features.spec import parse_views
 
     if text == "help":
         raise argparse.ArgumentTypeError(GRAMMAR)

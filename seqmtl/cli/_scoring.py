@@ -1,17 +1,14 @@
-"""What ``predict``, ``evaluate`` and ``calibrate`` share: options, windows, scores."""
+"""What ``predict``, ``evaluate`` and ``calibrate`` share: options and scores."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, cast
 
-from seqmtl.exceptions import SeqmtlError
-
 if TYPE_CHECKING:
     from seqmtl.models.base import Model
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.scan.held_out import HeldOut
-    from seqmtl.sequences import Windows
 
 
 def add_scoring_options(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +39,7 @@ def score_labelled(model: Model, args: argparse.Namespace) -> tuple[HeldOut, boo
     """
     import numpy as np
 
-    from seqmtl.cli._kernel_input import read_for_model
+    from seqmtl.cli._examples import read_for_model
     from seqmtl.io.dataset import is_dataset
     from seqmtl.scan.held_out import HeldOut, score_held_out
 
@@ -58,32 +55,3 @@ def score_labelled(model: Model, args: argparse.Namespace) -> tuple[HeldOut, boo
     scores = model.decision_function(examples.X, from_relatives=from_relatives)
     tasks = np.full(len(scores), model.tasks[0]) if examples.tasks is None else examples.tasks
     return HeldOut(model.signs(examples.y), scores, tasks, None), examples.is_split
-
-
-def read_windows_for(model: Model, args: argparse.Namespace, *, require_labels: bool) -> Windows:
-    """Read the windows at the model's length; of one organism where there is only one."""
-    from seqmtl.cli._input import read_input
-    from seqmtl.io.dataset import is_dataset
-
-    if args.data and is_dataset(args.data):
-        model.check_dataset(args.data)
-    if not args.organism and len(model.tasks) == 1 and not args.genome and _is_fasta(args.data):
-        args.organism = model.tasks[0]
-    split = None if args.split == "all" else args.split
-    windows = read_input(
-        args, split=split, window=model.length, require_labels=require_labels, shift=model.shift
-    )
-    if windows.task_names == ("task",) and "task" not in model.tasks:
-        names = ", ".join(model.tasks)
-        raise SeqmtlError(
-            f"the windows do not say their organism; name one of {names} with --organism"
-        )
-    return windows
-
-
-def _is_fasta(data: str | None) -> bool:
-    from seqmtl.io import guess_format, is_dataset
-
-    if not data or data == "-" or is_dataset(data):
-        return False
-    return guess_format(data) == "fasta"

@@ -10,10 +10,22 @@ import shlex
 import sys
 from importlib.util import find_spec
 
-from seqmtl.cli import _options
+from seqmtl.cli import (
+    _options,
+    calibrate,
+    dataset,
+    evaluate,
+    explain,
+    report,
+    scan,
+    simulate,
+    train,
+)
 from seqmtl.cli._console import setup_logging
+from seqmtl.cli._program import run_command
 from seqmtl.exceptions import SeqmtlError
 
+_COMMANDS = (simulate, dataset, train, calibrate, evaluate, scan, explain, report)
 _MODELS = ("individual", "union", "default")
 _SIMULATE = "simulate -o {0} --seed {1} --chromosomes 8 --chromosome-length 20000 --windows 400"
 _FEWER_DECOYS = "\n[decoys]\nratio = 3\n"  # added to the TOML file, so that it takes seconds
@@ -66,13 +78,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _run_step(step: str, args: argparse.Namespace) -> int:
     """Show one command and run it, silently but for warnings and errors; return its exit code."""
-    from seqmtl.cli.main import main
-
     words = [word.format(args.output, args.seed) for word in step.split()]
     _show(shlex.join(["seqmtl", *words]), args)
     flags = ["--quiet", *["--log-json"] * args.log_json, *["--debug"] * args.debug]
     with contextlib.redirect_stdout(io.StringIO()):
-        code = main([*words, *flags])
+        code = run_command(_COMMANDS, [*words, *flags])
     setup_logging(args)  # which the command has set up for itself
     return code
 

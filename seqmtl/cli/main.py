@@ -1,19 +1,11 @@
-"""Parse the command line, run a command, turn errors into messages and exit codes.
-
-Exit codes: 0 success, 1 bad data or a file that cannot be read or written, 2 wrong usage,
-3 training stopped at the epoch limit before its tolerance (the model is written), 130 interrupted.
-"""
+"""The command line: all commands."""
 
 from __future__ import annotations
 
 import argparse
-import logging
-import os
-import shlex
 import sys
 from collections.abc import Sequence
 
-from seqmtl._version import __version__
 from seqmtl.cli import (
     calibrate,
     compare,
@@ -31,14 +23,7 @@ from seqmtl.cli import (
     train_table,
     variants,
 )
-from seqmtl.cli._console import setup_logging, warnings_as_messages
-from seqmtl.exceptions import ScanInterrupted, SeqmtlError, TrainingInterrupted
-
-# The kernels are the work here; idle BLAS threads would only burn processor time. Must be set
-# before numpy is imported, and a user's own setting wins.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-logger = logging.getLogger("seqmtl")
+from seqmtl.cli._program import new_parser, run_command
 
 _COMMANDS = (
     simulate,
@@ -58,37 +43,10 @@ _COMMANDS = (
     demo,
 )
 
-_DESCRIPTION = """\
-Train predictors of genomic signals (splice sites, transcription starts) jointly for many
-organisms: every organism is a task, a tree says who is close to whom, and a multi-task SVM on
-weighted-degree string features shares what should be shared."""
-
-_EXAMPLES = """\
-examples:
-  seqmtl demo -o demo                      simulate, train, evaluate, scan, write demo/report.html
-  seqmtl similarity --tree metazoa --organisms human,mouse,fruit_fly --plot similarity.png
-  seqmtl train windows.tsv.gz --tree tree.nwk --window 141 -o splice.seqmtl
-  seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json
-  seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --json comparison.json
-  seqmtl scan splice.seqmtl genome.fa --organism c_elegans --consensus AG -o sites.bed
-  seqmtl explain splice.seqmtl -o explained
-
-exit codes: 0 success, 1 bad data, 2 wrong usage, 3 stopped before the tolerance, 130 interrupted"""
-
 
 def build_parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
-    parser = argparse.ArgumentParser(
-        prog="seqmtl",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"seqmtl {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_parser(subparsers)
-    return parser
+    return new_parser(_COMMANDS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -104,33 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         Exit code.
     """
-    words = sys.argv[1:] if argv is None else argv
-    args = build_parser().parse_args(words)
-    args.command_line = shlex.join(["seqmtl", *words])
-    setup_logging(args)
-    try:
-        with warnings_as_messages():
-            return int(args.run(args) or 0)
-    except BrokenPipeError:
-        return 0
-    except (ScanInterrupted, TrainingInterrupted) as error:
-        logger.error("%s", error)
-        return 130
-    except KeyboardInterrupt:
-        logger.error("interrupted")
-        return 130
-    except (SeqmtlError, ValueError, OSError, ImportError, MemoryError) as error:
-        if args.debug:
-            raise
-        logger.error("%s", _message(error))
-        return 1
-
-
-def _message(error: BaseException) -> str:
-    """Say what went wrong; the system's errors without their number."""
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error) or type(error).__name__
+    return run_command(_COMMANDS, sys.argv[1:] if argv is None else argv)
 
 
 def run() -> None:

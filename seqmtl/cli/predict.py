@@ -45,7 +45,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.cli._kernel_input import read_for_model
+    from seqmtl.cli._examples import read_for_model
     from seqmtl.models.saved import load_model
 
     check_outputs(args.output)

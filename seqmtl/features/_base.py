@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,19 @@ class FeatureDefinition:
     def parts(self, length: int) -> list[tuple[float, Any]]:
         """Return maps and their shares, whose kernels add up to this map's."""
         return [(1.0, self)]
+
+    def n_features(self, length: int) -> int:
+        """Return the number of features of examples of `length` bases or numbers."""
+        raise NotImplementedError
+
+    def side_by_side(self) -> list[FeatureDefinition]:
+        """Return the maps of which every one may have a task kernel of its own."""
+        return [self]
+
+    def view_columns(self, length: int) -> list[slice]:
+        """Return the columns of every map of :meth:`side_by_side`, one after the other."""
+        ends = [0, *itertools.accumulate(m.n_features(length) for m in self.side_by_side())]
+        return [slice(*pair) for pair in itertools.pairwise(ends)]
 
     def position_weights(self, w: NDArray[Any], length: int) -> list[NDArray[np.float64]]:
         """Return what every k-mer adds to <w, phi(x)>, position by position.

@@ -8,7 +8,7 @@ from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
 from seqmtl.features.positional_kmers import PositionalKmers
 
-_KINDS: dict[str, Any] = {kind.kind: kind for kind in (PositionalKmers, Numeric, JointFeatures)}
+_KINDS: dict[str, Any] = {kind.kind: kind for kind in (PositionalKmers, Numeric)}
 
 
 def features_from_dict(description: dict[str, Any]) -> Any:
@@ -20,6 +20,9 @@ def features_from_dict(description: dict[str, Any]) -> Any:
         If the kind is unknown to this version.
     """
     kind = description.get("kind")
+    if kind == JointFeatures.kind:
+        return JointFeatures([features_from_dict(view) for view in description["views"]])
     if kind not in _KINDS:
-        raise ValueError(f"features must be one of {', '.join(_KINDS)}, got {kind!r}")
+        known = ", ".join([*_KINDS, JointFeatures.kind])
+        raise ValueError(f"features must be one of {known}, got {kind!r}")
     return _KINDS[kind].from_dict(description)

@@ -76,12 +76,13 @@ class JointFeatures(FeatureDefinition):
         """Describe the maps as JSON values (model files)."""
         return {"kind": self.kind, "views": [view.to_dict(length) for view in self.views]}
 
-    @classmethod
-    def from_dict(cls, description: dict[str, Any]) -> JointFeatures:
-        """Rebuild the maps from :meth:`to_dict`."""
-        from seqmtl.features.definitions import features_from_dict
+    def side_by_side(self) -> list[FeatureDefinition]:
+        """Return the maps, those of a joint map one by one."""
+        return [part for view in self.views for part in view.side_by_side()]
 
-        return cls([features_from_dict(view) for view in description["views"]])
+    def parts(self, length: int) -> list[tuple[float, Any]]:
+        """Return maps and their shares, whose kernels add up to this map's."""
+        return [part for view in self.views for part in view.parts(length)]
 
     def position_weights(self, w: NDArray[Any], length: int) -> list[NDArray[np.float64]]:
         """Return what every k-mer adds to <w, phi(x)> over all views, position by position.
@@ -103,13 +104,6 @@ class JointFeatures(FeatureDefinition):
                 total += part
             first = last
         return found
-
-
-def flat_views(features: Any) -> list[Any]:
-    """Return the maps whose features stand side by side: those of a joint map, else itself."""
-    if not isinstance(features, JointFeatures):
-        return [features]
-    return [flat for view in features.views for flat in flat_views(view)]
 
 
 class JointRows(Rows):

@@ -1,7 +1,11 @@
-"""Views of a window: which k-mers are counted, in bins of how many positions, where, how much."""
+"""Views of a window: which k-mers are counted, in bins of how many positions, where, how much.
+
+As texts they look like ``wd:6,kmers:3-6/16@-80..80=0.1``.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +14,10 @@ from numpy.typing import NDArray
 
 MAX_K = 20
 _UNBOUNDED = 1 << 30  # bases: wider than any window
+_VIEW = re.compile(
+    r"(?P<kind>wd|kmers):(?P<low>\d+)(?:-(?P<high>\d+))?(?:/(?P<width>\d+|inf))?"
+    r"(?:@(?P<begin>-?\d+)?\.\.(?P<end>-?\d+)?)?(?:=(?P<weight>[0-9.eE+-]+))?"
+)
 
 
 class KmerView(NamedTuple):
@@ -185,7 +193,7 @@ def _misfit(view: KmerView, length: int, anchor: int) -> str:
 
 
 def format_views(views: Sequence[KmerView]) -> str:
-    """Write views as :func:`seqmtl.features.spec.parse_views` reads them."""
+    """Write views as :func:`parse_views` reads them."""
     return ",".join(map(format_view, views))
 
 
@@ -199,3 +207,51 @@ def format_view(view: KmerView) -> str:
         return f"wd:{view.k_max}{region}{weight}"
     width = {1: "", None: "/inf"}.get(view.width, f"/{view.width}")
     return f"kmers:{lengths}{width}{region}{weight}"
+
+
+def parse_views(text: str) -> tuple[KmerView, ...]:
+    """Read the views that a text lists.
+
+    Raises
+    ------
+    ValueError
+        If it does not parse; says where.
+    """
+    views, place = [], 0
+    for part in text.split(","):
+        views.append(_parse_view(part.strip(), text, place + 1))
+        place += len(part) + 1
+    return tuple(views)
+
+
+def _parse_view(part: str, text: str, place: int) -> KmerView:
+    where = f"in the features {text!r}, at character {place}: "
+    found = _VIEW.fullmatch(part)
+    if found is None:
+        raise ValueError(
+            f"{where}a view must be like wd:6 or kmers:3-6/16@-80..80=0.1, got {part!r}"
+        )
+    field = found.groupdict()
+    is_wd = field["kind"] == "wd"
+    if is_wd and (field["high"] or field["width"]):
+        raise ValueError(f"{where}wd takes one degree and no bins, got {part!r}; see kmers")
+    try:
+        view = KmerView(
+            1 if is_wd else int(field["low"]),
+            int(field["high"] or field["low"]),
+            None if field["width"] == "inf" else int(field["width"] or 1),
+            None if field["begin"] is None else int(field["begin"]),
+            None if field["end"] is None else int(field["end"]),
+            float(field["weight"] or 1.0),
+            is_wd,
+        )
+        view.check()
+    except ValueError as error:
+        raise ValueError(f"{where}{error}") from error
+    return view
+
+
+def table_levels(span: int) -> tuple[NDArray[np.int64], int]:
+    """Return where 1-mers to span-mers begin when laid end to end, and how many there are."""
+    sizes = 4 ** np.arange(1, span + 1, dtype=np.int64)
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]]), int(sizes.sum())

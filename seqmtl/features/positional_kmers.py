@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 from seqmtl._memory import require_memory
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.grammar import DEFAULT_VIEWS
-from seqmtl.features.kmer_views import KmerView, Layout, format_views, lay_out
-from seqmtl.features.spec import parse_views
+from seqmtl.features.kmer_views import (
+    KmerView,
+    Layout,
+    format_views,
+    lay_out,
+    parse_views,
+    table_levels,
+)
+from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.sequences import Windows
-
-if TYPE_CHECKING:
-    from seqmtl.features.positional_rows import PositionalRows
 
 _HASH_BITS = 22
 _SHORT = 6  # bases: what is shorter has no room for the default views
@@ -28,7 +32,7 @@ class PositionalKmers(FeatureDefinition):
     Parameters
     ----------
     views : str or sequence of KmerView, optional
-        What is counted where, as a text (see :mod:`seqmtl.features.spec`) or as
+        What is counted where, as a text (see :mod:`seqmtl.features.kmer_views`) or as
         :class:`~seqmtl.features.kmer_views.KmerView`. Default:
         :data:`~seqmtl.features.grammar.DEFAULT_VIEWS`.
     anchor : int, optional
@@ -127,8 +131,6 @@ class PositionalKmers(FeatureDefinition):
         TypeError
             If `data` is not a :class:`~seqmtl.sequences.Windows`.
         """
-        from seqmtl.features.positional_rows import PositionalRows
-
         if not isinstance(data, Windows):
             raise TypeError(
                 f"{type(self).__name__} needs Windows of DNA, got {type(data).__name__}; "
@@ -238,9 +240,3 @@ class PositionalKmers(FeatureDefinition):
         bits, views = description["hash_bits"], description["views"]
         parse_views(views)
         return PositionalKmers(views, description["anchor"], bits or None, 1.0 if bits else np.inf)
-
-
-def table_levels(span: int) -> tuple[NDArray[np.int64], int]:
-    """Return where 1-mers to span-mers begin when laid end to end, and how many there are."""
-    sizes = 4 ** np.arange(1, span + 1, dtype=np.int64)
-    return np.concatenate([[0], np.cumsum(sizes)[:-1]]), int(sizes.sum())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +15,9 @@ from seqmtl.features._base import (
     score_by_blocks,
 )
 from seqmtl.features.kmer_views import Layout
-from seqmtl.features.positional_kmers import table_levels
+from seqmtl.features.position_tables import PositionTables
+from seqmtl.features.positional_tree import PositionalTree
 from seqmtl.sequences import Windows
-
-if TYPE_CHECKING:
-    from seqmtl.features.positional_tree import PositionalTree
-
-_TABLE_BYTES = 1 << 20  # tables of a few positions at a time, so that they stay in cache
-_LARGEST_SPAN = 11  # of tables: 4**11 weights at a position
 
 
 class PositionalRows(Rows):
@@ -37,15 +31,10 @@ class PositionalRows(Rows):
         self.n_rows = len(windows)
         self.n_features = 1 << hash_bits if hash_bits else layout.n_features
         self.row_size = int((layout.levels.end - layout.levels.begin).sum())
-        self._starts, self._width = table_levels(layout.span)
+        self._tables = PositionTables(windows, layout.span)
         self._norms: NDArray[np.float64] | None = None
         self._buffers = BlockBuffers()
-        self.scoring_cost = 0.1 if self.folds(self.n_rows) else 0.5
-
-    def folds(self, n: int) -> bool:
-        """Whether n windows are sooner scored by tables of positions than k-mer by k-mer."""
-        span = self.layout.span
-        return span <= _LARGEST_SPAN and n * self.row_size > 2 * self._width * self.windows.length
+        self.scoring_cost = 0.1 if self._tables.pay(self.n_rows, self.row_size) else 0.5
 
     def squared_norms(self) -> NDArray[np.float64]:
         """Squared norm of every row, shape (n_rows,)."""
@@ -78,15 +67,6 @@ class PositionalRows(Rows):
         """Kernel matrix of the given windows, shape (m, m); only the lower triangle is set."""
         return gram_by_features(self, rows, dtype)
 
-    def tables(self, dtype: Any) -> Iterator[tuple[int, int, NDArray[Any]]]:
-        """Walk the positions in steps: first and last (half-open), and an empty table for them."""
-        step = max(1, _TABLE_BYTES // (self._width * np.dtype(dtype).itemsize))
-        table = np.empty((min(step, self.windows.length), self._width), dtype=dtype)
-        for first in range(0, self.windows.length, step):
-            last = min(first + step, self.windows.length)
-            table[:] = 0
-            yield first, last, table[: last - first]
-
     def scores(
         self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
@@ -102,35 +82,18 @@ class PositionalRows(Rows):
         rest = []
         for column in np.unique(columns[asked]):
             chosen = asked[columns[asked] == column]
-            if not self.folds(chosen.size):
+            if not self._tables.pay(chosen.size, self.row_size):
                 rest.append(chosen)
                 continue
-            for first, last, table in self.tables(W.dtype):
+            for first, last, table in self._tables.walk(W.dtype):
                 place_weights(
-                    W, int(column), first, last, self.layout.levels, self.hash_bits, self._starts,
-                    table,
+                    W, int(column), first, last, self.layout.levels, self.hash_bits,
+                    self._tables.starts, table,
                 )  # fmt: skip
-                self.add_table_scores(chosen, first, last, table, total)
+                self._tables.add_scores(chosen, first, last, table, total)
         if rest:
             total += score_by_blocks(self, np.sort(np.concatenate(rest)), W, columns)
         return total
-
-    def add_table_scores(
-        self,
-        rows: NDArray[np.int64],
-        first: int,
-        last: int,
-        table: NDArray[Any],
-        total: NDArray[np.float64],
-    ) -> None:
-        """Add to total[i] what the weights in a table give window i, for i in rows."""
-        from seqmtl.features._kmer_kernels import add_prefixes, score_folded
-
-        w = self.windows
-        add_prefixes(table, self._starts)
-        score_folded(
-            w.codes, w.starts, w.is_reverse, w.length, rows, first, last, self._starts, table, total
-        )
 
     def accumulate(
         self,
@@ -149,33 +112,25 @@ class PositionalRows(Rows):
         rest = []
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
-            if not self.folds(chosen.size):
+            if not self._tables.pay(chosen.size, self.row_size):
                 rest.append(chosen)
                 continue
-            for first, last, table in self.gathered(chosen, amount):
+            for first, last, table in self._tables.sums(chosen, amount):
                 take_weights(
-                    table, K[task], first, last, self.layout.levels, self.hash_bits, self._starts, W
+                    table,
+                    K[task],
+                    first,
+                    last,
+                    self.layout.levels,
+                    self.hash_bits,
+                    self._tables.starts,
+                    W,
                 )
         if rest:
             add_by_blocks(self, np.concatenate(rest), amount, tasks, K, W)
 
-    def gathered(
-        self, rows: NDArray[np.int64], amount: NDArray[np.float64]
-    ) -> Iterator[tuple[int, int, NDArray[np.float64]]]:
-        """Walk the positions with the sums of amount[i] over the windows with each k-mer there."""
-        from seqmtl.features._kmer_kernels import add_to_prefixes, scatter
-
-        w = self.windows
-        for first, last, table in self.tables(np.float64):
-            scatter(
-                w.codes, w.starts, w.is_reverse, w.length, rows, amount, first, last, self._starts,
-                table,
-            )  # fmt: skip
-            add_to_prefixes(table, self._starts)
-            yield first, last, table
-
     def tree(self) -> PositionalTree | None:
         """Return the view with fewer look-ups; None where features are hashed."""
-        from seqmtl.features.positional_tree import PositionalTree
-
-        return None if self.hash_bits else PositionalTree(self)
+        if self.hash_bits:
+            return None
+        return PositionalTree(self.layout, self.windows, self._tables, self.row_size)

@@ -18,25 +18,22 @@ only windows with N touch it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.blocks import TreeBlock, rows_per_block
 from seqmtl.features.kmer_views import Layout
-from seqmtl.features.positional_kmers import table_levels
+from seqmtl.features.position_tables import PositionTables
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
-
-if TYPE_CHECKING:
-    from seqmtl.features.positional_rows import PositionalRows
 
 _ALIGNMENT = 64
 
 
 class PositionalTree:
-    """Rows over tree weights F; the counterpart of :class:`PositionalRows`.
+    """Rows over tree weights F; the counterpart of rows over plain weights.
 
     Attributes
     ----------
@@ -46,12 +43,13 @@ class PositionalTree:
         Numbers that a window reads.
     """
 
-    def __init__(self, rows: PositionalRows) -> None:
-        self._rows = rows
-        self._slots, self._shares, self.n_weights = _make_slots(rows.layout, rows.windows.length)
+    def __init__(
+        self, layout: Layout, windows: Windows, tables: PositionTables, n_kmers: int
+    ) -> None:
+        self._windows, self._tables, self._n_kmers = windows, tables, n_kmers
+        self._slots, self._shares, self.n_weights = _make_slots(layout, windows.length)
         self.row_size = self._shares.shape[0]
-        self._starts, _ = table_levels(rows.layout.span)
-        self._is_clean = _are_clean(rows.windows)
+        self._is_clean = _are_clean(windows)
         self._indices = np.empty((0, self.row_size), dtype=np.int32)
 
     def new_weights(self, n_tasks: int, dtype: Any) -> NDArray[Any]:
@@ -70,12 +68,12 @@ class PositionalTree:
         """Generate the indices of the given windows; valid until the next call."""
         from seqmtl.features._kmer_kernels import fill_tree, fill_tree_with_n
 
-        w = self._rows.windows
+        w = self._windows
         if self._indices.shape[0] < rows.size:
             self._indices = np.empty((rows.size, self.row_size), dtype=np.int32)
         indices = self._indices[: rows.size]
         where = (w.codes, w.starts, w.is_reverse, w.length, rows)
-        span = self._rows.layout.span
+        span = self._tables.span
         fill_tree(*where, span, self._slots, indices)
         with_n = np.flatnonzero(~self._is_clean[rows])
         n = with_n.size * self.row_size * 5
@@ -93,17 +91,17 @@ class PositionalTree:
         """Score window i with the tree weights ``F[:, columns[i]]``, shape (n,)."""
         from seqmtl.features._kmer_kernels import place_tree, score_tree
 
-        total = np.zeros(self._rows.n_rows)
+        total = np.zeros(len(self._windows))
         for column in np.unique(columns):
             rows = np.flatnonzero(columns == column)
-            by_table = rows[self._is_clean[rows] & self._rows.folds(rows.size)]
+            by_table = rows[self._is_clean[rows] & self._tables.pay(rows.size, self._n_kmers)]
             for part in self._parts(np.setdiff1d(rows, by_table, assume_unique=True)):
                 score_tree(self.block(part, F.dtype), part, columns, F, total)
             if not by_table.size:
                 continue
-            for first, last, table in self._rows.tables(F.dtype):
-                place_tree(F, int(column), first, last, self._slots, self._starts, table)
-                self._rows.add_table_scores(by_table, first, last, table, total)
+            for first, last, table in self._tables.walk(F.dtype):
+                place_tree(F, int(column), first, last, self._slots, self._tables.starts, table)
+                self._tables.add_scores(by_table, first, last, table, total)
         return total
 
     def accumulate(
@@ -120,12 +118,19 @@ class PositionalTree:
         by_kmer = []
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
-            if self._rows.folds(chosen.size):
+            if self._tables.pay(chosen.size, self._n_kmers):
                 by_kmer.append(chosen[~self._is_clean[chosen]])
                 chosen = chosen[self._is_clean[chosen]]
-                for first, last, table in self._rows.gathered(chosen, amount):
+                for first, last, table in self._tables.sums(chosen, amount):
                     take_tree(
-                        table, K[task], first, last, self._slots, self._shares, self._starts, F
+                        table,
+                        K[task],
+                        first,
+                        last,
+                        self._slots,
+                        self._shares,
+                        self._tables.starts,
+                        F,
                     )
             else:
                 by_kmer.append(chosen)

@@ -9,16 +9,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, UnknownTaskError
+from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.probability_curve import (
     ProbabilityCurve,
     describe_curve,
     fit_curve,
+    pack_curves,
     to_probability,
+    unpack_curves,
 )
-from seqmtl.models.saved import load_model, save_model
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity.names import match_names
+
+FORMAT = "seqmtl model"
+FORMAT_VERSION = 5
 
 
 class Model:
@@ -303,7 +310,20 @@ class Model:
         SeqmtlError
             If the file cannot be written.
         """
-        save_model(self, path)
+        description, arrays = self._pack()
+        header = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "seqmtl_version": __version__,
+            "model": self.structure,
+            "kind": self.kind,
+            "tasks": list(self.tasks),
+            "shift": self.shift,
+            "calibrated": list(self.curves),
+            "training": self.training,
+        }
+        arrays |= {"bias": self.bias, "calibration": self.calibration}
+        write_arrays(path, header | description, arrays | pack_curves(self.curves))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -314,14 +334,32 @@ class Model:
         ModelFileError
             If the file is damaged, foreign, of another structure or of another format.
         """
-        model = load_model(path)
-        if not isinstance(model, cls):
+        path = os.fspath(path)
+        description, arrays = read_model_file(path)
+        found = description.get("model")
+        if found != cls.structure:
             raise ModelFileError(
-                f"is a model of {model.structure}, not of {cls.structure}; predict, evaluate, "
+                f"is a model of {found}, not of {cls.structure}; predict, evaluate, "
                 "calibrate and info take it",
-                path=os.fspath(path),
+                path=path,
             )
-        return model
+        return cls.rebuild(path, description, arrays)
+
+    @classmethod
+    def rebuild(
+        cls, path: str, description: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    ) -> Self:
+        """Make a model of what its file holds.
+
+        Raises
+        ------
+        ModelFileError
+            If that is no consistent model.
+        """
+        try:
+            return cls._unpack(description, arrays, _common(description, arrays))
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"is not a consistent model: {error}", path=path) from error
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return description and arrays of what the header does not hold."""
@@ -333,6 +371,48 @@ class Model:
     ) -> Self:
         """Rebuild a model from its file; `common` are the fields that all models have."""
         raise NotImplementedError
+
+
+def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return description and arrays of a file of this format.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, foreign, or of another format.
+    """
+    description, arrays = read_arrays(path)
+    version = description.get("format_version")
+    if description.get("format") != FORMAT or not isinstance(version, int):
+        raise ModelFileError("is not a seqmtl model", path=path)
+    if version != FORMAT_VERSION:
+        remedy = "install a newer seqmtl" if version > FORMAT_VERSION else "train again"
+        raise ModelFileError(
+            f"has model format {version}, this seqmtl ({__version__}) reads "
+            f"{FORMAT_VERSION}; {remedy}",
+            path=path,
+        )
+    return description, arrays
+
+
+def _common(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return the fields that all models have."""
+    kind, tasks = description["kind"], tuple(map(str, description["tasks"]))
+    if kind not in CALIBRATION:
+        raise ValueError(f"kind must be one of {', '.join(CALIBRATION)}, got {kind!r}")
+    if arrays["bias"].shape != (len(tasks),):
+        raise ValueError("intercepts do not match the tasks")
+    if arrays["calibration"].shape != (len(tasks), len(CALIBRATION[kind])):
+        raise ValueError("calibration does not match the tasks")
+    return {
+        "kind": kind,
+        "tasks": tasks,
+        "bias": np.array(arrays["bias"], dtype=np.float64),
+        "calibration": np.array(arrays["calibration"], dtype=np.float64),
+        "curves": unpack_curves(description["calibrated"], arrays),
+        "training": dict(description["training"]),
+        "shift": int(description["shift"]),
+    }
 
 
 def is_known(name: str, names: Sequence[str]) -> bool:

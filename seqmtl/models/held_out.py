@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.features._base import gram_matrix
-from seqmtl.features.joint import flat_views
 from seqmtl.models.calibration import calibrate_tasks, find_copies
 from seqmtl.models.training import Settings, class_factors, solve
 from seqmtl.solvers.problem import LOSSES, dual_terms, loss_values
@@ -216,15 +215,14 @@ def _kernel_matrix(
 
     n, length = data.shape
     total = np.zeros((n, n), dtype=np.float32)
-    views = flat_views(features)
-    for view in views:
-        for share, part in view.parts(length):
-            key = str(part.to_dict(length))
-            if key not in grams:
-                grams[key] = _gram(part.bind(data))
-            total += np.float32(share) * grams[key]
+    n_views = len(features.side_by_side())
+    for share, part in features.parts(length):
+        key = str(part.to_dict(length))
+        if key not in grams:
+            grams[key] = _gram(part.bind(data))
+        total += np.float32(share) * grams[key]
     one_task = np.zeros(n, dtype=np.int16)
-    couple(total, np.ones(n), one_task, np.ones((1, 1)), len(views) * bias_square)
+    couple(total, np.ones(n), one_task, np.ones((1, 1)), n_views * bias_square)
     return total
 
 

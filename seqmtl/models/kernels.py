@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.features.joint import flat_views
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.build import PLAIN
 from seqmtl.similarity.names import match_names
@@ -149,7 +148,7 @@ def learnt_kernel(
 
 def view_names(features: Any) -> list[str]:
     """Return a name for every view of the features, all different."""
-    return _distinct([str(view) for view in flat_views(features)])
+    return _distinct([str(view) for view in features.side_by_side()])
 
 
 def _distinct(labels: list[str]) -> list[str]:

@@ -9,17 +9,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._memory import require_memory
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.features.joint import flat_views
+from seqmtl.features.definitions import features_from_dict
 from seqmtl.models.base import Model, is_known
-from seqmtl.models.packing import pack, unpack
-from seqmtl.models.probability_curve import ProbabilityCurve
+from seqmtl.models.calibration import CALIBRATION
+from seqmtl.models.probability_curve import ProbabilityCurve, calibration_text
 from seqmtl.models.site import Site, site_of_model
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.names import match_names
+from seqmtl.similarity.text import draw_tree_text
+
+_SPARSE_BELOW = 0.5  # share of rows that are not all zeros, below which only they are stored
+_ROWS_AT_A_TIME = 1 << 14
 
 
 @dataclass
@@ -145,15 +150,11 @@ class MultiTaskModel(Model):
 
     def _views(self) -> list[tuple[slice, NDArray[np.float64]]]:
         """Return rows of W and task kernel of every view of the features."""
-        views = flat_views(self.features)
-        ends = np.cumsum([view.n_features(self.length) for view in views])
+        columns = self.features.view_columns(self.length)
         kernels = self.kernel.matrices
         if len(kernels) == 1:
-            kernels = np.broadcast_to(kernels, (len(ends), *kernels.shape[1:]))
-        return [
-            (slice(int(end) - size, int(end)), K)
-            for end, size, K in zip(ends, np.diff(ends, prepend=0), kernels, strict=True)
-        ]
+            kernels = np.broadcast_to(kernels, (len(columns), *kernels.shape[1:]))
+        return list(zip(columns, kernels, strict=True))
 
     def position_weights(
         self, task: str, *, from_relatives: bool = False
@@ -230,24 +231,103 @@ class MultiTaskModel(Model):
 
     def describe(self) -> dict[str, Any]:
         """Return what the model is, as JSON values."""
-        from seqmtl.models.weights_text import describe
-
-        return describe(self)
+        return {
+            "duality_gap": self.training["duality_gap"],
+            "epochs": self.training["n_epochs"],
+            "tasks": list(self.tasks),
+            "task_kernel": {
+                "names": list(self.kernel.names),
+                "matrix": self.kernel.matrix.tolist(),
+                "source": self.kernel.source,
+            },
+            "features": self.features.to_dict(self.length),
+            "window": self.length,
+            "n_features": int(self.W.shape[0]),
+            "site": vars(self.site),
+            "calibration": {
+                name: dict(zip(CALIBRATION[self.kind], row.tolist(), strict=True))
+                for name, row in zip(self.tasks, self.calibration, strict=True)
+            },
+            "training": self.training,
+        }
 
     def text(self, file: str) -> list[str]:
         """Return what the model is, as lines to read; `file` is what to call it."""
-        from seqmtl.models.weights_text import lines
-
-        return lines(self, file)
+        training = self.training
+        shown = [
+            f"model          {file}",
+            f"features       {self.features} of {self.length} bases, {self.W.shape[0]:,}",
+            f"site           offset {self.site.offset}, {self.site.letters or 'no consensus'}",
+            f"duality gap    {training['duality_gap']:.2e} after {training['n_epochs']} epochs"
+            + ("" if training["converged"] else " (stopped before the tolerance)"),
+            f"support        {training['n_support']:,} windows",
+            "settings       " + ", ".join(f"{k}={v}" for k, v in training["settings"].items()),
+            "tasks",
+        ]
+        width = max(len(name) for name in self.tasks)
+        for name in self.tasks:
+            counts = training["tasks"][name]
+            positive = f", {counts['n_positive']:,} positive" if "n_positive" in counts else ""
+            shown.append(f"  {name:<{width}}  {counts['n']:>9,} windows{positive}")
+        shown += [*calibration_text(training), str(self.kernel)]
+        return [*shown, *_weights(training), *_chosen(training)]
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return pack(self)
+        used = _used_rows(self.W)
+        arrays: dict[str, NDArray[Any]] = {}
+        if used.size < _SPARSE_BELOW * self.W.shape[0]:
+            arrays["rows"] = used.astype(np.int32)
+            arrays["W"] = self.W[used]
+        else:
+            arrays["W"] = self.W
+        several = self.kernel.n_kernels > 1
+        arrays["K"] = np.array(self.kernel.matrices if several else self.kernel.matrix)
+        description = {
+            "features": self.features.to_dict(self.length),
+            "n_features": int(self.W.shape[0]),
+            "length": self.length,
+            "kernel": {
+                "names": list(self.kernel.names),
+                "source": self.kernel.source,
+                "labels": list(self.kernel.labels),
+            },
+            "site": vars(self.site),
+        }
+        return description, arrays
 
     @classmethod
     def _unpack(
         cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], common: dict[str, Any]
     ) -> MultiTaskModel:
-        return cls(**common, **unpack(description, arrays))
+        tasks, length = tuple(description["tasks"]), int(description["length"])
+        features = features_from_dict(description["features"])
+        T, n_features = len(tasks), int(description["n_features"])
+        W = arrays["W"]
+        if n_features != features.n_features(length) or W.ndim != 2 or W.shape[1] != T:
+            raise ValueError("weights do not match the features")
+        if W.dtype.kind != "f":
+            raise ValueError("weights must be floating-point numbers")
+        if "rows" in arrays:
+            W = _spread(arrays["rows"], W, n_features)
+        if W.shape[0] != n_features:
+            raise ValueError("weights do not match the features")
+        kernel = TaskKernel(
+            description["kernel"]["names"],
+            arrays["K"],
+            description["kernel"]["source"],
+            labels=description["kernel"]["labels"],
+            not_psd="refuse",
+        )
+        if kernel.names[:T] != tasks:
+            raise ValueError("the task kernel does not match the tasks")
+        return cls(
+            features=features,
+            length=length,
+            kernel=kernel,
+            W=W,
+            site=Site(**description["site"]),
+            **common,
+        )
 
 
 def _mix(W: NDArray[Any], A: NDArray[np.float64], out: NDArray[Any]) -> None:
@@ -257,3 +337,74 @@ def _mix(W: NDArray[Any], A: NDArray[np.float64], out: NDArray[Any]) -> None:
     for first in range(0, W.shape[0], 1 << 20):
         slab = W[first : first + (1 << 20)]
         out[first : first + (1 << 20)] = slab[:, picked] if is_pick else slab @ A
+
+
+def _used_rows(W: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the rows that are not all zeros, of W that np.any would be slow on: narrow rows."""
+    is_used = np.zeros(W.shape[0], dtype=bool)
+    for first in range(0, W.shape[0], _ROWS_AT_A_TIME):
+        part = slice(first, first + _ROWS_AT_A_TIME)
+        for column in W[part].T:
+            is_used[part] |= column != 0
+    return np.flatnonzero(is_used)
+
+
+def _spread(rows: NDArray[Any], W: NDArray[Any], n_features: int) -> NDArray[Any]:
+    """Put the stored rows of weights at their places among rows of zeros."""
+    if rows.shape != W.shape[:1] or (np.diff(rows, prepend=-1) <= 0).any():
+        raise ValueError("weights must have one place each, in rising order")
+    require_memory(
+        n_features * W.shape[1] * W.dtype.itemsize,
+        f"weights of {n_features:,} features for {W.shape[1]} tasks",
+        "use a machine with more memory",
+    )
+    spread = np.zeros((n_features, W.shape[1]), dtype=W.dtype)
+    spread[rows] = W
+    return spread
+
+
+def _chosen(training: dict[str, Any]) -> list[str]:
+    """Say what was chosen on held-out labels, and how sure that is."""
+    chosen = training.get("selection")
+    if chosen is None:
+        return []
+    lines = ["chosen on held-out labels"]
+    parts = [f"{part:.0%} {name}" for name, part in chosen.get("relations", {}).items()]
+    if len(parts) > 1:
+        lines.append(f"  who is close to whom: {', '.join(parts)}")
+    width = max(len(name) for name in chosen["tasks"])
+    first = next(iter(chosen["tasks"].values()))
+    trusts = first.get("weights", {})
+    if len(trusts) > 1:
+        heads = " ".join(f"{trust:>5}" for trust in trusts)
+        lines.append(f"  {'':<{width}}  trust      C   evidence of trust {heads}")
+    for name, task in chosen["tasks"].items():
+        line = f"  {name:<{width}}"
+        if len(trusts) > 1:
+            weights = " ".join(f"{weight:5.2f}" for weight in task["weights"].values())
+            line += f"  {task['trust']:5.2f}  {task['C']:5.2g}                     {weights}"
+            line += "  (too few labels of its own)" if task["by_prior"] else ""
+        else:
+            line += f"  C {task['C']:.2g}"
+        lines.append(line)
+    lines += [
+        f"  {'*' if variant['chosen'] else ' '} {variant['features']}: log-likelihood "
+        f"{variant['log_likelihood']:.1f}"
+        for variant in chosen.get("variants", [])
+    ]
+    return lines
+
+
+def _weights(training: dict[str, Any]) -> list[str]:
+    """Draw the learnt weights of the kernels, view by view, as their groups are nested."""
+    learnt = training.get("mkl", [])
+    lines = []
+    for view in dict.fromkeys(kernel["view"] for kernel in learnt):
+        own = [kernel for kernel in learnt if kernel["view"] == view]
+        text = draw_tree_text(
+            [kernel["label"] for kernel in own],
+            [kernel["tasks"] for kernel in own],
+            [kernel["weight"] for kernel in own],
+        )
+        lines += [f"learnt weights of {view}", *(f"  {line}" for line in text.splitlines())]
+    return lines

@@ -87,12 +87,11 @@ def read_for_model(model: Model, args: argparse.Namespace, *, require_labels: bo
         If a column of the model is missing, the tasks are not known, the files are at fault, or
         windows are of a dataset whose signal is another or elsewhere in the window.
     """
-    from seqmtl.cli._scoring import read_windows_for
     from seqmtl.io import read_numeric_table
     from seqmtl.sequences import TaskArray
 
     if model.inputs == "windows":
-        return _of_windows(read_windows_for(model, args, require_labels=require_labels))
+        return _of_windows(_read_windows_for(model, args, require_labels=require_labels))
     if not args.data or args.genome:
         raise SeqmtlError("the model was trained on a table of examples; name such a file as DATA")
     columns, names = model.training.get("columns", {}), model.feature_names or None
@@ -114,6 +113,35 @@ def read_for_model(model: Model, args: argparse.Namespace, *, require_labels: bo
             f"{', '.join(model.tasks)} with --task"
         )
     return found if found.tasks is None else found._replace(X=TaskArray(found.X, found.tasks))
+
+
+def _read_windows_for(model: Model, args: argparse.Namespace, *, require_labels: bool) -> Windows:
+    """Read the windows at the model's length; of one organism where there is only one."""
+    from seqmtl.cli._input import read_input
+    from seqmtl.io.dataset import is_dataset
+
+    if args.data and is_dataset(args.data):
+        model.check_dataset(args.data)
+    if not args.organism and len(model.tasks) == 1 and not args.genome and _is_fasta(args.data):
+        args.organism = model.tasks[0]
+    split = None if args.split == "all" else args.split
+    windows = read_input(
+        args, split=split, window=model.length, require_labels=require_labels, shift=model.shift
+    )
+    if windows.task_names == ("task",) and "task" not in model.tasks:
+        names = ", ".join(model.tasks)
+        raise SeqmtlError(
+            f"the windows do not say their organism; name one of {names} with --organism"
+        )
+    return windows
+
+
+def _is_fasta(data: str | None) -> bool:
+    from seqmtl.io import guess_format, is_dataset
+
+    if not data or data == "-" or is_dataset(data):
+        return False
+    return guess_format(data) == "fasta"
 
 
 def _holds_windows(args: argparse.Namespace) -> bool:

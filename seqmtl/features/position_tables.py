@@ -1,0 +1,76 @@
+"""Tables of all k-mers at a few positions, by which many windows are read and summed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.features.kmer_views import table_levels
+from seqmtl.sequences import Windows
+
+_BYTES = 1 << 20  # of a table: few positions at a time, so that they stay in cache
+_LARGEST_SPAN = 11  # 4**11 numbers at a position
+
+
+class PositionTables:
+    """Tables of 1-mers to span-mers at the positions of given windows.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (span,)
+        Column of the first k-mer of every length.
+    """
+
+    def __init__(self, windows: Windows, span: int) -> None:
+        self._windows = windows
+        self.span = span
+        self.starts, self._width = table_levels(span)
+
+    def pay(self, n: int, row_size: int) -> bool:
+        """Whether tables read n windows of `row_size` k-mers sooner than one k-mer at a time."""
+        all_kmers = self._width * self._windows.length
+        return self.span <= _LARGEST_SPAN and n * row_size > 2 * all_kmers
+
+    def walk(self, dtype: Any) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Walk the positions in steps: first and last (half-open), and an empty table for them."""
+        step = max(1, _BYTES // (self._width * np.dtype(dtype).itemsize))
+        table = np.empty((min(step, self._windows.length), self._width), dtype=dtype)
+        for first in range(0, self._windows.length, step):
+            last = min(first + step, self._windows.length)
+            table[:] = 0
+            yield first, last, table[: last - first]
+
+    def add_scores(
+        self,
+        rows: NDArray[np.int64],
+        first: int,
+        last: int,
+        table: NDArray[Any],
+        total: NDArray[np.float64],
+    ) -> None:
+        """Add to total[i] what the weights in a table give window i, for i in rows."""
+        from seqmtl.features._kmer_kernels import add_prefixes, score_folded
+
+        w = self._windows
+        add_prefixes(table, self.starts)
+        score_folded(
+            w.codes, w.starts, w.is_reverse, w.length, rows, first, last, self.starts, table, total
+        )
+
+    def sums(
+        self, rows: NDArray[np.int64], amount: NDArray[np.float64]
+    ) -> Iterator[tuple[int, int, NDArray[np.float64]]]:
+        """Walk the positions with the sums of amount[i] over the windows with each k-mer there."""
+        from seqmtl.features._kmer_kernels import add_to_prefixes, scatter
+
+        w = self._windows
+        for first, last, table in self.walk(np.float64):
+            scatter(
+                w.codes, w.starts, w.is_reverse, w.length, rows, amount, first, last, self.starts,
+                table,
+            )  # fmt: skip
+            add_to_prefixes(table, self.starts)
+            yield first, last, table
