@@ -64,7 +64,8 @@ def _rows_both_ways(spec, letters, hash_bits=None):
     windows = Windows.from_strings(_strings(3, 40, 23, letters), tasks=["a", "b"] * 20)
     features = PositionalKmers(spec, anchor=9, hash_bits=hash_bits)
     few, many = features.bind(windows), features.bind(windows)
-    few.folds, many.folds = (lambda n: False), (lambda n: True)
+    for rows, pay in (few, False), (many, True):
+        rows.tables.pay_to_score = rows.tables.pay_to_sum = lambda n, row_size, pay=pay: pay
     with np.errstate(over="ignore"):
         return windows, few, many, features.transform(windows).toarray().astype(float)
 

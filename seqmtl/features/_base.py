@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from seqmtl.blocks import RowBlock, Rows, rows_per_block
 from seqmtl.exceptions import SeqmtlError
 
+_FREQUENT = 0.05  # share of rows, from which a matrix product is quicker than a list
+
 
 class FeatureDefinition:
     """A feature map without data; behaves as a scikit-learn transformer without importing it."""
@@ -187,11 +189,25 @@ def add_by_blocks(
 
 
 def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
-    """Lower triangle of the kernel matrix of the chosen rows, feature by feature."""
+    """Lower triangle of the kernel matrix of the chosen rows.
+
+    Frequent features are multiplied as a dense matrix; of every rare one, the rows that have it
+    are listed and meet each other.
+    """
     from seqmtl.features._row_kernels import gram_lower
 
-    out = np.empty((chosen.size, chosen.size), dtype=dtype)
-    gram_lower(rows.block(chosen, dtype), np.zeros(8 * rows.n_features, dtype=dtype), out)
+    block = rows.block(chosen, dtype)
+    columns = np.bincount(block.indices[: block.indptr[-1]], minlength=rows.n_features)
+    frequent = np.flatnonzero(columns > _FREQUENT * chosen.size)
+    columns[frequent] = 0
+    n_listed = int(columns.sum())
+    columns = np.cumsum(columns) - columns
+    columns[frequent] = -1 - np.arange(frequent.size)
+    dense = np.zeros((chosen.size, frequent.size), dtype=dtype)
+    out = np.zeros((chosen.size, chosen.size), dtype=dtype)
+    lists = (np.empty(n_listed, dtype=np.int32), np.empty(n_listed, dtype=dtype))
+    gram_lower(block, columns, dense, columns.copy(), *lists, out)
+    out += dense @ dense.T
     return out
 
 

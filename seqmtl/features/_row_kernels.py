@@ -38,37 +38,29 @@ def add_rows(block, tasks, amount, K, W):
 
 
 @njit
-def gram_lower(block, dense, out):
-    """Set the lower triangle of out to the inner products of the rows of a block.
+def gram_lower(block, columns, dense, ends, rows_of, values_of, out):
+    """Add to the lower triangle of out what rows share of rare features; spread out the frequent.
 
-    Eight rows are spread out at a time over dense, scratch of eight numbers for every feature, all
-    zero: what a row has of one feature then meets all eight in one cache line.
+    A feature with columns[f] < 0 is frequent: its values go to column -1 - columns[f] of dense.
+    Of a rare one, rows_of and values_of list from columns[f] on which rows have it; ends[f] is the
+    end of its list, at first columns[f].
     """
     indptr, indices, values = block
-    zero = out.dtype.type(0)
-    for i in range(0, out.shape[0], 8):
-        n = min(8, out.shape[0] - i)
-        for r in range(n):
-            for p in range(indptr[i + r], indptr[i + r + 1]):
-                dense[np.int64(indices[p]) * 8 + r] += values[p]
-        for j in range(i + n):
-            s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = zero
-            for p in range(indptr[j], indptr[j + 1]):
-                at, value = np.int64(indices[p]) * 8, values[p]
-                s0 += value * dense[at]
-                s1 += value * dense[at + 1]
-                s2 += value * dense[at + 2]
-                s3 += value * dense[at + 3]
-                s4 += value * dense[at + 4]
-                s5 += value * dense[at + 5]
-                s6 += value * dense[at + 6]
-                s7 += value * dense[at + 7]
-            sums = (s0, s1, s2, s3, s4, s5, s6, s7)
-            for r in range(max(j - i, 0), n):
-                out[i + r, j] = sums[r]
-        for r in range(n):
-            for p in range(indptr[i + r], indptr[i + r + 1]):
-                dense[np.int64(indices[p]) * 8 + r] = zero
+    for i in range(out.shape[0]):
+        for p in range(indptr[i], indptr[i + 1]):
+            f = np.int64(indices[p])
+            if columns[f] < 0:
+                dense[i, -1 - columns[f]] += values[p]
+            else:
+                rows_of[ends[f]] = i
+                values_of[ends[f]] = values[p]
+                ends[f] += 1
+        row = out[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            f = np.int64(indices[p])
+            if columns[f] >= 0:
+                for q in range(columns[f], ends[f]):
+                    row[rows_of[q]] += values[p] * values_of[q]
 
 
 @njit

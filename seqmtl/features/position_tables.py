@@ -29,10 +29,17 @@ class PositionTables:
         self.span = span
         self.starts, self._width = table_levels(span)
 
-    def pay(self, n: int, row_size: int) -> bool:
-        """Whether tables read n windows of `row_size` k-mers sooner than one k-mer at a time."""
-        all_kmers = self._width * self._windows.length
-        return self.span <= _LARGEST_SPAN and n * row_size > 2 * all_kmers
+    def pay_to_score(self, n: int, row_size: int) -> bool:
+        """Whether tables score n windows sooner than a walk over their `row_size` numbers."""
+        return self._read_sooner(2, n * row_size)
+
+    def pay_to_sum(self, n: int, row_size: int) -> bool:
+        """Whether tables sum n windows sooner than adding their `row_size` numbers one by one."""
+        return self._read_sooner(0.5, n * row_size)
+
+    def _read_sooner(self, factor: float, n_walked: int) -> bool:
+        n_in_tables = self._width * self._windows.length
+        return self.span <= _LARGEST_SPAN and n_walked > factor * n_in_tables
 
     def walk(self, dtype: Any) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Walk the positions in steps: first and last (half-open), and an empty table for them."""

@@ -31,10 +31,10 @@ class PositionalRows(Rows):
         self.n_rows = len(windows)
         self.n_features = 1 << hash_bits if hash_bits else layout.n_features
         self.row_size = int((layout.levels.end - layout.levels.begin).sum())
-        self._tables = PositionTables(windows, layout.span)
+        self.tables = PositionTables(windows, layout.span)
         self._norms: NDArray[np.float64] | None = None
         self._buffers = BlockBuffers()
-        self.scoring_cost = 0.1 if self._tables.pay(self.n_rows, self.row_size) else 0.5
+        self.scoring_cost = 0.1 if self.tables.pay_to_score(self.n_rows, self.row_size) else 0.5
 
     def squared_norms(self) -> NDArray[np.float64]:
         """Squared norm of every row, shape (n_rows,)."""
@@ -82,15 +82,15 @@ class PositionalRows(Rows):
         rest = []
         for column in np.unique(columns[asked]):
             chosen = asked[columns[asked] == column]
-            if not self._tables.pay(chosen.size, self.row_size):
+            if not self.tables.pay_to_score(chosen.size, self.row_size):
                 rest.append(chosen)
                 continue
-            for first, last, table in self._tables.walk(W.dtype):
+            for first, last, table in self.tables.walk(W.dtype):
                 place_weights(
                     W, int(column), first, last, self.layout.levels, self.hash_bits,
-                    self._tables.starts, table,
+                    self.tables.starts, table,
                 )  # fmt: skip
-                self._tables.add_scores(chosen, first, last, table, total)
+                self.tables.add_scores(chosen, first, last, table, total)
         if rest:
             total += score_by_blocks(self, np.sort(np.concatenate(rest)), W, columns)
         return total
@@ -112,10 +112,10 @@ class PositionalRows(Rows):
         rest = []
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
-            if not self._tables.pay(chosen.size, self.row_size):
+            if not self.tables.pay_to_sum(chosen.size, self.row_size):
                 rest.append(chosen)
                 continue
-            for first, last, table in self._tables.sums(chosen, amount):
+            for first, last, table in self.tables.sums(chosen, amount):
                 take_weights(
                     table,
                     K[task],
@@ -123,7 +123,7 @@ class PositionalRows(Rows):
                     last,
                     self.layout.levels,
                     self.hash_bits,
-                    self._tables.starts,
+                    self.tables.starts,
                     W,
                 )
         if rest:
@@ -133,4 +133,4 @@ class PositionalRows(Rows):
         """Return the view with fewer look-ups; None where features are hashed."""
         if self.hash_bits:
             return None
-        return PositionalTree(self.layout, self.windows, self._tables, self.row_size)
+        return PositionalTree(self.layout, self.windows, self.tables)

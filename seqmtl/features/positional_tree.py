@@ -43,10 +43,8 @@ class PositionalTree:
         Numbers that a window reads.
     """
 
-    def __init__(
-        self, layout: Layout, windows: Windows, tables: PositionTables, n_kmers: int
-    ) -> None:
-        self._windows, self._tables, self._n_kmers = windows, tables, n_kmers
+    def __init__(self, layout: Layout, windows: Windows, tables: PositionTables) -> None:
+        self._windows, self._tables = windows, tables
         self._slots, self._shares, self.n_weights = _make_slots(layout, windows.length)
         self.row_size = self._shares.shape[0]
         self._is_clean = _are_clean(windows)
@@ -94,7 +92,9 @@ class PositionalTree:
         total = np.zeros(len(self._windows))
         for column in np.unique(columns):
             rows = np.flatnonzero(columns == column)
-            by_table = rows[self._is_clean[rows] & self._tables.pay(rows.size, self._n_kmers)]
+            by_table = rows[
+                self._is_clean[rows] & self._tables.pay_to_score(rows.size, self.row_size)
+            ]
             for part in self._parts(np.setdiff1d(rows, by_table, assume_unique=True)):
                 score_tree(self.block(part, F.dtype), part, columns, F, total)
             if not by_table.size:
@@ -118,7 +118,7 @@ class PositionalTree:
         by_kmer = []
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
-            if self._tables.pay(chosen.size, self._n_kmers):
+            if self._tables.pay_to_sum(chosen.size, self.row_size):
                 by_kmer.append(chosen[~self._is_clean[chosen]])
                 chosen = chosen[self._is_clean[chosen]]
                 for first, last, table in self._tables.sums(chosen, amount):
