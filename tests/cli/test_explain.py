@@ -1,0 +1,241 @@
+"""``seqmtl explain`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from seqmtl import JointFeatures, PositionalKmers, Spectrum, WeightedDegree
+from seqmtl.cli.main import main
+from seqmtl.explain import poim
+from seqmtl.features.numeric import Numeric
+from seqmtl.models.model import MultiTaskModel
+from tests.explain.test_poim import make_model
+
+TASKS = ("worm one", "fly", "yeast")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model.seqmtl"
+    make_model(WeightedDegree(3), 30, tasks=TASKS, offset=14).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    rows = ["organism\tlabel\tsplit\tsequence"]
+    for n in range(40):
+        text = "".join(rng.choice(list("ACGT"), 30, p=[0.1, 0.2, 0.3, 0.4]))
+        rows.append(f"{TASKS[n % 2]}\t1\t{'test' if n < 20 else 'train'}\t{text}")
+    path = tmp_path_factory.mktemp("data") / "windows.tsv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(model, data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("explained")
+    (out / "notes.txt").write_text("mine")
+    options = ["--max-order", 3, "--top", 7, "--n-windows", 4, "-q"]
+    assert explain(model, data, "-o", out, *options) == 0
+    return out
+
+
+def explain(*arguments):
+    return main(["explain", *map(str, arguments)])
+
+
+def read_table(path):
+    header, *rows = (line.split("\t") for line in path.read_text().splitlines())
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
+def test_the_folder_holds_what_the_summary_lists(folder):
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["schema_version"] == 2
+    assert summary["kind"] == "seqmtl explain"
+    assert summary["organisms"] == {"worm one": "worm_one", "fly": "fly", "yeast": "yeast"}
+    assert {path.name for path in folder.iterdir()} == {*summary["files"], "notes.txt"}
+    assert (folder / "notes.txt").read_text() == "mine"
+    expected = {"position_importance.tsv", "kmers.tsv", "contributions.tsv", "summary.json"}
+    for stem in ("worm_one", "fly", "yeast"):
+        names = [f"poim_{stem}", f"logo_{stem}", f"poim_difference_{stem}_mean"]
+        expected |= {f"{name}.{suffix}" for name in names for suffix in ("png", "svg")}
+        expected.add(f"poim_{stem}.tsv")
+    for stem in ("worm_one", "fly"):  # the data has no yeast
+        expected |= {f"contributions_{stem}.png", f"contributions_{stem}.svg"}
+    assert set(summary["files"]) == expected
+    assert summary["settings"]["background"]["fly"] == [0.25] * 4
+
+
+def test_tables_say_what_the_library_computes(folder, model):
+    trained = MultiTaskModel.load(model)
+    found = poim(trained, "fly", max_order=3)
+    rows = read_table(folder / "poim_fly.tsv")
+    assert len(rows) == 4 * 1 + 7 * 2 + 3  # seven of each order
+    for row in rows:
+        k, j = int(row["k"]), int(row["position"]) + 14
+        code = int("".join(str("ACGT".index(letter)) for letter in row["oligomer"]), 4)
+        assert float(row["Q"]) == pytest.approx(found.Q[k - 1][j, code], rel=1e-5)
+        beyond = found.beyond_letters(k)[j, code]
+        assert float(row["beyond_letters"]) == pytest.approx(beyond, rel=1e-5, abs=1e-12)
+
+    rows = [
+        row for row in read_table(folder / "position_importance.tsv") if row["organism"] == "fly"
+    ]
+    assert len(rows) == 30 + 29 + 28
+    importance, gain = found.importance(), found.gain()
+    for row in rows:
+        place = int(row["k"]) - 1, int(row["position"]) + 14
+        assert float(row["importance"]) == pytest.approx(importance[place], rel=1e-5)
+        assert abs(float(row["Q"])) == float(row["importance"])
+        assert float(row["gain"]) == pytest.approx(gain[place], rel=1e-4, abs=1e-9)
+
+    rows = read_table(folder / "contributions.tsv")
+    assert len(rows) == 2 * 4 * 30
+    bias = dict(zip(trained.tasks, trained.bias, strict=True))
+    for first in range(0, len(rows), 30):
+        window = rows[first : first + 30]
+        assert [int(row["position"]) for row in window] == list(range(-14, 16))
+        total = sum(float(row["contribution"]) for row in window)
+        score = float(window[0]["score"])
+        assert total == pytest.approx(score - bias[window[0]["organism"]], abs=1e-4)
+        assert all(float(row[f"d{row['letter']}"]) == 0 for row in window)
+    scores = [float(row["score"]) for row in rows[::30] if row["organism"] == "fly"]
+    assert scores == sorted(scores, reverse=True)
+    kmers = read_table(folder / "kmers.tsv")
+    assert {(row["begin"], row["end"]) for row in kmers} == {("-14", "0"), ("2", "16")}
+
+
+def test_one_organism_against_another(model, tmp_path):
+    out = tmp_path / "out"
+    options = ["--organism", "worm_one,fly", "--reference", "Fly", "--max-order", 2, "-q"]
+    assert explain(model, "-o", out, *options) == 0
+    names = {path.name for path in out.iterdir()}
+    assert "poim_difference_worm_one_fly.png" in names
+    assert not any("difference_fly" in name or "yeast" in name for name in names)
+    assert "contributions.tsv" not in names
+
+
+def test_background_of_the_data_or_given(model, data, tmp_path):
+    out = tmp_path / "out"
+    options = ["--organism", "fly", "--max-order", 2, "-q"]
+    assert explain(model, data, "-o", out, *options, "--background", "data", "--split", "all") == 0
+    used = json.loads((out / "summary.json").read_text())["settings"]["background"]["fly"]
+    texts = [line.split("\t")[3] for line in data.read_text().splitlines() if "fly" in line]
+    joined = "".join(texts)
+    np.testing.assert_allclose(used, [joined.count(c) / len(joined) for c in "ACGT"], atol=1e-9)
+    top = read_table(out / "poim_fly.tsv")[0]
+    best = poim(MultiTaskModel.load(model), "fly", max_order=2, background=used).top(1, 1)[0]
+    assert float(top["Q"]) == pytest.approx(best.Q, rel=1e-5)
+    assert explain(model, "-o", out, *options, "--background", "0.3,0.2,0.2,0.3") == 0
+    used = json.loads((out / "summary.json").read_text())["settings"]["background"]["fly"]
+    np.testing.assert_allclose(used, [0.3, 0.2, 0.2, 0.3])
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        PositionalKmers("wd:2,kmers:3/4=0.5,kmers:3/inf=0.5", hash_bits=12),
+        Spectrum(3),
+        JointFeatures([WeightedDegree(3), Spectrum(3, 0, 14), Spectrum(3, 14, 30)]),
+    ],
+    ids=str,
+)
+def test_all_views_are_in_all_files(features, tmp_path, data):
+    make_model(features, 30, tasks=TASKS[:2], offset=14).save(tmp_path / "model.seqmtl")
+    out = tmp_path / "out"
+    options = ["--top", 64, "--max-order", 3, "-q", "--organism", "worm one"]
+    assert explain(tmp_path / "model.seqmtl", data, "-o", out, *options) == 0
+    names = {path.name for path in out.iterdir()}
+    assert {"logo_worm_one.png", "poim_worm_one.tsv", "contributions_worm_one.svg"} <= names
+    assert "poim_difference_worm_one_fly.svg" in names  # of two, one with the other
+
+    found = poim(MultiTaskModel.load(tmp_path / "model.seqmtl"), "worm one", max_order=3)
+    rows = read_table(out / "kmers.tsv")
+    assert list(rows[0]) == ["organism", "begin", "end", "k", "kmer", "weight", "beyond_letters"]
+    upstream = [row for row in rows if (row["begin"], row["end"], row["k"]) == ("-14", "0", "3")]
+    assert len(upstream) == 64
+    for row in upstream:
+        number = int("".join(str("ACGT".index(letter)) for letter in row["kmer"]), 4)
+        expected = found.Q[2][:12, number].mean()
+        assert float(row["weight"]) == pytest.approx(expected, rel=1e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--organism", "zebra"], "task 'zebra' is not in this model"),
+        (["--reference", "zebra"], "task 'zebra' is not in this model"),
+        (["--max-order", "11"], "max_order must be from 1 to 10, got 11"),
+        (["--background", "data"], "--background data needs windows of worm one"),
+        (["--background", "gc"], "--background must be uniform, data, or four"),
+        (["--background", "1,1,1,1"], "background must be four probabilities"),
+        (["absent.tsv"], "absent.tsv"),
+    ],
+)
+def test_wrong_requests_are_refused_before_anything_is_written(
+    model, tmp_path, capsys, options, message
+):
+    out = tmp_path / "out"
+    assert explain(model, *options, "-o", out) == 1
+    assert message in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_windows_of_the_wrong_kind_are_refused(model, data, tmp_path, capsys):
+    short = tmp_path / "short.tsv"
+    short.write_text("organism\tlabel\tsequence\nfly\t1\tACGT\n")
+    assert explain(model, short, "-o", tmp_path / "out") == 1
+    assert "short.tsv:2" in capsys.readouterr().err
+    assert explain(model, data, "--organism", "yeast", "-o", tmp_path / "out") == 1
+    assert "no windows of yeast in the data, which has worm one, fly" in capsys.readouterr().err
+    fasta = tmp_path / "windows.fa"
+    fasta.write_text(">x\n" + "ACGTAC" * 5 + "\n")
+    assert explain(model, fasta, "-o", tmp_path / "out") == 1
+    assert "do not say their organism; name one of worm one, fly" in capsys.readouterr().err
+    assert explain(model, fasta, "--organism", "fly", "-o", tmp_path / "out", "-q") == 0
+    assert (tmp_path / "out" / "contributions_fly.png").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_refused_first(model, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert explain(model, "-o", tmp_path / "file") == 1
+    assert "cannot create the folder" in capsys.readouterr().err
+    assert explain(model, "-o", tmp_path / "file" / "below") == 1
+    assert "cannot create the folder" in capsys.readouterr().err
+
+
+def test_the_summary_of_something_else_is_not_written_over(model, folder, tmp_path, capsys):
+    for content in ('{"kind": "seqmtl dataset"}', "[]", "{"):
+        (tmp_path / "summary.json").write_text(content)
+        assert explain(model, "-o", tmp_path) == 1
+        assert "summary.json is not of seqmtl explain and would be lost" in capsys.readouterr().err
+        assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
+        assert (tmp_path / "summary.json").read_text() == content
+    (tmp_path / "summary.json").write_bytes((folder / "summary.json").read_bytes())
+    options = ["--max-order", 2, "--organism", "fly", "-q"]
+    assert explain(model, "-o", tmp_path, *options) == 0
+
+
+def test_a_model_of_numbers_is_refused_before_anything_is_written(tmp_path, capsys):
+    make_model(Numeric(), 30, tasks=TASKS).save(tmp_path / "numbers.seqmtl")
+    assert explain(tmp_path / "numbers.seqmtl", "-o", tmp_path / "out") == 1
+    assert "must be one of windows of DNA" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_of_kernels_is_refused_with_the_remedy(tmp_path, capsys):
+    table = tmp_path / "numbers.csv"
+    rng = np.random.default_rng(0)
+    rows = [f"{'ab'[i % 2]},{i // 2 % 2},{rng.normal() + i // 2 % 2:.3f}" for i in range(40)]
+    table.write_text("task,label,x\n" + "\n".join(rows) + "\n")
+    kernel = tmp_path / "kernel.seqmtl"
+    options = ["--method", "kernel-svc", "--kernel", "linear", "-o", str(kernel), "-q"]
+    assert main(["train-table", str(table), *options]) == 0
+    assert explain(kernel, "-o", tmp_path / "out") == 1
+    assert "is a model of kernels, not of weights" in capsys.readouterr().err

@@ -1,0 +1,296 @@
+"""What can be wrong with the input of a dataset, and with a dataset as input."""
+
+import json
+import shutil
+
+import pytest
+
+from seqmtl import read_dataset
+from seqmtl.cli.main import main
+from seqmtl.dataset import read_config
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.io import is_dataset
+from seqmtl.io.chrom_map import read_chrom_map
+from seqmtl.io.site_bed import read_site_bed
+from tests.dataset.test_build import build, config_text, make_genome, read_rows, write_inputs
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with genome and annotation of two organisms, x and y."""
+    write_inputs(tmp_path, *make_genome(1))
+    write_inputs(tmp_path, *make_genome(2), name="y")
+    return tmp_path
+
+
+@pytest.fixture
+def dataset(folder):
+    build(folder, config_text(organisms=("x", "y")))
+    return folder / "out"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("signal = ", "the file is not TOML: Invalid value"),
+        (config_text("windw = 9"), r"windw is no key of this table \(.*\); did you mean 'window'"),
+        (config_text(tables="[decoys]\nration = 2"), "decoys.ration is no .* did you mean 'ratio'"),
+        (config_text() + 'gff = "x.gff3"', "organisms.x.gff is no key"),
+        (config_text().replace("donor", "doner"), "signal must be one of .* mean 'donor'"),
+        (config_text().replace('signal = "donor"', ""), "signal must be one of .*, got None"),
+        (config_text().replace("21", "1"), "window must be a whole number of 2 or more, got 1"),
+        (config_text("seed = 1.5"), "seed must be a whole number of 0 or more, got 1.5"),
+        (config_text("shift = 10"), "shift must be such that the site is in the window of 21"),
+        (config_text(tables="[sites]\nconsensus = 'GT'"), "sites.consensus must be one of canon"),
+        (config_text(tables="[sites]\nconsensus = ['GTA']"), "words of 2 of A, C, G, T for donor"),
+        (config_text(tables="[sites]\nsources = 'a'"), "sites.sources must be a list of texts"),
+        (config_text(tables="[decoys]\nratio = 0"), "decoys.ratio must be a number from 0.01"),
+        (config_text(tables="[decoys]\nin_genes = true"), "decoys.in_genes must be a number"),
+        (config_text(tables="[split]\nby = 'chromosome'"), "split.by must be one of auto, cont"),
+        (config_text(tables="[split]\ntest = 0.95"), "split.test must be below 1 together"),
+        (config_text(tables="[split]\nblock = 20"), "split.block must be a whole number of 21"),
+        (config_text(tables="decoys = 3"), "decoys must be a table, got 3"),
+        ('signal = "donor"', "organisms must be a table with an entry at least"),
+        (config_text().replace("x.fa", "z.fa"), "organisms.x.genome must be a file, got .*z.fa"),
+        (
+            config_text().replace("genome =", "genom ="),
+            "x.genom is no key .* mean .genome.",
+        ),
+        (
+            config_text().replace("annotation =", "anotation ="),
+            "anotation is no key .* mean",
+        ),
+        (config_text().replace("annotation", "#"), "organisms.x.annotation .*, got 'neither'"),
+        (config_text() + 'sites = "x.gff3"', "organisms.x.annotation .*, got 'both'"),
+        (config_text() + "split = { train = ['chr1'] }", "organisms.x.split.train is no key"),
+        (
+            config_text().replace("annotation", "sites") + "sources = ['a']",
+            r"organisms.x.sources must be left out with sites, got \['a'\]",
+        ),
+        (config_text() + "spilt = { test = ['chr1'] }", "spilt is no key .* did you mean 'split'"),
+        (config_text().replace("signal", "signals"), "got None; 'signals' is no key: .* 'signal'"),
+        (config_text().replace("organisms", "organism"), "'organism' is no key: .* 'organisms'"),
+        (config_text().replace("s.x", 's." "'), "organisms must be named by printable letters"),
+        (config_text() + "allow_missing_contigs = 1", "must be true or false, got 1"),
+        (config_text().replace("s.x", 's."a\\tb"'), "organisms must be named by printable letters"),
+    ],
+)
+def test_errors_of_the_config_name_file_and_key(folder, text, message):
+    path = folder / "config.toml"
+    path.write_text(text)
+    with pytest.raises(InputFormatError, match=message) as caught:
+        read_config(path)
+    assert caught.value.path == str(path)
+
+
+def test_the_signal_of_the_command_line_wins(folder, caplog):
+    text = config_text(tables='[sites]\nconsensus = ["gt", "GC"]')
+    (folder / "config.toml").write_text(text)
+    caplog.set_level("INFO")
+    assert read_config(folder / "config.toml").sites.words == ("GT", "GC")
+    config = read_config(folder / "config.toml", signal="acceptor")
+    assert (config.signal, config.sites.words) == ("acceptor", ("AG",))
+    assert "sites.consensus is that of donor; acceptor sites are taken with AG" in caplog.text
+    with pytest.raises(ValueError, match=r"signal must be one of .*, got 'intron'"):
+        read_config(folder / "config.toml", signal="intron")
+
+
+def test_contigs_that_the_fasta_lacks(folder):
+    text = (folder / "x.gff3").read_text()
+    (folder / "x.gff3").write_text(text.replace("chr", ""))
+    message = "genome's .chr1, chr2., got '1' .asked for: 1, 2.; the names match when 'chr' is add"
+    with pytest.raises(InputFormatError, match=message) as caught:
+        build(folder, config_text())
+    assert caught.value.line == 2
+    (folder / "names.tsv").write_text("1\tchr1\n2\tchr2\n")
+    assert build(folder, config_text() + 'contig_names = "names.tsv"')["organisms"]["x"]["sites"]
+    (folder / "x.gff3").write_text(text.replace("chr2", "scaffold_9"))
+    with pytest.raises(InputFormatError, match=r"1 of 2 contigs with sites are missing: allow_mis"):
+        build(folder, config_text())
+    summary = build(folder, config_text() + "allow_missing_contigs = true")
+    assert summary["left_out"]["contig that the FASTA lacks"] == 15
+    (folder / "x.gff3").write_text(text.replace("chr", "scaffold_"))
+    with pytest.raises(InputFormatError, match=r"contig must be one of the genome's"):
+        build(folder, config_text() + "allow_missing_contigs = true")
+
+
+def test_the_annotation_of_another_genome(folder):
+    shutil.copy(folder / "y.gff3", folder / "x.gff3")
+    text = (folder / "x.gff3").read_text()
+    (folder / "x.gff3").write_text("\n".join(
+        "\t".join([*f[:3], str(int(f[3]) + 7), str(int(f[4]) + 7), *f[5:]])
+        if len(f := line.split("\t")) == 9 else line for line in text.splitlines()
+    ))  # fmt: skip
+    with pytest.raises(InputFormatError, match=r"most donor sites must be GT, got .* genome's"):
+        build(folder, config_text())
+
+
+def test_crlf_and_gzip_give_the_same(folder):
+    build(folder, config_text())
+    expected = read_rows(folder)
+    (folder / "x.gff3").write_bytes((folder / "x.gff3").read_bytes().replace(b"\n", b"\r\n"))
+    build(folder, config_text().replace("\n", "\r\n"))
+    assert read_rows(folder) == expected
+
+
+def test_missing_files_and_named_splits(folder, capsys):
+    assert main(["dataset", str(folder / "no.toml"), "-o", str(folder / "d"), "-q"]) == 1
+    assert "no.toml" in capsys.readouterr().err
+    text = config_text() + "split = { test = ['chr2'], valid = ['chr7'] }"
+    with pytest.raises(InputFormatError, match=r"organisms.x.split: contig must be .*'chr7'"):
+        build(folder, text)
+    with pytest.raises(InputFormatError, match=r"named in one split, got 'chr2' in two"):
+        build(folder, text.replace("chr7", "chr2"))
+    build(folder, config_text() + "split = { test = ['chr2'] }")
+    assert {(r["contig"], r["split"]) for r in read_rows(folder)} == {
+        ("chr1", "train"), ("chr2", "test"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("chr1\t5\t7\tn\t0\t.\n", "strand must be . or -, got '.'"),
+        ("chr1\t5\t7\tn\n", "at least six tab-separated columns, got 4"),
+        ("chr1\t5\t6\tn\t0\t+\n", "must have 2 bases, got 5-6"),
+        ("chr1\t7\t5\tn\t0\t+\n", "must have 2 bases, got 7-5"),
+        ("chr1\t-5\t-3\tn\t0\t+\n", "whole numbers, got '-5'"),
+        ("# nothing\n", "must have rows"),
+    ],
+)
+def test_errors_of_a_bed_of_sites(write, text, message):
+    with pytest.raises(InputFormatError, match=message):
+        read_site_bed(write(text), length=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("a\n", "got 1 columns"), ("a\tb\na\tc\n", "got a twice")]
+)
+def test_errors_of_contig_names(write, text, message):
+    with pytest.raises(InputFormatError, match=message):
+        read_chrom_map(write(text))
+    assert read_chrom_map(write("# x\r\na\tb\r\n\r\n")) == {"a": "b"}
+
+
+def test_a_dataset_is_read_by_split_and_organism(dataset):
+    windows, site, summary = read_dataset(dataset)
+    assert is_dataset(dataset)
+    assert is_dataset(dataset / "windows.tsv")
+    assert not is_dataset(dataset / "summary.json")
+    assert not is_dataset(dataset.parent)
+    assert site == summary["site"] == {
+        "offset": 9, "length": 2, "letters": "GT", "signal": "donor",
+    }  # fmt: skip
+    rows = read_rows(dataset.parent)
+    assert windows.tasks.tolist() == [row["organism"] for row in rows]
+    assert windows.split.tolist() == [row["split"] for row in rows]
+    assert windows.labels.tolist() == [int(row["label"]) for row in rows]
+    assert windows.weights == pytest.approx([float(row["weight"]) for row in rows])
+    assert windows.names.tolist() == [f"{r['contig']}:{r['start']}-{r['end']}({r['strand']})"
+                                      for r in rows]  # fmt: skip
+    part = read_dataset(dataset / "windows.tsv", split="train", organism="y").windows
+    assert part.task_names == ("y",)
+    chosen = [r["split"] == "train" and r["organism"] == "y" for r in rows]
+    assert part.sequences() == windows[chosen].sequences()
+
+
+def test_errors_of_a_dataset(dataset):
+    with pytest.raises(SeqmtlError, match=r"one of the dataset's \(x, y\), got 'z'"):
+        read_dataset(dataset, organism="z")
+    with pytest.raises(
+        InputFormatError, match=r"no windows of split 'dev'.*the splits test, train"
+    ):
+        read_dataset(dataset, split="dev")
+    genome = dataset.parent / "x.fa"
+    moved = genome.rename(dataset.parent / "moved.fa")
+    with pytest.raises(SeqmtlError, match=r"genome of x must be at .*x.fa, but there is no such"):
+        read_dataset(dataset)
+    windows = read_dataset(dataset, genomes={"x": moved}).windows
+    genome.write_bytes(moved.read_bytes() + b"\n")
+    with pytest.raises(SeqmtlError, match=r"that the dataset was made from, .* bytes, not"):
+        read_dataset(dataset)
+    text = moved.read_text()
+    genome.write_text(text.replace("A", "C", 1))
+    with pytest.raises(SeqmtlError, match=r"genome of x must be .* but the bases in .* are others"):
+        read_dataset(dataset)
+    moved.rename(genome)
+    assert read_dataset(dataset).windows.sequences() == windows.sequences()
+    table = dataset / "windows.tsv"
+    text = table.read_text()
+    for old, new, message in (
+        ("\tstart", "\tbegin", "the first line must be"),
+        ("\tdonor:GT\t1000\t+", "\tdonor:GT\t1000\t.", "strand must be"),
+        ("\ttrain\t1\n", "\ttrain\t-1\n", "weight must be a number above 0, got '-1'"),
+        ("\ttrain\t1\n", "\ttrain\tone\n", "weights must be numbers"),
+        ("\nchr2\t", "\nchr9\t", "contig must be one of .* got 'chr9'"),
+        ("\nchr1\t", "\nchr1\t9", "must have 21 bases inside its contig"),
+    ):
+        assert old in text
+        table.write_text(text.replace(old, new))
+        with pytest.raises(InputFormatError, match=message):
+            read_dataset(dataset)
+    table.write_text(text)
+    summary = json.loads((dataset / "summary.json").read_text())
+    for change, message in (
+        ({"kind": "other"}, "summary of a seqmtl dataset"),
+        ({"schema_version": 1}, "schema_version must be 2, got 1"),
+    ):
+        (dataset / "summary.json").write_text(json.dumps({**summary, **change}))
+        with pytest.raises(InputFormatError, match=message):
+            read_dataset(dataset)
+    (dataset / "summary.json").write_text("{")
+    with pytest.raises(InputFormatError, match=r"not JSON"):
+        read_dataset(dataset)
+    (dataset / "summary.json").unlink()
+    with pytest.raises(InputFormatError, match=r"in one folder, but this is missing"):
+        read_dataset(dataset)
+
+
+def test_a_dataset_can_be_moved_with_its_genomes(folder, tmp_path_factory):
+    build(folder, config_text())
+    expected = read_dataset(folder / "out").windows.sequences()
+    moved = tmp_path_factory.mktemp("elsewhere") / "all"
+    shutil.move(folder, moved)
+    link = moved.parent / "link"
+    link.symlink_to(moved / "out")
+    assert read_dataset(link).windows.sequences() == expected
+
+
+def test_the_command_writes_where_it_may(folder, capsys):
+    (folder / "config.toml").write_text(config_text(organisms=("x", "y")))
+    out = folder / "d"
+    command = ["dataset", str(folder / "config.toml"), "-o", str(out), "-q"]
+    assert main([*command, "--json", str(folder / "s.json")]) == 0
+    table = capsys.readouterr().out.splitlines()
+    summary = json.loads((folder / "s.json").read_text())
+    assert summary == json.loads((out / "summary.json").read_text())
+    assert table[0].split("\t") == [
+        "organism", "sites", "decoys", "train", "valid", "test", "left_out",
+    ]  # fmt: skip
+    facts = summary["organisms"]["y"]
+    assert table[2].split("\t")[:3] == ["y", str(facts["sites"]), str(facts["decoys"])]
+    assert main([*command, "--signal", "acceptor", "--json", "-"]) == 0  # an earlier dataset
+    assert json.loads(capsys.readouterr().out)["signal"] == "acceptor"
+    assert sorted(path.name for path in out.iterdir()) == [
+        "left_out.tsv", "regions.tsv", "sites.tsv", "summary.json", "windows.tsv",
+    ]  # fmt: skip
+    other = folder / "full"
+    other.mkdir()
+    (other / "notes.txt").write_text("mine")
+    command[3] = str(other)
+    assert main(command) == 1
+    assert "must be empty or an earlier dataset" in capsys.readouterr().err
+    assert main([*command, "--force"]) == 0
+    command[3] = str(folder / "x.fa")
+    assert main(command) == 1
+    assert "it is a file; choose a folder" in capsys.readouterr().err
+
+
+def test_a_failure_leaves_nothing_behind(folder, monkeypatch):
+    def fail(path):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("seqmtl.dataset.writing.measure_leakage", fail)
+    with pytest.raises(OSError, match=r"disk full"):
+        build(folder, config_text())
+    assert not (folder / "out").exists()

@@ -1,0 +1,347 @@
+"""Which matrices a training run weighs, what is kept of them, and a model with several views."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from seqmtl import (
+    JointFeatures,
+    MultiTaskMKLClassifier,
+    MultiTaskModel,
+    PositionalKmers,
+    Spectrum,
+    TaskKernel,
+    WeightedDegree,
+)
+from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
+from seqmtl.features.numeric import Numeric
+from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.models.checkpoint import Checkpoint
+from seqmtl.models.fit import train_model, train_windows
+from seqmtl.models.kernels import (
+    kernel_set,
+    learnt_kernel,
+    resolve_kernel,
+    resolve_kernels,
+    used_kernels,
+    view_names,
+)
+from seqmtl.models.training import Settings
+from seqmtl.sequences import Windows
+
+NAMES = ("ape", "man", "fly")
+TREE = "((ape:0.2,man:0.2):0.8,(fly:1.0,bee:0.4):0.5);"
+VIEWS = JointFeatures([WeightedDegree(degree=2), Spectrum(2, 0, 6), Spectrum(2, 6, 16)])
+TIGHT = Settings(C=0.7, tol=1e-8, dtype="float64", norm=1.5)
+
+
+def _windows(n=120, length=16, seed=0):
+    """Windows with a site AG at 6 and a motif behind it that differs by task."""
+    rng = np.random.default_rng(seed)
+    letters = rng.integers(0, 4, (n, length)).astype(np.uint8)
+    labels, tasks = np.where(rng.random(n) < 0.45, 1, -1), np.arange(n) % 3
+    letters[:, 6:8] = [0, 2]
+    for i in np.flatnonzero(labels > 0):
+        letters[i, 8:11] = np.where(rng.random(3) < 0.7, [2, 1, tasks[i]], letters[i, 8:11])
+    return Windows(
+        letters.ravel(), np.arange(n) * length, length,
+        labels=labels, task_ids=tasks, task_names=NAMES,
+    )  # fmt: skip
+
+
+class TestResolve:
+    def test_nothing_given(self):
+        several = resolve_kernels(None, ("a", "b"))
+        assert several.labels == ("union", "individual")
+        assert_array_equal(several.matrices, [np.ones((2, 2)), np.eye(2)])
+        assert_array_equal(resolve_kernels(None, ("a",)).matrices, [[[1.0]]])
+        assert_array_equal(resolve_kernel(None, ("a", "b")).matrix, [[1, 0.25], [0.25, 1]])
+
+    def test_an_array_and_a_list_with_one_kernel(self):
+        K = np.array([[2.0, 0.5], [0.5, 1.0]])
+        for given in (K, [K], (TaskKernel(["a", "b"], K),)):
+            assert_array_equal(resolve_kernels(given, ("a", "b")).matrices, [K])
+
+    def test_kernels_are_put_into_the_order_of_the_data(self):
+        K = TaskKernel(["b", "a"], [[4.0, 1.0], [1.0, 9.0]])
+        found = resolve_kernels([K, "union"], ("a", "b"))
+        assert found.names == ("a", "b")
+        assert_array_equal(found.matrices, [[[9, 1], [1, 4]], np.ones((2, 2))])
+        assert found.labels == ("matrix", "union")
+
+    def test_matrices_of_several_kernels_keep_their_labels(self):
+        clades = TaskKernel.hierarchical("((a,b)ab,c)abc;")
+        found = resolve_kernels([clades, "easy", "easy"], ("a", "b", "c"))
+        assert found.labels == ("abc", "ab", "easy(0.5) (1)", "easy(0.5) (2)")
+        assert found.source == f"{clades.source} + easy(0.5) + easy(0.5)"
+        assert found.n_kernels == 4
+
+    def test_tasks_without_data_stay_where_all_kernels_know_them(self):
+        first = TaskKernel.easy(["x", "a", "b", "y"])
+        second = TaskKernel.smooth(np.array(
+            [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [3, 2, 1, 0.0]]), [1.0],
+            ["a", "b", "x", "y"],
+        )  # fmt: skip
+        found = resolve_kernels([first, second], ("b", "a"))
+        assert found.names[:2] == ("b", "a")
+        assert set(found.names) == {"a", "b", "x", "y"}
+        s, t = found.names.index("x"), found.names.index("a")
+        assert_allclose(found.matrices[:, s, t], [0.5, np.exp(-2.0)])
+        assert resolve_kernels([first, second, "union"], ("b", "a")).names == ("b", "a")
+
+    def test_a_task_may_be_spelt_otherwise(self):
+        K = TaskKernel(["Homo sapiens", "Mus musculus"], [[1.0, 0.5], [0.5, 2.0]])
+        found = resolve_kernel(K, ("m_musculus", "human"))
+        assert found.names == ("m_musculus", "human")
+        assert_array_equal(found.matrix, [[2.0, 0.5], [0.5, 1.0]])
+
+    @pytest.mark.parametrize(
+        ("given", "error", "message"),
+        [
+            ([], ValueError, "task_kernels must hold at least one task kernel, got none"),
+            (["unoin"], ValueError, "task_kernel must be one of individual, union, easy"),
+            ([np.eye(3)], ValueError, r"one row per task \(2\), got shape \(3, 3\)"),
+            (["union", [[1, np.nan], [np.nan, 1]]], ValueError, r"finite, got nan for \(a, b\)"),
+            (["union", [[1, 0.5], [0.2, 1]]], ValueError, r"must be symmetric, got 0\.5 for"),
+            (["union", TaskKernel.easy(["a", "c"])], UnknownTaskError, "task 'b' is not in the"),
+            ([TaskKernel.easy(["c", "d"])], UnknownTaskError, "'a' .*is not in the task kernel"),
+        ],
+    )
+    def test_what_is_no_kernel_of_these_tasks(self, given, error, message):
+        with pytest.raises(error, match=message):
+            resolve_kernels(given, ("a", "b"))
+
+
+class TestKernelSets:
+    def test_every_view_with_every_kernel_that_is_not_zero_on_the_data(self):
+        K = np.zeros((3, 3, 3))
+        K[0], K[1, 2, 2], K[2, :2, :2] = 1.0, 1.0, [[2, 1], [1, 2]]
+        kernel = TaskKernel(["a", "b", "new"], K)
+        assert_array_equal(used_kernels(kernel, 2), [0, 2])
+        kernels = kernel_set(kernel, 2, 2, 1)
+        assert_array_equal(kernels.matrices, K[[0, 2, 0, 2], :2, :2])
+        assert_array_equal(kernels.views, [0, 0, 1, 1])
+        assert kernels.norm == 1.0
+
+    def test_the_learnt_kernel_is_the_weighted_sum_of_every_view(self):
+        rng = np.random.default_rng(0)
+        root = rng.standard_normal((3, 4, 4))
+        kernel = TaskKernel("abcd", root @ root.transpose(0, 2, 1))
+        theta = rng.random(6)
+        learnt = learnt_kernel(kernel, 3, theta, ["one", "two"])
+        assert learnt.names == ("a", "b", "c", "d")
+        assert learnt.labels == ("one", "two")
+        for g in (0, 1):
+            expected = sum(theta[3 * g + m] * kernel.matrices[m] for m in range(3))
+            assert_allclose(learnt.matrices[g], expected)
+
+    def test_a_relative_that_no_weighed_kernel_knows_is_left_out(self):
+        K = np.zeros((2, 3, 3))
+        K[0, :2, :2], K[1, 2, 2] = 1.0, 1.0
+        learnt = learnt_kernel(TaskKernel(["a", "b", "new"], K), 2, np.array([0.5]), ["one"])
+        assert learnt.names == ("a", "b")
+        assert_array_equal(learnt.matrix, np.full((2, 2), 0.5))
+
+    def test_a_weight_of_zero_leaves_task_and_view_in_the_kernel(self):
+        K = np.array([np.diag([1.0, 0.0]), np.diag([0.0, 1.0])])
+        learnt = learnt_kernel(TaskKernel(["a", "b"], K), 2, np.array([1.0, 0, 0, 0]), ["x", "y"])
+        assert learnt.names == ("a", "b")
+        assert_allclose(learnt.matrices, [np.diag([1.0, 0]), np.zeros((2, 2))], atol=1e-11)
+
+    def test_names_of_views_differ(self):
+        twice = JointFeatures([Spectrum(2), JointFeatures([Spectrum(2), Spectrum(3)])])
+        assert view_names(twice) == ["Spectrum(k=2) (1)", "Spectrum(k=2) (2)", "Spectrum(k=3)"]
+        assert view_names(Numeric()) == ["Numeric()"]
+        views = JointFeatures([WeightedDegree(3), PositionalKmers("wd:2,kmers:3/7=0.5", anchor=5)])
+        assert view_names(views) == ["wd:3", "wd:2,kmers:3/7=0.5"]
+        assert str(views) == "wd:3 + wd:2,kmers:3/7=0.5"
+        assert [view.k for view in twice.side_by_side()] == [2, 2, 3]
+
+
+class TestRegions:
+    @pytest.mark.parametrize(("begin", "end"), [(5, 5), (5, 3), (0, 17), (-1, 5), (10, 11)])
+    def test_a_region_without_k_mers_is_refused(self, begin, end):
+        message = rf"in the window 0\.\.16 and hold a k-mer of 2 bases, got {begin}\.\.{end}"
+        with pytest.raises(ValueError, match=message):
+            Spectrum(2, begin, end).bind(_windows())
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """Return windows, a model of three views with the relative bee, and its solution."""
+    windows = _windows()
+    tree = TaskKernel.hierarchical(TREE, ["ape", "man", "fly", "bee"])
+    return windows, *train_windows(windows, features=VIEWS, task_kernel=tree, settings=TIGHT)
+
+
+class TestSeveralViews:
+    def test_scores_are_those_of_explicit_features_by_view(self, trained):
+        windows, model, solution = trained
+        X = VIEWS.transform(windows).toarray().astype(float)
+        f = np.einsum("ij,ij->i", X, model.W.T[windows.task_ids]) + model.bias[windows.task_ids]
+        assert_allclose(model.decision_function(windows), f, atol=1e-5)
+        assert_allclose(solution.margins, windows.labels * f, atol=1e-5)
+
+    def test_weights_are_mixed_by_the_kernel_of_every_view(self, trained):
+        windows, model, solution = trained
+        assert model.kernel.names == ("ape", "man", "fly", "bee")
+        assert model.kernel.n_kernels == 3
+        ends = [0, *np.cumsum([view.n_features(16) for view in VIEWS.views])]
+        amount = np.eye(3)[windows.task_ids] * (solution.alpha * windows.labels)[:, None]
+        W, bias = model.weights(["bee", "fly"], from_relatives=True)
+        expected = np.zeros(2)
+        for g, (view, K) in enumerate(zip(VIEWS.views, model.kernel.matrices, strict=True)):
+            rows = slice(ends[g], ends[g + 1])
+            V = view.transform(windows).toarray().astype(float).T @ amount
+            assert_allclose(model.W[rows], V @ K[:3, :3], atol=1e-5)
+            assert_allclose(W[rows], V @ K[:3, [3, 2]], atol=1e-5)
+            expected += amount.sum(axis=0) @ K[:3, [3, 2]]
+        assert_allclose(bias, expected, atol=1e-6)
+
+    def test_an_organism_without_data_is_scored_by_hand(self, trained):
+        windows, model, solution = trained
+        new = _windows(n=9, seed=5)
+        amount = np.eye(3)[windows.task_ids] * (solution.alpha * windows.labels)[:, None]
+        expected = np.zeros(9)
+        for view, K in zip(VIEWS.views, model.kernel.matrices, strict=True):
+            k = (view.transform(new) @ view.transform(windows).T).toarray() + 1.0
+            expected += k @ amount @ K[:3, 3]
+        scores = model.decision_function(new, "bee", from_relatives=True)
+        assert_allclose(scores, expected, atol=1e-5)
+        with pytest.raises(UnknownTaskError, match="ask for a prediction from its relatives"):
+            model.decision_function(new, "bee")
+
+    def test_views_of_numbers_have_no_positions(self, trained):
+        weights = trained[1].position_weights("ape")
+        assert [part.shape for part in weights] == [(16, 4), (16, 16)]
+        X = np.random.default_rng(0).standard_normal((60, 3))
+        y, tasks = np.where(X[:, 0] > 0, 1, -1), np.arange(60) % 2
+        numeric = JointFeatures([Numeric(), Numeric()])
+        model, _ = train_model(X, y, tasks, ("a", "b"), features=numeric)
+        for task in ("a", "b"):
+            with pytest.raises(SeqmtlError, match=r"of windows of DNA, this has Numeric\(\)"):
+                model.position_weights(task)
+
+    def test_save_and_load(self, trained, tmp_path):
+        windows, model, _ = trained
+        model.save(tmp_path / "m.seqmtl")
+        again = MultiTaskModel.load(tmp_path / "m.seqmtl")
+        assert again.kernel == model.kernel
+        assert again.training["mkl"] == model.training["mkl"]
+        for name in ("ape", "bee"):
+            assert_array_equal(
+                again.decision_function(windows, name, from_relatives=True),
+                model.decision_function(windows, name, from_relatives=True),
+            )
+
+    def test_a_kernel_too_many_is_refused(self, trained, tmp_path):
+        trained[1].save(tmp_path / "m.seqmtl")
+        description, arrays = read_arrays(tmp_path / "m.seqmtl")
+        arrays = {name: np.array(array) for name, array in arrays.items()}
+        write_arrays(tmp_path / "bad", description, {**arrays, "K": arrays["K"][[0, 1, 2, 2]]})
+        with pytest.raises(ModelFileError, match="not a consistent model: labels must be one per"):
+            MultiTaskModel.load(tmp_path / "bad")
+
+    def test_nested_views_are_views_like_others(self):
+        windows = _windows()
+        nested = JointFeatures([VIEWS.views[0], JointFeatures(VIEWS.views[1:])])
+        found = [
+            train_windows(windows, features=f, task_kernel=["union", "easy"], settings=TIGHT)[0]
+            for f in (VIEWS, nested)
+        ]
+        assert_allclose(found[1].W, found[0].W, atol=1e-10)
+        assert found[1].kernel == found[0].kernel
+        assert found[1].training["mkl"] == found[0].training["mkl"]
+
+    def test_a_view_that_adds_nothing_gets_no_weight_but_stays_in_the_model(self):
+        windows = _windows()
+        windows.codes = np.where(np.arange(windows.codes.size) % 16 < 6, 4, windows.codes)
+        windows.codes = windows.codes.astype(np.uint8)
+        features = JointFeatures([WeightedDegree(degree=2), Spectrum(2, 0, 6)])
+        settings = Settings(norm=1.0, fit_intercept=False)
+        model, solution = train_windows(windows, features=features, settings=settings)
+        assert_array_equal(solution.theta[2:], 0.0)
+        assert model.kernel.n_kernels == 2
+        assert [entry["weight"] for entry in model.training["mkl"]][2:] == [0.0, 0.0]
+        alone, _ = train_windows(windows, features=features.views[0], settings=settings)
+        assert_allclose(
+            model.decision_function(windows), alone.decision_function(windows), atol=0.02
+        )
+
+
+class TestCheckpointsOfKernelWeights:
+    # hashed features have no quick kernel matrix: training takes epochs
+    FEATURES = JointFeatures([WeightedDegree(degree=3, hash_bits=10), Spectrum(2)])
+    SETTINGS = Settings(C=0.5, tol=1e-5, dtype="float64", norm=2.0)
+
+    def _train(self, windows, **options):
+        return train_windows(
+            windows, features=self.FEATURES, task_kernel=["union", "individual"],
+            settings=self.SETTINGS, **options,
+        )  # fmt: skip
+
+    def _checkpoint(self, path, windows, kernels=("union", "individual"), settings=SETTINGS):
+        return Checkpoint(str(path), windows, self.FEATURES, list(kernels), settings)
+
+    @pytest.fixture
+    def interrupted(self, tmp_path):
+        windows = _windows(n=1500)
+        checkpoint = self._checkpoint(tmp_path / "run.checkpoint", windows)
+        seen = []
+
+        def stop(state, progress):
+            checkpoint.save(state)
+            seen.append(state.theta.copy())
+            if np.ptp(state.theta) > 0.05:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            self._train(windows, on_epoch=stop)
+        return windows, checkpoint, seen[-1]
+
+    def test_theta_comes_back_and_the_end_is_the_same(self, interrupted):
+        windows, checkpoint, theta = interrupted
+        state = checkpoint.load()
+        assert_array_equal(state.theta, theta)
+        assert np.ptp(theta) > 0.05
+        model, resumed = self._train(windows, state=state)
+        whole, solution = self._train(windows)
+        assert resumed.converged
+        assert resumed.primal == pytest.approx(solution.primal, rel=2e-5)
+        assert_allclose(resumed.theta, solution.theta, atol=0.01)
+        assert_allclose(
+            model.decision_function(windows), whole.decision_function(windows), atol=0.05
+        )
+
+    def test_other_kernels_or_another_norm_are_refused(self, interrupted):
+        windows, checkpoint, _ = interrupted
+        for other in (
+            self._checkpoint(checkpoint.path, windows, kernels=["union"]),
+            self._checkpoint(checkpoint.path, windows, kernels=["individual", "union"]),
+            self._checkpoint(checkpoint.path, windows, settings=Settings(C=0.5, dtype="float64")),
+            self._checkpoint(
+                checkpoint.path, windows, settings=Settings(C=0.5, dtype="float64", norm=np.inf)
+            ),
+        ):
+            with pytest.raises(SeqmtlError, match="belongs to other data or options"):
+                other.load()
+
+    @pytest.mark.parametrize(
+        "theta",
+        [np.full(4, np.nan), np.zeros(4), np.array([0.5, -0.5, 1, 1]), np.ones((2, 2)),
+         np.ones(4, dtype=np.float32)],
+    )  # fmt: skip
+    def test_unusable_weights_are_refused(self, interrupted, theta):
+        _, checkpoint, _ = interrupted
+        description, arrays = read_arrays(checkpoint.path)
+        found = {name: np.array(array) for name, array in arrays.items()}
+        write_arrays(checkpoint.path, description, {**found, "theta": theta})
+        with pytest.raises(ModelFileError, match="consistent checkpoint: the kernel weights are"):
+            checkpoint.load()
+
+
+def test_infinity_is_written_as_a_word():
+    assert Settings(norm=float("inf")).to_dict()["norm"] == "inf"
+    assert Settings(norm=1.5).to_dict()["norm"] == 1.5
+    model = MultiTaskMKLClassifier(Numeric(), norm=np.inf).fit([[0.0], [1.0]], [0, 1]).model_
+    assert model.training["settings"]["norm"] == "inf"

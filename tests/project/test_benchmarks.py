@@ -1,0 +1,182 @@
+"""Every benchmark runs to its end and prints its figures, at sizes that measure nothing."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqmtl import WeightedDegree, read_dataset
+from seqmtl.cli.main import main
+from seqmtl.models.fit import train_windows
+
+FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
+
+# in the place of minisplice, which is a program of its own: every candidate is as good as its place
+MINISPLICE = """#!{python}
+import re, sys
+if sys.argv[1] == "train":
+    open(sys.argv[sys.argv.index("-o") + 1], "w").write("model")
+if sys.argv[1] == "predict":
+    for record in open(sys.argv[-1]).read().split(">")[1:]:
+        name, *lines = record.split("\\n")
+        for word, letter, strand, step in (
+            ("GT", "D", "+", 0), ("AG", "A", "+", 2), ("AC", "D", "-", 2), ("CT", "A", "-", 0)
+        ):
+            for found in re.finditer(word, "".join(lines), re.IGNORECASE):
+                offset = found.start() + step
+                print(name.split()[0], offset, strand, letter, offset % 97 / 97, sep="\\t")
+"""
+
+
+def run(name: str, *arguments: object) -> str:
+    """Run a benchmark and return what it printed."""
+    command = [sys.executable, str(FOLDER / f"bench_{name}.py"), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert not re.search(r"\bnan\b", done.stdout)
+    return done.stdout
+
+
+def against_liblinear(folder):
+    rng = np.random.default_rng(0)
+    rows = ["organism\tlabel\tsplit\tsequence"]
+    for n in range(60):
+        sequence = "".join(rng.choice(list("ACGT"), size=20))
+        rows.append(f"{'ab'[n % 2]}\t{1 if n % 3 else -1}\ttrain\t{sequence}")
+    (folder / "windows.tsv").write_text("\n".join(rows) + "\n")
+    options = ["--degree", 3, "--tol", 1e-5, "--liblinear-tol", 1e-5, "--runs", 1]
+    printed = run("against_liblinear", folder / "windows.tsv", *options)
+    own, other = map(float, re.findall(r"(\d+\.\d{6})$", printed, re.MULTILINE))
+    assert own == pytest.approx(other, rel=1e-4)  # of one problem
+    return printed
+
+
+def write_minisplice(folder):
+    program = folder / "minisplice"
+    program.write_text(MINISPLICE.format(python=sys.executable))
+    program.chmod(0o755)
+    return program
+
+
+def against_minisplice(folder):
+    program = write_minisplice(folder)
+    simulated = ["simulate", "--tree", "(bee:0.1,ant:0.1);", "--chromosome-length", "50000"]
+    assert main([*simulated, "--no-windows", "-q", "-o", str(folder)]) == 0
+    (folder / "bee.toml").write_text(
+        'signal = "donor"\nwindow = 30\nsplit.by = "contigs"\n'
+        '[organisms.bee]\ngenome = "genomes/bee.fa"\nannotation = "annotation/bee.gff3"\n'
+    )
+    places: list[Path] = []
+    for signal in ("donor", "acceptor"):
+        place, model = folder / signal, folder / f"{signal}.seqmtl"
+        command = ["dataset", str(folder / "bee.toml"), "--signal", signal, "-o", str(place), "-q"]
+        assert main(command) == 0
+        windows = read_dataset(place, split="train").windows
+        train_windows(windows, features=WeightedDegree(3))[0].save(model)
+        places += [place, model]
+    return run("against_minisplice", program, *places, "--organism", "bee")
+
+
+def large(folder):
+    return run("large", "--n", 200, "--window", 30, "--features", "wd:3")
+
+
+def mkl(folder):
+    return run("mkl", "--per-task", 40, "--degree", 3, "--repeats", 1)
+
+
+def numeric(folder):
+    rng = np.random.default_rng(0)
+    X, task = rng.standard_normal((60, 3)), np.arange(60) % 3
+    np.savez(folder / "data.npz", X=X, y=np.sign(X[:, 0]), task=task)
+    return run("numeric", folder / "data.npz", "--seeds", 1)
+
+
+def scan(folder):
+    return run("scan", "--genome", 0.02, "--length", 30, "--degree", 3, "--repeats", 1)
+
+
+def scan_tracks(folder):
+    options = ["--genome", 0.3, "--window", 30, "--signals", "donor", "--threads", 1]
+    return run("scan_tracks", *options, "--formats", "spsc")
+
+
+def solver(folder):
+    return run("solver", "--n", 1_000, "--window", 30, "--degree", 3)
+
+
+def variants(folder):
+    return run("variants", "--variants", 150, "--length", 30, "--features", "wd:3")
+
+
+def worm(folder):
+    rng = np.random.default_rng(0)
+    rows = ["label\ttrain_rank\tsplit\tsplit_random\tsequence"]
+    for n in range(240):
+        bases, label = rng.choice(list("ACGT"), size=398), 1 if n % 4 == 0 else -1
+        bases[197:199] = "A", "G"
+        bases[190:195] = list("TTTTC" if label > 0 else "GCAGA")
+        part = "train" if n < 160 else "test"
+        rows.append(f"{label}\t{159 - n}\t{part}\t{part}\t{''.join(bases)}")
+    with gzip.open(folder / "worm.tsv.gz", "wt") as stream:
+        stream.write("\n".join(rows) + "\n")
+    options = ["--minisplice", write_minisplice(folder), "--sizes", 100, "--windows", 141]
+    printed = run("worm", folder / "worm.tsv.gz", *options, "--resamples", 20)
+    # the motif tells all true sites, and a program to which all are alike finds one in four
+    assert len(re.findall(r" 141 \S.*1\.0000  \+0\.7500 \(", printed)) == 6
+    return printed
+
+
+FIGURES = {
+    against_liblinear: [
+        r"seqmtl, gap 1e-05 +\d+\.\d\d +\d+\.\d\d +\d+ +\d+\.\d{6}",
+        r"LinearSVC, tol 1e-05 +\d+\.\d\d +\d+\.\d\d +\d+ +\d+\.\d{6}",
+    ],
+    against_minisplice: [
+        r"minisplice predict: \d+\.\d s",
+        r"seqmtl scan, two models: \d+\.\d s",
+        r"A seqmtl above minisplice, AUPRC, paired: \+0\.\d+ \(",
+        *(rf"{x} {who} +AUROC [01]\.\d+" for x in "DA" for who in ("minisplice", "seqmtl")),
+    ],
+    large: [r"^ +200 +4\.0 .*\d$"],
+    mkl: [r"^fixed +240 .*\d$", r"^mkl +240 .*\d$", r"CPU s in all, mkl / fixed +\d+\.\d\d"],
+    numeric: [r"^first +\d+\.\d\d .*\d$", r"^again, seed 0 +\d+\.\d\d .*\d$"],
+    scan: [
+        r"0\.04 Mb, both strands, AG, to BED: [\d,]+ records",
+        r"scan, minus strand +\d+\.\d million positions/s",
+        r"roofline: read the rows +\d+\.\d million positions/s",
+        r"largest error of 2,000 windows \d\.\de-",
+    ],
+    scan_tracks: [r"donor +near +spsc +letters .* [\d,]+ sites", r"donor +far +spsc"],
+    solver: [
+        r"four tasks cost \d+\.\d\d times one task",
+        r"1e-06 +1 +\d+\.\d\d .*\d$",
+        r"^degree +8 +\d+\.\d\d",
+    ],
+    worm: [
+        r"^split +100  202 minisplice +0\.2500 ",
+        r"^split +100  202 minisplice -m16 -e50 +0\.2500 ",
+        r"^split_random +160  141 wd:8 +1\.0000 .* \d+\.\d +\d+\.\d\d$",
+        r"^split_random +160  141 default .* \+0\.0000 \(\+0\.000\.\.\+0\.000\)",
+    ],
+    variants: [r"150 variants +\d+\.\d\d s +[\d,]+ a second  peak \d+ MiB"],
+}
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("benchmark", FIGURES, ids=lambda function: function.__name__)
+def test_benchmark_prints_its_figures(benchmark, tmp_path):
+    printed = benchmark(tmp_path)
+    for pattern in FIGURES[benchmark]:
+        assert re.search(pattern, printed, re.MULTILINE), printed
+
+
+def test_every_benchmark_is_run():
+    there = {path.stem.removeprefix("bench_") for path in FOLDER.glob("bench_*.py")}
+    assert there == {function.__name__ for function in FIGURES}

@@ -1,0 +1,265 @@
+"""Rules of this code base that a linter does not know."""
+
+import ast
+import graphlib
+import importlib.metadata
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import seqmtl
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = sorted((ROOT / "seqmtl").rglob("*.py"))
+KERNELS = [path for path in MODULES if path.name.endswith("_kernels.py")]
+MAX_MODULE, MAX_FUNCTION = 500, 90
+
+
+def _name(path):
+    return str(path.relative_to(ROOT))
+
+
+def _tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _run(code, *arguments, cwd=ROOT):
+    """Run code in a fresh interpreter and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True, text=True, timeout=100, check=False, stdin=subprocess.DEVNULL,
+        cwd=cwd,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _functions(path):
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [node for node in ast.walk(_tree(path)) if isinstance(node, kinds)]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_modules_and_functions_are_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_MODULE
+    for function in _functions(path):
+        length = function.end_lineno - function.lineno + 1
+        assert length <= MAX_FUNCTION, f"{function.name} has {length} lines"
+
+
+def test_no_import_runs_in_a_circle():
+    # also those inside functions and those for the type checker
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in MODULES}
+    graph = {}
+    for module, path in names.items():
+        imports = [node for node in ast.walk(_tree(path)) if isinstance(node, ast.ImportFrom)]
+        found = {f"{node.module}.{a.name}" for node in imports for a in node.names}
+        graph[module] = (found | {node.module for node in imports}) & set(names)
+    order = list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError
+    assert order.index("seqmtl.exceptions") < order.index("seqmtl.cli.main")
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=_name)
+def test_kernels_import_numpy_and_the_door_to_numba_only(path):
+    # numba's cache watches the kernel's own file: what it took from others would go stale
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Import):
+            assert {alias.name for alias in node.names} <= {"numpy", "math"}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            assert node.module in {"numpy", "math", "seqmtl._jit", "__future__"}
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=_name)
+def test_kernels_neither_raise_nor_close_over_names(path):
+    for node in ast.walk(_tree(path)):
+        assert not isinstance(node, (ast.Raise, ast.Assert))
+    for function in _functions(path):
+        inner = [n for n in ast.walk(function) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
+        assert inner == [function]
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if "cli" not in p.relative_to(ROOT).parts], ids=_name
+)
+def test_only_the_command_line_prints_and_exits(path):
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Call):
+            assert ast.unparse(node.func) not in {"print", "exit", "quit", "sys.exit", "os._exit"}
+        if isinstance(node, ast.Attribute):
+            assert ast.unparse(node) not in {"sys.stdout", "sys.stderr"}
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if p != ROOT / "seqmtl" / "_jit.py"], ids=_name
+)
+def test_numba_has_one_door(path):
+    for node in ast.walk(_tree(path)):
+        modules = []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+        assert not {module.split(".")[0] for module in modules} & {"numba", "llvmlite"}
+
+
+_FILE_MODULES = {"bz2", "gzip", "lzma", "mmap", "shutil", "tarfile", "tempfile"}
+_OPENING = re.compile(
+    r"open|zipfile\.ZipFile|(np|numpy)\.(memmap|fromfile|loadtxt|genfromtxt|save.*)"
+    r"|os\.(fdopen|replace|renames|remove|makedirs|removedirs|truncate|link|symlink|mkfifo|chmod)"
+    r"|.*\.(open|read_text|read_bytes|write_text|write_bytes|unlink|mkdir|rmdir|touch|rename|tofile)"
+)
+
+
+def _opens_files(source):
+    """Return what in a module opens, makes, moves or removes files."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            is_found = bool({alias.name for alias in node.names} & _FILE_MODULES)
+        elif isinstance(node, ast.ImportFrom):
+            is_found = node.module in {"os", *_FILE_MODULES}
+        elif isinstance(node, ast.Call):
+            function, n_arguments = ast.unparse(node.func), len(node.args) + len(node.keywords)
+            is_found = bool(_OPENING.fullmatch(function))
+            # Path.replace takes one argument, str.replace two or more
+            is_found |= function.endswith(".replace") and n_arguments == 1
+        else:
+            is_found = False
+        found += [ast.unparse(node)] * is_found
+    return found
+
+
+# what comes with the package is read by importlib.resources
+_READS_PACKAGE_DATA = ROOT / "seqmtl" / "similarity" / "catalogue.py"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in MODULES if p.parent != ROOT / "seqmtl" / "files" and p != _READS_PACKAGE_DATA],
+    ids=_name,
+)
+def test_only_the_room_of_files_opens_them(path):
+    assert _opens_files(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open(path)", "Path(path).open()", "os.open(path)", "os.replace(a, b)", "a.replace(b)",
+        "path.write_text(text)", "np.memmap(path)", "import gzip", "from tempfile import mkdtemp",
+        "from os import unlink",
+    ],
+)  # fmt: skip
+def test_opening_a_file_is_found(code):
+    assert _opens_files(code) == [code]
+    assert _opens_files("text.replace('a', 'b'); replace(settings, C=1); figure.savefig(s)") == []
+
+
+def test_every_public_name_can_be_imported():
+    scope = {}
+    exec("from seqmtl import *", scope)
+    assert set(seqmtl.__all__) <= set(scope)
+    assert seqmtl.__all__ == sorted(seqmtl.__all__)
+    assert set(seqmtl.__all__) == {*seqmtl._HOME, "__version__"}
+    assert dir(seqmtl) == seqmtl.__all__
+    with pytest.raises(AttributeError, match="module 'seqmtl' has no attribute 'MultitaskSVC'"):
+        _ = seqmtl.MultitaskSVC
+
+
+def test_every_module_exports_what_it_says():
+    for path in MODULES:
+        for node in _tree(path).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                parts = path.relative_to(ROOT).with_suffix("").parts
+                module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+                names = ast.literal_eval(node.value)
+                loaded = __import__(module, fromlist=names)
+                assert all(hasattr(loaded, name) for name in names), module
+
+
+def test_help_is_quick_because_it_imports_nothing_heavy():
+    code = (
+        "import sys, runpy\n"
+        "sys.argv = ['seqmtl', '--help']\n"
+        "try: runpy.run_module('seqmtl', run_name='__main__')\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "print('LOADED', *sorted({name.split('.')[0] for name in sys.modules}))\n"
+    )
+    text, loaded = _run(code).split("LOADED")
+    assert "examples:" in text
+    heavy = {"numpy", "numba", "scipy", "sklearn", "matplotlib", "Bio", "pyarrow", "pyfaidx"}
+    assert not heavy & set(loaded.split())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_slow_libraries_are_imported_where_they_are_used(path):
+    slow = {"scipy", "sklearn", "matplotlib", "Bio", "pyarrow", "pyfaidx"}
+    allowed = {"estimators": {"sklearn"}}.get(path.parent.name, set())
+    for node in _tree(path).body:
+        modules = []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+        assert {module.split(".")[0] for module in modules} & slow <= allowed
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    loaded = _run("import sys, seqmtl; print(*{name.split('.')[0] for name in sys.modules})")
+    assert not {"numpy", "numba", "scipy", "sklearn", "matplotlib"} & set(loaded.split())
+
+
+def test_training_imports_what_it_needs(tmp_path):
+    rows = ["organism\tlabel\tsequence"]
+    for i in range(60):
+        tail = "".join("ACGT"[i // 4**k % 4] for k in range(3))
+        rows.append(f"{('worm', 'fly')[i % 2]}\t{1 if i % 3 else -1}\tGA{'AC'[i % 3 == 0]}T{tail}")
+    (tmp_path / "data.tsv").write_text("\n".join(rows) + "\n")
+    code = (
+        "import sys\n"
+        "from seqmtl.cli.main import main\n"
+        "assert main(['train', sys.argv[1], '--features', 'wd:2', '-o', sys.argv[2]]) == 0\n"
+        "print(*sys.modules)\n"
+    )
+    loaded = set(_run(code, tmp_path / "data.tsv", tmp_path / "model").split())
+    assert "numba" in loaded  # which, to compile, loads scipy.linalg itself for its BLAS
+    heavy = {"sklearn", "matplotlib", "Bio", "pyarrow", "pyfaidx", "scipy.optimize"}
+    assert not heavy & loaded
+    again = set(_run(code, tmp_path / "data.tsv", tmp_path / "model").split())
+    compiling = {"numba.np.arraymath", "numba.np.linalg", "numba.typed.typedlist"}
+    others = {"scipy.linalg", "scipy.sparse", "seqmtl.evaluation"}
+    assert not (heavy | compiling | others) & again
+    assert (tmp_path / "model").exists()
+
+
+def test_the_version_is_written_once():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert settings["project"]["dynamic"] == ["version"]
+    assert settings["tool"]["hatch"]["version"]["path"] == "seqmtl/_version.py"
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## \[?(\d+\.\d+\.\d+)", changes, flags=re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == seqmtl.__version__
+    try:
+        installed = importlib.metadata.version("seqmtl")
+    except importlib.metadata.PackageNotFoundError:
+        return
+    assert installed == seqmtl.__version__
+
+
+def test_every_kernel_module_is_known_to_the_type_checker():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    untyped = settings["tool"]["mypy"]["overrides"][1]["module"]
+    found = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in KERNELS]
+    assert untyped == found
+
+
+@pytest.mark.parametrize("path", [*MODULES, *sorted((ROOT / "tests").rglob("*.py"))], ids=_name)
+def test_no_path_of_one_machine(path):
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"[\"'](/home/|/root/|/Users/|/work/|C:\\\\)", text)

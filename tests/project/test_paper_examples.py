@@ -1,0 +1,407 @@
+"""The scripts that repeat experiments of the papers, at a tiny size."""
+
+import csv
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from seqmtl import MultiTaskKernelSVC, TaskKernel
+from tests.oracles import svm
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples" / "paper"
+
+
+def _load(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def synthetic():
+    return _load("widmer2015_synthetic")
+
+
+def test_mutations_follow_the_tree(synthetic):
+    means = synthetic.grow_means(5, 5, np.random.default_rng(0))
+    assert means.shape == (32, 100)
+    assert_array_equal(np.abs(means), 1.0)
+    differ = (means[:, None] != means).sum(axis=2)
+    t = np.arange(32)
+    assert (differ[t, t ^ 1] <= 10).all()  # siblings: 5 on either edge
+    assert (differ[t, t ^ 1] % 2 == 0).all()
+    levels = [differ[t, t ^ (1 << k)].mean() for k in range(5)]
+    assert levels == sorted(levels)
+    one_edge = synthetic.grow_means(1, 5, np.random.default_rng(1))
+    assert_array_equal((one_edge < 0).sum(axis=1), 5)
+
+
+def test_points_have_the_means_and_the_deviation_of_their_class(synthetic):
+    means = synthetic.grow_means(1, 5, np.random.default_rng(0))
+    points = synthetic.draw_points(means, 20_000, 4.0, np.random.default_rng(1))
+    assert points.shape == (2, 2, 20_000, 100)
+    assert_allclose(4.0 * points[:, 0].mean(axis=1), 0.5 * means, atol=0.15)
+    assert_allclose(4.0 * points[:, 1].mean(axis=1), -0.5 * means, atol=0.15)
+    assert_allclose(4.0 * points.std(axis=2), 4.0, atol=0.1)
+
+
+def test_curves_are_those_of_sklearn(synthetic):
+    scores = np.random.default_rng(0).standard_normal((3, 2, 50))
+    scores[:, 0] += 0.5
+    labels = np.repeat([1, 0], 50)
+    for curve, part in zip(synthetic.roc(scores), scores, strict=True):
+        assert curve.mean() == pytest.approx(roc_auc_score(labels, part.ravel()))
+        fpr, tpr, _ = roc_curve(labels, part.ravel(), drop_intermediate=False)
+        recall = [tpr[fpr < (j + 0.5) / 50].max() for j in range(50)]
+        assert_allclose(curve, recall)
+
+
+@pytest.mark.parametrize("options", [[], ["--unit-trace"]])
+def test_the_experiment_runs(synthetic, tmp_path, capsys, monkeypatch, options):
+    monkeypatch.setattr(synthetic, "COSTS", (1e-3, 1e-2))
+    arguments = ["--seeds", "2", "--depth", "2", "--train", "4", "--test", "30", "--sigma", "4"]
+    synthetic.main([*arguments, *options, "--out", str(tmp_path / "new")])
+    printed = capsys.readouterr().out
+    assert "vanilla MTL - union" in printed
+    with open(tmp_path / "new" / "auroc.tsv", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    assert [row["method"] for row in rows[:6]] == [
+        "individual", "union", "vanilla MTL", "MT-MKL p=1", "MT-MKL p=2", "MT-MKL p=3",
+    ]  # fmt: skip
+    assert [row["seed"] for row in rows] == ["0"] * 6 + ["1"] * 6
+    assert {float(row["C"]) for row in rows} <= {1e-3, 1e-2}
+    for row in rows:
+        assert 0.0 <= float(row["auroc"]) <= 1.0
+    mean = np.mean([float(row["auroc"]) for row in rows if row["method"] == "union"])
+    assert f"union           {mean:.4f}" in printed
+    assert (tmp_path / "new" / "figure.png").read_bytes()[1:4] == b"PNG"
+
+
+def test_learning_curves_by_hand(tmp_path, capsys):
+    curves_of = _load("widmer2015_learning_curves")
+    values = {"individual": (0.6, 0.8), "union": (0.5, 0.5), "mkl": (0.7, 0.6)}
+
+    def at(shift):
+        found = {m: {"auprc": [v + shift for v in pair]} for m, pair in values.items()}
+        return {method: {"tasks": {"ape": own, "fly": own}} for method, own in found.items()}
+
+    curves = curves_of.collect({100: at(0.0), 300: at(0.1)}, "auprc")
+    assert_allclose(curves["mkl", "ape"], [[0.7, 0.6], [0.8, 0.7]])
+    assert_allclose(curves["mkl", "mean"], curves["mkl", "fly"])
+    curves_of.write_table(curves, [100, 300], tmp_path / "curves.tsv")
+    lines = (tmp_path / "curves.tsv").read_text().splitlines()
+    rows = list(csv.reader(lines, delimiter="\t"))
+    assert rows[0] == ["organism", "method", "100", "100_sd", "300", "300_sd"]
+    assert ["ape", "individual", "0.7000", "0.1000", "0.8000", "0.1000"] in rows
+    curves_of.draw(curves, [100, 300], "auprc", tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
+    curves_of.judge(curves, [100, 300])
+    line = capsys.readouterr().out.splitlines()[0]
+    assert line.split() == ["ape", "100", "-0.0500", "+-", "0.1500", "WORSE", "than", "individual"]
+
+
+@pytest.fixture(scope="module")
+def times():
+    return _load("widmer2012_solver_times")
+
+
+def _sample(times, n=60, T=3, d=4):
+    rng = np.random.default_rng(0)
+    tasks, y = np.arange(n) % T, np.where(rng.random(n) < 0.3, 1.0, -1.0)
+    X = rng.standard_normal((n, d)) + 0.4 * y[:, None] + 0.3
+    K = np.linalg.inv((T + 1) * np.eye(T) - np.ones((T, T)))
+    return times.Sample(X, y, tasks, K)
+
+
+def test_objectives_are_those_of_the_kernel_matrix(times):
+    s = _sample(times)
+    alpha = np.random.default_rng(1).random(s.n)
+    primal, dual = s.objectives(alpha)
+    G = svm.multitask_kernel(s.X, s.tasks, s.K, 0.0)
+    signed = alpha * s.y
+    assert dual == pytest.approx(alpha.sum() - 0.5 * signed @ G @ signed)
+    V = np.stack([signed[s.tasks == t] @ s.X[s.tasks == t] for t in range(3)], axis=1)
+    W = V @ s.K
+    assert primal == pytest.approx(
+        svm.primal(s.X, s.y, s.tasks, s.K, 1.0, "hinge", W, np.zeros(3), 0.0)
+    )
+    assert_allclose(times.kernel_matrix(s)[:-2, :-2], G, atol=1e-12)
+
+
+@pytest.mark.parametrize("shrinking", [True, False])
+def test_anchors_take_the_intercept_away(times, shrinking):
+    s = _sample(times)
+    expected = svm.solve_dual(s.X, s.y, s.tasks, s.K, 1.0, bias=0.0)[1]
+    G = times.kernel_matrix(s)
+    alpha, _ = times.fit_libsvm(G, s.y, 1e-9, shrinking=shrinking)
+    assert ((alpha >= 0) & (alpha <= 1)).all()
+    primal, dual = s.objectives(alpha)
+    assert dual == pytest.approx(expected, abs=1e-6)
+    assert primal - dual < 1e-6
+    free, _ = times.fit_libsvm(G, s.y, 1e-9, shrinking=shrinking, has_anchors=False)
+    assert free @ s.y == pytest.approx(0.0, abs=1e-9)  # what an intercept costs
+    assert s.objectives(free)[1] < dual - 0.1
+
+
+def test_times_are_interpolated_on_logarithmic_axes(times):
+    points = [(1.0, 1e2), (10.0, 1e-2), (20.0, 1e-1), (40.0, 0.0)]
+    assert times.time_to(points, 1e3) == 1.0
+    assert times.time_to(points, 1.0) == pytest.approx(10.0**0.5)
+    assert times.time_to(points, 1e-2) == pytest.approx(10.0)
+    assert times.time_to(points, 1e-9) == 40.0
+    assert np.isnan(times.time_to(points[:3], 1e-9))
+
+
+def test_solver_times_run_and_are_resumed(times, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(times, "TOLERANCES", (1.0, 1e-2, 1e-6))
+    for name, scale in (("gauss2d", 1.0), ("mnist_mtl", 255.0), ("landmine", 7.0)):
+        s = _sample(times, n=120)
+        folder = tmp_path / "data" / name
+        folder.mkdir(parents=True)
+        X, y, tasks = scale * s.X, s.y.astype(np.int8), s.tasks.astype(np.int32)
+        np.savez(folder / f"{name}.npz", X=X, y=y, task=tasks)
+    out = tmp_path / "out"
+    arguments = [str(tmp_path / "data"), "--out", str(out), "--halvings", "1", "--repeats", "2"]
+    times.main(arguments)
+    first = capsys.readouterr().out
+    assert "Landmine: 120 examples" in first
+    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    assert {name: list(sizes) for name, sizes in results.items()} == {
+        name: ["60", "120"] for name in times.TITLES
+    }
+    for sizes in results.values():
+        for both in sizes.values():
+            assert 0.0 <= both["dcd"]["gap"] <= 1e-10
+            assert both["dcd"]["points"][-1][1] <= 1e-10
+            assert abs(both["libsvm"]["points"][-1][1]) < 1e-6
+            assert (
+                min(seconds for seconds, _ in both["libsvm"]["points"]) >= both["libsvm"]["kernel"]
+            )
+    assert results["gauss2d"]["120"]["dcd"]["optimum"] == pytest.approx(
+        results["mnist_mtl"]["120"]["dcd"]["optimum"]
+    )
+    assert (out / "figure.png").read_bytes()[1:4] == b"PNG"
+    monkeypatch.delattr(times, "measure")
+    times.main(arguments)
+    assert first.endswith(capsys.readouterr().out)
+    with pytest.raises(NameError, match="measure"):
+        times.main([*arguments, "--halvings", "2"])
+
+
+def test_a_run_ends_at_its_limit(times):
+    watch = times.follow(_sample(times), 1e-12, 0.0)
+    assert len(watch.seconds) == 1
+
+
+@pytest.fixture(scope="module")
+def months():
+    return _load("sheldon2008_months")
+
+
+@pytest.fixture
+def hours_file(tmp_path):
+    """Four months of 16 days; whether it rains depends on the first feature and on the day."""
+    rng = np.random.default_rng(0)
+    month, day, hour = (a.ravel() for a in np.indices((4, 16, 6)))
+    X = rng.normal(size=(month.size, 2))
+    y = np.where((X[:, 0] + 0.2 * month > 0.8) & (day % 2 == 0), 1, -1)
+    path = tmp_path / "hours.npz"
+    np.savez(
+        path, X=X, y=y, task=month, day_of_month=day + 1, hour=hour,
+        task_names=["Winter", "Spring", "Summer", "Autumn"],
+        edges=[[0, 1], [1, 2], [2, 3], [3, 0]],
+    )  # fmt: skip
+    return path
+
+
+def _check_split(hours, split, size):
+    days = [set(zip(hours.month[part], hours.day[part], strict=True)) for part in split]
+    assert not days[0] & days[1]
+    assert not days[0] & days[2]
+    assert not days[1] & days[2]
+    for part, seen in zip(split, days, strict=True):
+        assert np.unique(part).size == part.size
+        for month in range(len(hours.names)):
+            assert set(hours.y[part[hours.month[part] == month]]) == {-1, 1}
+        whole = sum((hours.month == m) & (hours.day == d) for m, d in seen).sum()
+        assert part is split.train or part.size == whole
+    assert_array_equal(np.bincount(hours.month[split.train]), size)
+
+
+def test_days_are_dealt_out_by_month(months, hours_file):
+    hours = months.load(hours_file)
+    assert_array_equal(hours.A, [[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
+    small, large = (months.draw_split(hours, size, 3) for size in (10, 20))
+    _check_split(hours, small, 10)
+    _check_split(hours, large, 20)
+    assert set(small.train) <= set(large.train)
+    assert_array_equal(small.test, large.test)
+    assert set(months.draw_split(hours, 10, 4).test) != set(small.test)
+    with pytest.raises(ValueError, match="from 2 to 48 hours per month, got 49"):
+        months.draw_split(hours, 49, 3)
+    with pytest.raises(ValueError, match="Winter must have wet and dry hours on several days"):
+        months.draw_split(hours._replace(y=np.where(hours.month == 0, -1, hours.y)), 10, 3)
+
+
+def test_every_month_of_the_real_hours_is_wet_in_every_part(months, shared_data):
+    path = shared_data / "mtl" / "nyc_weather" / "nyc_weather.npz"
+    if not path.exists():
+        pytest.skip(f"no {path.name}")
+    hours = months.load(path)
+    assert_array_equal(hours.A.sum(axis=0), np.full(12, 2.0))
+    for repeat in range(10):
+        _check_split(hours, months.draw_split(hours, 300, repeat), 300)
+
+
+def test_auroc_of_the_months(months, hours_file):
+    hours = months.load(hours_file)
+    rows = np.arange(0, hours.y.size, 2)
+    scores = np.round(hours.X[rows, 0], 1)
+    found = months.judge(hours, rows, scores)
+    assert found["all"] == pytest.approx(roc_auc_score(hours.y[rows], scores), abs=1e-6)
+    for month, auc in enumerate(found["months"]):
+        own = hours.month[rows] == month
+        assert auc == pytest.approx(roc_auc_score(hours.y[rows][own], scores[own]), abs=1e-6)
+
+
+def test_methods_of_the_months_are_support_vector_machines(months, hours_file):
+    hours = months.load(hours_file)
+    methods = {(name, a): (K, X) for name, a, K, X in months.methods(hours)}
+    assert {name for name, _ in methods} == {"POOL", "INDIV", "CYCLE", "CENTRED"}
+    split = months.draw_split(hours, 20, 0)
+    month, (train, test) = hours.month, (split.train, split.test)
+    y = hours.y[train]
+    names = np.array(hours.names)[month]
+    L = np.diag(hours.A.sum(axis=0)) - hours.A
+    inverse = np.linalg.inv(L + 2.0**-8 * np.eye(4))
+    scale = np.sqrt(np.diagonal(inverse))
+    expected = {
+        ("POOL", None): np.ones((4, 4)),
+        ("INDIV", None): np.eye(4),
+        ("CYCLE", 2.0**-8): inverse / np.outer(scale, scale),
+    }
+    for key, product in expected.items():
+        K, X = methods[key]
+        common = {"task_kernel": K, "C": 2.0, "tol": 1e-9}
+        svc = MultiTaskKernelSVC("rbf", 0.3, **common).fit(X[train], y, tasks=names[train])
+        found = svc.decision_function(X[test], tasks=names[test])
+        given = MultiTaskKernelSVC("precomputed", **common)
+        given.fit(rbf_kernel(X[train], gamma=0.3), y, tasks=names[train])
+        held = rbf_kernel(X[test], X[train], gamma=0.3)
+        assert_allclose(given.decision_function(held, tasks=names[test]), found, atol=1e-9)
+        if key[0] == "INDIV":
+            for m in range(4):
+                one = SVC(C=2.0, gamma=0.3, tol=1e-9)
+                one.fit(X[train[month[train] == m]], y[month[train] == m])
+                rows = month[test] == m
+                assert_allclose(one.decision_function(X[test[rows]]), found[rows], atol=1e-6)
+            continue
+        H = product[np.ix_(month[train], month[train])] * rbf_kernel(X[train], gamma=0.3)
+        oracle = SVC(kernel="precomputed", C=2.0, tol=1e-9).fit(H, y)
+        held = product[np.ix_(month[test], month[train])] * held
+        assert_allclose(oracle.decision_function(held), found, atol=1e-6)
+
+
+def test_centred_kernel_is_an_inner_product_about_the_mean(months):
+    X, Z = np.random.default_rng(0).normal(size=(2, 9, 3))
+    # of degree 1 in gamma the RBF kernel is 1 - gamma ||x - z||^2: centred, 2 gamma <x, z>
+    for found, one in zip(months.centred(X, Z, 1e-7), (X, Z), strict=True):
+        assert_allclose(found / 2e-7, (one - X.mean(0)) @ (X - X.mean(0)).T, atol=1e-4)
+
+
+class _AUC:
+    """AUC of all hours together, with tasks routed to the scores."""
+
+    def __call__(self, model, X, y, tasks):
+        return roc_auc_score(y, model.decision_function(X, tasks=tasks))
+
+    def get_metadata_routing(self):
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="tasks", alias=True)
+        return request
+
+
+def test_months_are_chosen_as_grid_search_chooses(months, hours_file, monkeypatch):
+    monkeypatch.setattr(months, "TIES", (2.0**-8, 1.0))
+    hours = months.load(hours_file)
+    grid = {"C": (0.1, 10.0), "gamma": (0.1, 1.0)}
+    fits = months.run(hours, 20, 0, grid)
+    split = months.draw_split(hours, 20, 0)
+    rows = np.concatenate([split.train, split.valid])
+    folds = PredefinedSplit(np.where(np.arange(rows.size) < split.train.size, -1, 0))
+    step = "multitaskkernelsvc__"
+    options = {f"{step}{name}": values for name, values in grid.items()}
+    options[f"{step}task_kernel"] = [
+        TaskKernel.graphical(hours.A, a, hours.names) for a in months.TIES
+    ]
+    with sklearn.config_context(enable_metadata_routing=True):
+        svc = MultiTaskKernelSVC().set_fit_request(tasks=True)
+        svc.set_decision_function_request(tasks=True)
+        pipe = make_pipeline(StandardScaler(), svc)
+        search = GridSearchCV(pipe, options, scoring=_AUC(), cv=folds, refit=False)
+        tasks = np.array(hours.names)[hours.month[rows]]
+        search.fit(hours.X[rows], hours.y[rows], tasks=tasks)
+    table = search.cv_results_
+    for parameters, auc in zip(table["params"], table["mean_test_score"], strict=True):
+        known = [
+            fit for fit in fits
+            if fit["method"] == "CYCLE"
+            and all(fit[name] == parameters[f"{step}{name}"] for name in grid)
+            and parameters[f"{step}task_kernel"].source == f"graphical(a={fit['a']:g})"
+        ]  # fmt: skip
+        assert [fit["valid"]["all"] for fit in known] == [pytest.approx(auc, abs=1e-6)]
+    best = months.choose(fits, "CYCLE", months.TIES, "all")
+    assert best["valid"]["all"] == pytest.approx(search.best_score_, abs=1e-6)
+    assert {name: best[name] for name in grid} == {
+        name: search.best_params_[f"{step}{name}"] for name in grid
+    }
+
+
+def test_months_run_and_go_on(months, hours_file, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(months, "COARSE", {"C": (0.1, 10.0), "gamma": (0.3,)})
+    out = tmp_path / "new"
+    arguments = [str(hours_file), "--sizes", "10", "20", "--out", str(out)]
+    months.main([*arguments, "--repeats", "1"])
+    assert "20 hours per month, repeat 1" in capsys.readouterr().out
+    months.main([*arguments, "--repeats", "2"])
+    printed = capsys.readouterr().out
+    assert "repeat 1" not in printed
+    assert "20 hours per month, repeat 2" in printed
+    assert sorted(path.name for path in out.iterdir()) == [
+        "figure.png", "grid_10_0.json", "grid_10_1.json", "grid_20_0.json", "grid_20_1.json",
+    ]  # fmt: skip
+    fits = json.loads((out / "grid_20_1.json").read_text())
+    assert len(fits) == (3 + len(months.TIES)) * 2
+    hours = months.load(hours_file)
+    expected = {10: [], 20: []}
+    for size, repeat in ((10, 0), (10, 1), (20, 0), (20, 1)):
+        fits = json.loads((out / f"grid_{size}_{repeat}.json").read_text())
+        split = months.draw_split(hours, size, repeat)
+        pool = [fit for fit in fits if fit["method"] == "POOL"]
+        best = pool[int(np.argmax([fit["valid"]["all"] for fit in pool]))]
+        scaler = StandardScaler().fit(months.with_month(hours)[split.train])
+        Z = scaler.transform(months.with_month(hours))
+        svc = SVC(C=best["C"], gamma=best["gamma"]).fit(Z[split.train], hours.y[split.train])
+        auc = roc_auc_score(hours.y[split.test], svc.decision_function(Z[split.test]))
+        assert best["test"]["all"] == pytest.approx(auc, abs=0.01)  # both stop at tol
+        expected[size].append(best["test"]["all"])
+    rows = [line.split() for line in printed.splitlines() if line.startswith("POOL")]
+    for row, values in zip(rows, expected.values(), strict=True):
+        assert row[1] == f"{np.mean(values):.4f}"
+        assert row[3] == f"{np.std(values, ddof=1) / np.sqrt(2):.4f}"
+    assert (out / "figure.png").read_bytes()[1:4] == b"PNG"

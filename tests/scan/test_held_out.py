@@ -1,0 +1,315 @@
+"""Every candidate of held-out regions, against candidates found in the letters by brute force."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from seqmtl import MultiTaskModel, Windows
+from seqmtl.cli.main import main
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.scan import held_out
+from seqmtl.scan.held_out import score_held_out
+from tests.dataset.test_build import (
+    OFFSET,
+    WINDOW,
+    annotated,
+    config_text,
+    make_genome,
+    read_rows,
+    site_of,
+    write_inputs,
+)
+from tests.oracles.annotation import reverse_complement
+
+ATOL = 1.2e-4  # of the scanner, and of half a level
+
+
+def _genome():
+    """Contigs with N, a copied contig, and two that are shorter than a window."""
+    contigs, genes = make_genome(31, n_genes=90, length=3000, n_contigs=6)
+    contigs["chr6"] = contigs["chr1"]
+    genes = [g for g in genes if g[0] != "chr6"]
+    genes += [("chr6", strand, exons) for c, strand, exons in genes if c == "chr1"]
+    contigs |= {"short": "ACGTGTACCAGT", "exact": "A" * (WINDOW // 2 - 1) + "GT" + "C" * 10}
+    assert len(contigs["exact"]) == WINDOW
+    return contigs, genes
+
+
+def _run(*arguments):
+    assert main([*map(str, arguments), "-q"]) == 0
+
+
+@pytest.fixture(scope="module", params=["contigs", "blocks"])
+def case(request, tmp_path_factory):
+    """A data set of two organisms, split either way, and a model."""
+    folder = tmp_path_factory.mktemp("held")
+    inputs = {"x": _genome(), "y": make_genome(32, n_genes=90, length=4000, n_contigs=6)}
+    for name, (contigs, genes) in inputs.items():
+        write_inputs(folder, contigs, genes, name)
+    tables = f'[split]\nby = "{request.param}"\nblock = 400\nvalid = 0.3\ntest = 0.3'
+    (folder / "config.toml").write_text(config_text("seed = 2", tables, organisms=("x", "y")))
+    _run("dataset", folder / "config.toml", "-o", folder / "out")
+    _run("train", folder / "out", "--features", "wd:3", "--selection", "none", "-o", folder / "m")
+    return folder, inputs
+
+
+def _regions(folder):
+    lines = (folder / "out" / "regions.tsv").read_text().splitlines()[1:]
+    return [(f[4], f[3], f[0], int(f[1]), int(f[2])) for f in (line.split("\t") for line in lines)]
+
+
+def _brute_force(folder, inputs, splits, length=WINDOW, offset=OFFSET[2]):
+    """Return {(organism, contig, start, strand): (label, window)}, and what is left out by kind."""
+    true = {(row["organism"], *site_of(row)) for row in read_rows(folder) if row["label"] == "1"}
+    found, out = {}, {"mixed": 0, "across": 0, "annotated": 0}
+    for organism, split, contig, begin, end in _regions(folder):
+        if split not in splits:
+            continue
+        contigs, genes = inputs[organism]
+        letters = contigs[contig][begin:end]
+        for strand in "+-":
+            text = letters if strand == "+" else reverse_complement(letters)
+            for match in re.finditer("(?=GT)", text):
+                window = text[max(0, match.start() - offset) :][:length]
+                if match.start() < offset or len(window) < length:
+                    out["across"] += 1
+                elif set(window) - set("ACGT"):
+                    out["mixed"] += 1
+                else:
+                    start = match.start() if strand == "+" else len(text) - match.start() - 2
+                    place = organism, contig, begin + start, strand
+                    if place in true:
+                        found[place] = 1, window
+                    elif place[1:] in annotated(genes):
+                        out["annotated"] += 1
+                    else:
+                        found[place] = -1, window
+    assert {p for p in true if p in found} == {p for p, (label, _) in found.items() if label > 0}
+    return found, out
+
+
+def _expected_scores(model, found):
+    windows = Windows.from_strings([w for _, w in found.values()]).with_tasks([p[0] for p in found])
+    return model.decision_function(windows), np.array([label for label, _ in found.values()])
+
+
+def _repeated(held, organism, label):
+    mine = (held.tasks == organism) & (held.labels == label)
+    return np.sort(np.repeat(held.scores[mine], held.counts[mine]))
+
+
+@pytest.mark.parametrize("split", ["valid", "test", None])
+@pytest.mark.parametrize("block", [50, 1 << 20])
+def test_every_candidate_is_scored_once(case, split, block, monkeypatch, caplog):
+    folder, inputs = case
+    caplog.set_level("INFO")
+    monkeypatch.setattr(held_out, "_BLOCK", block)
+    model = MultiTaskModel.load(folder / "m")
+    held = score_held_out(model, folder / "out", split=split)
+    splits = ("train", "valid", "test") if split is None else (split,)
+    found, out = _brute_force(folder, inputs, splits)
+    scores, labels = _expected_scores(model, found)
+    organisms = np.array([place[0] for place in found])
+    assert held.names == ["x", "y"]
+    for organism in "xy":
+        for label in (1, -1):
+            expected = np.sort(scores[(organisms == organism) & (labels == label)])
+            assert expected.size
+            assert_allclose(_repeated(held, organism, label), expected, atol=ATOL)
+    told = {
+        "mixed": "have letters other than",
+        "across": "go over an end",
+        "annotated": "leaves out",
+    }
+    for kind, text in told.items():
+        told_of = [re.search(r": (\d+) ", line)[1] for line in caplog.messages if text in line]
+        assert sum(map(int, told_of)) == out[kind], kind
+    if split is None:
+        assert out["mixed"]
+        assert out["across"]
+        assert out["annotated"]  # copies of sites in train
+
+
+def test_a_window_that_is_shorter_and_elsewhere(case, tmp_path):
+    folder, inputs = case
+    path = tmp_path / "m"
+    _run(
+        "train",
+        folder / "out",
+        "--features",
+        "wd:2",
+        "--selection",
+        "none",
+        "--window",
+        15,
+        "--shift",
+        2,
+        "-o",
+        path,
+    )
+    model = MultiTaskModel.load(path)
+    held = score_held_out(model, folder / "out", split="test")
+    found, _ = _brute_force(folder, inputs, ("test",), 15, OFFSET[2] - (WINDOW - 15) // 2 - 2)
+    scores, labels = _expected_scores(model, found)
+    organisms = np.array([place[0] for place in found])
+    for organism in "xy":
+        for label in (1, -1):
+            expected = np.sort(scores[(organisms == organism) & (labels == label)])
+            assert_allclose(_repeated(held, organism, label), expected, atol=ATOL)
+
+
+def test_places_and_strands_are_those_of_the_letters(case):
+    folder, inputs = case
+    model = MultiTaskModel.load(folder / "m")
+    scanner = held_out.scanner_of(model, "x")
+    finder = held_out.SiteFinder(scanner, consensus="GT")
+    genome = held_out.read_split_genome(folder / "out", "x", "test")
+    places = {1: set(), -1: set(), 0: set()}
+    for block in held_out.find_candidates(finder, genome):
+        contig = genome.genome.contigs.contig_of(block.starts)
+        local = (block.starts - genome.genome.starts[contig]).tolist()
+        for number, start, minus, label in zip(
+            contig.tolist(), local, block.is_reverse.tolist(), block.labels.tolist(), strict=True
+        ):
+            place = "x", genome.genome.names[number], start, "+-"[minus]
+            assert place not in places[label]
+            places[label].add(place)
+    found, out = _brute_force(folder, inputs, ("test",))
+    for label in (1, -1):
+        mine = {p for p, (own, _) in found.items() if own == label and p[0] == "x"}
+        assert places[label] == mine
+    y_out = _brute_force(folder, {**inputs, "x": ({n: "" for n in inputs["x"][0]}, [])}, ("test",))
+    assert len(places[0]) == out["annotated"] - y_out[1]["annotated"]
+
+
+@pytest.mark.parametrize("split", ["test", "valid", "all"])
+def test_evaluate_is_over_all_candidates(case, split, tmp_path, capsys):
+    folder, inputs = case
+    files = [tmp_path / name for name in ("m.json", "c.png", "x_mqc.json")]
+    _run("evaluate", folder / "m", folder / "out", "--split", split, "--json", files[0], "--plot",
+         files[1], "--multiqc", files[2], "--bootstrap", 50)  # fmt: skip
+    splits = ("train", "valid", "test") if split == "all" else (split,)
+    found, _ = _brute_force(folder, inputs, splits)
+    scores, labels = _expected_scores(MultiTaskModel.load(folder / "m"), found)
+    organisms = np.array([place[0] for place in found])
+    metrics = json.loads(files[0].read_text())
+    for organism, entry in metrics["tasks"].items():
+        mine = organisms == organism
+        assert (entry["n"], entry["n_positive"]) == (mine.sum(), (labels[mine] > 0).sum())
+        assert entry["auroc"] == pytest.approx(roc_auc_score(labels[mine], scores[mine]), abs=2e-4)
+        expected = average_precision_score(labels[mine], scores[mine])
+        assert entry["auprc"] == pytest.approx(expected, abs=5e-3)
+        low, high = entry["auprc_interval"]
+        assert low < entry["auprc"] < high
+        assert entry["genome"]["auprc"] == pytest.approx(entry["auprc"])
+        assert entry["genome"]["prevalence"] == pytest.approx((labels[mine] > 0).mean())
+        half = np.sort(scores[mine][labels[mine] > 0])[::-1][-(-(labels[mine] > 0).sum() // 2) - 1]
+        precision = (labels[mine][scores[mine] >= half - ATOL] > 0).mean()
+        told = entry["genome"]["precision_at_recall"]["0.5"]
+        assert told == pytest.approx(precision, abs=0.02)
+    assert files[1].stat().st_size > 10_000
+    assert "auprc_genome" in files[2].read_text()
+    capsys.readouterr()
+    _run("evaluate", folder / "m", folder / "out" / "windows.tsv", "--organism", "y", "--split",
+         split, "--json", "-", "--bootstrap", 50)  # fmt: skip
+    alone = json.loads(capsys.readouterr().out)["tasks"]
+    assert alone == {"y": metrics["tasks"]["y"]}
+
+
+def test_calibrate_is_on_all_candidates_at_the_share_of_the_genome(case, tmp_path):
+    folder, inputs = case
+    out, summary = tmp_path / "c", tmp_path / "c.json"
+    _run("calibrate", folder / "m", folder / "out", "-o", out, "--json", summary)
+    found, _ = _brute_force(folder, inputs, ("valid",))
+    facts = json.loads((folder / "out" / "summary.json").read_text())["organisms"]
+    tasks = json.loads(summary.read_text())["tasks"]
+    model = MultiTaskModel.load(out)
+    for organism in "xy":
+        mine = [label for place, (label, _) in found.items() if place[0] == organism]
+        told = tasks[organism]
+        assert (told["n"], told["n_positive"]) == (len(mine), mine.count(1))
+        n_sites = facts[organism]["sites"]
+        share = n_sites / (n_sites + facts[organism]["candidates"])
+        assert told["prevalence"] == pytest.approx(share)
+        assert model.prevalence(organism) == pytest.approx(share)
+    _run("calibrate", folder / "m", folder / "out", "-o", out, "--prevalence", 0.5, "--organism",
+         "x", "--split", "test", "--json", summary)  # fmt: skip
+    assert json.loads(summary.read_text())["tasks"]["x"]["prevalence"] == 0.5
+    assert list(MultiTaskModel.load(out).curves) == ["x"]
+
+
+def test_every_position_is_a_candidate_where_letters_do_not_matter(tmp_path):
+    contigs, genes = make_genome(33, n_genes=60, length=3000, n_contigs=6)
+    contigs["tiny"] = "ACGT"
+    write_inputs(tmp_path, contigs, genes)
+    (tmp_path / "config.toml").write_text(config_text(tables='[split]\nby = "contigs"'))
+    _run("dataset", tmp_path / "config.toml", "--signal", "tss", "-o", tmp_path / "out")
+    _run(
+        "train", tmp_path / "out", "--features", "wd:2", "--selection", "none", "-o", tmp_path / "m"
+    )
+    model = MultiTaskModel.load(tmp_path / "m")
+    held = score_held_out(model, tmp_path / "out", split="test")
+    true = {(row["contig"], int(row["start"]), row["strand"]) for row in read_rows(tmp_path)
+            if row["label"] == "1"}  # fmt: skip
+    lines = (tmp_path / "out" / "sites.tsv").read_text().splitlines()[1:]
+    other = {(f[0], int(f[1]) - WINDOW // 2, f[5]) for f in (line.split("\t") for line in lines)
+             if f[7] == "0"}  # fmt: skip
+    expected = {1: [], -1: []}
+    for _, split, contig, begin, end in _regions(tmp_path):
+        for start in range(begin, end - WINDOW + 1) if split == "test" else ():
+            window = contigs[contig][start : start + WINDOW]
+            for strand in "+-" if "N" not in window else "":
+                if (contig, start, strand) not in other:
+                    label = 1 if (contig, start, strand) in true else -1
+                    text = window if strand == "+" else reverse_complement(window)
+                    expected[label].append(text)
+    for label, texts in expected.items():
+        scores = model.decision_function(Windows.from_strings(texts).with_tasks(["x"] * len(texts)))
+        assert_allclose(_repeated(held, "x", label), np.sort(scores), atol=ATOL)
+
+
+def test_errors(case, tmp_path, capsys):
+    folder, _ = case
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    model = MultiTaskModel.load(copy / "m")
+    out = copy / "out"
+    with pytest.raises(SeqmtlError, match=r"no candidates in split 'dev' of x, y; the splits are"):
+        score_held_out(model, out, split="dev")
+    with pytest.raises(
+        SeqmtlError, match=r"organism must be one of the dataset's \(x, y\), got 'z"
+    ):
+        score_held_out(model, out, split="test", organism="z")
+    with pytest.raises(SeqmtlError, match=r"must be a dataset; name a folder"):
+        score_held_out(model, copy / "x.fa", split="test")
+    for name, old, new, message in (
+        ("regions.tsv", "#contig", "#place", "a row must have the fields of '#contig"),
+        ("regions.tsv", "\ttrain\t", "\ttrain ", "a row must have the fields of '#contig"),
+        ("regions.tsv", "\nchr1\t", "\nchr9\t", "contig must be one of .* got 'chr9'"),
+        ("sites.tsv", "\nchr1\t", "\nchr1\t9", "must lie inside its contig"),
+        ("sites.tsv", "\nchr1\t", "\nchr1\t-", "must lie inside its contig"),
+    ):
+        text = (out / name).read_text()
+        assert old in text
+        (out / name).write_text(text.replace(old, new))
+        with pytest.raises(InputFormatError, match=rf"{name}:\d+: .*{message}"):
+            score_held_out(model, out, split=None)
+        (out / name).write_text(text)
+    (out / "sites.tsv").unlink()
+    assert main(["evaluate", str(copy / "m"), str(out)]) == 1
+    assert "earlier versions did not write it" in capsys.readouterr().err
+    fasta = copy / "y.fa"
+    fasta.write_text(fasta.read_text().replace("ACG", "ACC", 1))
+    for command in (["evaluate"], ["calibrate", "-o", str(copy / "c")]):
+        assert main([*command, str(copy / "m"), str(out), "--organism", "y"]) == 1
+        assert (
+            "the genome of y must be the one that the dataset was made" in capsys.readouterr().err
+        )
+    fasta.unlink()
+    assert main(["evaluate", str(copy / "m"), str(out), "--organism", "y"]) == 1
+    assert "but there is no such file" in capsys.readouterr().err

@@ -1,0 +1,565 @@
+"""Simulated genomes, read back from their files by code of this file only."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import itertools
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from Bio import Phylo
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.simulate import default_tree, simulate, write_simulation
+from seqmtl.simulate.trees import drift_traits, read_organisms
+
+TREE = "((a:0.05,b:0.05):0.4,c:0.9);"
+SMALL = {"tree": TREE, "chromosome_length": 60_000, "n_windows": 150, "seed": 3}
+SIGNALS = ("acceptor", "donor", "tss")
+
+
+def reverse_complement(text: str) -> str:
+    return text[::-1].translate(str.maketrans("ACGTNacgtn", "TGCANtgcan"))
+
+
+def read_fasta(path: Path) -> dict[str, str]:
+    records: dict[str, str] = {}
+    for line in path.read_text().splitlines():
+        if line.startswith(">"):
+            name = line[1:]
+            records[name] = ""
+        else:
+            records[name] += line
+    return records
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    return [line.split("\t") for line in path.read_text().splitlines() if not line.startswith("#")]
+
+
+def read_windows(folder: Path) -> list[dict[str, str]]:
+    with gzip.open(folder / "windows.tsv.gz", "rt") as handle:
+        header = handle.readline().rstrip("\n").split("\t")
+        return [dict(zip(header, line.rstrip("\n").split("\t"), strict=True)) for line in handle]
+
+
+def digest(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module", params=SIGNALS)
+def written(request, tmp_path_factory):
+    """Return a folder with a small simulation of one signal, and the signal."""
+    folder = tmp_path_factory.mktemp("simulated") / request.param
+    write_simulation(simulate(**SMALL, signal=request.param, window=101), folder)
+    return folder, request.param
+
+
+# Files
+
+
+def test_all_files_are_there(written):
+    folder, _ = written
+    expected = {"windows.tsv.gz", "dataset.toml", "tree.nwk", "summary.json"}
+    for organism in "abc":
+        expected |= {f"genomes/{organism}.fa", f"sites/{organism}.bed"}
+        expected |= {f"annotation/{organism}.gff3"}
+    assert set(digest(folder)) == expected
+    leaves = Phylo.read(folder / "tree.nwk", "newick").get_terminals()
+    assert [leaf.name for leaf in leaves] == ["a", "b", "c"]
+
+
+def test_fasta_has_sixty_columns_masked_repeats_and_unknown_bases(written):
+    folder, _ = written
+    for path in (folder / "genomes").iterdir():
+        lines = path.read_text().splitlines()
+        assert max(map(len, lines)) == 60
+        contigs = read_fasta(path)
+        assert {name: len(bases) for name, bases in contigs.items()} == {
+            "chr1": 60_000,
+            "chr2": 60_000,
+            "chr3": 60_000,
+        }
+        counts = Counter("".join(contigs.values()))
+        assert set(counts) == set("ACGTNacgt")
+        assert 0 < counts["N"] < 0.02 * 180_000
+        assert 0.001 < sum(counts[letter] for letter in "acgt") / 180_000 < 0.2
+
+
+def test_windows_are_slices_of_the_fasta(written):
+    folder, signal = written
+    genomes = {organism: read_fasta(folder / "genomes" / f"{organism}.fa") for organism in "abc"}
+    length = 1 if signal == "tss" else 2
+    rows = read_windows(folder)
+    for row in rows:
+        start = int(row["position"])
+        centre = start + length / 2
+        contig = genomes[row["organism"]][row["contig"]]
+        if row["strand"] == "+":
+            first = int(np.floor(centre)) - 50
+            expected = contig[first : first + 101]
+        else:
+            end = int(np.ceil(centre)) + 50
+            expected = reverse_complement(contig[end - 101 : end])
+        assert row["sequence"] == expected
+        assert len(expected) == 101
+    assert {row["label"] for row in rows} == {"1", "-1"}
+
+
+def test_every_site_has_its_letters_and_no_n(written):
+    folder, signal = written
+    letters = {"acceptor": {"AG"}, "donor": {"GT"}, "tss": set("ACGT")}[signal]
+    for row in read_windows(folder):
+        sequence = row["sequence"].upper()
+        found = sequence[50] if signal == "tss" else sequence[49:51]
+        assert found in letters
+
+
+def test_bed_lists_the_windows_in_the_same_order(written):
+    folder, _ = written
+    rows = read_windows(folder)
+    for organism in "abc":
+        own = [row for row in rows if row["organism"] == organism]
+        bed = read_rows(folder / "sites" / f"{organism}.bed")
+        assert [(line[0], line[1], line[5]) for line in bed] == [
+            (row["contig"], row["position"], row["strand"]) for row in own
+        ]
+        assert [line[4] for line in bed] == ["1000" if row["label"] == "1" else "0" for row in own]
+        assert all((line[3] == "decoy") == (line[4] == "0") for line in bed)
+        assert len({tuple(line) for line in bed}) == len(bed)
+        names = [line[3] for line in bed if line[4] == "1000"]
+        assert len(set(names)) == len(names)
+
+
+def sites_of_annotation(path: Path, signal: str) -> dict[str, tuple[str, int, int, str]]:
+    """Derive all sites from a GFF3 file: name -> contig, start, end, strand."""
+    exons: dict[str, list[list[str]]] = {}
+    for row in read_rows(path):
+        if row[2] == "exon":
+            attributes = dict(pair.split("=") for pair in row[8].split(";"))
+            exons.setdefault(attributes["Parent"].removesuffix(".m"), []).append(row)
+    sites = {}
+    for gene, rows in exons.items():
+        contig, strand = rows[0][0], rows[0][6]
+        spans = sorted((int(row[3]) - 1, int(row[4])) for row in rows)
+        introns = [(left[1], right[0]) for left, right in itertools.pairwise(spans)]
+        if signal == "tss":
+            base = spans[0][0] if strand == "+" else spans[-1][1] - 1
+            sites[f"{gene}.tss"] = (contig, base, base + 1, strand)
+            continue
+        for number, (start, end) in enumerate(introns if strand == "+" else introns[::-1], 1):
+            first = start if (signal == "donor") == (strand == "+") else end - 2
+            sites[f"{gene}.{number}"] = (contig, first, first + 2, strand)
+    return sites
+
+
+def test_true_sites_are_those_of_the_annotation_and_decoys_are_not(written):
+    folder, signal = written
+    for organism in "abc":
+        known = sites_of_annotation(folder / "annotation" / f"{organism}.gff3", signal)
+        bed = read_rows(folder / "sites" / f"{organism}.bed")
+        taken = {row[3]: (row[0], int(row[1]), int(row[2]), row[5]) for row in bed}
+        del taken["decoy"]
+        assert taken == {name: known[name] for name in taken}
+        on_last = {name for name, place in known.items() if place[0] == "chr3"}
+        assert on_last == {name for name, place in taken.items() if place[0] == "chr3"}
+        places = set(known.values())
+        for row in bed:
+            if row[3] == "decoy":
+                place = (row[0], int(row[1]), int(row[2]), row[5])
+                assert place not in places
+                if signal == "tss":
+                    near = [site for site in places if site[0] == row[0]]
+                    assert min(abs(site[1] - place[1]) for site in near) > 50
+
+
+def test_gff_is_valid(written):
+    folder, _ = written
+    for path in (folder / "annotation").iterdir():
+        assert path.read_text().startswith("##gff-version 3\n##sequence-region chr1 1 60000\n")
+        spans: dict[str, tuple[str, int, int, str]] = {}
+        parents: dict[str, str] = {}
+        for contig, source, kind, start, end, score, strand, phase, text in read_rows(path):
+            assert (source, score, phase) == ("seqmtl", ".", ".")
+            assert kind in {"gene", "mRNA", "exon"}
+            assert 1 <= int(start) <= int(end) <= 60_000
+            attributes = dict(pair.split("=") for pair in text.split(";"))
+            assert attributes["ID"] not in spans
+            spans[attributes["ID"]] = (contig, int(start), int(end), strand)
+            if "Parent" in attributes:
+                parents[attributes["ID"]] = attributes["Parent"]
+        assert {strand for *_, strand in spans.values()} == {"+", "-"}
+        for child, parent in parents.items():
+            outer, inner = spans[parent], spans[child]
+            assert (outer[0], outer[3]) == (inner[0], inner[3])
+            assert outer[1] <= inner[1] <= inner[2] <= outer[2]
+
+
+def test_introns_have_their_dinucleotides_and_no_n(written):
+    folder, _ = written
+    for organism in "abc":
+        contigs = read_fasta(folder / "genomes" / f"{organism}.fa")
+        for signal, letters in (("donor", "GT"), ("acceptor", "AG")):
+            sites = sites_of_annotation(folder / "annotation" / f"{organism}.gff3", signal)
+            for contig, start, end, strand in sites.values():
+                found = contigs[contig][start:end].upper()
+                assert (found if strand == "+" else reverse_complement(found)) == letters
+
+
+def test_splits_are_chromosomes(written):
+    folder, _ = written
+    contigs: dict[str, set[str]] = {"train": set(), "test": set()}
+    for row in read_windows(folder):
+        contigs[row["split"]].add(row["contig"])
+    assert contigs == {"train": {"chr1", "chr2"}, "test": {"chr3"}}
+
+
+def test_summary_counts(written):
+    folder, signal = written
+    summary = json.loads((folder / "summary.json").read_text())
+    counts = Counter((r["organism"], r["split"], r["label"]) for r in read_windows(folder))
+    assert summary["parameters"]["seed"] == 3
+    assert summary["parameters"]["signal"] == signal
+    for organism in "abc":
+        of_organism = summary["organisms"][organism]
+        for split, numbers in of_organism["windows"].items():
+            assert numbers["true"] == counts[organism, split, "1"]
+            assert numbers["decoy"] == counts[organism, split, "-1"]
+        assert of_organism["windows"]["train"] == {"true": 30, "decoy": 120}
+        test = of_organism["windows"]["test"]
+        assert test["decoy"] == 4 * test["true"]
+        bases = "".join(read_fasta(folder / "genomes" / f"{organism}.fa").values()).upper()
+        known = len(bases) - bases.count("N")
+        assert of_organism["gc"] == round((bases.count("G") + bases.count("C")) / known, 4)
+        assert of_organism["masked_bases"] > 0
+
+
+# Determinism
+
+
+def test_same_seed_same_bytes_whatever_the_hash_seed(tmp_path):
+    write_simulation(simulate(**SMALL), tmp_path / "here")
+    program = (
+        "import sys; from seqmtl.simulate import simulate, write_simulation;"
+        f"write_simulation(simulate(**{SMALL!r}), sys.argv[1])"
+    )
+    for hash_seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        root = Path(__file__).parents[2]
+        target = tmp_path / hash_seed
+        subprocess.run(
+            [sys.executable, "-c", program, target], env=environment, cwd=root, check=True
+        )
+        assert digest(target) == digest(tmp_path / "here")
+
+
+def test_other_seeds_differ():
+    first, second = simulate(**SMALL), simulate(**{**SMALL, "seed": 4})
+    for one, other in zip(first.genomes, second.genomes, strict=True):
+        assert np.mean(one.letters == other.letters) < 0.5
+
+
+def test_genomes_do_not_depend_on_the_signal():
+    made = [simulate(**SMALL, n_genes=30, signal=signal) for signal in SIGNALS[:2]]
+    assert made[0].genomes[1].letters.tobytes() == made[1].genomes[1].letters.tobytes()
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+def test_fewer_windows_are_a_subset(signal):
+    few, many = (
+        simulate(
+            TREE,
+            seed=2,
+            n_genes=90,
+            chromosome_length=90_000,
+            n_windows={"a": number, "b": 0, "c": 50},
+            signal=signal,
+        )
+        for number in (40, 120)
+    )
+    train = [
+        {(s, d, y) for s, d, y, held in zip(*columns, strict=True) if not held}
+        for columns in (
+            (g.sites.start, g.sites.strand, g.sites.label, g.is_test())
+            for g in (few.genomes[0], many.genomes[0])
+        )
+    ]
+    assert [len(rows) for rows in train] == [40, 120]
+    assert train[0] < train[1]
+    assert np.all(few.genomes[1].is_test())
+    assert np.sum(~few.genomes[2].is_test()) == 50
+
+
+# Biology
+
+
+def motif_profile(simulation, index: int) -> np.ndarray:
+    """Base frequencies around the true training sites of an organism."""
+    genome = simulation.genomes[index]
+    windows = simulation.windows(genome)[genome.sites.label > 0, 40:115] & 0xDF
+    return np.stack([np.mean(windows == ord(letter), axis=0) for letter in "ACGT"])
+
+
+def test_close_leaves_have_more_similar_motifs():
+    closer = 0
+    for seed in range(5):
+        made = simulate(
+            TREE, seed=seed, n_windows=1500, chromosome_length=150_000, window=150, drift=1.0
+        )
+        a, b, c = (motif_profile(made, index) for index in range(3))
+        closer += np.abs(a - b).sum() < 0.7 * min(np.abs(a - c).sum(), np.abs(b - c).sum())
+    assert closer == 5
+
+
+def test_without_drift_leaves_share_their_motifs():
+    tree = read_organisms(None)
+    traits = drift_traits(tree, 20, 0.0, np.random.default_rng(0))
+    assert traits.shape == (6, 20)
+    assert np.all(traits == traits[0])
+
+
+def test_traits_are_stationary_and_correlate_by_path_length():
+    tree = Phylo.read(io.StringIO(default_tree()), "newick")
+    leaves = tree.get_terminals()
+    traits = drift_traits(read_organisms(tree), 100_000, 0.8, np.random.default_rng(1))
+    path = np.array([[tree.distance(one, other) for other in leaves] for one in leaves])
+    np.testing.assert_allclose(np.cov(traits), np.exp(-0.8 * path), atol=0.03)
+
+
+def test_composition_is_not_uniform():
+    made = simulate(TREE, seed=5, n_windows=100)
+    means = []
+    for genome in made.genomes:
+        text = genome.letters.tobytes().decode().upper()
+        ones = Counter(text)
+        excess = {
+            first + second: count * len(text) / (ones[first] * ones[second])
+            for (first, second), count in Counter(itertools.pairwise(text)).items()
+        }
+        assert excess["CG"] < 0.85
+        assert min(excess["AA"], excess["TT"]) > 1.05
+        is_gc = np.isin(genome.letters & 0xDF, [ord("C"), ord("G")])
+        blocks = is_gc[: is_gc.size // 2000 * 2000].reshape(-1, 2000).mean(axis=1)
+        assert blocks.std() > 2 * np.sqrt(0.25 / 2000)
+        means.append(is_gc.mean())
+    assert 0.25 < min(means) < max(means) < 0.6
+
+
+def test_organisms_share_no_long_stretch():
+    made = simulate(TREE, seed=6, n_windows=100, chromosome_length=50_000, drift=0.0)
+    texts = [genome.letters.tobytes().upper() for genome in made.genomes]
+    words = [
+        {text[i : i + 32] for i in range(len(text) - 31) if b"N" not in text[i : i + 32]}
+        for text in texts
+    ]
+    for one, other in itertools.combinations(words, 2):
+        assert len(one & other) < 20
+
+
+def test_a_true_acceptor_has_a_pyrimidine_tract():
+    made = simulate(TREE, seed=7)
+    for genome in made.genomes:
+        windows = made.windows(genome)[:, 83:95] & 0xDF
+        is_y = np.isin(windows, [ord("C"), ord("T")]).mean(axis=1)
+        is_true = genome.sites.label > 0
+        assert is_y[is_true].mean() > is_y[~is_true].mean() + 0.05
+
+
+# Properties
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    window=st.integers(2, 180),
+    length=st.integers(30_000, 50_000),
+    signal=st.sampled_from(SIGNALS),
+    n_windows=st.integers(0, 40),
+)
+def test_windows_lie_inside_and_are_centred(seed, window, length, signal, n_windows):
+    made = simulate(
+        "(x,y:0.3);",
+        seed=seed,
+        window=window,
+        chromosome_length=length,
+        signal=signal,
+        n_windows=n_windows,
+        n_chromosomes=2,
+    )
+    letters = {"acceptor": b"AG", "donor": b"GT", "tss": None}[signal]
+    for genome in made.genomes:
+        assert np.sum(~genome.is_test()) == n_windows
+        windows = made.windows(genome)
+        assert windows.shape == (len(genome.sites), window)
+        if letters:
+            middle = windows[:, window // 2 - 1 : window // 2 + 1] & 0xDF
+            assert np.all(middle == np.frombuffer(letters, dtype=np.uint8))
+        first = np.minimum(genome.sites.start - window // 2, genome.sites.start)
+        last = genome.sites.start + window // 2 + 1
+        chromosome = genome.contig_index()
+        assert np.all(first >= genome.offsets[chromosome])
+        assert np.all(last <= genome.offsets[chromosome + 1])
+
+
+# Trees
+
+
+def test_tree_from_text_file_and_object(tmp_path):
+    path = tmp_path / "tree.nwk"
+    path.write_text(TREE)
+    parsed = Phylo.read(path, "newick")
+    newicks = {
+        simulate(source, n_windows=20, chromosome_length=30_000).newick
+        for source in (TREE, path, str(path), parsed)
+    }
+    assert newicks == {"((a:0.05,b:0.05):0.4,c:0.9):0.0;\n"}
+
+
+def test_default_tree_has_two_close_pairs_and_an_outgroup():
+    tree = Phylo.read(io.StringIO(default_tree()), "newick")
+    leaves = tree.get_terminals()
+    assert [leaf.name for leaf in leaves] == list(read_organisms(None).leaf_names)
+    assert len(leaves) == 6
+    path = np.array([[tree.distance(one, other) for other in leaves] for one in leaves])
+    np.fill_diagonal(path, np.inf)
+    assert [int(row.argmin()) for row in path[:4]] == [1, 0, 3, 2]
+    assert path[5].min() > path[4].min() > 3 * path[:4].min(axis=1).max()
+
+
+def test_one_leaf_is_enough():
+    made = simulate("solo;", n_windows=20, chromosome_length=30_000)
+    assert [genome.organism for genome in made.genomes] == ["solo"]
+
+
+def test_missing_lengths_are_one_with_a_warning(caplog):
+    with caplog.at_level(logging.WARNING, logger="seqmtl"):
+        tree = read_organisms("((a,b):0.5,c:2);")
+    assert "text: branches without a length, which count 1: 2" in caplog.text
+    assert tree.lengths[tree.leaves].tolist() == [1.0, 1.0, 2.0]
+    with caplog.at_level(logging.WARNING, logger="seqmtl"):
+        assert read_organisms("((a,b),c);").lengths.tolist() == [0, 1, 1, 1, 1]
+    assert "text: no branch has a length; each counts 1" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("(a:1,a:1);", "leaf 'a' twice"),
+        ("(a:1,:1);", "leaf without a name"),
+        ("();", "leaf without a name"),
+        ("('a\x07':1,c:1);", "every leaf of the tree must have a printable name, got 'a.x07'"),
+        ("(a:-0.5,b:1);", "branch lengths must be numbers from 0, got -0.5 above 'a'"),
+        ("(a:1e999,b:1);", "branch lengths must be numbers from 0, got inf"),
+        ("(a:nan,b:1);", "branch lengths must be numbers, got 'nan'"),
+        ("(a:,b:1);", "branch lengths must be numbers, got ''"),
+        ("(a b:1,c:1);", "'a b'; names with blanks or brackets must be between single quotes"),
+        ("((a:1,b:1);", "2 opening and 1 closing brackets; check that the file is whole"),
+        ("(a:1,b:1);\n(c:1,d:1);", "must hold one Newick tree, got 2"),
+        ("(A:1,a:1);", "organism names must differ as file names, got 'A' and 'a'"),
+        ("('x y':1,x_y:1);", "organism names must differ as file names"),
+    ],
+)
+def test_bad_trees_are_refused(tree, message):
+    with pytest.raises(InputFormatError, match=message):
+        simulate(tree)
+
+
+def test_a_bad_tree_file_is_named(tmp_path):
+    path = tmp_path / "bad.nwk"
+    path.write_text("(a,b")
+    with pytest.raises(InputFormatError, match=r"bad\.nwk: is not a Newick tree"):
+        simulate(path)
+    path.write_text("")
+    with pytest.raises(InputFormatError, match=r"bad\.nwk: must hold one Newick tree, got 0"):
+        simulate(path)
+    with pytest.raises(InputFormatError, match=r"none\.nwk: cannot be read as a tree"):
+        simulate(tmp_path / "none.nwk")
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
+        ({"seed": 1.5}, "seed must be an integer of at least 0, got 1.5"),
+        ({"n_chromosomes": 1}, "n_chromosomes must be an integer of at least 2"),
+        ({"chromosome_length": 0}, "chromosome_length must be an integer of at least 1"),
+        ({"n_genes": 0}, "n_genes must be an integer of at least 1"),
+        ({"n_windows": -1}, "n_windows must be an integer of at least 0"),
+        ({"n_windows": {"b": "x"}}, "n_windows of b must be an integer of at least 0"),
+        ({"n_windows": {"z": 5}}, "n_windows must name leaves of the tree, got 'z'"),
+        ({"window": 1}, "window must be an integer of at least 2"),
+        ({"signal": "polyA"}, "signal must be one of acceptor, donor, tss, got 'polyA'"),
+        ({"decoys_per_site": 0}, "decoys_per_site must be an integer of at least 1"),
+        ({"drift": -0.1}, "drift must be a finite number of at least 0"),
+        ({"drift": float("nan")}, "drift must be a finite number of at least 0"),
+        ({"chromosome_length": 5000}, "chromosome_length must be at least .* got 5000"),
+        ({"n_genes": 3}, "n_windows of a must need at most .* true sites, got 200"),
+        ({"decoys_per_site": 500}, "number of decoys must be at most .* in one organism"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        simulate(TREE, **{"chromosome_length": 100_000, **parameters})
+
+
+# Writing
+
+
+def test_file_names_are_safe(tmp_path):
+    tree = "('Homo sapiens/x':1,'../up':1,'-o':1);"
+    write_simulation(simulate(tree, n_windows=20, chromosome_length=30_000), tmp_path / "out")
+    names = sorted(path.name for path in (tmp_path / "out" / "genomes").iterdir())
+    assert names == ["Homo_sapiens_x.fa", "_._up.fa", "_o.fa"]
+    rows = read_windows(tmp_path / "out")
+    assert {row["organism"] for row in rows} == {"Homo sapiens/x", "../up", "-o"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_windows_can_be_left_out_and_files_are_replaced(tmp_path):
+    small = {"n_windows": 20, "chromosome_length": 30_000}
+    write_simulation(simulate("(a:1,b:1);", **small), tmp_path, windows=False)
+    assert not (tmp_path / "windows.tsv.gz").exists()
+    before = digest(tmp_path)
+    write_simulation(simulate("(a:1,b:1);", **small, seed=9), tmp_path)
+    after = digest(tmp_path)
+    assert set(after) - set(before) == {"windows.tsv.gz"}
+    assert before["genomes/a.fa"] != after["genomes/a.fa"]
+    with pytest.raises(ValueError, match=r"no files of another simulation, got .*windows\.tsv"):
+        write_simulation(simulate("(a:1,b:1);", **small), tmp_path, windows=False)
+    with pytest.raises(ValueError, match=r"no files of another simulation, got .*b\.gff3"):
+        write_simulation(simulate("(a:1,c:1);", **small), tmp_path)
+    assert digest(tmp_path) == after
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
+    made = simulate("(a:1,b:1);", n_windows=20, chromosome_length=30_000)
+
+    def fail(*_arguments):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("seqmtl.simulate.writing._summary", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_simulation(made, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "out").mkdir()
+    with pytest.raises(OSError, match="No space left"):
+        write_simulation(made, tmp_path / "out")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "out"]
