@@ -1,4 +1,4 @@
-"""What the estimators share: checks of examples and tasks, settings, training, scoring."""
+"""Base classes of the estimators: checks of examples and tasks, settings, training, scoring."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from seqmtl.solvers.dcd import Solution, State
 
 
 class Examples(NamedTuple):
-    """Training examples that have passed the checks.
+    """Validated training examples.
 
     Attributes
     ----------
@@ -52,12 +52,12 @@ class Examples(NamedTuple):
 
 
 class ExampleReader(BaseEstimator):
-    """Base of all estimators: what they check of examples and tasks."""
+    """Base class of all estimators: validation of examples and tasks."""
 
     random_state: Any
 
     def _check_X_y(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, NDArray[Any]]:  # noqa: N802
-        """Return checked examples and what to learn of them, as float64 where `numeric`."""
+        """Return validated examples and targets, as float64 if `numeric`."""
         if not isinstance(X, Windows):
             X, y = validate_data(
                 self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False,
@@ -83,7 +83,7 @@ class ExampleReader(BaseEstimator):
         return X
 
     def _gather(self, X: Any, y: NDArray[Any], tasks: Any, sample_weight: Any) -> Examples:
-        """Return checked examples with their tasks numbered, without those of weight 0."""
+        """Return validated examples with their tasks as indices, without those of weight 0."""
         names, ids = _number_tasks(X, tasks)
         if sample_weight is None:
             return Examples(X, y, ids, names, None)
@@ -92,7 +92,7 @@ class ExampleReader(BaseEstimator):
         return Examples(X[used], y[used], ids[used], names, weight[used])
 
     def _seed(self) -> int:
-        """Return the seed that `random_state` stands for."""
+        """Return the seed that follows from `random_state`."""
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
@@ -100,9 +100,9 @@ class ExampleReader(BaseEstimator):
 
 
 class MultiTaskEstimator(ExampleReader):
-    """Base of the estimators over features: `fit` says the settings and calls `_fit`.
+    """Base class of the estimators on features: `fit` makes the settings and calls `_fit`.
 
-    A subclass that trains in another way overrides `_train`.
+    A subclass with another training algorithm overrides `_train`.
     """
 
     features: Any
@@ -122,11 +122,11 @@ class MultiTaskEstimator(ExampleReader):
     def coef_(self) -> NDArray[Any]:
         """Weights of the tasks, shape (n_tasks, n_features)."""
         if not hasattr(self, "model_"):
-            raise AttributeError("coef_ is known after fit")
+            raise AttributeError("coef_ is available after fit")
         return self.model_.W.T
 
     def _settings(self, X: Any, **options: Any) -> Settings:
-        """Return the settings that all estimators have, and the given ones."""
+        """Return the settings common to all estimators, together with `options`."""
         dtype = self.dtype or ("float32" if isinstance(X, Windows) else "float64")
         return Settings(
             C=options.pop("C", None) or self.C, tol=self.tol, max_epochs=self.max_epochs,
@@ -134,7 +134,7 @@ class MultiTaskEstimator(ExampleReader):
         )  # fmt: skip
 
     def _fit(self, examples: Examples, settings: Settings) -> None:
-        """Train, and set what all fitted estimators have."""
+        """Train, and set the fitted attributes that all estimators have."""
         self.model_, solution = self._train(examples, settings)
         self.tasks_, self.task_kernel_ = self.model_.tasks, self.model_.kernel
         self.intercept_ = self.model_.bias.copy()
@@ -163,7 +163,7 @@ class MultiTaskEstimator(ExampleReader):
         return self.features
 
     def _start(self, n: int, seed: int) -> State | None:
-        """Return where to start; from zero unless an estimator knows better."""
+        """Return the initial state, or None to start from zero."""
         return None
 
     def _scores(self, X: Any, tasks: Any) -> NDArray[np.float64]:
@@ -175,13 +175,13 @@ class MultiTaskEstimator(ExampleReader):
         return self.model_.decision_function(X, tasks, from_relatives=self.from_relatives)
 
     def _known_task(self, X: Any, tasks: Any) -> Any:
-        """Windows without organisms of their own belong to the only task of the model."""
+        """Assign windows without organisms to the only task of the model."""
         if tasks is None and isinstance(X, Windows) and len(self.model_.tasks) == 1:
             return self.model_.tasks[0] if X.task_names == ("task",) else None
         return tasks
 
     def _task_names(self, X: Any, tasks: Any, n: int) -> list[str]:
-        """Return the task of each of n examples that have been scored."""
+        """Return the task of each of n scored examples."""
         X, tasks = split_tasks(X, tasks)
         names = self._known_task(X, tasks)
         if names is None:
@@ -190,7 +190,7 @@ class MultiTaskEstimator(ExampleReader):
 
 
 def _checked_names(tasks: Any) -> list[Any]:
-    """Refuse tasks that are missing: None and NaN would be tasks like others."""
+    """Raise ValueError for missing tasks; None and NaN would otherwise be tasks of their own."""
     names = list(tasks)
     missing = next((i for i, name in enumerate(names) if name is None or name != name), None)
     if missing is not None:
@@ -202,7 +202,7 @@ def _checked_names(tasks: Any) -> list[Any]:
 
 
 def _number_tasks(X: Any, tasks: Any) -> tuple[tuple[str, ...], NDArray[np.int16]]:
-    """Return the sorted task names and the task number of every example."""
+    """Return the sorted task names and the task index of every example."""
     if tasks is None:
         tasks = X.tasks if isinstance(X, Windows) else np.full(X.shape[0], "task")
     elif not isinstance(X, Windows):
@@ -210,7 +210,7 @@ def _number_tasks(X: Any, tasks: Any) -> tuple[tuple[str, ...], NDArray[np.int16
     found, ids = name_table(tasks)
     if ids.size != X.shape[0]:
         raise ValueError(
-            f"tasks must have one entry per example ({X.shape[0]}), got {ids.size}; in a "
+            f"tasks must have one entry per example ({X.shape[0]}), got {ids.size}; for "
             "cross-validation use a TaskArray or Windows, which carry them"
         )
     order = sorted(range(len(found)), key=found.__getitem__)

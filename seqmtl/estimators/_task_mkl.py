@@ -1,4 +1,4 @@
-"""What the classifiers share whose tasks weigh kernels, each with a machine of its own."""
+"""Base of the classifiers with one SVM per task on weighted kernels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from seqmtl.solvers.svm import TaskProblem
 
 
 class TaskMKLClassifier(KernelClassifier):
-    """Base: T support vector machines, each with its intercept, over weighted kernels."""
+    """Base class: T SVMs, each with its own intercept, on weighted kernels."""
 
     kernels: Any
 
@@ -46,7 +46,7 @@ class TaskMKLClassifier(KernelClassifier):
             super()._check_classes()
 
     def _rule(self) -> WeightRule:
-        """Return how kernels are weighed."""
+        """Return the rule by which kernels are weighted."""
         raise NotImplementedError
 
     def _solve(
@@ -59,7 +59,7 @@ class TaskMKLClassifier(KernelClassifier):
         self._keep(prepared, self._solve(prepared.problems))
 
     def _pair_classes(self, examples: Examples) -> tuple[Examples, NDArray[np.int64]]:
-        """Return examples with signs, of pairs where there are more classes; and their rows."""
+        """Return examples with signs, by pairs if there are several classes; and their rows."""
         if self.classes_.size == 2:
             return self._signs(examples), np.arange(examples.y.size)
         if len(examples.names) > 1:
@@ -72,7 +72,7 @@ class TaskMKLClassifier(KernelClassifier):
         return Examples(examples.X[rows], signs, ids, names, weight), rows
 
     def _keep(self, prepared: Prepared, found: KernelSolution) -> None:
-        """Set what a fitted classifier has."""
+        """Set the fitted attributes."""
         examples = prepared.examples
         self.theta_ = found.theta
         self.objectives_, self.objective_ = found.g, found.objective
@@ -106,22 +106,22 @@ class TaskMKLClassifier(KernelClassifier):
 
 
 class Prepared:
-    """Examples and kernel matrices of every task, for one or several fits.
+    """Examples and kernel matrices of every task, prepared for one or several fits.
 
     Attributes
     ----------
     examples : Examples
-        Examples with signs -1 and +1.
+        Examples with labels -1 and +1.
     sources : ndarray of int64
-        Number of each of them in the training data, where it may be in several tasks.
+        Index of each example in the training data, where it may belong to several tasks.
     kernels : tuple of BaseKernel
-        Kernels with their parameters known.
+        Kernels with their parameters.
     rows : list of ndarray of int64
-        Examples of every task.
+        Indices of the examples of every task.
     weights : list of ndarray, or None
         Weights of the examples of every task.
     problems : list of TaskProblem
-        What is to be solved for every task.
+        Training problem of every task.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a selection chooses from: relations of the tasks, degrees of trust, costs."""
+"""The search space of a selection: relations of the tasks, trust values, costs."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from seqmtl.similarity import TaskKernel
 
 COSTS = (1.0, 3.0, 10.0)
-#: Degrees of trust to choose from, and how likely each is before anything is seen.
+#: Trust values to choose from, with their prior weights.
 TRUSTS = {0.0: 0.1, 0.1: 0.5, 0.25: 1.5, 0.5: 2.0, 1.0: 1.0}
 
 
 @dataclass(frozen=True)
 class Space:
-    """What there is to choose from.
+    """The search space of a selection.
 
     Attributes
     ----------
     relations : dict of str to TaskKernel
-        R by its name; the tasks of the data come first in each.
+        R by name; the tasks of the data come first in each.
     trusts : dict of float to float
-        Trust, and its prior. Where there is one only, 1, relations are taken as they are; else
-        they are brought to a unit diagonal.
+        Prior weight of each trust value. If 1 is the only one, relations are used as they
+        are; else they are scaled to a unit diagonal.
     costs : tuple of float
-        Rising.
+        In rising order.
     """
 
     relations: dict[str, TaskKernel]
@@ -40,7 +40,7 @@ class Space:
         relation: TaskKernel | None = None,
         costs: tuple[float, ...] = COSTS,
     ) -> Space:
-        """Return the space of the default: a relation, if there is one, and all tasks alike."""
+        """Return the default space: a relation, if given, and all tasks alike."""
         every = names if relation is None else relation.names
         relations = {"all alike": TaskKernel.union(every)}
         if relation is not None:
@@ -49,14 +49,14 @@ class Space:
 
     @classmethod
     def of_cost(cls, relations: Any, costs: tuple[float, ...] = COSTS) -> Space:
-        """Return the space of one kernel at several costs."""
+        """Return the space of one task kernel at several costs."""
         if isinstance(relations, TaskKernel):
             relations = {relations.source: relations}
         name, kernel = next(iter(relations.items()))
         return cls({name: kernel}, {1.0: 1.0}, costs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what there is to choose from, as JSON values."""
+        """Return the search space as JSON values."""
         relations = {name: kernel.to_tsv() for name, kernel in self.relations.items()}
         return {"relations": relations, "trusts": [*self.trusts.items()], "costs": self.costs}
 

@@ -333,7 +333,7 @@ class TestConventions:
         fitted = MultiTaskSVC(C=3.0).fit(X, y, tasks=tasks)
         with pytest.raises(NotFittedError):
             clone(fitted).predict(X)
-        with pytest.raises(AttributeError, match="coef_ is known after fit"):
+        with pytest.raises(AttributeError, match="coef_ is available after fit"):
             _ = clone(fitted).coef_
 
     def test_fit_leaves_the_parameters_alone(self):
