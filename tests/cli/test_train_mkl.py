@@ -359,7 +359,7 @@ class TestBadInput:
             (["--mkl", "hierarchical", "--tree", "{data}/empty.nwk"], "empty.nwk: .*one tree"),
             (["--mkl", "hierarchical", "--tree", "{data}/absent.nwk"], "absent.nwk"),
             (["--mkl", "smooth", "--distances", "{data}/nan.tsv"],
-             "nan.tsv:2: distance must be a finite number from 0, got 'nan'; correct it or drop"),
+             "nan.tsv:2: distance must be a finite number from 0, got 'nan'; correct or remo"),
             (["--mkl", "smooth", "--distances", "{data}/uneven.tsv"],
              r"uneven.tsv: distances must be symmetric, got 1 for \(ape, man\) and 0.5 .*; give"),
             (["--similarity", "{data}/nan_kernel.tsv"],

@@ -300,7 +300,7 @@ class TestBadInput:
             ({"features": [WeightedDegree(), Spectrum(3, 12, 14)]}, ValueError,
              r"hold a k-mer of 3 bases, got 12\.\.14"),
             ({"features": [WeightedDegree(), Numeric()]}, TypeError,
-             "Numeric needs a matrix of numbers, got Windows; take WeightedDegree or Spectrum"),
+             "Numeric needs a matrix of numbers, got Windows; use WeightedDegree or Spectrum"),
         ],
     )  # fmt: skip
     def test_of_the_classifier(self, options, error, message):

@@ -147,7 +147,7 @@ class TestTrees:
 
     def test_memory_is_asked_for_before(self, monkeypatch):
         monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100)
-        with pytest.raises(MemoryLimitError, match="take fewer tasks"):
+        with pytest.raises(MemoryLimitError, match="use fewer tasks"):
             build("multigraph", Sources(tree=TREE))
 
 
@@ -293,7 +293,7 @@ class TestChoice:
     def test_sources_ask_for_organisms_themselves(self):
         with pytest.raises(ValueError, match="organisms must be given with a taxonomy"):
             Sources(taxonomy="folder").read_tree()
-        with pytest.raises(ValueError, match="organisms must be given where no source has them"):
+        with pytest.raises(ValueError, match="organisms must be given if no source lists them"):
             Sources().names()
 
     @pytest.mark.parametrize("kind", KINDS)

@@ -108,9 +108,9 @@ def test_refused_edges(write, content, line, message):
         (graphml(""), None, "at least one task, got none"),
         (graphml(NODES + '<edge source="a" target="a"/>'), "a - a", "'a' with itself"),
         (graphml(NODES + '<edge source="a" target="z"/>'), "a - z", "join two nodes of the graph"),
-        (graphml(NODES + '<node id="a"/>'), "a", "different names, got 'a' twice"),
+        (graphml(NODES + '<node id="a"/>'), "a", "unique names, got 'a' twice"),
         (graphml('<node id="x"><data key="d0">y</data></node><node id="y"/>'), "y", "'y' twice"),
-        (graphml("<node/>"), "", "different names, got '' twice or empty"),
+        (graphml("<node/>"), "", "unique names, got '' twice or empty"),
         (
             graphml(NODES + JOINED.replace("0.5", "NaN")),
             "c - b",

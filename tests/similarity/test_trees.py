@@ -205,7 +205,7 @@ class TestNewick:
             read_tree("((a,b),c);")
             assert not caplog.records
             read_tree("((a:1,b),c);")
-        assert "text: branches without a length, which count 1: 3" in caplog.text
+        assert "text: branches without a length, counted as 1: 3" in caplog.text
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -214,7 +214,7 @@ class TestNewick:
             ("(a,b)),(c;", "not a Newick tree"),
             ("(a,b)(c,d);", "names with blanks or brackets must be between single quotes"),
             ("x(a,b);", "must be between single quotes"),
-            ("(Homo sapiens,b);", "'Homo sapiens'; names with blanks"),
+            ("(Homo sapiens,b);", "'Homo sapiens'; put names with blanks"),
             ("(a,'b);", "' without its partner"),
             ("(a,b[x);", r"\[ without its partner"),
             ("(a,b\0);", "zero bytes"),
