@@ -1,4 +1,4 @@
-"""The two trees of a bigWig file: from contigs to numbers, and from places to sections."""
+"""The two trees of a bigWig file: the contigs, and the index of sections by position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BRANCH = np.dtype([*_PLACE, ("offset", "<u8")])
 
 
 def contig_tree(lengths: Mapping[str, int], offset: int) -> bytes:
-    """Return the B+ tree from names to numbers and lengths, as it stands at an offset."""
+    """Return the B+ tree from contig names to numbers and lengths, for the given file offset."""
     names = {name: name.encode() for name in lengths}
     key_size = max(map(len, names.values()))
     numbers = {name: i for i, name in enumerate(lengths)}
@@ -52,7 +52,7 @@ def contig_tree(lengths: Mapping[str, int], offset: int) -> bytes:
 
 
 def write_index(stream: IO[bytes], rows: NDArray[Any], items_per_slot: int) -> None:
-    """Write the R-tree over sections that are sorted and apart."""
+    """Write the R-tree over sorted, disjoint sections."""
     levels = [rows]
     while levels[-1].size > _NODE_ITEMS:
         levels.append(_branches(levels[-1]))

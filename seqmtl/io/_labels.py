@@ -1,4 +1,4 @@
-"""Labels as files write them: 1 and -1, or 1 and 0, one habit a file."""
+"""Parse labels: 1 and -1, or 1 and 0, consistently within a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RULE = "label must be 1, -1 or 0"
 
 
 class LabelColumn:
-    """Parse labels block by block and watch that -1 and 0 do not both stand for "negative".
+    """Parse labels block by block, and reject files with both -1 and 0 for negatives.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class LabelColumn:
         Raises
         ------
         InputFormatError
-            If a label is not one of 1, +1, -1, 0, or the file has both -1 and 0.
+            If a label is not 1, +1, -1 or 0, or the file has both -1 and 0.
         """
         begins, lengths = fields.begins(column), fields.lengths(column)
         first, second = fields.text[begins], fields.text[begins + 1]

@@ -1,4 +1,4 @@
-"""Names of a column as numbers, over all blocks of a file."""
+"""Number the names of a column across all blocks of a file."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _MOST_NAMES = int(np.iinfo(np.int16).max)
 
 
 class NameTable:
-    """Names of a column, numbered by first appearance over all blocks.
+    """Names of a column, numbered in order of appearance across all blocks.
 
     Parameters
     ----------
     what : str
-        What the names are, for messages.
+        What the names stand for, in messages.
     most : int
-        How many different ones there may be.
+        Maximum number of distinct names.
     """
 
     def __init__(self, what: str, most: int = _MOST_NAMES) -> None:
@@ -35,7 +35,7 @@ class NameTable:
         Raises
         ------
         InputFormatError
-            If a name is empty or longer than 255 bytes, or there are too many.
+            If a name is empty or longer than 255 bytes, or there are too many names.
         """
         values = fields.bytes_of(column, self.what)
         ids, is_known = self._look_up(values)
@@ -45,7 +45,7 @@ class NameTable:
         return ids
 
     def number(self, name: str) -> int:
-        """Return the number of a name, -1 if it has not appeared."""
+        """Return the number of a name, or -1 if it is unknown."""
         return self.names.index(name) if name in self.names else -1
 
     def _look_up(self, values: NDArray[np.bytes_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -65,7 +65,7 @@ class NameTable:
         if ids.size > self.most:
             raise InputFormatError(
                 f"there must be at most {self.most:,} different values of {self.what}; "
-                "is this the right column?",
+                "check that it is the right column",
                 path=fields.source,
             )
         self.names += [readable(name) for name in new.tolist()]

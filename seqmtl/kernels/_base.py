@@ -1,4 +1,4 @@
-"""What all base kernels share: frozen parameters, their checks, and how they are written down."""
+"""Base class of the base kernels: frozen parameters, validation, serialisation."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 class BaseKernel(ABC):
     """A kernel k(x, z) of two examples.
 
-    Kernels are frozen dataclasses: they compare by their parameters, and can be copied and be the
-    parameter of an estimator.
+    Kernels are frozen dataclasses: they compare equal if their parameters do, and can be copied
+    and used as a parameter of an estimator.
 
     Attributes
     ----------
     kind : str
         Name in model files.
     is_psd : bool
-        Whether every kernel matrix is positive semi-definite whatever the data; False where this
-        is for the data to show.
+        Whether every kernel matrix is positive semi-definite for any data; False if this
+        depends on the data.
     """
 
     kind: ClassVar[str]
@@ -33,7 +33,7 @@ class BaseKernel(ABC):
         self.check()
 
     def check(self) -> None:  # noqa: B027
-        """Check the parameters; nothing to check where there are none.
+        """Check the parameters, if there are any.
 
         Raises
         ------
@@ -48,7 +48,7 @@ class BaseKernel(ABC):
         Parameters
         ----------
         X : sequence of n examples
-            What an example is, the class says.
+            Examples; the class defines their type.
         Z : sequence of m examples, optional
             Default: X, which gives a symmetric matrix.
 
@@ -60,12 +60,12 @@ class BaseKernel(ABC):
 
     @abstractmethod
     def diagonal(self, X: Any) -> NDArray[np.float64]:
-        """Return ``k(X[i], X[i])``, float64, shape (n,), without the rest of the matrix."""
+        """Return ``k(X[i], X[i])``, float64, shape (n,), without computing the matrix."""
 
     def resolve(self, X: Any, weight: NDArray[np.float64] | None = None) -> BaseKernel:
-        """Return the kernel with parameters that depend on the data as numbers.
+        """Return the kernel with data-dependent parameters replaced by numbers.
 
-        From examples, shape (n, ...), and how often each counts, shape (n,); default: once.
+        They are computed from examples, shape (n, ...), with weights, shape (n,); default: 1.
         """
         return self
 
@@ -79,7 +79,7 @@ class BaseKernel(ABC):
 
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None) -> None:
-    """Refuse what is not an integer from low to high."""
+    """Raise ValueError unless the value is an integer from low to high."""
     is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_integer or value < low or (high is not None and value > high):
         limits = f"of at least {low}" if high is None else f"from {low} to {high}"
@@ -87,7 +87,7 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None) -> N
 
 
 def check_number(name: str, value: Any, *, or_zero: bool = False) -> None:
-    """Refuse what is not a finite number above 0 (or 0)."""
+    """Raise ValueError unless the value is a finite number above 0 (or from 0)."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not is_number or not np.isfinite(value) or value < 0 or (value == 0 and not or_zero):
         rule = "a finite number of at least 0" if or_zero else "a finite number above 0"

@@ -265,7 +265,7 @@ def test_many_rows_over_many_blocks(write, monkeypatch, first_quoted):
         ("label\tx\n1\t2\n", 1, "must be separated by commas"),
         ("1,0.5,0.7\n0,0.1,0.2\n", 1, "must name the columns, got the numbers 1, 0.5, 0.7"),
         ("lable,x\n1,2\n", 1, "name the column 'label', got 'lable', 'x'; did you mean 'lable'?"),
-        ("q,x\n1,2\n", 1, "name the column 'label', got 'q', 'x'; add it, or say how it is named"),
+        ("q,x\n1,2\n", 1, "name the column 'label', got 'q', 'x'; add it, or give its actual name"),
         ("label,Tasks,x\n1,2,3\n", 1, "name the column 'task', .*; did you mean 'Tasks'?"),
         ("\nlabel,x,x\n1,2,3\n", 2, "must name a column once, got 'x' again"),
         (",label,x\n1,2,3\n", 1, "must name every column, got no name for column 1"),

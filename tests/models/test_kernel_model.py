@@ -239,7 +239,7 @@ def test_the_other_kind_of_model_is_told_apart(saved):
     [
         ({"format_version": 9}, r"has model format 9, .* reads 5; install a newer seqmtl"),
         ({"format": None}, r"is not a seqmtl model"),
-        ({"model": "trees"}, r"a model must be of weights or kernels, got 'trees'"),
+        ({"model": "trees"}, r"its structure must be weights or kernels, got 'trees'"),
         (
             {"kernels": [{"kind": "quantum"}] * 3},
             "is an inconsistent model: kernel must be one of",
@@ -247,7 +247,7 @@ def test_the_other_kind_of_model_is_told_apart(saved):
         ({"kernels": [{"kind": "rbf", "gamma": -1.0}] * 3}, "is an inconsistent model: gamma"),
         ({"kernels": 3}, "is an inconsistent model"),
         ({"kernels": ["rbf"]}, "is an inconsistent model"),
-        ({"kernels": []}, "its arrays do not fit"),
+        ({"kernels": []}, "its arrays do not match"),
         ({"tasks": ["fly"]}, "number of intercepts differs"),
         ({"classes": [1]}, "is an inconsistent model"),
         ({"examples": "numbers"}, "is an inconsistent model"),

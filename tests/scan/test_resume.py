@@ -271,7 +271,7 @@ def test_a_broken_genome_leaves_nothing(folder, tmp_path, capsys):
     make_model(tmp_path / "model.seqmtl")
     (tmp_path / "out").mkdir()
     run_scan(tmp_path, tmp_path / "out" / "x.bed", code=1)
-    assert "must be unique in the file, but it comes again" in capsys.readouterr().err
+    assert "must be unique in the file, but it is repeated" in capsys.readouterr().err
     assert list((tmp_path / "out").iterdir()) == []
 
 

@@ -213,7 +213,7 @@ class TestGraphs:
 
     def test_two_spellings_in_two_graphs_are_no_two_tasks(self, write):
         paths = [write("ape\tfruit_fly\n", "a.tsv"), write("ape\tFruit fly\n", "b.tsv")]
-        with pytest.raises(UnknownTaskError, match="'Fruit fly' is asked for twice"):
+        with pytest.raises(UnknownTaskError, match="'Fruit fly' is given twice"):
             build(None, Sources(graph=paths))
 
     def test_files_of_one_name_are_numbered(self, write, tmp_path):

@@ -92,7 +92,7 @@ def test_directed_graphs_must_be_symmetric(write):
         ("a\tb\nb\tc\theavy\n", 2, "weight must be a finite number from 0, got 'heavy'"),
         ("a\tb\t1\nb\ta\t2\n", 2, "must have one weight, got 2 for .b, a. after 1"),
         ("a\t\tb\n", 1, "got 3 fields of which 1 are empty"),
-        ("a\tb\t1\tx\n", 1, "a line must be a, b and maybe a weight"),
+        ("a\tb\t1\tx\n", 1, "a line must be a, b and optionally a weight"),
     ],
 )
 def test_refused_edges(write, content, line, message):

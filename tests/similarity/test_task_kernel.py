@@ -172,7 +172,7 @@ def test_rounding_is_no_reason_to_warn():
         ("\ta\tb\na\t1\tx\nb\t0\t1\n", "K.tsv:2: not a number"),
         ("\ta\tb\na\t1\t3\nb\t3\t1\n", "positive semi-definite"),
         ("\ta\na\t1\n# kernel\tx\n\ta\na\t1\n", "K.tsv:1: the first line must be '# kernel'"),
-        ("# kernel\tx\n\ta\na\t1\n# kernel\ty\n\tb\nb\t1\n", "that of 'y' differs from that of"),
+        ("# kernel\tx\n\ta\na\t1\n# kernel\ty\n\tb\nb\t1\n", "those of 'y' differ from those of"),
         ("# kernel\tx\n\ta\na\t1\n# kernel\ty\n", "not a table"),
         ("# kernel\tx\n\ta\na\t1\n# kernel\tx\n\ta\na\t1\n", r"matrix \(2\) and differ"),
         ("\ta\tb\na\t1\tnan\nb\tnan\t1\n", "must be finite"),

@@ -132,7 +132,7 @@ def test_a_taxid_without_a_name(dump):
         ([5], "'5' is not in the taxonomy taxdump; look up its taxid"),
         (["5"], "'5' is not in the taxonomy"),
         ([98], "'98' is not in the taxonomy"),  # merged into nothing
-        (["musca nova", "musca nova"], "asked for twice"),
+        (["musca nova", "musca nova"], "is given twice"),
     ],
 )
 def test_names_that_are_not_clear(dump, organisms, message):

@@ -212,8 +212,8 @@ class TestNewick:
         [
             ("((a,b);", "not a Newick tree: 2 opening and 1 closing brackets"),
             ("(a,b)),(c;", "not a Newick tree"),
-            ("(a,b)(c,d);", "names with blanks or brackets must be between single quotes"),
-            ("x(a,b);", "must be between single quotes"),
+            ("(a,b)(c,d);", "put names with blanks or brackets between single quotes"),
+            ("x(a,b);", "between single quotes"),
             ("(Homo sapiens,b);", "'Homo sapiens'; put names with blanks"),
             ("(a,'b);", "' without its partner"),
             ("(a,b[x);", r"\[ without its partner"),
@@ -238,7 +238,7 @@ class TestNewick:
             ("('a b'95,c);", "not a Newick tree: \"'a b'95\""),
             ("((a,b)95'a b',c);", "not a Newick tree: \"95'a b'\""),
             ("((a,b)'a b''c'x,c);", "not a Newick tree"),
-            ("('a' 'b',c);", "not a Newick tree: 'a b'; names"),
+            ("('a' 'b',c);", "not a Newick tree: 'a b'; put names"),
         ],
     )
     def test_bad_trees_are_refused(self, write, text, message):
