@@ -1,4 +1,4 @@
-"""Finished runs on disk, so that a comparison can be stopped at any moment and continued."""
+"""Finished runs on disk, from which an interrupted comparison resumes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _FORMAT = "seqmtl comparison, unfinished"
 
 @dataclass(frozen=True)
 class Result:
-    """What one method gave on one split; JSON values only.
+    """The result of one method on one split; JSON values only.
 
     Attributes
     ----------
     split : int
-        Number of the split, from 0.
+        Index of the split, from 0.
     method : str
-        The method.
+        Name of the method.
     tasks : dict of str to dict
         "auroc" and "auprc" of every organism on its test windows.
     chosen : dict
-        What was chosen for every organism.
+        Selected hyperparameters of every organism.
     converged : bool
-        Whether training reached its tolerance.
+        Whether training reached the tolerance.
     """
 
     split: int
@@ -38,14 +38,14 @@ class Result:
 
 
 class FinishedRuns:
-    """A line per finished run, under a line that says what they are runs of.
+    """A file with a header that identifies the comparison, and one line per finished run.
 
     Parameters
     ----------
     path : str
         The file.
     fingerprint : str
-        Digest of the data and settings; a file of others is refused.
+        Digest of the data and settings; a file with another one is rejected.
     """
 
     def __init__(self, path: str, fingerprint: str) -> None:
@@ -53,12 +53,12 @@ class FinishedRuns:
         self._journal = Journal(path, {"format": _FORMAT, "fingerprint": fingerprint})
 
     def load(self) -> list[Result]:
-        """Read the finished runs, and cut off a line that a kill left incomplete.
+        """Read the finished runs, dropping a last line that is incomplete.
 
         Raises
         ------
         SeqmtlError
-            If the file belongs to other data or settings, or is none of this kind.
+            If the file belongs to other data or settings, or is not of this kind.
         """
         header, *entries = self._journal.read() or [self._journal.header]
         try:
@@ -67,13 +67,13 @@ class FinishedRuns:
             raise self._journal.damaged(error) from error
         if header != self._journal.header:
             raise SeqmtlError(
-                f"{self.path} belongs to other data or settings; go on with those it was written "
-                "with, choose another output, or remove it to start afresh"
+                f"{self.path} belongs to other data or settings; resume with the original ones, "
+                "choose another output, or remove it to start afresh"
             )
         return results
 
     def append(self, result: Result) -> None:
-        """Add a finished run; it is on the disk when this returns."""
+        """Append a finished run, and flush it to disk."""
         if not self._journal.exists():
             self._journal.start()
         self._journal.write(vars(result))

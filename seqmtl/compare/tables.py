@@ -1,4 +1,4 @@
-"""The results of a comparison as one JSON document, and as tables of means and spreads."""
+"""Results of a comparison as a JSON document, and as tables of means and deviations."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def make_document(
     settings : mapping
         Command and options, as JSON values.
     sizes : mapping
-        Windows and positives by organism and part, which are those of every split.
+        Windows and positives by organism and part, equal for all splits.
     digest : str
         Fingerprint of data and settings.
 
@@ -78,7 +78,7 @@ def make_document(
 
 
 def read_results(path: str, digest: str) -> list[Result]:
-    """Return the results in a finished document, none if it is of anything else or absent."""
+    """Return the results in a finished document; none if it is missing or has another digest."""
     with suppress(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
         document = read_json(path)
         if document["fingerprint"] == digest:
@@ -100,9 +100,9 @@ def read_results(path: str, digest: str) -> list[Result]:
 
 
 def summarize(document: Document, metric: str) -> dict[str, dict[str, Cell]]:
-    """Return mean and spread by organism and method, and for the mean over the organisms.
+    """Return mean and deviation by organism and method, and for the mean over the organisms.
 
-    The spread of the last is that of the mean over the organisms, from split to split.
+    The deviation of the mean over the organisms is that from split to split.
     """
     methods = document["methods"]
     names = list(next(iter(methods.values()))["tasks"])
@@ -120,7 +120,7 @@ def _cell(values: Any) -> Cell:
 
 
 def to_markdown(document: Document) -> str:
-    """Return a table per metric, organisms by methods, the best of a row in bold."""
+    """Return a table per metric, organisms by methods, with the best of a row in bold."""
     methods = list(document["methods"])
     parts = []
     for metric, title in METRICS.items():
@@ -151,7 +151,7 @@ def _aligned(rows: list[list[str]]) -> str:
 
 
 def to_tsv(document: Document) -> str:
-    """Return one row per organism and method; the spread of a single split is NA."""
+    """Return one row per organism and method; the deviation of a single split is NA."""
     lines = ["organism\tmethod\tsplits\t" + "\t".join(f"{m}_mean\t{m}_sd" for m in METRICS)]
     tables = [summarize(document, metric) for metric in METRICS]
     n_splits = len(document["splits"])

@@ -1,4 +1,4 @@
-"""Tables of a TOML file, read key by key with errors that name file and key."""
+"""Read tables of a TOML file key by key, with errors that give file and key."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from seqmtl.files.whole import read_bytes
 
 
 class Table:
-    """A table of a TOML file; what nobody asked for by the end is refused.
+    """A table of a TOML file; keys that have not been read by the end are errors.
 
     Parameters
     ----------
     values : dict
-        The table as tomllib reads it.
+        Table as parsed by tomllib.
     path : str
-        The file, for messages.
+        Path of the file, for messages.
     name : str
-        Dotted name of the table, empty for the top.
+        Dotted name of the table; "" for the top level.
     """
 
     def __init__(self, values: dict[str, Any], path: str, name: str = "") -> None:
@@ -36,7 +36,7 @@ class Table:
         Raises
         ------
         InputFormatError
-            If it is not TOML.
+            If it is not valid TOML.
         """
         source = os.fspath(path)
         try:
@@ -45,7 +45,7 @@ class Table:
             raise InputFormatError(f"the file is not TOML: {error}", path=source) from error
 
     def refuse(self, key: str, rule: str, got: Any, remedy: str) -> NoReturn:
-        """Raise an error that names file and key."""
+        """Raise an error that gives file and key."""
         if key not in self.values and (close := get_close_matches(key, self.values, n=1)):
             remedy = f"{close[0]!r} is no key: did you mean {key!r}?"
         raise InputFormatError(
@@ -63,7 +63,7 @@ class Table:
         return self.values.get(key)
 
     def table(self, key: str) -> Table:
-        """Return a table inside this one; an empty one where it is absent."""
+        """Return a subtable, or an empty one if it is missing."""
         value = self._get(key)
         if value is None:
             value = {}
@@ -72,21 +72,21 @@ class Table:
         return Table(value, self.path, self._full(key))
 
     def tables(self, key: str) -> dict[str, Table]:
-        """Return the tables inside a table, at least one."""
+        """Return the subtables of a table, at least one."""
         outer = self.table(key)
         if not outer.values:
-            self.refuse(key, "a table with an entry at least", {}, f"add [{self._full(key)}.NAME]")
+            self.refuse(key, "a table with at least one entry", {}, f"add [{self._full(key)}.NAME]")
         return {name: outer.table(name) for name in outer.values}
 
     def text(self, key: str) -> str | None:
-        """Return a string that is not empty, or None where it is absent."""
+        """Return a non-empty string, or None if it is missing."""
         value = self._get(key)
         if value is not None and not (isinstance(value, str) and value):
             self.refuse(key, "a text", value, "put it in quotes")
         return value
 
     def choice(self, key: str, choices: Collection[str], default: str | None = None) -> str:
-        """Return one of several words."""
+        """Return one of the given choices."""
         value = self._get(key)
         value = default if value is None else value
         if value not in choices:
@@ -96,7 +96,7 @@ class Table:
         return str(value)
 
     def integer(self, key: str, default: int, lowest: int | None) -> int:
-        """Return a whole number, at least `lowest`."""
+        """Return an integer of at least `lowest`."""
         value = self._get(key)
         value = default if value is None else value
         is_number = isinstance(value, int) and not isinstance(value, bool)
@@ -116,14 +116,14 @@ class Table:
         return float(value)
 
     def boolean(self, key: str) -> bool:
-        """Return true or false, false where it is absent."""
+        """Return true or false; false if it is missing."""
         value = self._get(key)
         if value is not None and not isinstance(value, bool):
             self.refuse(key, "true or false", value, "correct it")
         return bool(value)
 
     def words(self, key: str) -> tuple[str, ...] | None:
-        """Return a list of strings that is not empty, or None where it is absent."""
+        """Return a non-empty list of strings, or None if it is missing."""
         value = self._get(key)
         if value is None:
             return None
@@ -132,7 +132,7 @@ class Table:
         return tuple(value)
 
     def file(self, key: str) -> str | None:
-        """Return the path of a file that exists; it is relative to the folder of the TOML file."""
+        """Return the path of an existing file, relative to the folder of the TOML file."""
         value = self.text(key)
         if value is None:
             return None
@@ -143,7 +143,7 @@ class Table:
         return path
 
     def finish(self) -> None:
-        """Refuse keys that nobody asked for."""
+        """Raise an error for keys that have not been read."""
         for key in self.values:
             if key not in self._known:
                 close = get_close_matches(key, self._known, n=1)

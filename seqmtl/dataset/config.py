@@ -1,4 +1,4 @@
-"""What a dataset is to be made of: a TOML file as dataclasses."""
+"""Configuration of a dataset: a TOML file as dataclasses."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from seqmtl.models.site import SIGNALS, Site
 
 logger = logging.getLogger(__name__)
 
-#: Bases of the site of each signal.
+#: Length of the site of each signal in bases.
 SITE_LENGTHS = {"donor": 2, "acceptor": 2, "tss": 1, "start": 3, "stop": 3, "polya": 1}
 SPLITS = ("train", "valid", "test")
 
 
 @dataclass(frozen=True)
 class SiteRules:
-    """Which annotated sites are taken.
+    """Which annotated sites are used.
 
     Attributes
     ----------
     words : tuple of str
-        What a site's bases may be, in reading direction; empty for anything.
+        Allowed bases of a site, in reading direction; empty for any.
     min_intron : int
-        Bases of the shortest intron that has splice sites.
+        Length in bases of the shortest intron with splice sites.
     sources : tuple of str or None
-        Values of the annotation's second column to take.
+        Accepted values of the annotation's second column.
     """
 
     words: tuple[str, ...]
@@ -45,9 +45,9 @@ class DecoyRules:
     ratio : float
         Decoys per true site.
     in_genes : float
-        Share of the decoys from genes that have sites, on their strand.
+        Share of the decoys drawn from genes with sites, on their strand.
     clearance : int
-        A decoy's window starts at least this many bases from that of any annotated site.
+        Minimum distance in bases between the window starts of a decoy and an annotated site.
     """
 
     ratio: float = 10.0
@@ -57,16 +57,16 @@ class DecoyRules:
 
 @dataclass(frozen=True)
 class SplitRules:
-    """How genomes are cut into training, validation and test regions.
+    """How genomes are divided into training, validation and test regions.
 
     Attributes
     ----------
     by : {"auto", "contigs", "blocks"}
-        What is assigned whole.
+        Unit that is assigned as a whole.
     valid, test : float
         Shares of the sites.
     block : int
-        Bases of a block; fewer where the genome would have less than 20 blocks.
+        Length of a block in bases; smaller if the genome would have fewer than 20 blocks.
     """
 
     by: str = "auto"
@@ -84,15 +84,15 @@ class OrganismConfig:
     genome : str
         FASTA.
     annotation, sites : str or None
-        GFF3, GTF or BED12; or BED6 of the sites. One of them.
+        GFF3, GTF or BED12; or BED6 of the sites. Exactly one of them is given.
     contig_names : str or None
-        Table of the annotation's and the FASTA's contig names.
+        Table that maps contig names of the annotation to those of the FASTA file.
     sources : tuple of str or None
-        As of :class:`SiteRules`, for this organism.
+        As in :class:`SiteRules`, for this organism.
     split : dict of str to tuple of str, or None
         Contigs of "valid" and "test", by name.
     allow_missing_contigs : bool
-        Whether sites on contigs that the FASTA lacks are left out rather than refused.
+        Whether to leave out sites on contigs that the FASTA file lacks, instead of failing.
     """
 
     genome: str
@@ -106,7 +106,7 @@ class OrganismConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """What a dataset is made of, see :func:`read_config`."""
+    """Configuration of a dataset, see :func:`read_config`."""
 
     path: str
     signal: str
@@ -120,26 +120,26 @@ class Config:
 
     @property
     def site(self) -> Site:
-        """Where the site is in a window."""
+        """Position of the site in a window."""
         length = SITE_LENGTHS[self.signal]
         offset = self.window // 2 - length // 2 - self.shift
         return Site(offset, length, ",".join(self.sites.words), self.signal)
 
 
 def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> Config:
-    """Read what a dataset is to be made of.
+    """Read the configuration of a dataset.
 
     Parameters
     ----------
     path : path-like
         TOML file; paths in it are relative to its folder.
     signal : str, optional
-        Takes the place of the file's.
+        Overrides the signal in the file.
 
     Raises
     ------
     InputFormatError
-        If a key is unknown, missing or wrong; names the file and the key.
+        If a key is unknown, missing or invalid; the message gives the file and the key.
     """
     top = Table.read(path)
     stated = top.choice("signal", SIGNALS, signal)
@@ -176,7 +176,7 @@ def _site_rules(table: Table, signal: str, stated: str) -> SiteRules:
 
 
 def _words(table: Table, signal: str, stated: str) -> tuple[str, ...]:
-    """Return what a site's bases may be; a list that was meant for another signal is not used."""
+    """Return the allowed bases of a site; a list for another signal is ignored."""
     key, length = "consensus", SITE_LENGTHS[signal]
     canonical = tuple(word for word in SIGNALS[signal].split(",") if word)
     value = table.values.get(key)
@@ -227,7 +227,7 @@ def _organism(table: Table) -> OrganismConfig:
     named.finish()
     names, sources = table.file("contig_names"), table.words("sources")
     allow_missing = table.boolean("allow_missing_contigs")
-    table.finish()  # before anything is missed that may only be misspelt
+    table.finish()  # unknown keys first, as a missing one may only be misspelt
     if genome is None:
         table.refuse("genome", "a FASTA file", None, "add it")
     if (annotation is None) == (sites is None):

@@ -1,4 +1,4 @@
-"""Names of files from names that users gave."""
+"""Derive file names from names given by users."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def safe_names(names: Iterable[str]) -> dict[str, str]:
-    """Return a part of a file name for every name, letters, digits, dots, hyphens; all differ."""
+    """Map every name to a unique part of a file name: letters, digits, dots, hyphens."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:

@@ -342,7 +342,7 @@ class _Reader:
                 path=self.source,
             )
         raise InputFormatError(
-            "the table must have rows, but there is only a header; check how it was written",
+            "the table must have rows, but it has only a header; check how it was written",
             path=self.source,
         )
 

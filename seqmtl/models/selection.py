@@ -345,7 +345,7 @@ def _find_few(examples: Labelled) -> NDArray[np.bool_]:
         if fewest < _FEWEST:
             few[t] = True
             logger.info(
-                "%s has only %d labels of a class, too few to hold one out: it shares as the "
+                "%s has too few labels of a class (%d) to hold one out: it shares as the "
                 "others do, or by default", name, fewest,
             )  # fmt: skip
     return few

@@ -281,7 +281,7 @@ class _Alternation:
         self.inverses = np.linalg.inv(self.rho * self.squares + self.sigma * np.eye(d))
 
     def _margins(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
-        # einsum here and below: threaded BLAS is slower on small blocks, much slower if cores are busy
+        # einsum here and below: threaded BLAS is slower on small blocks, more so on busy cores
         columns = np.ascontiguousarray(W.T)
         return np.concatenate(
             [

@@ -258,7 +258,7 @@ def test_many_rows_over_many_blocks(write, monkeypatch, first_quoted):
     [
         ("", None, "the file must hold a table, but it is empty"),
         ("\n \n", None, "the file must hold a table, but it is empty"),
-        ("label,x\n", None, "must have rows, but there is only a header"),
+        ("label,x\n", None, "must have rows, but it has only a header"),
         ("label,x\n\n,\n", 3, "column 'x' must hold finite numbers, got an empty cell"),
         (">seq1\nACGT\n", 1, "got '>seq1', which looks like FASTA"),
         ("label;x\n1;2\n", 1, "must be separated by commas, got the header 'label;x'"),

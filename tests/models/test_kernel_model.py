@@ -198,11 +198,11 @@ def test_cut_off_files_are_refused(saved):
     for size in (0, 5, 8, 100, len(whole) // 2, len(whole) - 1):
         saved.write_bytes(whole[:size])
         with pytest.raises(
-            ModelFileError, match=r"cannot be opened|is not a seqmtl model|is cut off"
+            ModelFileError, match=r"cannot be opened|is not a seqmtl model|is truncated"
         ):
             KernelModel.load(saved)
     saved.write_bytes(whole + b"x")
-    with pytest.raises(ModelFileError, match="is cut off or has bytes too many"):
+    with pytest.raises(ModelFileError, match="is truncated or has extra bytes"):
         KernelModel.load(saved)
 
 

@@ -291,7 +291,7 @@ class TestDamage:
         raw = sparse_file.read_bytes()
         path = tmp_path / "changed"
         path.write_bytes(raw[:change] if change < 0 else raw + b"\0" * change)
-        with pytest.raises(ModelFileError, match="is cut off or has bytes too many"):
+        with pytest.raises(ModelFileError, match="is truncated or has extra bytes"):
             MultiTaskModel.load(path)
 
     @pytest.mark.parametrize("kind", ["empty", "short", "text", "zip", "npy", "gzip", "json"])
@@ -353,7 +353,7 @@ class TestHostileHeaders:
     def test_header_lengths(self, tmp_path, size):
         path = tmp_path / "file"
         path.write_bytes(size.to_bytes(8, "little") + b"{}" * 100)
-        with pytest.raises(ModelFileError, match="cut off in its header"):
+        with pytest.raises(ModelFileError, match="truncated in its header"):
             read_arrays(path)
 
     @pytest.mark.parametrize(

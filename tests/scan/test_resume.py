@@ -99,7 +99,7 @@ def test_stopped_at_every_step(folder, expected, tmp_path, monkeypatch, capsys, 
         assert outputs(out)[0] == {}
         is_kept = step > 2  # before, nothing was done yet
         assert bool(outputs(out)[1]) == is_kept
-        assert ("--resume goes on" in capsys.readouterr().err) == is_kept
+        assert ("--resume resumes" in capsys.readouterr().err) == is_kept
         run_scan(folder, out, "--resume", "-q", "--threads", "2")
         assert outputs(out) == (expected[suffix], set())
 
@@ -166,7 +166,7 @@ def test_another_scan_is_not_gone_on_with(folder, expected, tmp_path, monkeypatc
     left = outputs(out)[1]
     run_scan(folder, out, "--resume", "--threshold", "0.5", code=1)
     message = capsys.readouterr().err
-    assert "had another threshold (None, now 0.5); give the same, or leave --resume out" in message
+    assert "had another threshold (None, now 0.5); give the same, or omit --resume" in message
     assert outputs(out) == ({}, left)
     run_scan(folder, out, "--resume", "-q")
     assert outputs(out) == (expected["bed.gz"], set())
@@ -191,14 +191,14 @@ def test_an_unfinished_scan_is_overwritten_and_told(
     out = tmp_path / "x.bedgraph"
     interrupt(folder, out, monkeypatch)
     run_scan(folder, out)
-    assert "an unfinished scan is overwritten" in capsys.readouterr().err
+    assert "overwriting an unfinished scan" in capsys.readouterr().err
     assert outputs(out) == (expected["bedgraph"], set())
 
 
 def test_nothing_to_go_on_with_begins_afresh(folder, expected, tmp_path, capsys):
     out = tmp_path / "x.bedgraph"
     run_scan(folder, out, "--resume")
-    assert "no unfinished scan to go on with" in capsys.readouterr().err
+    assert "no unfinished scan to resume" in capsys.readouterr().err
     assert outputs(out) == (expected["bedgraph"], set())
 
 
@@ -252,7 +252,7 @@ def test_a_full_disk(folder, expected, tmp_path):
     )
     assert done.returncode == 1
     assert f"cannot write {out}: File too large; free some space" in done.stderr
-    assert "--resume goes on" in done.stderr
+    assert "--resume resumes" in done.stderr
     whole, left = outputs(out)
     assert whole == {}
     assert left == {"x.gff3.partial", "x.gff3.partial.journal"}

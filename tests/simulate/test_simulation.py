@@ -453,7 +453,7 @@ def test_missing_lengths_are_one_with_a_warning(caplog):
     assert tree.lengths[tree.leaves].tolist() == [1.0, 1.0, 2.0]
     with caplog.at_level(logging.WARNING, logger="seqmtl"):
         assert read_organisms("((a,b),c);").lengths.tolist() == [0, 1, 1, 1, 1]
-    assert "text: no branch has a length; each counts 1" in caplog.text
+    assert "text: no branch has a length; each counts as 1" in caplog.text
 
 
 @pytest.mark.parametrize(
