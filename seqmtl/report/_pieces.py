@@ -1,4 +1,4 @@
-"""Parts of the page: cards, pictures, results, how it was made."""
+"""Parts of the page: cards, pictures, results, provenance."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 
 def card(number: str, label: str, kind: str) -> Markup:
-    """Return one large number with its meaning."""
+    """Return one large number with its label."""
     parts = [element("span", number, class_="number"), element("span", label, class_="label")]
     return element("div", join(parts), class_=kind)
 
 
 def picture(figure: Figure, alternative: str, caption: str) -> Markup:
-    """Return a matplotlib figure as SVG inside the page."""
+    """Return a matplotlib figure as embedded SVG."""
     return embed(render(figure, "svg"), "svg", alternative, caption)
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return a number that may be absent as text."""
+    """Format a number that may be missing."""
     return "n/a" if value is None else f"{value:.{digits}f}"
 
 
 def accuracy(methods: Mapping[str, Mapping[str, Any]], main: str, test: tuple[Any, ...]) -> Markup:
-    """Return the results table, the bars and, of the main method's test windows, the curves.
+    """Return the results table, the bars, and the curves of the main method on test windows.
 
-    `test` holds labels, scores and task names, and how many examples each row stands for where
-    that is not one.
+    `test` holds labels, scores and task names, and optionally the number of examples that each
+    row represents.
     """
     names = list(methods[main]["tasks"])
     parts = [results_table(methods, names)]
@@ -82,7 +82,7 @@ def results_table(methods: Mapping[str, Mapping[str, Any]], names: list[str]) ->
 
 
 def _metric_cells(entries: list[Mapping[str, Any]], metric: str) -> list[Markup]:
-    """Return one metric of all methods; the best as shown is bold, with equals."""
+    """Return one metric of all methods; the best, as displayed, is bold, including ties."""
     values = [number(entry.get(metric), 4) for entry in entries]
     best = max((value for value in values if value != "n/a"), default=None)
     cells = []
@@ -97,7 +97,7 @@ def _metric_cells(entries: list[Mapping[str, Any]], metric: str) -> list[Markup]
 
 
 def run_facts(command: str, settings: Mapping[str, Any], versions: Mapping[str, str]) -> Markup:
-    """Return the command, settings and versions; what is empty is left out."""
+    """Return the command, settings and versions, omitting what is empty."""
     columns = [
         table([["Setting", "Value"]], list(settings.items()), "Settings"),
         table([["Software", "Version"]], list(versions.items()), "Versions")

@@ -1,4 +1,4 @@
-"""Frame and style of the page."""
+"""Template and style sheet of the page."""
 
 from string import Template
 

@@ -1,4 +1,4 @@
-"""Figures of the report that show all models: bars, convergence."""
+"""Figures that compare all models: bars, convergence."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def draw_convergence(
     Parameters
     ----------
     runs : mapping of str to sequence of mapping
-        ``training["history"]`` of every model by its name: work (coordinate steps so far, in
+        ``training["history"]`` of every model by name: work (coordinate steps so far, in
         passes over all training windows) and gap (duality gap divided by the objective).
     tolerance : float or None
         Relative duality gap at which training stops.

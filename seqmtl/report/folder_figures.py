@@ -1,4 +1,4 @@
-"""Figures of the page of a folder: learnt weights, learning curves."""
+"""Figures for the page of a folder: learnt weights, learning curves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def draw_weights(learnt: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw the learnt weight of every kernel as bars, a colour per view, members beside them.
+    """Draw the learnt weight of every kernel as bars, coloured by view, with members beside them.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     documents : sequence of mapping
-        Results of ``seqmtl compare``, each of another size of training set.
+        Results of ``seqmtl compare``, each for another size of the training set.
     """
     by_size = sorted(documents, key=training_windows)
     methods = list(dict.fromkeys(m for document in by_size for m in document["methods"]))
@@ -84,5 +84,5 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def training_windows(document: Mapping[str, Any]) -> float:
-    """Return the mean number of training windows of an organism in a comparison."""
+    """Return the mean number of training windows per organism in a comparison."""
     return float(np.mean([parts["train"]["n"] for parts in document["sizes"].values()]))

@@ -1,4 +1,4 @@
-"""One HTML page of sections, with links to them."""
+"""Render an HTML page of sections, with links to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from seqmtl.report._template import PAGE
 def render_sections(
     title: str, summary: object, cards: Markup, sections: Sequence[tuple[str, Markup]]
 ) -> str:
-    """Return a whole page as text; sections without content are left out.
+    """Return a complete page as text, omitting sections without content.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def render_sections(
     summary : str or Markup
         First paragraph.
     cards : Markup
-        Large numbers below it.
+        Large numbers below the summary.
     sections : sequence of (str, Markup)
         Headings and contents.
     """
