@@ -232,8 +232,8 @@ class Finder:
         if n_sound >= _FEWEST and n_fit < _RIGHT_GENOME * n_sound and not is_list:
             raise InputFormatError(
                 f"most {self.site.signal} sites must be {' or '.join(self.motif.words)}, got "
-                f"{n_fit:,} of {n_sound:,}; check that the annotation is for this genome version. "
-                "Otherwise set consensus",
+                f"{n_fit:,} of {n_sound:,}; check that the annotation is for this genome's "
+                "version, or set consensus",
                 path=self.source,
             )
 

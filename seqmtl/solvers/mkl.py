@@ -68,7 +68,7 @@ class MultipleKernelDescent(CoordinateDescent):
         Problem to solve; its K is replaced.
     kernels : KernelSet
         Kernels to be weighted.
-    options
+    **options
         See :class:`~seqmtl.solvers.dcd.CoordinateDescent`.
     """
 

@@ -211,7 +211,7 @@ def test_errors_of_a_dataset(dataset):
         read_dataset(dataset)
     text = moved.read_text()
     genome.write_text(text.replace("A", "C", 1))
-    with pytest.raises(SeqmtlError, match=r"genome of x must be .* but the bases in .* are others"):
+    with pytest.raises(SeqmtlError, match=r"genome of x must be .* but the bases in .* differ"):
         read_dataset(dataset)
     moved.rename(genome)
     assert read_dataset(dataset).windows.sequences() == windows.sequences()

@@ -215,7 +215,7 @@ def test_the_summary_of_a_resumed_scan_is_that_of_a_whole_one(folder, tmp_path, 
     assert scans[0] == scans[1]
 
 
-@pytest.mark.parametrize("damage", ["half a line", "lost its end", "gone"])
+@pytest.mark.parametrize("damage", ["half a line", "is truncated", "is missing"])
 def test_damaged_partial_files(folder, expected, tmp_path, monkeypatch, capsys, damage):
     out = tmp_path / "x.bed.gz"
     interrupt(folder, out, monkeypatch)
@@ -226,7 +226,7 @@ def test_damaged_partial_files(folder, expected, tmp_path, monkeypatch, capsys, 
         run_scan(folder, out, "--resume", "-q")
         assert outputs(out) == (expected["bed.gz"], set())
         return
-    if damage == "gone":
+    if damage == "is missing":
         main_file.unlink()
     else:
         main_file.write_bytes(main_file.read_bytes()[:100])
