@@ -353,7 +353,7 @@ class TestBadInput:
             (["--mkl", "hierarchical", "--tree", "{data}/below.nwk"],
              "below.nwk: must be a tree, got 'x' below 'x', which would make a cycle"),
             (["--mkl", "hierarchical", "--tree", "{data}/negative.nwk"],
-             "negative.nwk: branch lengths must be numbers from 0, got -1 above 'man'; mend"),
+             "negative.nwk: branch lengths must be numbers from 0, got -1 above 'man'; correct"),
             (["--mkl", "hierarchical", "--tree", "{data}/other.nwk"],
              "task 'fly' is not in the tree other.nwk; it has 'ape', 'man', 'bee', 'cat'"),
             (["--mkl", "hierarchical", "--tree", "{data}/empty.nwk"], "empty.nwk: .*one tree"),
