@@ -169,7 +169,7 @@ def measure_speed(arguments: argparse.Namespace) -> None:
     scanner = Scanner(weights, n_threads=arguments.threads)
     print(
         f"window {length}, degree {degree}, {n:,} bases, {arguments.threads} thread(s); "
-        f"scanner made in {time.perf_counter() - begin:.2f} s"
+        f"scanner built in {time.perf_counter() - begin:.2f} s"
     )
     rows = number_words(codes, degree)
     by_position = fold_floats(weights)

@@ -84,7 +84,7 @@ def main() -> None:
             started = time.perf_counter()
             summary = annotate_vcf(path, output, annotator)
             seconds = time.perf_counter() - started
-            what = "compiling" if n == 100 else f"{summary.n_scored / seconds:,.0f} a second"
+            what = "compiling" if n == 100 else f"{summary.n_scored / seconds:,.0f} per second"
             print(f"{n:>9,} variants  {seconds:6.2f} s  {what}  peak {peak_mib():,.0f} MiB")
 
 

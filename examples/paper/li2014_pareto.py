@@ -244,7 +244,7 @@ def run_unit(job: tuple) -> str:
         if json.dumps(setting) not in found.get(method, {})
     ]
     if not missing:
-        return f"{path.name}: there already"
+        return f"{path.name}: already done"
     for method, setting in missing:
         model = build(method, tuple(setting), tol).fit(train.X, train.y, tasks=train.tasks)
         found.setdefault(method, {})[json.dumps(setting)] = accuracy(model, test)

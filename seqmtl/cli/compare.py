@@ -183,13 +183,13 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     from seqmtl.models.site import site_in_dataset
     from seqmtl.models.training import Settings
 
-    learnt = argparse.Namespace(**{**vars(args), "similarity": args.mkl})
+    learned = argparse.Namespace(**{**vars(args), "similarity": args.mkl})
     if "mtl" in args.methods and _similarity.check_usage(args) is None:
         _similarity.refuse(
             args, "mtl needs to know how the organisms are related; give --tree or another source"
         )
     if "mkl" in args.methods:
-        _similarity.check_usage(learnt)
+        _similarity.check_usage(learned)
     protocol = Protocol(args.per_organism, args.seed)
     Settings(tol=args.tol, norm=args.norm).check()
     windows = read_input(
@@ -201,7 +201,7 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     has_tree = _similarity.sources_from_args(args).has_tree
     kernels = None
     if has_tree or "mkl" in args.methods:
-        kernels = _similarity.kernel_from_args(learnt, names)
+        kernels = _similarity.kernel_from_args(learned, names)
     windows = _without_one_split(windows)
     check_windows(windows, protocol)
     features = args.features or PositionalKmers()

@@ -174,7 +174,7 @@ def _report(summary: AnnotationSummary, args: argparse.Namespace, seconds: float
     from seqmtl.variants.alleles import REASONS
 
     logger.info(
-        "%s: %d records, %d alleles, %d scored, %d reported in %.1f s (%.0f a second)",
+        "%s: %d records, %d alleles, %d scored, %d reported in %.1f s (%.0f per second)",
         args.output, summary.n_records, summary.n_alleles, summary.n_scored, summary.n_reported,
         seconds, summary.n_alleles / max(seconds, 1e-9),
     )  # fmt: skip
