@@ -8,7 +8,7 @@ from 0.1 to 10, with random points as tasks; all share the features. "mkl" learn
 p = 2; "fixed" trains with the sum that mkl starts from, theta_m = M^(-1/2). Hinge loss, C = 1.
 
 Every run is a separate process on one thread. "CPU s" is the solver alone, with compiled loops
-already loaded. An epoch is a pass over the active windows or a joint step on their kernel matrix,
+already loaded. An epoch is a pass over the active windows or a joint move on their kernel matrix,
 with its share of full passes ("looks") and theta steps; "work" counts visits of windows, in full
 passes. "peak" is the peak memory of the whole process, "read" that before training. Ratios are of
 medians over the repeats, which alternate.

@@ -77,8 +77,8 @@ from seqmtl.solvers.dcd import Progress, Solution, State
 TITLES = {"gauss2d": "Gauss2D", "mnist_mtl": "MNIST-MTL", "landmine": "Landmine"}
 PAPER = {
     "gauss2d": "n = 1e5, DCD up to 3 magnitudes faster (Fig. 1), up to 2.5 (Fig. 2)",
-    "mnist_mtl": "DCD gets to 1e-7 .. 1e-10, MTK stalls at 1e-2 .. 1e-4 on 2 of 4 data sets",
-    "landmine": "DCD gets to 1e-7 .. 1e-10; MTK is the faster one in Fig. 2d",
+    "mnist_mtl": "DCD reaches 1e-7 .. 1e-10, MTK stalls at 1e-2 .. 1e-4 on 2 of 4 datasets",
+    "landmine": "DCD reaches 1e-7 .. 1e-10; MTK is faster in Fig. 2d",
 }
 C = 1.0
 LEVELS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)  # function differences of the table
