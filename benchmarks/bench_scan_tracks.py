@@ -98,9 +98,9 @@ def main() -> None:
     parser.add_argument("--genome", type=float, default=100, help="megabases")
     parser.add_argument("--window", type=int, default=140)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--formats", default="bigwig", help="between commas")
-    parser.add_argument("--signals", default="donor,acceptor", help="between commas")
-    parser.add_argument("--folder", help="where to write (default: a temporary folder)")
+    parser.add_argument("--formats", default="bigwig", help="comma-separated")
+    parser.add_argument("--signals", default="donor,acceptor", help="comma-separated")
+    parser.add_argument("--folder", help="folder to write (default: a temporary folder)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         folder = Path(name)

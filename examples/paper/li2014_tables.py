@@ -51,7 +51,7 @@ DATASETS = ("vehicle", "steel", "shuttle", "letter", "landmine", "robot", "robot
 # Why a cell is not within two standard deviations: by dataset, then by row, then by distance.
 WHY_DATA = {
     "robot": "uses the 24 sensors, on which linear models cannot reach the paper's 93 to 99 %",
-    "robot-4": "four readings derived from the 24 by a guess; the archive's files were not available",
+    "robot-4": "four readings derived from the 24 by a guess; the archive's files were unavailable",
     "landmine": "on balanced halves no model we tried, union or not, exceeds 70 % at 50 %",
 }
 WHY_ROW = {

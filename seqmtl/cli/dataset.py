@@ -30,11 +30,11 @@ splice.toml (paths are relative to its folder):
   min_intron = 20               # sources = ["ensembl"]: keep only these values of column 2
   [decoys]
   ratio = 10                    # per true site
-  in_genes = 0.5                # share from genes that have sites, on their strand
+  in_genes = 0.5                # fraction from genes with sites, on the strand of the gene
   clearance = 141               # bases between a decoy's window and that of any annotated site
   [split]
   by = "auto"                   # contigs, blocks
-  valid = 0.1                   # shares of the sites
+  valid = 0.1                   # fractions of the sites
   test = 0.2                    # block = 100000
   [organisms.worm]
   genome = "worm.fa.gz"

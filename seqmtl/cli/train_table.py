@@ -38,7 +38,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "several base and task kernels; pareto, sparse-mkl, partial-mkl, individual-mkl: one SVM "
         "per task, with kernel weights shared along the Pareto front, sparse and similar, partly "
         "shared, or separate; minimax: linear, for the worst task; one-class: linear novelty "
-        "detection on numbers or on k-mers of windows, trained on the second of two classes",
+        "detection on numbers or on k-mers of windows (of two classes, it learns the second)",
     )  # fmt: skip
     _add_table_options(parser.add_argument_group("tables"))
     relations = _similarity.add_source_options(parser)
