@@ -1,4 +1,4 @@
-"""What goes to stderr: messages, JSON logs, and the progress of training."""
+"""Output to stderr: messages, JSON logs and progress."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _JsonFormatter(logging.Formatter):
 
 
 def setup_logging(args: argparse.Namespace) -> None:
-    """Send the package's log to stderr, as text or as JSON lines."""
+    """Send the package's log to stderr as text or JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
     if args.log_json:
         handler.setFormatter(_JsonFormatter())
@@ -47,7 +47,7 @@ def setup_logging(args: argparse.Namespace) -> None:
 
 @contextmanager
 def warnings_as_messages() -> Iterator[None]:
-    """Send warnings that are meant for the user to the log, each once."""
+    """Log each user-facing warning once."""
 
     def show(message: Warning | str, *_: Any) -> None:
         logging.getLogger("seqmtl").warning("%s", message)
@@ -61,7 +61,7 @@ def warnings_as_messages() -> Iterator[None]:
 class TrainingProgress:
     """Show epoch, gap, active set and time left.
 
-    On a terminal one line that is redrawn, else a line every few seconds.
+    A terminal shows one line, redrawn; other streams get a line every few seconds.
     """
 
     def __init__(self, tol: float, args: argparse.Namespace) -> None:
@@ -100,7 +100,7 @@ class TrainingProgress:
             sys.stderr.flush()
 
     def _time_left(self) -> str:
-        """Extrapolate the fall of log(gap) to the tolerance."""
+        """Extrapolate log(gap) linearly to the tolerance."""
         if len(self._recent) < 3:
             return ""
         (t0, g0), (t1, g1) = self._recent[0], self._recent[-1]
@@ -111,9 +111,9 @@ class TrainingProgress:
 
 
 class SelectionProgress:
-    """Show which of the candidates of a selection are known, and the time left.
+    """Show how many hyperparameter candidates have been scored, and the time left.
 
-    On a terminal one line that is redrawn, else a line every few seconds.
+    A terminal shows one line, redrawn; other streams get a line every few seconds.
     """
 
     def __init__(self, args: argparse.Namespace) -> None:
@@ -123,7 +123,7 @@ class SelectionProgress:
         self._n_known: int | None = None
 
     def __call__(self, name: str, number: int, total: int) -> None:
-        """Show one candidate, which is the given one of all."""
+        """Show candidate `number` of `total`."""
         now = time.monotonic()
         if self._n_known is None:
             self._n_known = number - 1
@@ -131,7 +131,7 @@ class SelectionProgress:
             return
         self._last = now
         left = (now - self._start) / (number - self._n_known) * (total - number)
-        text = f"choosing on held-out labels: {number} of {total}, {name}, about {left:.0f} s left"
+        text = f"cross-validation: {number} of {total}, {name}, about {left:.0f} s left"
         if self._redraw:
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()
@@ -140,14 +140,14 @@ class SelectionProgress:
 
 
 class JobProgress:
-    """Tell of each finished job, and of the time left by what jobs of its kind have taken.
+    """Report each finished job; estimate the time left from earlier jobs of the same kind.
 
     Parameters
     ----------
     kinds : sequence of str
-        Kind of every job to be done.
+        Kind of each job.
     n_workers : int
-        Jobs that run at the same time.
+        Number of jobs that run at the same time.
     """
 
     def __init__(self, kinds: Sequence[str], n_workers: int) -> None:
@@ -170,16 +170,16 @@ class JobProgress:
 
 
 class ScanProgress:
-    """Show how much of a genome is scanned, how fast, and the time left.
+    """Show how much of a genome has been scanned, the speed, and the time left.
 
-    On a terminal one line that is redrawn, else a line every few seconds.
+    A terminal shows one line, redrawn; other streams get a line every few seconds.
 
     Parameters
     ----------
     n_bytes : int or None
-        Size of the genome's file; None where it is not known.
+        Size of the genome file; None if unknown.
     args : argparse.Namespace
-        Says whether to be quiet.
+        Parsed arguments; ``quiet`` and ``log_json`` are used.
     """
 
     def __init__(self, n_bytes: int | None, args: argparse.Namespace) -> None:
@@ -190,11 +190,11 @@ class ScanProgress:
         self._last = time.monotonic()
 
     def read(self, n: int) -> None:
-        """Take note of bytes read."""
+        """Count bytes read."""
         self._n_read += n
 
     def __call__(self, n_bases: int) -> None:
-        """Take note of bases scanned, and show where the scan is."""
+        """Count bases scanned, and show progress."""
         self._n_bases += n_bases
         now = time.monotonic()
         share = self._n_read / self._n_bytes if self._n_bytes else 0.0
