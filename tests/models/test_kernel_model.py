@@ -239,7 +239,7 @@ def test_the_other_kind_of_model_is_told_apart(saved):
     [
         ({"format_version": 9}, r"has model format 9, .* reads 5; install a newer seqmtl"),
         ({"format": None}, r"is not a seqmtl model"),
-        ({"model": "trees"}, r"its structure must be weights or kernels, got 'trees'"),
+        ({"model": "trees"}, r"is a model of trees, not of kernels"),
         (
             {"kernels": [{"kind": "quantum"}] * 3},
             "is an inconsistent model: kernel must be one of",
