@@ -47,7 +47,7 @@ def read(arguments: argparse.Namespace) -> Windows:
             "(" + ",".join(f"organism{t + 1}:0.3" for t in range(6)) + ");",
             seed=SEED,
             n_windows=n * 5 // 4 + 100,  # the last chromosome is for tests, and a few hold N
-            chromosome_length=max(200_000, 15 * n),
+            chromosome_length=max(200_000, 60 * n),
             window=140,
             decoys_per_site=3,
         )

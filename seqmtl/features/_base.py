@@ -197,7 +197,11 @@ def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArr
     from seqmtl.features._row_kernels import gram_lower
 
     block = rows.block(chosen, dtype)
-    columns = np.bincount(block.indices[: block.indptr[-1]], minlength=rows.n_features)
+    n_entries = int(block.indptr[-1])
+    if rows.n_features > n_entries:
+        indices = np.unique(block.indices[:n_entries], return_inverse=True)[1].reshape(-1)
+        block = block._replace(indices=indices.astype(np.int32))
+    columns = np.bincount(block.indices[:n_entries])
     frequent = np.flatnonzero(columns > _FREQUENT * chosen.size)
     columns[frequent] = 0
     n_listed = int(columns.sum())
