@@ -23,7 +23,7 @@ from seqmtl.models.site import site_of_model
 from seqmtl.scan.organism import scanner_of
 from seqmtl.scan.sites import SiteFinder
 from seqmtl.sequences import encode, reverse_complement
-from seqmtl.sequences.decoys import clean_windows
+from seqmtl.sequences.candidates import clean_windows
 
 logger = logging.getLogger(__name__)
 
