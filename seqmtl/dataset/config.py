@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from itertools import product
 
+from seqmtl._checks import check_choice
 from seqmtl.dataset._toml import Table
 from seqmtl.models.site import SIGNALS, Site
 
@@ -144,8 +145,7 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
     top = Table.read(path)
     stated = top.choice("signal", SIGNALS, signal)
     chosen = signal or stated
-    if chosen not in SIGNALS:
-        raise ValueError(f"signal must be one of {', '.join(SIGNALS)}, got {chosen!r}; choose one")
+    check_choice("signal", chosen, SIGNALS)
     window = top.integer("window", 241, SITE_LENGTHS[chosen])
     config = Config(
         os.fspath(path),

@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
+from seqmtl._checks import check_number
 from seqmtl._memory import require_memory
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._classifier import TaskClassifier
@@ -76,8 +77,8 @@ class KernelClassifier(TaskClassifier):
 
     def _check_parameters(self) -> None:
         """Refuse settings that are out of range, before anything is computed."""
-        check_positive("C", self.C, is_finite=True)
-        check_positive("tol", self.tol, is_finite=True)
+        check_number("C", self.C)
+        check_number("tol", self.tol)
 
     def _costs(
         self, y: NDArray[np.float64], weight: NDArray[np.float64] | None, class_weight: Any = None
@@ -213,40 +214,6 @@ def require_matrices(n_kernels: int, *sizes: int) -> None:
     entries = float(n_kernels) * sum(n * n for n in sizes) + 2.0 * max(sizes) ** 2
     what = f"{n_kernels} x {len(sizes)} kernel matrices of up to {max(sizes):,} examples"
     require_memory(8.0 * entries, what, "train on fewer examples")
-
-
-def check_share(name: str, value: Any) -> None:
-    """Refuse what is not a number from 0 to 1."""
-    if not is_number(value) or not 0 <= value <= 1:
-        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
-
-
-def is_number(value: Any) -> bool:
-    """Whether it is a number, and no bool."""
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
-def check_positive(
-    name: str, value: Any, *, most: float = np.inf, least: float = 0.0, is_finite: bool = False
-) -> None:
-    """Refuse what is not a number above 0, or from `least` to `most`."""
-    if (
-        not is_number(value)
-        or not (value > 0 and least <= value <= most)
-        or is_finite > np.isfinite(value)
-    ):
-        rule = f"a {'finite ' * is_finite}number above 0"
-        if least > 0:
-            rule = f"a number from {least:g} to {'infinity' if np.isinf(most) else f'{most:g}'}"
-        elif np.isfinite(most):
-            rule = f"a number above 0 and at most {most:g}"
-        raise ValueError(f"{name} must be {rule}, got {value!r}")
-
-
-def check_count(name: str, value: Any) -> None:
-    """Refuse what is not an integer of at least 1."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
 
 
 def check_power(p: float, n: int, what: str, power: float = 1.0) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
+from seqmtl._checks import check_integer
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._kernel_base import (
     KernelClassifier,
-    check_count,
     held_out_scores,
     kernel_matrix,
     require_matrices,
@@ -34,7 +34,7 @@ class TaskMKLClassifier(KernelClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_count("max_iter", self.max_iter)
+        check_integer("max_iter", self.max_iter, 1)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from seqmtl._checks import check_integer, check_number
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._kernel_base import (
     KernelClassifier,
-    check_count,
-    check_positive,
     held_out_scores,
     kernel_matrix,
     require_matrices,
@@ -101,8 +100,8 @@ class KernelMKLClassifier(KernelClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive("norm", self.norm, least=1.0)
-        check_count("max_iter", self.max_iter)
+        check_number("norm", self.norm, least=1.0, is_finite=False)
+        check_integer("max_iter", self.max_iter, 1)
 
     def _fit_classes(self, examples: Examples) -> None:
         X, y, ids, names, weight = self._signs(examples)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.estimators._kernel_base import check_positive, check_power
+from seqmtl._checks import check_number
+from seqmtl.estimators._kernel_base import check_power
 from seqmtl.estimators._task_mkl import Prepared, TaskMKLClassifier
 from seqmtl.kernels import short_name
 from seqmtl.solvers.alternation import KernelSolution
@@ -116,8 +117,8 @@ class ParetoMKLClassifier(TaskMKLClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive("p", self.p)
-        check_positive("norm", self.norm, least=1.0)
+        check_number("p", self.p, is_finite=False)
+        check_number("norm", self.norm, least=1.0, is_finite=False)
 
     def _rule(self) -> Shared:
         return Shared(float(self.p), float(self.norm))

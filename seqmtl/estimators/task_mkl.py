@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.estimators._kernel_base import check_positive, check_power, check_share
+from seqmtl._checks import check_number
+from seqmtl.estimators._kernel_base import check_power
 from seqmtl.estimators._task_mkl import TaskMKLClassifier
 from seqmtl.solvers.alternation import KernelSolution, descend
 from seqmtl.solvers.kernel_weights import MixedNorm, Partial, Separate
@@ -63,7 +64,7 @@ class IndividualMKLClassifier(TaskMKLClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive("norm", self.norm, least=1.0)
+        check_number("norm", self.norm, least=1.0, is_finite=False)
 
     def _rule(self) -> Separate:
         return Separate(float(self.norm))
@@ -118,7 +119,7 @@ class PartiallySharedMKLClassifier(TaskMKLClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_share("share", self.share)
+        check_number("share", self.share, least=0.0, most=1.0)
 
     def _rule(self) -> Partial:
         return Partial(float(self.share))
@@ -183,8 +184,8 @@ class SparseMKLClassifier(TaskMKLClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive("p", self.p, most=1.0)
-        check_positive("q", self.q, least=1.0, most=2.0)
+        check_number("p", self.p, most=1.0)
+        check_number("q", self.q, least=1.0, most=2.0)
 
     def _solve(
         self, problems: list[TaskProblem], state: NDArray[np.float64] | None = None

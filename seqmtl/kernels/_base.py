@@ -76,19 +76,3 @@ class BaseKernel(ABC):
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in values.items()
         }
-
-
-def check_integer(name: str, value: Any, low: int, high: int | None = None) -> None:
-    """Refuse what is not an integer from low to high."""
-    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_integer or value < low or (high is not None and value > high):
-        limits = f"of at least {low}" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{name} must be an integer {limits}, got {value!r}")
-
-
-def check_number(name: str, value: Any, *, or_zero: bool = False) -> None:
-    """Refuse what is not a finite number above 0 (or 0)."""
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(value) or value < 0 or (value == 0 and not or_zero):
-        rule = "a finite number of at least 0" if or_zero else "a finite number above 0"
-        raise ValueError(f"{name} must be {rule}, got {value!r}")

@@ -7,6 +7,7 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
+from seqmtl._checks import check_choice
 from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels._sequences import ALPHABETS
 from seqmtl.kernels.derived import KernelRows, Normalized, Standardized
@@ -73,9 +74,8 @@ def kernel_from_dict(description: dict[str, Any]) -> BaseKernel:
     >>> kernel_from_dict({"kind": "rbf", "gamma": 0.5})
     RBF(gamma=0.5)
     """
-    kind = description.get("kind")
-    if kind not in _KINDS:
-        raise ValueError(f"kernel must be one of {', '.join(_KINDS)}, got {kind!r}")
+    kind: Any = description.get("kind")
+    check_choice("kernel", kind, _KINDS)
     parameters = {name: value for name, value in description.items() if name != "kind"}
     expected = {field.name for field in fields(_KINDS[kind])}
     if set(parameters) != expected:

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.kernels._base import BaseKernel, check_integer
+from seqmtl._checks import check_integer
+from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels._sequences import (
     ALPHABETS,
     Words,

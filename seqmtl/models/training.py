@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import check_choice, check_number
 from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
 from seqmtl.models.calibration import CALIBRATION
@@ -106,25 +106,8 @@ def check_norm(norm: Any) -> None:
     ValueError
         States it.
     """
-    if not (isinstance(norm, numbers.Real) and float(norm) >= 1):
-        raise ValueError(
-            f"norm must be a number from 1 to infinity, got {norm!r}; below 1 the "
-            "problem is not convex"
-        )
-
-
-def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """Refuse a value that is not one of the choices.
-
-    Raises
-    ------
-    ValueError
-        Lists them, and names the nearest.
-    """
-    if value not in tuple(choices):
-        near = difflib.get_close_matches(str(value), choices, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}{hint}")
+    remedy = "below 1 the problem is not convex"
+    check_number("norm", norm, least=1, is_finite=False, remedy=remedy)
 
 
 def solve(

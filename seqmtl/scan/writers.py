@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from seqmtl._checks import check_choice
 from seqmtl.exceptions import ScanInterrupted, SeqmtlError
 from seqmtl.files.atomic import is_special
 from seqmtl.files.bgzip import write_index
@@ -106,8 +107,7 @@ def write_scan(
         If the format is not known, or pieces do not follow one another as they should.
     """
     file_format = guess_format(output) if file_format is None else file_format
-    if file_format not in FORMATS:
-        raise ValueError(f"file_format must be one of {', '.join(FORMATS)}, got {file_format!r}")
+    check_choice("file_format", file_format, FORMATS)
     sinks = _sinks(output, file_format, finder, probability, track or Track())
     summary = ScanSummary()
     size = BLOCK if finder.filters.top is None else TOP_BASES
