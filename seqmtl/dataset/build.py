@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
 from seqmtl.dataset.duplicates import fingerprints
 from seqmtl.dataset.signals import Place, places_of
-from seqmtl.dataset.sites import CROSSING, Finder, LeftOut, TrueSites
 from seqmtl.dataset.splits import Regions, make_regions
 from seqmtl.dataset.strata import Decoys, Sampler
+from seqmtl.dataset.true_sites import CROSSING, Finder, LeftOut, TrueSites
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation

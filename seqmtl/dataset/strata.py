@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from seqmtl.dataset.config import SPLITS, DecoyRules
 from seqmtl.dataset.motifs import word_codes
-from seqmtl.dataset.sites import Finder, TrueSites
 from seqmtl.dataset.splits import Regions
+from seqmtl.dataset.true_sites import Finder, TrueSites
 from seqmtl.sequences.candidates import (
     Candidates,
     clean_windows,

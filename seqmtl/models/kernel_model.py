@@ -27,7 +27,7 @@ from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity.names import match_names
-from seqmtl.similarity.text import draw_tree_text
+from seqmtl.similarity.tree_text import draw_tree_text
 
 _CHUNK = 1 << 22  # kernel values at a time
 _SHOWN = ("C", "p", "q", "norm", "share", "regularizer", "tol", "balanced", "task_kernel")

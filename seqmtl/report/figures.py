@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqmtl.compare.tables import MEAN, summarize
+from seqmtl.compare.results import MEAN, summarize
 from seqmtl.evaluation.figures import (
     GREY,
     PALETTE,

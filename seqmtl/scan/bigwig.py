@@ -11,9 +11,9 @@ from seqmtl.io.bigwig import BigWigLayout, PackedValues
 from seqmtl.scan.bedgraph import track_values
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
+from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.sink import Sink, Track
 from seqmtl.scan.site_block import SiteBlock
-from seqmtl.scan.sites import SiteFinder
 
 #: Raw scores are rounded to so many parts, an error of 6.1e-5 at most: the files are a fifth
 #: smaller. The number is a power of two, so that the product is exact.

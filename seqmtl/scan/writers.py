@@ -19,10 +19,10 @@ from seqmtl.scan.bedgraph import BedgraphSink
 from seqmtl.scan.bigwig import BigwigSink
 from seqmtl.scan.blocks import Block, cut_blocks
 from seqmtl.scan.filters import TOP_BASES, Probability
+from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.gff3 import GffSink
 from seqmtl.scan.run import Recovery, Run
 from seqmtl.scan.sink import Sink, TextSink, Track
-from seqmtl.scan.sites import SiteFinder
 from seqmtl.scan.spsc import SpliceScoreSink
 from seqmtl.scan.summary import BlockCounts, ScanSummary
 

@@ -6,7 +6,7 @@ import pytest
 
 from seqmtl.compare.figure import draw_comparison
 from seqmtl.compare.finished import FinishedRuns, Result
-from seqmtl.compare.tables import (
+from seqmtl.compare.results import (
     make_document,
     read_results,
     summarize,
