@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_number
 from seqmtl.estimators._kernel_base import check_power
-from seqmtl.estimators._task_mkl import Prepared, TaskMKLClassifier
+from seqmtl.estimators.task_mkl import Prepared, TaskMKLClassifier
 from seqmtl.kernels import short_name
 from seqmtl.solvers.alternation import KernelSolution
 from seqmtl.solvers.kernel_set import norm_of

@@ -11,8 +11,7 @@ from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, We
 from seqmtl.features.numeric import Numeric
 from seqmtl.models import selection, selection_space
 from seqmtl.models.selected import labelled, train_learnt, train_selected
-from seqmtl.models.selection import select, weigh
-from seqmtl.models.selection_space import Space
+from seqmtl.models.selection import Space, select, weigh
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 
