@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,9 @@ def _is_of_two_classes(classifier: Any) -> bool:
 
 class KernelClassifier(TaskClassifier):
     """Base of the classifiers in kernel space; examples are numbers, windows or texts."""
+
+    #: What to raise where training stops too soon.
+    _limits: ClassVar[str] = "tol"
 
     C: float
     tol: float
@@ -95,12 +98,12 @@ class KernelClassifier(TaskClassifier):
         self.tasks_, self.intercept_ = model.tasks, model.bias.copy()
         self.kernels_ = model.kernels
         if not converged:
-            limits = "max_iter or tol" if hasattr(self, "max_iter") else "tol"
             reached = "before the objective settled"
             if not np.isnan(gap):
                 reached = f"at a relative gap of {gap:.1e}"
             warnings.warn(
-                f"stopped {reached} (tol={self.tol:g}); scale the features, or raise {limits}",
+                f"stopped {reached} (tol={self.tol:g}); scale the features, or raise "
+                f"{self._limits}",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -77,6 +77,13 @@ class KernelMKLClassifier(KernelClassifier):
     n_features_in_ : int
         Numbers, or bases, per example; not set for texts.
     """
+
+    _limits: ClassVar[str] = "max_iter or tol"
+    _reported: ClassVar[dict[str, str]] = {
+        "objective": "objective_",
+        "gap": "dual_gap_",
+        "n_iter": "n_iter_",
+    }
 
     def __init__(
         self,

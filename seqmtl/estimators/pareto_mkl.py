@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -98,6 +98,8 @@ class ParetoMKLClassifier(TaskMKLClassifier):
     >>> model.theta_.round(3)
     array([0., 1.])
     """
+
+    _reported: ClassVar[dict[str, str]] = TaskMKLClassifier._reported | {"weights": "weights_"}
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,13 @@ _ROUGH = 1e-2  # relative gap of the convex problem that another one starts from
 
 class TaskMKLClassifier(KernelClassifier):
     """Base: T support vector machines, each with its intercept, over weighted kernels."""
+
+    _limits: ClassVar[str] = "max_iter or tol"
+    _reported: ClassVar[dict[str, str]] = {
+        "objective": "objective_",
+        "gap": "gap_",
+        "n_iter": "n_iter_",
+    }
 
     kernels: Any
 

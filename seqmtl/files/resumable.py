@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import cannot_write, remove_file
+from seqmtl.files.bgzip import drop_index
 
 
 def partial_path(path: str | os.PathLike[str], side: str = "") -> str:
@@ -136,7 +137,7 @@ class PartialFile:
             }
 
     def commit(self) -> None:
-        """Give the file its name and remove those beside it.
+        """Give the file its name; remove those beside it, and the index of the one it replaces.
 
         Raises
         ------
@@ -145,6 +146,7 @@ class PartialFile:
         """
         self.sizes()
         self.close()
+        drop_index(self.path)
         with _told(self.path):
             os.replace(self._names[""], self._target)
             for name in list(self._names.values())[1:]:

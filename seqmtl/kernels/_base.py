@@ -24,10 +24,16 @@ class BaseKernel(ABC):
     is_psd : bool
         Whether every kernel matrix is positive semi-definite whatever the data; False where this
         is for the data to show.
+    inputs : {"numbers", "sequences"}
+        What it compares.
+    is_standardized : bool
+        Whether it scales numbers to mean 0 and variance 1 before it compares them.
     """
 
     kind: ClassVar[str]
     is_psd: ClassVar[bool] = True
+    inputs: ClassVar[str] = "numbers"
+    is_standardized: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self.check()

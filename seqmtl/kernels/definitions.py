@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from functools import partial
 from typing import Any
 
 from seqmtl._checks import check_choice
@@ -16,7 +15,6 @@ from seqmtl.kernels.strings import (
     GappedKmerKernel,
     MismatchKernel,
     SpectrumKernel,
-    StringKernel,
     WeightedDegreeKernel,
 )
 
@@ -37,22 +35,19 @@ _KINDS: dict[str, Any] = {
     )
 }
 
-_Parameters = dict[str, Callable[[str], Any]]
-
-# short name: what to call, and the parameters that may follow it
-_NAMES: dict[str, tuple[Callable[..., BaseKernel], _Parameters]] = {
-    "linear": (Linear, {}),
-    "poly": (partial(Polynomial, gamma=SCALE), {"degree": int}),
-    "rbf": (partial(RBF, gamma=SCALE), {"gamma": float}),
-    "wd": (WeightedDegreeKernel, {"degree": int, "shift": int}),
-    "spectrum": (SpectrumKernel, {"k": int}),
-    "mismatch": (MismatchKernel, {"k": int, "mismatches": int}),
-    "gapped": (GappedKmerKernel, {"length": int, "k": int}),
+# short name: the class, parameters that may follow the name, and those that are else not default
+_NAMES: dict[str, tuple[type[BaseKernel], dict[str, Callable[[str], Any]], dict[str, Any]]] = {
+    "linear": (Linear, {}, {}),
+    "poly": (Polynomial, {"degree": int}, {"gamma": SCALE}),
+    "rbf": (RBF, {"gamma": float}, {"gamma": SCALE}),
+    "wd": (WeightedDegreeKernel, {"degree": int, "shift": int}, {}),
+    "spectrum": (SpectrumKernel, {"k": int}, {}),
+    "mismatch": (MismatchKernel, {"k": int, "mismatches": int}, {}),
+    "gapped": (GappedKmerKernel, {"length": int, "k": int}, {}),
 }
 
-_SHORT: dict[Any, tuple[str, tuple[str, ...]]] = {
-    getattr(make, "func", make): (name, tuple(parameters))
-    for name, (make, parameters) in _NAMES.items()
+_SHORT: dict[type[BaseKernel], tuple[str, tuple[str, ...]]] = {
+    kind: (name, tuple(parameters)) for name, (kind, parameters, _) in _NAMES.items()
 }
 
 
@@ -165,10 +160,9 @@ def _named(spec: str) -> BaseKernel:
     name, *texts = spec.lower().split(":")
     if name not in _NAMES:
         raise ValueError(f"kernel must be one of {', '.join(_NAMES)}, got {spec!r}")
-    make, parameters = _NAMES[name]
-    chosen: dict[str, Any] = {}
-    is_string_kernel = isinstance(make, type) and issubclass(make, StringKernel)
-    if is_string_kernel and texts and texts[-1] in ALPHABETS:
+    kind, parameters, preset = _NAMES[name]
+    chosen = dict(preset)
+    if kind.inputs == "sequences" and texts and texts[-1] in ALPHABETS:
         chosen["alphabet"] = texts.pop()
     usage = ":".join([name, *(parameter.upper() for parameter in parameters)])
     if len(texts) > len(parameters):
@@ -178,4 +172,4 @@ def _named(spec: str) -> BaseKernel:
             chosen[parameter] = convert(text)
         except ValueError:
             raise ValueError(f"kernel must be {usage} with numbers, got {spec!r}") from None
-    return make(**chosen)
+    return kind(**chosen)

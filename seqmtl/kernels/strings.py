@@ -38,6 +38,7 @@ class StringKernel(BaseKernel):
         ``"protein"``: the 20 amino acids count; B, J, O, U, X, Z and ``*-.`` match nothing.
     """
 
+    inputs: ClassVar[str] = "sequences"
     normalize: bool = field(default=True, kw_only=True)
     alphabet: str = field(default="dna", kw_only=True)
 
