@@ -25,7 +25,7 @@ from seqmtl.solvers.problem import LOSSES, dual_terms, loss_values
 
 Array = NDArray[np.float64]
 
-MOST = 2000  # examples that are cross-validated on their kernel matrix
+MOST = 4000  # examples that are cross-validated on their kernel matrix
 _FOLDS = 5
 _MOST_REPEATS = 4
 _TOL = 1e-2  # relative duality gap of a fold
@@ -146,7 +146,7 @@ class CrossValidation:
                 held = folds == fold
                 own, own_margins = np.where(held, 0.0, alpha), margins.copy()
                 out = np.flatnonzero(held & (alpha > 0.0))
-                own_margins -= self._H[:, out] @ alpha[out].astype(np.float32)
+                own_margins -= alpha[out].astype(np.float32) @ self._H[out]
                 self._descend(np.flatnonzero(~held), own, own_margins, cost)
                 scores[held] = (self.y * own_margins)[held]
             found += label_likelihood(scores, self.y, self.ids, self._T, self.weight)

@@ -21,10 +21,12 @@ _PARTS = np.float32(1 << 13)
 
 
 class BigwigSink(Sink):
-    """bigWig of one strand; see :class:`~seqmtl.scan.sink.Sink` for the parameters.
+    """bigWig of one strand.
 
     Parameters
     ----------
+    path, finder, probability, track
+        See :class:`~seqmtl.scan.sink.Sink`.
     strand : {"+", "-"}
         Strand whose values it holds.
 

@@ -68,7 +68,7 @@ class MultipleKernelDescent(CoordinateDescent):
         What to solve; its K is replaced.
     kernels : KernelSet
         The kernels to be weighed.
-    options
+    **options
         See :class:`~seqmtl.solvers.dcd.CoordinateDescent`.
     """
 
