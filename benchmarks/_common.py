@@ -1,4 +1,4 @@
-"""What several benchmarks need: a process for every figure, its peak memory, simulated windows."""
+"""Shared by several benchmarks: separate processes, their peak memory, simulated windows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # a child's peak memory is at least its parent's, which therefore stays small
+if TYPE_CHECKING:  # imports stay light: a child's peak memory is at least its parent's
     import numpy as np
     from numpy.typing import NDArray
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:  # a child's peak memory is at least its parent's, which there
 
 
 def make_parser(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser that shows a module's docstring as it is."""
+    """Return a parser whose help shows a module's docstring unchanged."""
     return argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
 
 
 def run_alone(script: str, *arguments: object) -> dict[str, Any]:
-    """Run a script in a process of its own, on one thread; return the JSON that it prints."""
+    """Run a script in a separate process, on one thread; return the JSON it prints."""
     one_thread = dict.fromkeys(
         ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
     )
@@ -53,19 +53,19 @@ def measure(command: list[str]) -> tuple[float, float, float]:
 
 
 def peak_mib() -> float:
-    """Return the peak memory of this process so far, in MiB."""
+    """Return the peak memory of this process, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def simulate_windows(tree: str, **settings: Any) -> Windows:
-    """Return the training windows of simulated organisms that are without N.
+    """Return simulated training windows without N.
 
     Parameters
     ----------
     tree : str
         Newick tree of the organisms.
     **settings
-        Of :func:`seqmtl.simulate`.
+        Arguments of :func:`seqmtl.simulate`.
     """
     import numpy as np
 
@@ -87,9 +87,9 @@ def simulate_windows(tree: str, **settings: Any) -> Windows:
 
 
 def resample(labels: NDArray[Any], scores: NDArray[Any], n: int) -> NDArray[np.float64]:
-    """Return the AUPRC of all rows, then of `n` resamples within each class, always the same.
+    """Return the AUPRC of all rows, then of `n` fixed resamples, stratified by class.
 
-    So the differences of two such arrays are those of a paired bootstrap.
+    The difference between two such arrays is thus a paired bootstrap.
     """
     import numpy as np
 
@@ -106,7 +106,7 @@ def resample(labels: NDArray[Any], scores: NDArray[Any], n: int) -> NDArray[np.f
 
 
 def describe(samples: NDArray[np.float64]) -> str:
-    """Write the value of all rows and the 95 % interval of the resamples."""
+    """Format the value of all rows and the 95 % interval of the resamples."""
     import numpy as np
 
     low, high = np.quantile(samples[1:], (0.025, 0.975))

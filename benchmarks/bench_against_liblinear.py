@@ -1,9 +1,9 @@
 """Train on a table of windows: seqmtl against scikit-learn's LinearSVC on explicit features.
 
-Whole processes, from the file to the model, start-up included: CPU seconds, peak memory and the
-objective that each reaches (computed the same way from its weights). LinearSVC gets the same
-weighted-degree features as a CSR matrix. Both sides run in turn, once to warm up and `--runs`
-times; medians are printed.
+Measures whole processes, from the file to the model, including start-up: CPU seconds, peak memory
+and the objective reached (computed in the same way from the weights). LinearSVC gets the same
+weighted-degree features as a CSR matrix. Both alternate, once to warm up and then `--runs` times;
+medians are printed.
 
     python benchmarks/bench_against_liblinear.py windows.tsv.gz --window 141 -C 2
 """

@@ -3,12 +3,12 @@
     python benchmarks/bench_against_minisplice.py minisplice DONOR_DIR DONOR_MODEL \
         ACCEPTOR_DIR ACCEPTOR_MODEL --organism p_falciparum
 
-The folders are of ``seqmtl dataset``, split by contigs; the models were trained on them.
-minisplice (github.com/lh3/minisplice, a program of its own) is trained with its defaults on the
-annotation of all contigs but those of test, and predicts these. Prints, for each signal, AUROC,
-AUPRC and the precision over the genome of both on every candidate of the test contigs, the
-difference of AUPRC with the 95 % interval of a paired bootstrap, and the seconds of both from
-FASTA to splice scores, one thread, start-up included.
+The folders come from ``seqmtl dataset``, split by contigs; the models were trained on them.
+minisplice (github.com/lh3/minisplice, installed separately) is trained with its defaults on the
+annotation of all contigs except the test contigs, and predicts on these. Prints, for each signal,
+AUROC, AUPRC and genome-wide precision of both programs on every candidate of the test contigs, the
+difference in AUPRC with the 95 % interval of a paired bootstrap, and the seconds of both from FASTA
+to splice scores, on one thread, including start-up.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def cut(dataset: Path, organism: str, folder: Path) -> None:
-    """Write genome and annotation of the contigs of test, and of all others."""
+    """Write genome and annotation of the test contigs, and of all others."""
     summary = json.loads((dataset / "summary.json").read_text())
     if summary["organisms"][organism]["split_by"] == "blocks":
         sys.exit(f"{dataset}: {organism} is split by blocks; minisplice needs whole contigs")
@@ -118,7 +118,7 @@ def compare(
     raw: dict[tuple[str, str, int, str], float],
     letter: str,
 ) -> None:
-    """Print how good both are on all candidates of the test contigs."""
+    """Print the accuracy of both on all candidates of the test contigs."""
     model = MultiTaskModel.load(path)
     finder = SiteFinder(scanner_of(model, organism), consensus=model.site.letters)
     held = read_split_genome(dataset, organism, "test")

@@ -1,15 +1,15 @@
-"""Training on many virtual windows of simulated genomes: seconds, work and memory.
+"""Training on many virtual windows of simulated genomes: time, work and memory.
 
     python benchmarks/bench_large.py [--n 63920 296697 1377151] [--tol 1e-3]
 
-Four organisms (or as many as --tasks) that a tree relates, one acceptor to nine decoys, windows
-that are only places in the encoded genomes; hinge loss, C = 1, task kernel K = (I + L)^-1 with
-L = D - A, A = 11' + I, as Widmer et al. (2012, Fig. 3) trained on the splice sites of four
-organisms. Their seconds on one core of 2012 (to eps 1e-3, features of their own) stand beside
-ours: it is the growth that compares, not the machines.
+Four organisms (or --tasks) related by a tree, nine decoys per acceptor, virtual windows into the
+encoded genomes; hinge loss, C = 1, task kernel K = (I + L)^-1 with L = D - A, A = 11' + I, as in
+Widmer et al. (2012, Fig. 3) for the splice sites of four organisms. Their seconds on one core of
+2012 (to eps 1e-3, with their own features) are printed next to ours: compare the growth, not the
+machines.
 
-Every size runs in a process of its own, on one thread, so that peak memory is its own. "train"
-is the training alone, the first loading of compiled kernels included.
+Every size runs in a separate process, on one thread, so that its peak memory is its own. "train" is
+the training alone, including the first loading of compiled loops.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 PAPER_SECONDS = {63_920: 549, 296_697: 3_939, 1_377_151: 18_890, 6_392_176: 89_378}
 SEED = 12
 DECOYS_PER_SITE = 9
-#: Bases of a chromosome per training window of its organism; keeps the density of sites the same.
+#: Chromosome bases per training window of its organism; keeps the site density constant.
 BASES_PER_WINDOW = 15
 
 
 def simulate_windows(n: int, tasks: int, window: int) -> Windows:
     """Return n labelled virtual windows of some organisms.
 
-    Encoded genomes and window places are kept, letters and genes are not.
+    Keeps encoded genomes and window positions, but not letters and genes.
     """
     import numpy as np
 
@@ -77,7 +77,7 @@ def simulate_windows(n: int, tasks: int, window: int) -> Windows:
 
 
 def train_once(arguments: argparse.Namespace) -> None:
-    """Simulate and train on one size and print what it took as JSON."""
+    """Simulate and train at one size, and print the measurements as JSON."""
     import numpy as np
 
     from seqmtl import PositionalKmers, TaskKernel
@@ -110,7 +110,7 @@ def train_once(arguments: argparse.Namespace) -> None:
 
 
 def measure(n: int, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run one size in a process of its own, on one thread."""
+    """Run one size in a separate process, on one thread."""
     names = ("tasks", "window", "features", "tol")
     options = [f"--{name}={getattr(arguments, name)}" for name in names]
     return run_alone(__file__, "--once", "--n", n, *options)

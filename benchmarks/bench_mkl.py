@@ -1,17 +1,17 @@
-"""What it costs to learn the weights of ten task kernels, beside one fixed task kernel.
+"""Cost of learning the weights of ten task kernels, compared with one fixed task kernel.
 
     python benchmarks/bench_mkl.py [DATA.tsv.gz] [--per-task 10000] [--degree 8] [--repeats 3]
 
-Without DATA on simulated acceptor windows of six organisms; with DATA on up to --per-task windows
+Without DATA, uses simulated acceptor windows of six organisms; with DATA, up to --per-task windows
 per organism, drawn from the train split. The ten kernels are K_m = exp(-Dist / sigma_m), sigma_m
-from 0.1 to 10, for random points as tasks; all share the features. "mkl" learns their weights,
-p = 2; "fixed" trains with the sum that it starts from, theta_m = M^(-1/2). Hinge loss, C = 1.
+from 0.1 to 10, with random points as tasks; all share the features. "mkl" learns their weights,
+p = 2; "fixed" trains with the sum that mkl starts from, theta_m = M^(-1/2). Hinge loss, C = 1.
 
-Every run has a process of its own, on one thread. "CPU s" is the solver alone, with the compiled
-kernels loaded before. An epoch is a pass over the active windows or a move on their kernel
-matrix, with its share of looks at the whole problem and of theta steps; work counts visits of
-windows, in full epochs. Peak memory is that of the whole process, "read" that before training.
-The ratios are of medians over the repeats, which alternate.
+Every run is a separate process on one thread. "CPU s" is the solver alone, with compiled loops
+already loaded. An epoch is a pass over the active windows or a joint move on their kernel matrix,
+with its share of full passes ("looks") and theta steps; "work" counts visits of windows, in full
+passes. "peak" is the peak memory of the whole process, "read" that before training. Ratios are of
+medians over the repeats, which alternate.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def read(arguments: argparse.Namespace) -> Windows:
 
 
 def train_once(arguments: argparse.Namespace) -> None:
-    """Train one case and print what it took as JSON."""
+    """Train one case, and print the measurements as JSON."""
     import numpy as np
 
     from seqmtl import TaskKernel, WeightedDegree
@@ -75,7 +75,7 @@ def train_once(arguments: argparse.Namespace) -> None:
     norm = 2.0 if is_mkl else None
     rows = WeightedDegree(degree=arguments.degree).bind(windows)
     y, peak_read = windows.labels.astype(np.float64), peak_mib()
-    for max_epochs in (2, 1000):  # the first loads the kernels
+    for max_epochs in (2, 1000):  # the first run loads the compiled loops
         settings = Settings(norm=norm, tol=arguments.tol, max_epochs=max_epochs)
         started = time.process_time()
         solution = solve(rows, y, windows.task_ids, K if is_mkl else K.couple(K.start()), settings)
@@ -95,7 +95,7 @@ def train_once(arguments: argparse.Namespace) -> None:
 
 
 def measure(case: str, arguments: argparse.Namespace) -> dict[str, float]:
-    """Run one case in a process of its own, on one thread."""
+    """Run one case in a separate process, on one thread."""
     options = [f"--degree={arguments.degree}", f"--tol={arguments.tol}"]
     options += [f"--per-task={arguments.per_task}", f"--case={case}"]
     options += [arguments.data] if arguments.data else []

@@ -1,12 +1,11 @@
-"""Seconds to train on a numeric multi-task set with many tasks.
+"""Training time on a numeric dataset with many tasks.
 
     python benchmarks/bench_numeric.py FILE.npz [--tol 1e-4] [-C 1] [--seeds 3]
 
 FILE.npz holds X of shape (n, d), y of shape (n,) with two values, and task of shape (n,). The task
-graph is A = 11' + I, K = (I + L)^-1 with L = D - A, as Widmer et al. (2012) took it for Landmine
-(29 tasks, n = 14,820), which needed 197 s with their solver and 97 s with SVMlight's on one core
-of 2012. The first fit pays for loading the compiled kernels; the others are with other orders of
-visiting.
+graph is A = 11' + I, K = (I + L)^-1 with L = D - A, as in Widmer et al. (2012) for Landmine (29
+tasks, n = 14,820), where their solver took 197 s and SVMlight 97 s on one core of 2012. The first
+fit includes loading the compiled loops; the others use different visiting orders.
 """
 
 from __future__ import annotations

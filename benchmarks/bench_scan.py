@@ -5,13 +5,13 @@
 Prints positions per second and strand of
 
 - the scan (arrays of scores),
-- the plain way: one table of 4**D rows of L floats, one row added per position,
-- looking up every window by itself, position by position,
+- a plain scan: one table of 4**D rows of L floats, one row added per position,
+- separate lookups for every window, position by position,
 - a roofline that only reads the rows the scan needs, one number per cache line,
 
-all on the same genome in the same run (best of the repeats; the compiling call is not timed), the
-largest difference from a sum in double precision, and before that, in processes of their own, the
-peak memory of writing a BED file from one and from two genomes' length.
+all on the same genome in the same run (best of the repeats; the compiling call is not timed), and
+the largest difference from a sum in double precision. Before that, measures in separate processes
+the peak memory of writing a BED file for a genome of the given and of double length.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def add_float_rows(table, length, rows, scores):
 
 @njit
 def look_up_windows(by_position, length, numbers, scores):
-    """Score every window by itself."""
+    """Score every window separately."""
     for s in range(scores.size):
         total = 0.0
         for l in range(length):
@@ -81,7 +81,7 @@ def read_rows(table, stride, rows):
 
 
 class SimulatedGenome:
-    """An endless AT-rich genome, drawn as it is read."""
+    """An endless AT-rich genome, drawn while it is read."""
 
     def __init__(self) -> None:
         self.rng = np.random.default_rng(SEED)
@@ -103,7 +103,7 @@ class SimulatedGenome:
 
 
 def simulate_model(length: int, degree: int) -> list[NDArray[np.float32]]:
-    """Return weights that shrink with the degree, as trained ones do."""
+    """Return weights that shrink with the degree, like trained ones."""
     rng = np.random.default_rng(SEED)
     return [
         (4 * 0.5**d * rng.standard_normal((length, 4**d))).astype(np.float32)
@@ -122,7 +122,7 @@ def fold_floats(weights: list[NDArray[np.float32]]) -> NDArray[np.float32]:
 
 
 def number_words(codes: NDArray[np.uint8], degree: int) -> NDArray[np.int64]:
-    """Return the base-4 number of the word of `degree` letters at every position."""
+    """Return the base-4 code of the k-mer (k = `degree`) at every position."""
     padded = np.concatenate([codes, np.zeros(degree, dtype=np.uint8)]).astype(np.int64)
     numbers = np.zeros(codes.size, dtype=np.int64)
     for k in range(degree):
@@ -149,7 +149,7 @@ def largest_error(
 
 
 def best_time(work: Callable[[], object], repeats: int) -> float:
-    """Return the shortest wall time of some calls, in seconds, after one that is not timed."""
+    """Return the shortest wall time of several calls in seconds, after an untimed one."""
     work()
     times = []
     for _ in range(repeats):
@@ -160,7 +160,7 @@ def best_time(work: Callable[[], object], repeats: int) -> float:
 
 
 def measure_speed(arguments: argparse.Namespace) -> None:
-    """Print positions per second of all ways of scanning, and the error."""
+    """Print positions per second of all scanning methods, and the error."""
     length, degree = arguments.length, arguments.degree
     n = int(arguments.genome * 1e6)
     codes = SimulatedGenome().draw(n)
@@ -169,7 +169,7 @@ def measure_speed(arguments: argparse.Namespace) -> None:
     scanner = Scanner(weights, n_threads=arguments.threads)
     print(
         f"window {length}, degree {degree}, {n:,} bases, {arguments.threads} thread(s); "
-        f"scanner made in {time.perf_counter() - begin:.2f} s"
+        f"scanner built in {time.perf_counter() - begin:.2f} s"
     )
     rows = number_words(codes, degree)
     by_position = fold_floats(weights)
@@ -222,7 +222,7 @@ def write_once(arguments: argparse.Namespace) -> None:
 
 
 def measure_memory(arguments: argparse.Namespace) -> None:
-    """Print the peak memory of processes that scan one and two genomes' length to BED."""
+    """Print the peak memory of scans of one and two genome lengths to BED."""
     for factor in (1, 2):
         size = arguments.genome * factor
         names = ("length", "degree", "threads")

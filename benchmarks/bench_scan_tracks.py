@@ -2,11 +2,11 @@
 
     python benchmarks/bench_scan_tracks.py [--genome 100] [--threads 2] [--formats bigwig,spsc]
 
-Simulates a genome (its first contig has 60 % of the bases) and trains a model of donors and one of
-acceptors for two organisms. Scans both strands for both organisms with both models, once at the
-candidates (GT, AG) and once at every position (``--consensus any``), and prints for each scan the
-seconds of the whole process, megabases per second, strand and signal (output included), the size
-of the output and the peak memory of the process.
+Simulates a genome (its first contig has 60 % of the bases), and trains a donor and an acceptor
+model for two organisms. Scans both strands for both organisms with both models, once at candidates
+(GT, AG) and once at every position (``--consensus any``). Prints for each scan the seconds of the
+whole process, megabases per second, strand and signal (including output), the output size and the
+peak memory of the process.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def run(*command: object) -> tuple[float, int]:
 
 
 def write_genome(path: Path, megabases: float) -> None:
-    """Write a simulated genome part by part, with some N in each."""
+    """Write a simulated genome in parts, with some N in each."""
     genome = SimulatedGenome()
     with open(path, "wb") as stream:
         for name, share in SHARES.items():
@@ -65,7 +65,7 @@ def train(folder: Path, signal: str, arguments: argparse.Namespace) -> Path:
 
 
 def measure(folder: Path, model: Path, arguments: argparse.Namespace) -> None:
-    """Scan with one model in every way, and print a line for each."""
+    """Run all scans with one model, and print a line for each."""
     megabases = (folder / "genome.fa").stat().st_size / 1e6 * LINE / (LINE + 1)
     for file_format in arguments.formats.split(","):
         for options in ([], ["--consensus", "any"]):
@@ -98,9 +98,9 @@ def main() -> None:
     parser.add_argument("--genome", type=float, default=100, help="megabases")
     parser.add_argument("--window", type=int, default=140)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--formats", default="bigwig", help="between commas")
-    parser.add_argument("--signals", default="donor,acceptor", help="between commas")
-    parser.add_argument("--folder", help="where to write (default: a temporary folder)")
+    parser.add_argument("--formats", default="bigwig", help="comma-separated")
+    parser.add_argument("--signals", default="donor,acceptor", help="comma-separated")
+    parser.add_argument("--folder", help="folder to write (default: a temporary folder)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         folder = Path(name)

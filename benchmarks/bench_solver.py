@@ -1,18 +1,18 @@
-"""Time and work of the solver: to every gap, per epoch against a bare gather, and how they grow.
+"""Time and work of the solver: to each gap, per epoch against a bare gather, and scaling.
 
     python benchmarks/bench_solver.py [DATA.tsv.gz] [--window 141] [--degree 8]
 
-Without DATA on simulated acceptor windows; with DATA on all rows of the table whose split is not
-"na". Tasks are random groups of windows with a complete graph between them, K = (I + L)^-1, as
-hard as tasks get: there is nothing that sets them apart. Hinge loss, C = 1. All seconds are CPU
-seconds of one thread; every kernel is compiled before anything is timed.
+Without DATA, uses simulated acceptor windows; with DATA, all rows of the table whose split is not
+"na". Tasks are random groups of windows with a complete graph between them, K = (I + L)^-1. This is
+the hardest case, because nothing distinguishes the tasks. Hinge loss, C = 1. All times are CPU
+seconds of one thread; all loops are compiled before timing.
 
-1. Time and work (visits of windows and scoring passes, in full epochs) to relative gaps of 1e-1 to
-   1e-6 with float32 weights, each from the start with that tolerance; and to 1e-8 with float64.
-2. One epoch over all windows, best of three after the first, for one and for four tasks, beside
-   bare loops over the same windows in random order that only add up weights at indices which are
-   there already, with or without prefetch, whichever is faster: one weight per position and
-   degree ("plain"), and what the epoch itself reads ("same").
+1. Time and work (visits of windows and scoring passes, in full passes) to relative gaps of 1e-1 to
+   1e-6 with float32 weights, each from scratch with that tolerance; and to 1e-8 with float64.
+2. One epoch over all windows, best of three after the first, for one and for four tasks, compared
+   with bare loops over the same windows in random order that only add up weights at precomputed
+   indices, with or without prefetch, whichever is faster: one weight per position and degree
+   ("plain"), or what the epoch itself reads ("same").
 3. Seconds to a gap of 1e-3 against the number of windows, tasks, bases and degrees.
 """
 
@@ -37,13 +37,13 @@ from seqmtl.solvers.dcd import CoordinateDescent, Solution
 from seqmtl.solvers.problem import Problem
 
 SEED = 3
-LONGEST = 200  # bases of the simulated windows
+LONGEST = 200  # length of the simulated windows in bases
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 
 @njit
 def gather_rows(indices, row_size, n_rows, columns, T, flat):  # type: ignore[no-untyped-def]
-    """Add up the weights at given indices, row by row."""
+    """Sum the weights at given indices, row by row."""
     total = 0.0
     for r in range(n_rows):
         t = columns[r]
@@ -65,7 +65,7 @@ def gather_rows(indices, row_size, n_rows, columns, T, flat):  # type: ignore[no
 
 @njit
 def gather_ahead(indices, row_size, n_rows, columns, T, flat):  # type: ignore[no-untyped-def]
-    """Add up the weights at given indices, row by row, and ask for those of the next row."""
+    """Sum the weights at given indices, row by row, prefetching those of the next row."""
     total = 0.0
     end = n_rows * row_size - 1
     for r in range(n_rows):
@@ -80,7 +80,7 @@ def gather_ahead(indices, row_size, n_rows, columns, T, flat):  # type: ignore[n
 
 
 def simulated_windows(n: int) -> Windows:
-    """Return n acceptor windows of four made-up organisms, nine decoys to a true site."""
+    """Return n acceptor windows of four made-up organisms, with nine decoys per true site."""
     windows = simulate_windows(
         "(a:0.1,b:0.2,c:0.3,d:0.4);",
         seed=SEED,
@@ -93,7 +93,7 @@ def simulated_windows(n: int) -> Windows:
 
 
 def table_windows(path: str) -> Windows:
-    """Return the rows of a table that are of use, at their full length."""
+    """Return the usable rows of a table, at full length."""
     windows = read_windows(path)
     split = windows.split
     return windows if split is None else windows[np.flatnonzero(split != "na")]
@@ -112,7 +112,7 @@ class Task:
         self.features = WeightedDegree(degree=degree)
 
     def solve(self, tol: float, dtype: str = "float32") -> tuple[float, Solution]:
-        """Return CPU seconds, features bound anew, and the solution."""
+        """Return CPU seconds, with features bound afresh, and the solution."""
         started = time.process_time()
         rows = self.features.bind(self.windows)
         solution = solve(rows, self.y, self.tasks, self.K, Settings(tol=tol, dtype=dtype))
@@ -120,7 +120,7 @@ class Task:
 
 
 def print_gaps(windows: Windows, arguments: argparse.Namespace) -> None:
-    """Print seconds and work to every gap."""
+    """Print seconds and work to each gap."""
     n = len(windows)
     print(f"\nTo a gap, {n:,} windows of {arguments.window}, degree {arguments.degree}, float32")
     print(f"{'gap':>8}" + f"{'  T':>6}{'CPU s':>8}{'work':>7}{'reached':>10}" * 2)
@@ -157,8 +157,8 @@ def epoch_seconds(task: Task) -> tuple[float, Problem]:
 
 
 def gather_seconds(task: Task, rows: Any, weights: NDArray[Any]) -> float:
-    """Return the seconds of only adding up the weights that windows read, in random order."""
-    weights += 1e-3  # written to, so that every page is memory of its own
+    """Return the seconds to sum the weights that windows read, in random order."""
+    weights += 1e-3  # written to, so that every page is really allocated
     stride, flat = weights.shape[1], weights.reshape(-1)
     order = np.random.default_rng(SEED).permutation(task.y.size)
     step, totals = rows_per_block(rows.row_size), []
@@ -200,7 +200,7 @@ def print_epochs(windows: Windows, arguments: argparse.Namespace) -> None:
 
 
 def print_growth(windows: Windows, arguments: argparse.Namespace) -> None:
-    """Print seconds to a gap of 1e-3 as one size grows at a time."""
+    """Print seconds to a gap of 1e-3 while one size grows at a time."""
     usual = {
         "n": min(len(windows), 20_000),
         "T": 4,

@@ -1,11 +1,12 @@
-"""Speed and memory of annotating a VCF file with a simulated mix of variants.
+"""Speed and memory of annotating a VCF file of simulated variants.
 
     python benchmarks/bench_variants.py [--variants 10000 100000] [--length 140] [--features VIEWS]
                                         [--threads 1] [--distance N]
 
-The mix: 85 of 100 single bases, 5 insertions, 7 deletions (1 to 12 bases), 3 replacements, on one
-contig of 10 Mb. Prints seconds and variants per second of the annotation (model loaded, kernels
-compiled, genome in memory), and the peak memory of the process after each file.
+The mix is 85 % single-base substitutions, 5 % insertions, 7 % deletions (1 to 12 bases) and 3 %
+replacements, on one contig of 10 Mb. Prints seconds and variants per second of the annotation
+(model loaded, loops compiled, genome in memory), and the peak memory of the process after each
+file.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--variants", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--length", type=int, default=140)
-    parser.add_argument("--features", metavar="VIEWS", help="default: those of training")
+    parser.add_argument("--features", metavar="VIEWS", help="default: those of train")
     parser.add_argument("--distance", type=int)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
@@ -83,7 +84,7 @@ def main() -> None:
             started = time.perf_counter()
             summary = annotate_vcf(path, output, annotator)
             seconds = time.perf_counter() - started
-            what = "compiling" if n == 100 else f"{summary.n_scored / seconds:,.0f} a second"
+            what = "compiling" if n == 100 else f"{summary.n_scored / seconds:,.0f} per second"
             print(f"{n:>9,} variants  {seconds:6.2f} s  {what}  peak {peak_mib():,.0f} MiB")
 
 

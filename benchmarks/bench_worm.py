@@ -1,15 +1,15 @@
-"""Splice acceptors of a worm: seqmtl against the CNN minisplice, on the same rows.
+"""Worm splice acceptors: seqmtl against the CNN minisplice, on the same rows.
 
     python benchmarks/bench_worm.py celegans_acceptor.tsv.gz --minisplice PATH
 
-DATA has windows with the AG just before the middle, and the columns label, sequence, train_rank
-(order of the training rows), split (by chromosomes) and split_random: train, test or other. All
-train as whole processes, on the first rows of `split` and on all of `split_random`. Prints AUPRC
-on the rows of test, what it is above minisplice and above weighted degrees of 8 in the same window
-(95 % intervals of a paired bootstrap: both are judged on the same resamples), CPU seconds of
-training, start-up included, and MB of the model file. minisplice (github.com/lh3/minisplice, a
-program of its own) sees windows of 202, as its defaults say, and prints probabilities with four
-digits; with few rows it is also trained longer, and the better of the two is compared with.
+DATA has windows with the AG just before the middle, and columns label, sequence, train_rank (order
+of the training rows), split (by chromosome) and split_random: train, test or other. All programs
+train as whole processes, on the first rows of `split` and on all of `split_random`. Prints AUPRC on
+the test rows, its difference from minisplice and from wd:8 in the same window (95 % intervals of a
+paired bootstrap), CPU seconds of training, including start-up, and MB of the model file. minisplice
+(github.com/lh3/minisplice, installed separately) uses its default windows of 202 bases and prints
+probabilities with four digits. With few rows it is also trained longer, and the better of both
+counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from _common import describe, make_parser, measure, resample
 from numpy.typing import NDArray
 
 Rows = list[dict[str, str]]
-FEW = 1_000  # rows up to which minisplice needs more steps than its defaults make
+FEW = 1_000  # up to this many rows, minisplice needs more steps than its defaults
 WIDTH = 202  # of minisplice
 ONCE = ["--selection", "none", "-C", "2"]
 BASELINE = "wd:8"
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[1_000, 10_000, 50_000])
     parser.add_argument("--windows", nargs="+", type=int, default=[141, 202, 398])
     parser.add_argument("--features", nargs="*", default=[], help="try these as well, C = 2")
-    parser.add_argument("--no-selection", action="store_true", help="leave out what takes longest")
+    parser.add_argument("--no-selection", action="store_true", help="skip the slowest runs")
     parser.add_argument("--resamples", type=int, default=1_000)
     args = parser.parse_args()
     with gzip.open(args.data, "rt", newline="") as stream:
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def compare(train: Rows, test: Rows, split: str, folder: Path, args: Any) -> None:
-    """Train all on the same rows and print a line for each."""
+    """Train all programs on the same rows, and print a line for each."""
     labels = np.array([int(row["label"]) for row in test])
     ways: dict[str, list[str]] = {} if args.no_selection else {"default": []}
     ways["default features, C = 2"] = ONCE
@@ -95,14 +95,14 @@ def compare(train: Rows, test: Rows, split: str, folder: Path, args: Any) -> Non
 
 
 def cut(row: dict[str, str], window: int) -> str:
-    """Return the bases of a window of which the first half ends with the AG."""
+    """Return the bases of a window whose first half ends with the AG."""
     sequence = row["sequence"]
     first = max(0, len(sequence) // 2 - 1 - window // 2)
     return sequence[first : first + window]
 
 
 def run_seqmtl(options: list[str], train: Path, test: Path) -> tuple[NDArray[Any], float, float]:
-    """Train and predict; return the scores of test, CPU seconds of training, MB of the model."""
+    """Train and predict; return test scores, CPU seconds of training, MB of the model."""
     model, scores = train.with_name("worm.seqmtl"), train.with_name("scores.tsv")
     program = [sys.executable, "-m", "seqmtl"]
     cpu = measure([*program, "train", str(train), *options, "-q", "-o", str(model)])[0]

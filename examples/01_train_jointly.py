@@ -1,7 +1,7 @@
 """Train together to help an organism with few labelled sites.
 
-Simulate six related genomes, give one organism few labelled splice sites, and compare a model of
-its own with one that shares by the tree. Run: python examples/01_train_jointly.py
+Simulate six related genomes, give one organism few labelled splice sites, and compare its
+individual model with one that shares along the tree. Run: python examples/01_train_jointly.py
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from seqmtl.simulate import default_tree, simulate, write_simulation
 
 
 def main() -> None:
-    """Compare the two."""
+    """Compare the two models."""
     with tempfile.TemporaryDirectory() as folder:
         write_simulation(simulate(default_tree(), seed=1, n_windows={"velia_nigra": 150}), folder)
         windows = read_windows(f"{folder}/windows.tsv.gz", window=141)

@@ -1,7 +1,7 @@
-"""Learn how far to trust each clade and each view of the sequence.
+"""Learn the weight of each clade in each view of the sequence.
 
-Simulate six related genomes, let MT-MKL weigh one task kernel per clade in three views of the
-windows, and draw the weights on the tree. Run: python examples/02_learn_similarity.py
+Simulate six related genomes, let MT-MKL learn the weights of one task kernel per clade in three
+views of the windows, and draw the weights on the tree. Run: python examples/02_learn_similarity.py
 """
 
 from __future__ import annotations

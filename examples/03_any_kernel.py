@@ -1,8 +1,8 @@
-"""Share between months on a cycle, with a Gaussian kernel; then trade the months off.
+"""Share between months on a cycle, with a Gaussian kernel; then trade off the months.
 
-Simulate presence and absence of a migrating bird: every month has its own boundary, which turns
-from one month to the next. Compare individual models, the union and months on a cycle, and draw the
-Pareto path. Run: python examples/03_any_kernel.py
+Simulate presence and absence of a migrating bird. The decision boundary rotates from month to
+month. Compare individual models, the union and months on a cycle, and draw the Pareto path. Run:
+python examples/03_any_kernel.py
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 
 
 def simulate(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return sites, shape (12 n, 2), whether the bird was there, and the months."""
+    """Return sites of shape (12 n, 2), whether the bird was present, and months."""
     X, month = rng.standard_normal((12 * n, 2)), np.repeat(np.arange(12), n)
     angle = 2.0 * np.pi * month / 12.0
     x = np.cos(angle) * X[:, 0] + np.sin(angle) * X[:, 1]

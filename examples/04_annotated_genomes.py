@@ -1,6 +1,6 @@
-"""From annotated genomes to probabilities over a genome, effects of variants, and what was learnt.
+"""From annotated genomes to genome-wide probabilities, variant effects and model interpretation.
 
-Simulate three related genomes with annotation, and do in Python what `seqmtl dataset`, `train`,
+Simulate three related annotated genomes, and do in Python what `seqmtl dataset`, `train`,
 `calibrate`, `scan`, `variants` and `explain` do. Run: python examples/04_annotated_genomes.py
 """
 
@@ -25,7 +25,7 @@ TREE = "((ant:0.1,bee:0.1):0.2,cat:0.4);"
 
 
 def main() -> None:
-    """Go all the way."""
+    """Run all steps."""
     with tempfile.TemporaryDirectory() as folder:
         write_simulation(simulate(TREE, seed=2), folder, windows=False)
         config = read_config(f"{folder}/dataset.toml", signal="donor")
@@ -41,7 +41,7 @@ def main() -> None:
         for name in model.tasks:
             model.calibrate(name, *held_out.of(name))
 
-    codes = genome.contig("chr1")  # windows that start at every base of the plus strand
+    codes = genome.contig("chr1")  # scores windows starting at every base of the plus strand
     p = probability_of(model, "bee")(scanner_of(model, "bee").scan_contig(codes).astype(float))
     starts = np.arange(p.size) + model.site.offset
     is_gt = (codes[starts] == 2) & (codes[starts + 1] == 3)
@@ -53,7 +53,7 @@ def main() -> None:
     print(f"without its G: gain {effect.changes[0, 0]:.2f}, loss {effect.changes[0, 1]:.2f}")
 
     letter = max(poim(model, "bee", max_order=1).top(1, 4), key=lambda oligomer: oligomer.Q)
-    print(f"what helps most: {letter.letters} at {letter.position:+d} from the site")
+    print(f"most important letter: {letter.letters} at {letter.position:+d} from the site")
 
 
 if __name__ == "__main__":

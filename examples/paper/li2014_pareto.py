@@ -3,18 +3,18 @@
     python examples/paper/li2014_pareto.py DATA --out li2014 --jobs 2          # reduced
     python examples/paper/li2014_pareto.py DATA --out li2014 --jobs 2 --full   # as in the paper
 
-DATA is a folder with `uci_robot/uci_robot.npz` and so on (X, y of classes; `ovo_pairs` is not
+DATA is a folder with `uci_robot/uci_robot.npz` and so on (X and class labels y; `ovo_pairs` is not
 needed), `letter_ocr/letter_ocr_200.npz` and `landmine/landmine.npz` (X, y of -1 and +1, task).
-Every split of every data set at every size is a file in OUT, so that a run that was stopped goes
-on where it was. Writes OUT/tables.txt, OUT/cells.json and OUT/pareto.png.
+Every split of every dataset at every size is a file in OUT, so an interrupted run can be resumed.
+Writes OUT/tables.txt, OUT/cells.json and OUT/pareto.png.
 
-What the paper does not say, and what is done here: kernels are scaled to k(x, x) = 1; the
-Gaussians have a spread of 2^-7 ... 2^7; the classes of Steel and Shuttle are the three largest;
-"10 %" is of as many examples per class as the smallest class has. Robot has 24 sensors here;
-"Robot-4" are the smallest readings in four arcs of 60 degrees, which the archive offers too.
+Choices made here where the paper gives no details: kernels are scaled to k(x, x) = 1; the Gaussians
+have a spread of 2^-7 ... 2^7; the classes of Steel and Shuttle are the three largest; "10 %" refers
+to examples balanced to the size of the smallest class. Robot has 24 sensors here; "Robot-4" uses
+the smallest readings in four arcs of 60 degrees, which the archive also offers.
 
-Reduced: 5 splits instead of 20, at most 650 examples per class (Shuttle has more), the cost and the
-parameters of each method chosen once per data set and size, on a third of the first split's
+Reduced run: 5 splits instead of 20, at most 650 examples per class (Shuttle has more), and the cost
+and parameters of each method are tuned once per dataset and size, on a third of the first split's
 training examples, instead of by cross-validation in every split.
 """
 
@@ -31,7 +31,7 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # the jobs have the cores
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the jobs use the cores
 
 import numpy as np
 from li2014_tables import DATASETS, FRACTIONS, METHODS, draw, write_tables
@@ -56,31 +56,31 @@ KERNELS = [Normalized(Linear()), Normalized(Polynomial(2))] + [
     RBF(1.0 / (2.0 * spread**2)) for spread in SPREADS
 ]
 COSTS = (1.0, 10.0, 100.0)
-NORMS = (None, 2.0, 1.0)  # of the losses in minimax learning; None: the maximum
+NORMS = (None, 2.0, 1.0)  # norm of the losses in minimax learning; None: the maximum
 MINIMAX_COSTS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7)
-LARGEST = {"steel": 3, "shuttle": 3}  # classes, where the paper has fewer than the data
+LARGEST = {"steel": 3, "shuttle": 3}  # classes, if the paper uses fewer than the data have
 
 
 class Problem(NamedTuple):
-    """Examples; `tasks` is None where classes are learnt one against one."""
+    """Examples; `tasks` is None if classes are trained one-vs-one."""
 
     X: np.ndarray
     y: np.ndarray
     tasks: np.ndarray | None
 
     def part(self, rows: np.ndarray) -> Problem:
-        """Return some of the examples."""
+        """Return a subset of the examples."""
         return Problem(self.X[rows], self.y[rows], None if self.tasks is None else self.tasks[rows])
 
     @property
     def strata(self) -> np.ndarray:
-        """Class, and task where there are any."""
+        """Class, and task if there are tasks."""
         groups = self.y if self.tasks is None else np.char.add(self.tasks, self.y.astype(str))
         return np.unique(groups, return_inverse=True)[1]
 
 
 def read_problem(folder: Path, name: str, most: int, rng: np.random.Generator) -> Problem:
-    """Read a data set and draw as many examples of every class."""
+    """Read a dataset and draw the same number of examples of every class."""
     if name in FRACTIONS:
         file = "letter_ocr/letter_ocr_200" if name == "letter" else "landmine/landmine"
         data = np.load(folder / f"{file}.npz", allow_pickle=False)
@@ -105,12 +105,12 @@ def read_problem(folder: Path, name: str, most: int, rng: np.random.Generator) -
 
 
 def four_arcs(X: np.ndarray) -> np.ndarray:
-    """Return the smallest of five neighbouring readings, 60 degrees, on every side of the robot."""
+    """Return the smallest of five neighbouring readings (60 degrees) on each side of the robot."""
     return np.column_stack([X[:, np.arange(c - 2, c + 3) % 24].min(axis=1) for c in (0, 6, 12, 18)])
 
 
 def split(problem: Problem, fraction: float, seed: int) -> tuple[Problem, Problem]:
-    """Return training and test examples, every class of every task by the same share; in [0, 1]."""
+    """Return a stratified split (by class and task), with features scaled to [0, 1]."""
     rng = np.random.default_rng(seed)
     strata, chosen = problem.strata, []
     for group in np.unique(strata):
@@ -130,7 +130,7 @@ class OneVsOne:
         self.model = model
 
     def fit(self, X: np.ndarray, y: np.ndarray, tasks: np.ndarray | None) -> OneVsOne:
-        """Train; on pairs where there are no tasks."""
+        """Train; on pairs of classes if there are no tasks."""
         self.classes = np.unique(y)
         if tasks is not None:
             self.model.fit(X, y, tasks=tasks)
@@ -140,7 +140,7 @@ class OneVsOne:
         return self
 
     def predict(self, X: np.ndarray, tasks: np.ndarray | None) -> np.ndarray:
-        """Return classes."""
+        """Predict classes."""
         if tasks is not None:
             return self.model.predict(X, tasks=tasks)
         scores = [self.model.decision_function(X, tasks=name) for name in self.names]
@@ -148,7 +148,7 @@ class OneVsOne:
 
 
 def candidates(method: str) -> list[tuple]:
-    """Return the settings that a method is tuned over; the cost comes first."""
+    """Return the grid of settings of a method; the cost comes first."""
     if method in ("pareto", "baseline"):
         return [(C,) for C in COSTS]
     if method == "partial":
@@ -176,7 +176,7 @@ def build(method: str, setting: tuple, tol: float):
 
 
 def accuracy(model, data: Problem) -> float:
-    """Return the accuracy in percent; the mean over tasks where there are tasks."""
+    """Return the accuracy in percent (the mean over tasks, if any)."""
     right = 100.0 * (model.predict(data.X, data.tasks) == data.y)
     if data.tasks is None:
         return float(right.mean())
@@ -184,7 +184,7 @@ def accuracy(model, data: Problem) -> float:
 
 
 def task_accuracies(model, data: Problem) -> list[float]:
-    """Return the accuracy of every task, or pair of classes, in percent."""
+    """Return the accuracy of each task or pair of classes, in percent."""
     found = []
     for number, name in enumerate(model.tasks_):
         if data.tasks is not None:
@@ -200,7 +200,7 @@ def task_accuracies(model, data: Problem) -> list[float]:
 
 
 def choose(method: str, train: Problem, full: bool, tol: float, C: float | None) -> tuple:
-    """Choose the settings of a method inside the training examples."""
+    """Tune the settings of a method within the training examples."""
     settings = candidates(method)
     if not full and C is not None:  # the cost of the first method
         settings = [setting for setting in settings if setting[0] == C]
@@ -222,7 +222,7 @@ def choose(method: str, train: Problem, full: bool, tol: float, C: float | None)
 
 
 def run_unit(job: tuple) -> str:
-    """Run what is missing of one split, and write what all methods reach; return what was done."""
+    """Run all methods on one split unless its file exists; return a status line."""
     folder, out, name, fraction, number, full = job
     path = out / f"{name}-{fraction:g}-{number}.json"
     found = json.loads(path.read_text()) if path.exists() else {}
@@ -244,7 +244,7 @@ def run_unit(job: tuple) -> str:
         if json.dumps(setting) not in found.get(method, {})
     ]
     if not missing:
-        return f"{path.name}: there already"
+        return f"{path.name}: already done"
     for method, setting in missing:
         model = build(method, tuple(setting), tol).fit(train.X, train.y, tasks=train.tasks)
         found.setdefault(method, {})[json.dumps(setting)] = accuracy(model, test)
@@ -256,7 +256,7 @@ def run_unit(job: tuple) -> str:
 
 
 def trace(train: Problem, test: Problem, C: float, tol: float) -> dict[str, dict]:
-    """Return what is reached for every trade-off."""
+    """Return the results for every trade-off."""
     path = pareto_path(*train, p=TRADE_OFFS, kernels=KERNELS, C=C, tol=tol)
     return {
         str(p): {
@@ -270,7 +270,7 @@ def trace(train: Problem, test: Problem, C: float, tol: float) -> dict[str, dict
 
 
 def settings_for(path: Path, train: Problem, full: bool, tol: float) -> dict[str, list]:
-    """Choose the settings of all methods; once for all splits unless in full."""
+    """Tune all methods; once for all splits unless the run is full."""
     if not full and path.exists():
         return json.loads(path.read_text())
     chosen: dict[str, list] = {}
@@ -284,7 +284,7 @@ def settings_for(path: Path, train: Problem, full: bool, tol: float) -> dict[str
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run what is missing, then write tables and figure."""
+    """Run the missing splits, then write tables and figure."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

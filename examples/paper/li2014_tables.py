@@ -1,4 +1,4 @@
-"""Tables of Li et al. (2014) beside ours: reads what li2014_pareto.py left in its folder.
+"""Compare our results with the tables of Li et al. (2014), from the output of li2014_pareto.py.
 
 python examples/paper/li2014_tables.py li2014
 """
@@ -48,26 +48,26 @@ DATASETS = ("vehicle", "steel", "shuttle", "letter", "landmine", "robot", "robot
             "segment")  # fmt: skip
 
 
-# Why a cell is not within two standard deviations: by data set, then by row, then by distance.
+# Why a cell is not within two standard deviations: by dataset, then by row, then by distance.
 WHY_DATA = {
-    "robot": "the 24 sensors; the paper's linear models reach 93 to 99 %, which they cannot here",
-    "robot-4": "four readings made of the 24 by a guess; the archive's own files are not at hand",
-    "landmine": "on balanced halves no model we tried, pooled or not, passes 70 % at 50 %",
+    "robot": "uses the 24 sensors, on which linear models cannot reach the paper's 93 to 99 %",
+    "robot-4": "four readings derived from the 24 by a guess; the archive's files were unavailable",
+    "landmine": "on balanced halves no model we tried, union or not, exceeds 70 % at 50 %",
 }
 WHY_ROW = {
-    "p = inf": "all tasks are trained at the kernel found; those of weight 0 were not in the paper",
-    "baseline": "the paper's baseline is below a plain support vector machine",
-    "partial": "mu = 1 is the common kernel, and is among our settings",
-    "mm-aep": "its norm and costs are not told, and the best of a grid on the test set is shown",
-    "mm-ep": "its norm and costs are not told, and the best of a grid on the test set is shown",
+    "p = inf": "all tasks are trained with the kernel found; the paper left out those of weight 0",
+    "baseline": "the paper's baseline is worse than a plain SVM",
+    "partial": "our settings include mu = 1, the shared kernel",
+    "mm-aep": "the paper does not give norm and costs; the best of a grid on the test set is shown",
+    "mm-ep": "the paper does not give norm and costs; the best of a grid on the test set is shown",
 }
 CLOSE = 3.0  # points
-WHY_CLOSE = "within 3 points; scale of the kernels, grid of costs and draws are not told"
+WHY_CLOSE = "within 3 points; the paper does not give kernel scale, cost grid and splits"
 WHY_FAR = "not explained"
 
 
 def explain(cell: dict) -> str:
-    """Say why ours is not the paper's, where it is not."""
+    """Explain a difference from the paper, if there is one."""
     if cell["verdict"] == "within 2 sd":
         return ""
     if cell["data"] in WHY_DATA:
@@ -78,13 +78,13 @@ def explain(cell: dict) -> str:
 
 
 def read_runs(out: Path, name: str, fraction: float) -> list[dict]:
-    """Return what was found on every split."""
+    """Return the results of every split."""
     files = out.glob(f"{name}-{fraction:g}-*.json")
     return [json.loads(path.read_text()) for path in sorted(files) if path.stem[-1].isdigit()]
 
 
 def collect(out: Path, name: str, fraction: float) -> dict[str, np.ndarray] | None:
-    """Return accuracies over the splits by row of the tables."""
+    """Return accuracies over the splits, by table row."""
     runs = read_runs(out, name, fraction)
     if not runs:
         return None
@@ -110,7 +110,7 @@ def collect(out: Path, name: str, fraction: float) -> dict[str, np.ndarray] | No
 
 
 def write_tables(out: Path) -> str:
-    """Return Tables 1 to 4 with the paper's figures beside ours; write them and their cells."""
+    """Return and write Tables 1 to 4 with our figures next to the paper's; write their cells."""
     lines: list[str] = []
     cells: list[dict] = []
     for title, keys, part in (
@@ -160,7 +160,7 @@ def judge(ours: np.ndarray, paper: float) -> dict:
 
 
 def draw(out: Path, name: str, fraction: float) -> None:
-    """Draw Figures 1 to 3: objectives, change of the tasks' accuracy, and accuracy, against p."""
+    """Draw Figures 1 to 3: objectives, change in task accuracy, and accuracy, against p."""
     import matplotlib.pyplot as plt
 
     runs = [run["pareto"] for run in read_runs(out, name, fraction)]

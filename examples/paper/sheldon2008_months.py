@@ -2,37 +2,38 @@
 
     python examples/paper/sheldon2008_months.py nyc_weather.npz --jobs 2 --out months
 
-The birds of the paper are not public; here an hour at an airport is wet or dry, and the months are
-tasks. The file holds X (n, d), y (-1 or +1), task (0 to 11), day_of_month, task_names and edges.
+The birds of the paper are not public. Here the labels are wet and dry hours at an airport, and the
+tasks are months. The file holds X (n, d), y (-1 or +1), task (0 to 11), day_of_month, task_names
+and edges.
 
-- POOL is one support vector machine of all months, with sine and cosine of the month as features;
-  INDIV one per month; CYCLE the product of a kernel of hours and the graphical task kernel of the
-  cycle (equation 5). All are MultiTaskKernelSVC with an RBF kernel on features that have mean 0
-  and variance 1 in the training hours.
-- Hours of one day resemble each other, so days are dealt out, in every month and apart for days
-  with a wet hour and without: half to training, a quarter each to validation and test, where all
-  their hours are used. The training hours are drawn from the training days with the month's share
-  of wet ones, at least one. Smaller sizes are parts of larger ones.
-- C and gamma (for INDIV the same in all months) are those with the best AUC on validation hours,
-  for every repeat anew, and the test hours are scored with them. AUC is that of all hours together,
-  as in the paper, and the mean of the AUCs of the months; each chooses by itself.
-- "CYCLE, centred" takes the RBF kernel about the mean of the training hours in feature space.
+- POOL is one SVM for all months, with the sine and cosine of the month as features; INDIV is one
+  SVM per month; CYCLE uses the product of a kernel on hours and the graphical task kernel of the
+  cycle (equation 5). All are MultiTaskKernelSVC with an RBF kernel on features standardized on the
+  training hours.
+- Hours of one day are similar, so whole days are split, in every month and stratified by whether
+  they have a wet hour: half for training, a quarter each for validation and test. Validation and
+  test use all hours of their days. Training hours are drawn from the training days with the month's
+  share of wet hours, at least one. Smaller samples are subsets of larger ones.
+- In every repeat, C and gamma (for INDIV the same in all months) are those with the best AUC on
+  validation hours; they are used to score the test hours. Two AUCs are reported, each with its own
+  choice: over all hours, as in the paper, and the mean over months.
+- "CYCLE, centred" centres the RBF kernel on the mean of the training hours in feature space.
 
-The paper chose from C in 1e-1, 10, 1e3, 1e5 and gamma in 1e-3, 1e-1, 10, 1e3, as is done here;
---full takes its larger grid of Figures 2 and 3, 1e-3, 1e-2 .. 1e5 for both. Every finished repeat
-is a file in --out, and a run that was stopped goes on from there. The defaults take about 15
-minutes on one core, --full five to seven times as long.
+As in the paper, C is chosen from 1e-1, 10, 1e3, 1e5 and gamma from 1e-3, 1e-1, 10, 1e3; --full uses
+the larger grid of Figures 2 and 3, 1e-3, 1e-2 .. 1e5 for both. Every finished repeat is a file in
+--out, so an interrupted run can be resumed. The defaults take about 15 minutes on one core, --full
+five to seven times as long.
 
-What comes out (10 repeats): CYCLE is far above INDIV in every repeat, as in the paper, but not
-above POOL. By month the two are level; over all hours CYCLE is below, at 100 hours per month in
-every repeat. One reason is the constant part of the kernel: with the small gamma that is chosen k
-is nearly 1, and K_st k lets every month have an offset that costs next to nothing. It leaves the
-order within a month alone and disturbs that between months. The centred kernel, which has no
-constant part, makes up half of the gap at 100 hours and all of it at 300. Nor do the months seem
-to differ much in how weather turns to rain: of the values of a the smallest two are best.
+Results (10 repeats): CYCLE is far better than INDIV in every repeat, as in the paper, but not
+better than POOL. By month the two are equal; over all hours CYCLE is worse, at 100 hours per month
+in every repeat. One reason is the constant part of the kernel. With the small gamma that is chosen,
+k is nearly 1, so K_st k gives every month an almost free offset. This does not affect the ranking
+within a month, but disturbs the ranking between months. The centred kernel, which has no constant
+part, closes half of the gap at 100 hours and all of it at 300. Moreover, the relation between
+weather and rain seems to differ little between months: the two smallest values of a are best.
 
 Prints the tables and writes figure.png into --out: the paper's Figure 2, at the largest size, and
-Figure 3, beside it the same on test hours.
+Figure 3, next to the same on test hours.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Hours(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Rows of the hours to train on, to choose by and to test on."""
+    """Rows of the training, validation and test hours."""
 
     train: Rows
     valid: Rows
@@ -94,7 +95,7 @@ class Split(NamedTuple):
 
 
 def load(path: Path) -> Hours:
-    """Read the hours."""
+    """Read the data."""
     with np.load(path, allow_pickle=False) as data:
         names = tuple(map(str, data["task_names"]))
         A = np.zeros((len(names), len(names)))
@@ -104,7 +105,7 @@ def load(path: Path) -> Hours:
 
 
 def draw_split(hours: Hours, size: int, repeat: int) -> Split:
-    """Deal out the days of every month, and draw `size` training hours of each."""
+    """Split the days of every month, and draw `size` training hours per month."""
     rng = np.random.default_rng(repeat)
     parts: list[list[Rows]] = [[], [], []]
     for month, name in enumerate(hours.names):
@@ -127,7 +128,7 @@ def _quarters(n: int) -> list[int]:
 
 
 def _draw(rows: Rows, y: NDArray[np.int64], size: int, rng: np.random.Generator) -> Rows:
-    """Draw rows with their share of wet ones."""
+    """Draw rows, keeping the share of wet hours."""
     wet, dry = (rng.permutation(rows[y[rows] == sign]) for sign in (1, -1))
     n_wet = max(1, round(size * wet.size / rows.size))
     if size > rows.size or n_wet >= size:
@@ -136,13 +137,13 @@ def _draw(rows: Rows, y: NDArray[np.int64], size: int, rng: np.random.Generator)
 
 
 def with_month(hours: Hours) -> Array:
-    """Return the features, and sine and cosine of the month."""
+    """Return the features with the sine and cosine of the month appended."""
     angle = 2.0 * np.pi * hours.month / len(hours.names)
     return np.column_stack([hours.X, np.sin(angle), np.cos(angle)])
 
 
 def methods(hours: Hours) -> Iterator[tuple[str, float | None, TaskKernel, Array]]:
-    """Yield name, a, task kernel and features of every method."""
+    """Yield the name, a, task kernel and features of every method."""
     yield "POOL", None, TaskKernel.union(hours.names), with_month(hours)
     yield "INDIV", None, TaskKernel.individual(hours.names), hours.X
     for a in TIES:
@@ -151,14 +152,14 @@ def methods(hours: Hours) -> Iterator[tuple[str, float | None, TaskKernel, Array
 
 
 def auroc(y: NDArray[np.int64], scores: Array) -> float:
-    """Return the share of pairs of a wet and a dry hour in the right order."""
+    """Return the fraction of (wet, dry) pairs in the right order."""
     n_wet = int((y > 0).sum())
     above = rankdata(scores)[y > 0].sum() - n_wet * (n_wet + 1) / 2
     return float(above / (n_wet * (y.size - n_wet)))
 
 
 def judge(hours: Hours, rows: Rows, scores: Array) -> dict[str, Any]:
-    """Return the AUC of all hours together and of every month."""
+    """Return the AUC over all hours and in every month."""
     y, month = hours.y[rows], hours.month[rows]
     single = [auroc(y[month == m], scores[month == m]) for m in range(len(hours.names))]
     return {"all": round(auroc(y, scores), 6), "months": np.round(single, 6).tolist()}
@@ -189,7 +190,7 @@ def run(hours: Hours, size: int, repeat: int, grid: dict[str, Sequence[float]]) 
 
 
 def centred(X: Array, Z: Array, gamma: float) -> tuple[Array, Array]:
-    """Return the RBF kernel of X, and of Z with X, about the mean of X in feature space."""
+    """Return the RBF kernels of X and of Z with X, centred on the mean of X in feature space."""
     k = rbf_kernel(X, gamma=gamma)
     centre = KernelCenterer().fit(k)
     H = centre.transform(k)
@@ -197,7 +198,7 @@ def centred(X: Array, Z: Array, gamma: float) -> tuple[Array, Array]:
 
 
 def run_all(hours: Hours, arguments: argparse.Namespace) -> dict[int, list[list[dict]]]:
-    """Return the fits by size and repeat, those of an earlier run from their files."""
+    """Return the fits by size and repeat; reuse those of an earlier run."""
     grid = FINE if arguments.full else COARSE
     every = list(product(arguments.sizes, range(arguments.repeats)))
     files = {job: _file(arguments, *job) for job in every}
@@ -227,30 +228,30 @@ def _file(arguments: argparse.Namespace, size: int, repeat: int) -> Path:
 
 
 def value(fit: dict, part: str, measure: str) -> float:
-    """Return an AUC of a fit."""
+    """Return the AUC of a fit."""
     return float(np.mean(fit[part][measure]))
 
 
 def choose(fits: list[dict], method: str, ties: Sequence[float | None], measure: str) -> dict:
-    """Return the fit with the best AUC on validation hours among those with these a."""
+    """Return the fit with the best validation AUC among those with these values of a."""
     known = [fit for fit in fits if fit["method"] == method and fit["a"] in ties]
     return max(known, key=lambda fit: value(fit, "valid", measure))
 
 
 def best(runs: list[list[dict]], row: str, part: str, measure: str) -> Array:
-    """Return the AUC of what is chosen in every repeat, for a row of the table."""
+    """Return the AUC of the chosen fit in every repeat, for a row of the table."""
     chosen = [choose(fits, *ROWS[row], measure) for fits in runs]
     return np.array([value(fit, part, measure) for fit in chosen])
 
 
 def mean_and_error(values: Array, form: str = ".4f") -> str:
-    """Return mean and standard error as text."""
+    """Format mean and standard error."""
     error = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
     return f"{values.mean():{form}} ± {error:.4f}"
 
 
 def report(runs: dict[int, list[list[dict]]]) -> str:
-    """Return the tables of test AUC, of paired differences and of what was chosen."""
+    """Return the tables of test AUC, paired differences and chosen settings."""
     lines = []
     for size, found in runs.items():
         heads = "".join(f"{head:>28}" for head in MEASURES.values())
@@ -272,7 +273,7 @@ def report(runs: dict[int, list[list[dict]]]) -> str:
 
 
 def draw(runs: dict[int, list[list[dict]]], path: Path) -> None:
-    """Draw Figure 2 at the largest size, Figure 3, and what test hours say."""
+    """Draw Figure 2 at the largest size, and Figure 3 on validation and test hours."""
     with figure_style():
         figure = new_figure(11.4, 6.6)
         panels = figure.subplots(2, 3)
@@ -312,7 +313,7 @@ def _draw_maps(figure: Any, panels: Any, runs: list[list[dict]]) -> None:
 
 
 def _draw_ties(panel: Any, runs: dict[int, list[list[dict]]], part: str) -> None:
-    """Draw the AUC of what validation hours choose against a."""
+    """Draw the AUC of the settings chosen on validation hours, against a."""
     for colour, found in zip(PALETTE, runs.values(), strict=False):
         for row, dash in (("POOL", "--"), ("INDIV", ":")):
             level = best(found, row, part, "all").mean()
@@ -331,7 +332,7 @@ def _draw_ties(panel: Any, runs: dict[int, list[list[dict]]], part: str) -> None
 
 
 def _draw_gains(panel: Any, runs: dict[int, list[list[dict]]]) -> None:
-    """Draw what CYCLE gains over the others in every repeat."""
+    """Draw the gain of CYCLE over the others in every repeat."""
     pairs = list(product(("POOL", "INDIV"), MEASURES))
     panel.axhline(0.0, color=GREY, linewidth=0.8)
     for k, (colour, (size, found)) in enumerate(zip(PALETTE, runs.items(), strict=False)):

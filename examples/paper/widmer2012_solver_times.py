@@ -3,47 +3,49 @@
     python examples/paper/widmer2012_solver_times.py DATA --out results
 
 DATA holds gauss2d/gauss2d.npz, mnist_mtl/mnist_mtl.npz and landmine/landmine.npz, each with X of
-shape (n, d), y of -1 and +1, and task of 0..T-1. MNIST is divided by 255, landmine standardised
-column by column. Tasks are coupled by a complete graph of weight 1, K = (I + L)^-1; the kernel is
-linear, the loss the hinge, C = 1 (the paper does not tell its own), and there is no intercept.
+shape (n, d), y of -1 and +1, and task of 0..T-1. MNIST is divided by 255, and landmine standardized
+by column. Tasks are coupled by a complete graph of weight 1, K = (I + L)^-1. The kernel is linear,
+the loss is the hinge, C = 1 (the paper does not give its value), and there is no intercept.
 
-Two solvers get the same problem on one thread:
+Both solvers get the same problem on one thread:
 
-- dual coordinate descent (DCD): `seqmtl.models.training.solve` in float64, primal objective after
-  epochs at least 5 % of time apart. The time starts with the matrix X, is that of the end of the
-  epoch, and leaves out what looking at the objective costs.
-- libsvm by `SVC(kernel="precomputed")` on K[s, t] <x, z>, the multi-task kernel of the paper (there
-  in SVMLight), with a cache that holds all of it; dual objective at tolerances from 1.9 to 1e-9.
-  Each is a run of its own from the start, with and without shrinking; the faster counts, or a run
-  at a smaller tolerance where that was faster still. (Runs cut short by max_iter are worse: shrunk
-  examples come back only near the tolerance.) The time includes that of the kernel matrix, which is
-  shown by itself too.
+- dual coordinate descent (DCD): `seqmtl.models.training.solve` in float64, with the primal
+  objective after epochs at least 5 % of time apart. Times start with the matrix X, are taken at the
+  end of the epoch, and exclude the evaluation of the objective.
+- libsvm: `SVC(kernel="precomputed")` on K[s, t] <x, z>, the multi-task kernel of the paper (which
+  used SVMLight), with a cache that holds all of it; dual objective at tolerances from 1.9 to 1e-9.
+  Each tolerance is run from scratch, with and without shrinking; the faster run counts, or a run at
+  a smaller tolerance if that was faster still. (Stopping runs by max_iter is worse: shrunk examples
+  return only near the tolerance.) Times include the kernel matrix, whose time is also shown
+  separately.
 
-libsvm has an intercept b that costs nothing. Two more examples, the anchors, take it away and leave
-the problem as it is: labels +1 and -1, kernel s^2 with themselves, -s^2 with each other, 0 with all
-others, s^2 = 1 / (n C), and a cost too large to pay. Their own weight u has to satisfy
-s u >= 1 + |b|, so the objective grows by n C (1 + |b|)^2 / 2, of which the part n C |b| is more
-than any b can save elsewhere. At the optimum b = 0, and the dual variables of the examples are
-those of the problem without b. On the way they are feasible for it, so their dual objective counts.
-(Mirrored examples, (x, y) and (-x, -y), would do the same at three to four times the time.)
+libsvm has an unregularized intercept b. Two additional examples, the anchors, remove it without
+changing the problem: labels +1 and -1, kernel s^2 with themselves, -s^2 with each other, 0 with all
+others, s^2 = 1 / (n C), and a cost too large to pay. Their own weight u must satisfy s u >= 1 +
+|b|, so the objective grows by n C (1 + |b|)^2 / 2, of which the part n C |b| is more than any b can
+save elsewhere. At the optimum b = 0, and the dual variables of the examples are those of the
+problem without b. Before the optimum they are feasible for it, so their dual objective counts.
+(Mirrored examples, (x, y) and (-x, -y), would have the same effect but take three to four times as
+long.)
 
-The function difference is |obj* - obj|, both objectives summed anew from the dual variables in
-extended precision. obj* is the best dual objective that DCD ever had, a certified lower bound; so
-the difference of DCD is not too small, that of libsvm not too large, and neither can be told below
-the duality gap, which is printed. Times to a given difference are interpolated between points, on
-logarithmic axes.
+The function difference is |obj* - obj|, with both objectives recomputed from the dual variables in
+extended precision. obj* is the best dual objective reached by DCD, a certified lower bound. Hence
+the difference of DCD is not underestimated and that of libsvm not overestimated, and neither is
+known more precisely than the duality gap, which is printed. Times to a given difference are
+interpolated between points on logarithmic axes.
 
-Every time is the median of --repeats runs (libsvm: a single one above 2 s). The default takes some
-8 minutes and 3 GiB. What OUT/results.json holds of a size of a data set is not measured again.
-Writes also OUT/figure.png.
+Every time is the median of --repeats runs (libsvm: a single run above 2 s). The default takes about
+8 minutes and 3 GiB. Sizes of datasets already in OUT/results.json are not measured again. Also
+writes OUT/figure.png.
 
-What comes out: DCD gets to 1e-10 on all three; libsvm stops at 1e-8 on MNIST-MTL and a little above
-1e-10 on landmine, as its cache is in float32. On all examples and at 1e-4 obj* DCD is faster by
-a factor of about 35 on Gauss2D, 4 on MNIST-MTL and 70 on landmine; the factor grows with n, and
-below 1,000 examples (MNIST-MTL: 3,000) libsvm is as fast or faster. So the orders of magnitude of
-the paper need its n = 1e5 on Gauss2D, and its Fig. 2d, MTK faster on landmine, is not seen. At high
-precision the factor on landmine falls to 2 or 3: there DCD converges slowly, libsvm at once. With
-its intercept libsvm does landmine in less time, but there b solves most of the problem.
+Results: DCD reaches 1e-10 on all three. libsvm stops at 1e-8 on MNIST-MTL and slightly above 1e-10
+on landmine, because its cache is in float32. On all examples and at 1e-4 obj*, DCD is faster by a
+factor of about 35 on Gauss2D, 4 on MNIST-MTL and 70 on landmine. The factor grows with n; below
+1,000 examples (MNIST-MTL: 3,000), libsvm is as fast or faster. Thus the orders of magnitude of the
+paper require its n = 1e5 on Gauss2D, and its Fig. 2d, where MTK is faster on landmine, is not
+reproduced. At high precision, the factor on landmine falls to 2 or 3: there DCD converges slowly,
+and libsvm at once. With its intercept, libsvm is faster on landmine, but there b solves most of the
+problem.
 """
 
 from __future__ import annotations
@@ -75,8 +77,8 @@ from seqmtl.solvers.dcd import Progress, Solution, State
 TITLES = {"gauss2d": "Gauss2D", "mnist_mtl": "MNIST-MTL", "landmine": "Landmine"}
 PAPER = {
     "gauss2d": "n = 1e5, DCD up to 3 magnitudes faster (Fig. 1), up to 2.5 (Fig. 2)",
-    "mnist_mtl": "DCD gets to 1e-7 .. 1e-10, MTK stalls at 1e-2 .. 1e-4 on 2 of 4 data sets",
-    "landmine": "DCD gets to 1e-7 .. 1e-10; MTK is the faster one in Fig. 2d",
+    "mnist_mtl": "DCD reaches 1e-7 .. 1e-10, MTK stalls at 1e-2 .. 1e-4 on 2 of 4 datasets",
+    "landmine": "DCD reaches 1e-7 .. 1e-10; MTK is faster in Fig. 2d",
 }
 C = 1.0
 LEVELS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)  # function differences of the table
@@ -87,8 +89,8 @@ TOLERANCES = (
     1.6,
     1.3,
     *(10.0 ** (-k / 2) for k in range(19)),
-)  # of libsvm, from 2 at alpha = 0
-SLOW = 2.0  # seconds above which a run of libsvm is not repeated
+)  # libsvm tolerances; the violation at alpha = 0 is 2
+SLOW = 2.0  # seconds above which a libsvm run is not repeated
 
 Array = NDArray[np.float64]
 Points = list[tuple[float, float]]  # seconds and function difference
@@ -109,19 +111,19 @@ class Sample:
         return self.y.size
 
     def take(self, n: int) -> Sample:
-        """Return n examples drawn at random; smaller samples are part of larger ones."""
+        """Return n random examples; smaller samples are subsets of larger ones."""
         rows = np.sort(np.random.default_rng(0).permutation(self.n)[:n])
         return Sample(self.X[rows], self.y[rows], self.tasks[rows], self.K)
 
     @cached_property
     def signed(self) -> list[tuple[NDArray[np.intp], NDArray[np.longdouble]]]:
-        """Examples of every task, and their y x in extended precision."""
+        """Examples of every task, and y x in extended precision."""
         parts = [np.flatnonzero(self.tasks == t) for t in range(len(self.K))]
         yX = self.y[:, None] * self.X
         return [(rows, yX[rows].astype(np.longdouble)) for rows in parts]
 
     def objectives(self, alpha: Array) -> tuple[np.longdouble, np.longdouble]:
-        """Return the primal objective of the weights V K, and the dual one, both summed anew."""
+        """Return the primal objective of the weights V K, and the dual one, both recomputed."""
         V = np.stack([alpha[rows].astype(np.longdouble) @ part for rows, part in self.signed])
         W = self.K.astype(np.longdouble) @ V
         margins = np.zeros(self.n, dtype=np.longdouble)
@@ -133,7 +135,7 @@ class Sample:
 
 
 def load(folder: Path, name: str) -> Sample:
-    """Read a data set and bring its columns to a common scale."""
+    """Read a dataset and scale its columns."""
     with np.load(folder / name / f"{name}.npz", allow_pickle=False) as file:
         X, y, tasks = file["X"].astype(np.float64), file["y"].astype(np.float64), file["task"]
     if name == "mnist_mtl":
@@ -149,11 +151,11 @@ def load(folder: Path, name: str) -> Sample:
 
 
 class LimitReachedError(Exception):
-    """A run has taken as long as it may."""
+    """The time limit of a run was reached."""
 
 
 class Watch:
-    """Clock of a run, and dual variables on its way; what it does itself takes no time."""
+    """Clock of a run, with snapshots of the dual variables; excludes its own time."""
 
     def __init__(self, tol: float, limit: float) -> None:
         self.tol, self.limit = tol, limit
@@ -163,7 +165,7 @@ class Watch:
         self._start = time.perf_counter()
 
     def __call__(self, state: State, progress: Progress) -> None:
-        """Note the time of an epoch, and keep its dual variables if the last are old enough."""
+        """Record the time of an epoch, and a snapshot if the last one is old enough."""
         begin = time.perf_counter()
         self.seconds.append(begin - self._start)
         if self.seconds[-1] > 1.05 * self._kept or progress.gap <= self.tol:
@@ -182,7 +184,7 @@ def descend(sample: Sample, tol: float, on_epoch: Watch | None = None) -> Soluti
 
 
 def follow(sample: Sample, tol: float, limit: float) -> Watch:
-    """Watch one run of coordinate descent."""
+    """Record one run of coordinate descent."""
     watch = Watch(tol, limit)
     with suppress(LimitReachedError):
         descend(sample, tol, watch)
@@ -196,7 +198,7 @@ def measure_descent(
     certified = [time_of(lambda: descend(sample, PRECISION)) for _ in range(repeats)]
     tol = ENOUGH / descend(sample, 1e-6).primal
     runs = [follow(sample, tol, limit) for _ in range(repeats)]
-    n_epochs = min(len(run.seconds) for run in runs)  # they differ where the limit was reached
+    n_epochs = min(len(run.seconds) for run in runs)  # they differ if the limit was reached
     seconds = np.median([run.seconds[:n_epochs] for run in runs], axis=0)
     objectives = {epoch: sample.objectives(alpha) for epoch, alpha in runs[0].alphas.items()}
     best = max(dual for _, dual in objectives.values())
@@ -219,7 +221,7 @@ def measure_descent(
 
 
 def kernel_matrix(sample: Sample) -> Array:
-    """Return K[s, t] <x, z> of all examples, and of the two anchors behind them."""
+    """Return K[s, t] <x, z> of all examples, with the two anchors last."""
     n = sample.n
     G = np.zeros((n + 2, n + 2))
     np.matmul(sample.X, sample.X.T, out=G[:n, :n])
@@ -285,16 +287,16 @@ def measure_libsvm(
 
 
 def time_of(work: Callable[[], object]) -> float:
-    """Return the seconds that a call takes."""
+    """Return the duration of a call in seconds."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def time_to(points: Points, difference: float) -> float:
-    """Return when a function difference is first reached, NaN for never.
+    """Return when a function difference is first reached, or NaN if never.
 
-    Between two points the logarithms are interpolated.
+    Logarithms are interpolated between points.
     """
     for (before, high), (after, low) in zip([points[0], *points], points, strict=False):
         if low <= difference:
@@ -312,13 +314,13 @@ def measure(sample: Sample, limit: float, repeats: int) -> dict[str, Any]:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, dict[int, dict[str, Any]]]:
-    """Measure what is not in the results yet; return them by data set and size."""
+    """Measure what the results lack; return them by dataset and size."""
     path = arguments.out / "results.json"
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     found: dict[str, dict[int, dict[str, Any]]] = {}
     for name in arguments.data_sets:
         whole = load(arguments.data, name)
-        descend(whole.take(min(whole.n, 500)), 1e-9)  # compile, or load what is compiled
+        descend(whole.take(min(whole.n, 500)), 1e-9)  # compile, or load from the cache
         sizes = [whole.n >> halving for halving in range(arguments.halvings, -1, -1)]
         done = known.setdefault(name, {})
         for n in sizes:
@@ -332,7 +334,7 @@ def run(arguments: argparse.Namespace) -> dict[str, dict[int, dict[str, Any]]]:
 
 
 def seconds_text(values: Sequence[float]) -> str:
-    """Return times as columns, a dash for never."""
+    """Format times as columns; a dash means never."""
     return "".join(f"{'-':>10}" if np.isnan(value) else f"{value:10.3g}" for value in values)
 
 
@@ -375,14 +377,14 @@ def report(found: dict[str, dict[int, dict[str, Any]]]) -> str:
 
 
 def precise_times(both: dict[str, Any]) -> tuple[float, float, float]:
-    """Return when DCD is precise to PRECISION, when it stops for it, and when libsvm is precise."""
+    """Return when DCD reaches PRECISION, when it certifies it, and when libsvm reaches it."""
     goal = PRECISION * both["dcd"]["optimum"]
     first, other = (time_to(both[part]["points"], goal) for part in ("dcd", "libsvm"))
     return first, both["dcd"]["certified"], other
 
 
 def draw(found: dict[str, dict[int, dict[str, Any]]], path: Path) -> None:
-    """Draw Figure 1 in the upper row and Figure 2 in the lower one, a column per data set."""
+    """Draw Figure 1 in the upper row and Figure 2 in the lower row, a column per dataset."""
     ours, theirs, mark = {"color": PALETTE[0]}, {"color": PALETTE[1]}, {"markersize": 3.5}
     with figure_style():
         figure = new_figure(3.9 * len(found), 7.4)
@@ -416,7 +418,7 @@ def draw(found: dict[str, dict[int, dict[str, Any]]], path: Path) -> None:
 
 
 def shown(points: Points) -> Array:
-    """Return seconds and differences, shape (2, n_points), none below what the axes show."""
+    """Return seconds and differences, shape (2, n_points), clipped to the axes."""
     return np.maximum(np.array(points).T, 1e-13)
 
 
@@ -425,12 +427,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("data", type=Path, help="folder of the data sets")
+    parser.add_argument("data", type=Path, help="folder of the datasets")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     parser.add_argument("--data-sets", nargs="+", choices=TITLES, default=list(TITLES))
     parser.add_argument("--halvings", type=int, default=5, help="smallest size: n / 2^halvings (5)")
-    parser.add_argument("--repeats", type=int, default=3, help="runs behind every time (3)")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds of one run (60)")
+    parser.add_argument("--repeats", type=int, default=3, help="runs per measurement (3)")
+    parser.add_argument(
+        "--limit", type=float, default=60.0, help="time limit of one run in seconds (60)"
+    )
     arguments = parser.parse_args(argv)
     arguments.out.mkdir(parents=True, exist_ok=True)
     with threadpool_limits(1):

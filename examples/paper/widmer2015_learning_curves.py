@@ -5,9 +5,10 @@ The protocol of Widmer, Kloft, Sreedharan, Raetsch (2015), section 4.3, at sever
     python examples/paper/widmer2015_learning_curves.py tss.tsv.gz --tree epdnew_complete \
         --sizes 100 300 1000 --splits 10 --out curves
 
-Every size is one `seqmtl compare` (nested draws, cost chosen by cross-validation, resumable).
-Writes OUT/N.json of every size, OUT/curves.tsv and OUT/curves.png, and says where MT-MKL is worse
-than the better of individual and union. More options of `seqmtl compare` may follow `--`.
+Each size is one run of `seqmtl compare` (nested samples, cost tuned by cross-validation,
+resumable). Writes OUT/N.json for every size, OUT/curves.tsv and OUT/curves.png, and prints where
+MT-MKL is worse than the better of individual and union. Further options of `seqmtl compare` may
+follow `--`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def run_sizes(args: argparse.Namespace) -> dict[int, dict]:
 
 
 def collect(found: dict[int, dict], metric: str) -> dict[tuple[str, str], np.ndarray]:
-    """Return the metric by method and organism, shape (sizes, splits); "mean" is over organisms."""
+    """Return the metric by method and organism (or "mean"), shape (sizes, splits)."""
     curves = {}
     first = next(iter(found.values()))
     for method, results in first.items():
@@ -95,7 +96,7 @@ def write_table(curves: dict[tuple[str, str], np.ndarray], sizes: list[int], pat
 
 
 def judge(curves: dict[tuple[str, str], np.ndarray], sizes: list[int]) -> None:
-    """Say where MT-MKL is worse than the better of individual and union, and how surely."""
+    """Print where MT-MKL is worse than the better of individual and union, with errors."""
     for name in dict.fromkeys(name for _, name in curves):
         both = [curves[method, name].mean(axis=1) for method in ("individual", "union")]
         better = np.where(both[0] >= both[1], 0, 1)

@@ -3,29 +3,30 @@
     python examples/paper/widmer2015_synthetic.py --seeds 20 --out results
 
 Tasks are the leaves of a binary tree. Every task has two Gaussian classes in 100 dimensions with
-standard deviation 20 and means +-mu_d / 2. At the root mu_d is all ones; on every edge the sign
-of 5 random dimensions flips. 10 training and 1,000 test points per class and task.
+standard deviation 20 and means +-mu_d / 2. At the root, mu_d is all ones; on every edge, the sign
+of 5 random dimensions flips. There are 10 training and 1,000 test points per class and task.
 
-What the paper leaves open, and what is done here:
+Choices made here where the paper is unclear:
 
-- It says depth 4 and 32 leaves; 2^4 is 16. Here there are 32 leaves, that is depth 5.
-- C is not told. Here every method takes from 1e-5, 1e-4 .. 1e-1 the C with the best mean AUROC on
-  validation points drawn like the test points and as many, anew for every seed. Test points are
-  scored once per seed and method, after that.
-- rho and rho0 of the groups (2.6.2) are not told; here both are 1.
-- Points are divided by sigma, which only rescales C. No intercept: the classes lie symmetrically.
+- It states depth 4 and 32 leaves, but 2^4 is 16. Here there are 32 leaves, at depth 5.
+- C is not given. Here, for every seed, each method uses the C from 1e-5, 1e-4 .. 1e-1 with the best
+  mean AUROC on a validation set, drawn like the test set and of the same size. Test points are then
+  scored once per seed and method.
+- rho and rho0 of the groups (2.6.2) are not given; here both are 1.
+- Points are divided by sigma, which only rescales C. There is no intercept, because the classes are
+  symmetric.
 
-What comes out (20 seeds): as described, the classes overlap so much that the best possible AUROC
-is 0.64; MT-MKL of p = 2 and 3 is above vanilla MTL and all are far above individual, but union and
-vanilla MTL do not differ. With variance 20 (--sigma 4.4721) vanilla MTL is above union, and MT-MKL
-below vanilla: large groups have the larger K_m, and theta favours them. With variance 20 and K_m
-of equal trace (--unit-trace) p = 2 and 3 are above vanilla above union above individual, as in the
-paper; the best of all there is still vanilla MTL without equal traces. These two settings were
-looked for after the first one had not given the order of the paper.
+Results (20 seeds): with the settings of the paper, the classes overlap so much that the best
+possible AUROC is 0.64. MT-MKL with p = 2 and 3 is better than vanilla MTL, and all are far better
+than individual, but union and vanilla MTL do not differ. With variance 20 (--sigma 4.4721), vanilla
+MTL is better than union, and MT-MKL worse than vanilla MTL: large groups have larger K_m, which
+theta favours. With variance 20 and K_m of equal trace (--unit-trace), the order is that of the
+paper: p = 2 and 3, vanilla, union, individual; but vanilla MTL without equal traces is still the
+best of all. These two settings were tried because the first did not give the order of the paper.
 
-Prints mean AUROC over tasks with 95 % confidence intervals over seeds (Student's t), the paired
-differences between methods, and the weights that were learnt; writes auroc.tsv (one row per seed
-and method) and figure.png into --out.
+Prints mean AUROC over tasks with 95 % confidence intervals over seeds (Student's t), paired
+differences between methods, and the learned weights. Writes auroc.tsv (one row per seed and method)
+and figure.png into --out.
 """
 
 from __future__ import annotations
@@ -62,14 +63,14 @@ def grow_means(depth: int, flips: int, rng: np.random.Generator) -> Array:
 
 
 def draw_points(means: Array, n: int, sigma: float, rng: np.random.Generator) -> Array:
-    """Return points / sigma, shape (T, 2, n, DIMENSIONS), positive ones first."""
+    """Return points / sigma, shape (T, 2, n, DIMENSIONS), positives first."""
     centres = 0.5 * np.stack([means, -means], axis=1)
     noise = rng.standard_normal((*centres.shape[:2], n, DIMENSIONS))
     return centres[:, :, None] / sigma + noise
 
 
 def roc(scores: Array) -> Array:
-    """Return the ROC curve of every task from scores of shape (T, 2, n), positive ones first.
+    """Return the ROC curve of every task from scores of shape (T, 2, n), positives first.
 
     Entry j of a curve is the recall at the threshold of the (j + 1)-th highest negative, so its
     mean is the AUROC.
@@ -118,7 +119,7 @@ def score(model: Any, points: Array, names: Sequence[str]) -> Array:
 
 
 def run_seed(seed: int, arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    """Train, choose C and test every method on data of its own."""
+    """Train, tune C and test every method, on fresh data."""
     rng = np.random.default_rng(seed)
     means = grow_means(arguments.depth, arguments.flips, rng)
     names = [f"task{t + 1:02d}" for t in range(len(means))]
@@ -148,7 +149,7 @@ def interval(values: Array) -> str:
 
 
 def report(runs: list[dict[str, dict[str, Any]]]) -> str:
-    """Return the tables of AUROC, of paired differences and of weights as text."""
+    """Format the tables of AUROC, paired differences and weights."""
     auroc = {name: np.array([run[name]["auroc"] for run in runs]) for name in runs[0]}
     lines = [f"{'method':14}{'AUROC':>17}{'  median C':>12}"]
     for name, values in auroc.items():
@@ -213,7 +214,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--depth", type=int, default=5, help="2^depth tasks (5)")
     parser.add_argument("--flips", type=int, default=5, help="dimensions per edge (5)")
     parser.add_argument("--train", type=int, default=10, help="points per class and task (10)")
-    parser.add_argument("--test", type=int, default=1000, help="the same of the test (1000)")
+    parser.add_argument(
+        "--test", type=int, default=1000, help="test points per class and task (1000)"
+    )
     arguments = parser.parse_args(argv)
     arguments.out.mkdir(parents=True, exist_ok=True)
     runs = []

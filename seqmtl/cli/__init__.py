@@ -1,1 +1,1 @@
-"""The command line: one file per command, heavy imports only inside the command that needs them."""
+"""The command line: one file per command; heavy imports happen inside the command."""

@@ -1,4 +1,4 @@
-"""What goes to stderr: messages, JSON logs, and the progress of training."""
+"""Output to stderr: messages, JSON logs and progress."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _JsonFormatter(logging.Formatter):
 
 
 def setup_logging(args: argparse.Namespace) -> None:
-    """Send the package's log to stderr, as text or as JSON lines."""
+    """Send the package's log to stderr as text or JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
     if args.log_json:
         handler.setFormatter(_JsonFormatter())
@@ -47,7 +47,7 @@ def setup_logging(args: argparse.Namespace) -> None:
 
 @contextmanager
 def warnings_as_messages() -> Iterator[None]:
-    """Send warnings that are meant for the user to the log, each once."""
+    """Log each user-facing warning once."""
 
     def show(message: Warning | str, *_: Any) -> None:
         logging.getLogger("seqmtl").warning("%s", message)
@@ -59,7 +59,7 @@ def warnings_as_messages() -> Iterator[None]:
 
 
 class _Progress:
-    """One line that is redrawn on a terminal; elsewhere a line of the log every few seconds."""
+    """A terminal shows one line, redrawn; other streams get a line every few seconds."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self._quiet = args.quiet
@@ -109,7 +109,7 @@ class TrainingProgress(_Progress):
         self._show(text, {k: v for k, v in vars(progress).items() if k not in ("primal", "dual")})
 
     def _time_left(self) -> str:
-        """Extrapolate the fall of log(gap) to the tolerance."""
+        """Extrapolate log(gap) linearly to the tolerance."""
         if len(self._recent) < 3:
             return ""
         (t0, g0), (t1, g1) = self._recent[0], self._recent[-1]
@@ -120,7 +120,7 @@ class TrainingProgress(_Progress):
 
 
 class SelectionProgress(_Progress):
-    """Show which of the candidates of a selection are known, and the time left."""
+    """Show how many hyperparameter candidates have been scored, and the time left."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         super().__init__(args)
@@ -128,26 +128,26 @@ class SelectionProgress(_Progress):
         self._n_known: int | None = None
 
     def __call__(self, name: str, number: int, total: int) -> None:
-        """Show one candidate, which is the given one of all."""
+        """Show candidate `number` of `total`."""
         now = time.monotonic()
         if self._n_known is None:
             self._n_known = number - 1
         if not self._is_due(now):
             return
         left = (now - self._start) / (number - self._n_known) * (total - number)
-        text = f"choosing on held-out labels: {number} of {total}, {name}, about {left:.0f} s left"
+        text = f"cross-validation: {number} of {total}, {name}, about {left:.0f} s left"
         self._show(text, {})
 
 
 class JobProgress:
-    """Tell of each finished job, and of the time left by what jobs of its kind have taken.
+    """Report each finished job; estimate the time left from earlier jobs of the same kind.
 
     Parameters
     ----------
     kinds : sequence of str
-        Kind of every job to be done.
+        Kind of each job.
     n_workers : int
-        Jobs that run at the same time.
+        Number of jobs that run at the same time.
     """
 
     def __init__(self, kinds: Sequence[str], n_workers: int) -> None:
@@ -170,14 +170,14 @@ class JobProgress:
 
 
 class ScanProgress(_Progress):
-    """Show how much of a genome is scanned, how fast, and the time left.
+    """Show how much of a genome has been scanned, the speed, and the time left.
 
     Parameters
     ----------
     n_bytes : int or None
-        Size of the genome's file; None where it is not known.
+        Size of the genome file; None if unknown.
     args : argparse.Namespace
-        Says whether to be quiet.
+        Parsed arguments; ``quiet`` and ``log_json`` are used.
     """
 
     def __init__(self, n_bytes: int | None, args: argparse.Namespace) -> None:
@@ -187,11 +187,11 @@ class ScanProgress(_Progress):
         self._begin: tuple[float, float, int] | None = None  # time, share, bases at the first block
 
     def read(self, n: int) -> None:
-        """Take note of bytes read."""
+        """Count bytes read."""
         self._n_read += n
 
     def __call__(self, n_bases: int) -> None:
-        """Take note of bases scanned, and show where the scan is."""
+        """Count bases scanned, and show progress."""
         self._n_bases += n_bases
         now = time.monotonic()
         share = self._n_read / self._n_bytes if self._n_bytes else 0.0

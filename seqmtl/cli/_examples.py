@@ -1,4 +1,4 @@
-"""Examples as models take them: tables of numbers or sequences, and windows."""
+"""Read the examples a model is trained on or scores: tables and windows."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LABEL, TASK = "label", "task"
 
 
 class Examples(NamedTuple):
-    """What a model is trained on, or scores.
+    """Examples to train on or score.
 
     Attributes
     ----------
     X : Windows, or TaskArray or ndarray of shape (n, d) float64 or (n,) str
-        Examples, with their tasks where they have some.
+        Examples, with their tasks if they have any.
     y : ndarray, shape (n,), optional
         Labels.
     tasks : ndarray of str, shape (n,), optional
@@ -32,9 +32,9 @@ class Examples(NamedTuple):
     names : ndarray of str, shape (n,)
         Names.
     feature_names : tuple of str
-        Names of the columns, empty for windows.
+        Column names; empty for windows.
     is_split : bool
-        Whether the rows are of the split asked for; else the data have none.
+        Whether the rows come from the requested split; False if the data have no splits.
     """
 
     X: Any
@@ -46,12 +46,12 @@ class Examples(NamedTuple):
 
 
 def read_for_training(args: argparse.Namespace, *, require_labels: bool = True) -> Examples:
-    """Read what the arguments of ``train-table`` name.
+    """Read the training examples of ``train-table``.
 
     Raises
     ------
     SeqmtlError
-        If the arguments do not fit together, or the files are at fault.
+        If the arguments conflict or a file is invalid.
     """
     from seqmtl.cli._input import read_input
     from seqmtl.io import read_numeric_table
@@ -68,7 +68,7 @@ def read_for_training(args: argparse.Namespace, *, require_labels: bool = True) 
         )
     if args.window or args.shift:
         raise SeqmtlError(
-            f"--window and --shift cut windows of DNA, and {args.data} is a table of examples; "
+            f"--window and --shift apply to DNA windows, but {args.data} is a table of examples; "
             "leave them out"
         )
     table = read_numeric_table(
@@ -79,13 +79,13 @@ def read_for_training(args: argparse.Namespace, *, require_labels: bool = True) 
 
 
 def read_for_model(model: Model, args: argparse.Namespace, *, require_labels: bool) -> Examples:
-    """Read examples as the model was trained on them.
+    """Read examples in the form the model was trained on.
 
     Raises
     ------
     SeqmtlError
-        If a column of the model is missing, the tasks are not known, the files are at fault, or
-        windows are of a dataset whose signal is another or elsewhere in the window.
+        If a column is missing, a task is unknown, a file is invalid, or a dataset has another
+        signal or another site position than the model.
     """
     from seqmtl.io import read_numeric_table
     from seqmtl.sequences import TaskArray
@@ -93,7 +93,7 @@ def read_for_model(model: Model, args: argparse.Namespace, *, require_labels: bo
     if model.inputs == "windows":
         return _of_windows(_read_windows_for(model, args, require_labels=require_labels))
     if not args.data or args.genome:
-        raise SeqmtlError("the model was trained on a table of examples; name such a file as DATA")
+        raise SeqmtlError("the model was trained on a table of examples; give such a file as DATA")
     columns, names = model.training.get("columns", {}), model.feature_names or None
     is_text = model.inputs == "sequences"
     table = read_numeric_table(
@@ -109,14 +109,13 @@ def read_for_model(model: Model, args: argparse.Namespace, *, require_labels: bo
         return found._replace(tasks=None)
     if found.tasks is None and len(model.tasks) > 1:
         raise SeqmtlError(
-            f"{args.data} does not say the tasks of its rows; name one of "
-            f"{', '.join(model.tasks)} with --task"
+            f"{args.data} has no task column; name one of {', '.join(model.tasks)} with --task"
         )
     return found if found.tasks is None else found._replace(X=TaskArray(found.X, found.tasks))
 
 
 def _read_windows_for(model: Model, args: argparse.Namespace, *, require_labels: bool) -> Windows:
-    """Read the windows at the model's length; of one organism where there is only one."""
+    """Read windows of the model's length; with a single task, FASTA needs no --organism."""
     from seqmtl.cli._input import read_input
     from seqmtl.io.dataset import is_dataset
 
@@ -131,7 +130,7 @@ def _read_windows_for(model: Model, args: argparse.Namespace, *, require_labels:
     if windows.task_names == ("task",) and "task" not in model.tasks:
         names = ", ".join(model.tasks)
         raise SeqmtlError(
-            f"the windows do not say their organism; name one of {names} with --organism"
+            f"the windows do not name their organism; give one of {names} with --organism"
         )
     return windows
 
@@ -145,7 +144,7 @@ def _is_fasta(data: str | None) -> bool:
 
 
 def _holds_windows(args: argparse.Namespace) -> bool:
-    """Tell windows from a table of examples; without either the reader of windows complains."""
+    """Tell windows from a table of examples; without DATA, the reader of windows raises."""
     from seqmtl.io import guess_format, is_dataset, is_table_of_windows
 
     if args.genome or not args.data:
@@ -163,7 +162,7 @@ def _of_windows(windows: Windows) -> Examples:
 
 
 def _of_table(table: NumericTable, split: str | None, task: str | None) -> Examples:
-    """Take the rows of a split, where the table has splits, and maybe one task for all."""
+    """Select the rows of a split, if the table has splits; `task` overrides the task column."""
     if table.splits is not None and split is not None:
         rows = np.flatnonzero(table.splits == split)
         if not rows.size:

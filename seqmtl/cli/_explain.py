@@ -23,11 +23,11 @@ logger = logging.getLogger("seqmtl")
 SUMMARY, KIND = "summary.json", "seqmtl explain"
 
 _DRAWN = 3  # windows per figure
-_MEAN = " mean"  # over all organisms; none is called so
+_MEAN = " mean"  # over all organisms; cannot clash with a name
 
 
 class Explanation:
-    """Files written so far, and the lines of the tables that all organisms share."""
+    """The files written so far, and the rows of the tables shared by all organisms."""
 
     def __init__(self, model: MultiTaskModel, folder: Path, max_order: int, top: int) -> None:
         from seqmtl.files.names import safe_names
@@ -38,10 +38,10 @@ class Explanation:
         self._importance: list[str] = []
         self._kmers: list[str] = []
         self._contributions: list[str] = []
-        self._other: Poim | None = None  # with which all are compared
+        self._other: Poim | None = None  # the reference
 
     def importance(self, organism: str, background: list[float], reference: str | None) -> None:
-        """Write POIM and logo of an organism, and how it differs from others."""
+        """Write the POIM and logo of an organism, and its difference from the reference."""
         from seqmtl.explain import (
             differential,
             draw_logo,
@@ -75,7 +75,7 @@ class Explanation:
         self._figure(f"poim_difference_{name}_{self._stem[other]}", draw_poim(difference))
 
     def _compared_with(self, organism: str, reference: str | None) -> str | None:
-        """Return with what an organism is compared: of two, the first with the second."""
+        """Return the reference for an organism; with two organisms, the first uses the second."""
         tasks = self.model.tasks
         if reference is not None:
             return reference if reference != organism else None
@@ -84,7 +84,7 @@ class Explanation:
         return tasks[1] if len(tasks) == 2 and organism == tasks[0] else None
 
     def windows(self, organism: str, windows: Windows, n: int) -> None:
-        """Explain the n windows with the highest scores, and draw the first of them."""
+        """Explain the n highest-scoring windows, and draw the first few."""
         import numpy as np
 
         from seqmtl.explain import contributions, draw_contributions, mutagenesis
@@ -111,7 +111,7 @@ class Explanation:
         self._figure(f"contributions_{self._stem[organism]}", figure)
 
     def finish(self, path: str, organisms: list[str], settings: dict[str, Any]) -> None:
-        """Write the tables of all organisms and the summary."""
+        """Write the shared tables and the summary."""
         from seqmtl.explain import listings
         from seqmtl.files.atomic import write_json
 

@@ -1,4 +1,4 @@
-"""Windows as the commands' arguments describe them."""
+"""Read the windows named on the command line."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ def read_input(
     require_labels: bool,
     shift: int = 0,
 ) -> Windows:
-    """Read the windows that the arguments name.
+    """Read the windows named by the arguments.
 
     Parameters
     ----------
     args : Namespace
         With data, genome, sites, at_end and organism.
     split : str or None
-        Rows wanted, where the source has a split column.
+        Split to read, if the source has a split column.
     window : int or None
-        Window length; the centre of longer sequences.
+        Window length; longer sequences are trimmed to their centre.
     require_labels : bool
         Whether every window must have a label.
     shift : int
-        Bases by which the window lies after the centre.
+        Bases by which the window is moved in the 3' direction.
 
     Raises
     ------
     SeqmtlError
-        If the arguments do not fit together, or the files are at fault.
+        If the arguments conflict or a file is invalid.
     """
     if args.genome and args.data:
         raise SeqmtlError("give either DATA, or --genome with --sites, not both")
     if args.genome and window is None:
         window = DEFAULT_WINDOW
     if shift and window is None:
-        raise SeqmtlError("--shift moves a window: say how long it is with --window")
+        raise SeqmtlError("--shift needs a window length; give --window")
     wide = None if window is None else window + 2 * abs(shift)
     windows = _read(args, split, wide, require_labels)
     return windows if window is None or not shift else windows.center(window, shift)
@@ -62,7 +62,7 @@ def _read(
     if args.genome:
         return _from_genomes(args, window or DEFAULT_WINDOW, require_labels, split)
     if not args.data:
-        raise SeqmtlError("no windows given; name a DATA file, or --genome and --sites")
+        raise SeqmtlError("no windows given; name a DATA file, or give --genome and --sites")
     from seqmtl.io import (
         guess_format,
         is_dataset,
@@ -74,8 +74,8 @@ def _read(
     organism = getattr(args, "organism", None)
     if os.path.isdir(args.data) and not is_dataset(args.data):
         raise SeqmtlError(
-            f"{args.data}: a folder must be a dataset with windows.tsv and summary.json, and this "
-            "one is not; name one of seqmtl dataset, or a file"
+            f"{args.data}: a folder must be a dataset with windows.tsv and summary.json; make one "
+            "with seqmtl dataset, or name a file"
         )
     if is_dataset(args.data):
         windows = read_dataset(args.data, split=split, organism=organism).windows
@@ -98,7 +98,7 @@ def _read(
         if len(windows.split_names) != 1:
             raise
         logger.warning(
-            "the column split is %r in every row of %s: it is ignored, and all rows are used",
+            "the split column is %r in every row of %s; ignoring it and using all rows",
             windows.split_names[0], args.data,
         )  # fmt: skip
         return windows
@@ -114,7 +114,8 @@ def _from_genomes(
     if set(paths) != set(sites):
         odd = sorted(set(paths) ^ set(sites))
         raise SeqmtlError(
-            f"every organism needs --genome and --sites, but {', '.join(odd)} has only one of them"
+            f"every organism needs --genome and --sites, but only one was given for "
+            f"{', '.join(odd)}"
         )
     parts = []
     for organism, genome in load_genomes(paths, padding=window).items():

@@ -1,4 +1,4 @@
-"""``seqmtl train-table``: from examples to one model of kernels."""
+"""Training of ``seqmtl train-table``: examples to a kernel model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FOLDS = 3
 
 
 def train_kernels(args: argparse.Namespace) -> int:
-    """Train, save and say how it went; the usage has been checked."""
+    """Train, save and report; the usage has been checked."""
     from seqmtl.cli._output import NOT_CONVERGED, write_summary
     from seqmtl.kernels import Linear, Standardized
 
@@ -74,18 +74,18 @@ def train_kernels(args: argparse.Namespace) -> int:
         limits = (
             "--max-epochs or --tol" if "max_epochs" in METHODS[args.method].options else "--tol"
         )
-        logger.warning("stopped before the tolerance %g; raise %s", args.tol, limits)
+        logger.warning("not converged to the tolerance %g; raise %s", args.tol, limits)
         return NOT_CONVERGED
     return 0
 
 
 def make_estimator(args: argparse.Namespace, examples: Examples) -> Any:
-    """Return the classifier that the arguments ask for.
+    """Return the estimator that the arguments describe.
 
     Raises
     ------
     SeqmtlError
-        If kernels or similarities do not suit the examples.
+        If the kernels or similarities do not fit the examples.
     """
     from seqmtl import estimators
 
@@ -108,14 +108,14 @@ def make_estimator(args: argparse.Namespace, examples: Examples) -> Any:
     elif "features" in takes and not isinstance(examples.X, np.ndarray):
         settings["features"] = args.features
     elif not isinstance(examples.X, np.ndarray):
-        raise SeqmtlError(f"{args.method} learns from numbers, and DATA holds windows of DNA")
+        raise SeqmtlError(f"{args.method} learns from numbers, but DATA holds DNA windows")
     elif "share" in settings:
         settings["regularizer"] = "mean"
     return getattr(estimators, method.estimator)(C=args.C, tol=args.tol, **settings)
 
 
 def _of_one_class(examples: Examples) -> tuple[Examples, tuple[Any, ...]]:
-    """Return the examples of the class to be learnt, the second of two, and both classes.
+    """Return the examples of the class to learn (the second of two), and both classes.
 
     Raises
     ------
@@ -124,12 +124,12 @@ def _of_one_class(examples: Examples) -> tuple[Examples, tuple[Any, ...]]:
     """
     known = (-1, 1) if examples.y is None else tuple(np.unique(examples.y).tolist())
     if len(known) > 2:
-        raise SeqmtlError(f"labels must be of one class, or of two, got {len(known)}")
+        raise SeqmtlError(f"labels must have one or two classes, got {len(known)}")
     if examples.y is None or len(known) < 2:
         return examples._replace(y=None), (-1, 1)
     rows = np.flatnonzero(examples.y == known[1])
     logger.info(
-        "learning the %d examples of %s; the %d of %s are left out",
+        "training on the %d examples of %s; leaving out the %d of %s",
         rows.size, known[1], len(examples.names) - rows.size, known[0],
     )  # fmt: skip
     tasks = None if examples.tasks is None else examples.tasks[rows]
@@ -139,9 +139,9 @@ def _of_one_class(examples: Examples) -> tuple[Examples, tuple[Any, ...]]:
 
 
 def _of_linear(estimator: Any, scale: Standardized | None, classes: tuple[Any, ...]) -> KernelModel:
-    """Return linear weights as a model with one support vector per task: the weights.
+    """Return a linear model as a kernel model whose one support vector per task is its weights.
 
-    Novelties are what scores below 0.
+    Scores below 0 mark novelties.
     """
     from seqmtl.kernels import Linear
     from seqmtl.models.kernel_model import KernelModel
@@ -167,23 +167,23 @@ def _check_classes(estimator: Any, examples: Examples, args: argparse.Namespace)
     n_classes = np.unique(examples.y).size
     if examples.y.dtype.kind == "f":
         raise SeqmtlError(
-            f"labels must be names or whole numbers, got {examples.y[examples.y % 1 != 0][0]}; say "
-            "with --label-column which column holds classes"
+            f"labels must be names or integers, got {examples.y[examples.y % 1 != 0][0]}; name the "
+            "column of classes with --label-column"
         )
     if n_classes > 2 and examples.tasks is not None:
         raise SeqmtlError(
-            f"labels must be of two classes where there are tasks, got {n_classes}; more are "
-            "learnt where the table has no column of tasks"
+            f"labels must have two classes if there are tasks, got {n_classes}; for more classes, "
+            "use a table without a task column"
         )
     if n_classes > 2 and not get_tags(estimator).classifier_tags.multi_class:
         raise SeqmtlError(
-            f"labels must be of two classes with {args.method}, got {n_classes}; pareto and the "
-            "other methods of one SVM per task learn more, one against one"
+            f"labels must have two classes with {args.method}, got {n_classes}; use pareto or "
+            "another method with one SVM per task, which train one-vs-one"
         )
 
 
 def _kernels(args: argparse.Namespace, examples: Examples) -> list[BaseKernel]:
-    """Return the base kernels, of scaled numbers where these are to be scaled."""
+    """Return the base kernels, with standardization where it applies."""
     from seqmtl.kernels import Standardized, make_kernel, short_name
 
     is_numbers = isinstance(examples.X, np.ndarray) and examples.X.ndim == 2
@@ -192,15 +192,15 @@ def _kernels(args: argparse.Namespace, examples: Examples) -> list[BaseKernel]:
     for kernel in kernels:
         if is_numbers != (kernel.inputs == "numbers"):
             rule, remedy = (
-                ("numbers", "say with --sequence which column holds sequences")
+                ("numbers", "name the column of sequences with --sequence")
                 if is_numbers
-                else ("sequences", "give one such as wd:8 or spectrum:4")
+                else ("sequences", "use a string kernel such as wd:8 or spectrum:4")
             )
             raise SeqmtlError(
                 f"--kernel must compare {rule} here, got {short_name(kernel)}; {remedy}"
             )
     if not is_numbers and args.standardize:
-        raise SeqmtlError("--standardize is of numbers, and the examples are sequences")
+        raise SeqmtlError("--standardize applies to numbers, but the examples are sequences")
     if is_numbers and args.standardize is not False:
         return [Standardized(kernel) for kernel in kernels]
     return list(kernels)
@@ -211,7 +211,7 @@ def _task_kernel(args: argparse.Namespace, examples: Examples) -> Any:
         given = args.similarity or args.mkl or _similarity.sources_from_args(args).given
         if given:
             raise SeqmtlError(
-                "a similarity of tasks was given, but DATA has no column of tasks; name it with "
+                "a task similarity was given, but DATA has no task column; name it with "
                 "--task-column"
             )
         return None
@@ -221,7 +221,7 @@ def _task_kernel(args: argparse.Namespace, examples: Examples) -> Any:
 def _choose(
     estimator: Any, examples: Examples, weight: NDArray[np.float64] | None, args: Any
 ) -> list[GridPoint]:
-    """Set what is left open to what does best in cross-validation; return all that was tried."""
+    """Set open hyperparameters to the best in cross-validation; return all grid points."""
     from seqmtl.estimators.cross_validation import grid_scores
 
     grid: dict[str, Any] = {"C": args.tune} if args.tune else {}
@@ -253,7 +253,7 @@ def _choose(
 
 
 def _entry(point: GridPoint) -> dict[str, Any]:
-    """Return a point as JSON values."""
+    """Return a grid point as JSON values."""
     settings = {k: "inf" if math.isinf(v) else float(v) for k, v in point.settings.items()}
     return settings | {"score": point.score}
 
@@ -265,14 +265,14 @@ def _text(settings: dict[str, Any]) -> str:
 def _fit(
     estimator: Any, examples: Examples, weight: NDArray[np.float64] | None, args: Any
 ) -> tuple[Any, bool]:
-    """Train, or trace the path and take the chosen point; also say whether it converged."""
+    """Train, or trace the path and keep the chosen point; also return whether it converged."""
     from sklearn.exceptions import ConvergenceWarning
 
     data = (examples.X, examples.y, examples.tasks)
     what = "tasks" if examples.y is None or examples.tasks is not None else "classes"
     column = examples.y if what == "classes" else examples.tasks
     logger.info(
-        "training %s on %d examples of %d %s",
+        "training %s on %d examples, %d %s",
         args.method, len(examples.names), 1 if column is None else np.unique(column).size, what,
     )  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
@@ -296,7 +296,7 @@ def _fit(
 def _summary(
     model: Model, estimator: Any, examples: Examples, args: argparse.Namespace
 ) -> dict[str, Any]:
-    """Describe the training in JSON values."""
+    """Summarize the training as JSON values."""
     y = examples.y
     summary: dict[str, Any] = {
         "method": args.method,
@@ -323,7 +323,7 @@ def _summary(
 
 
 def _found(model: Model, estimator: Any) -> dict[str, Any]:
-    """Return settings and results that the model does not hold yet."""
+    """Return settings and results that the model does not record itself."""
     results, settings = estimator.results(), estimator.get_params(deep=False)
     lists = {name: value for name, value in results.items() if name in ("weights", "losses")}
     chosen = {

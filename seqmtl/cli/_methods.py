@@ -1,4 +1,4 @@
-"""The learners that ``train-table --method`` offers, and which options each takes."""
+"""The methods of ``train-table --method``, and the options each accepts."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from seqmtl.cli import _similarity
 
 @dataclass(frozen=True)
 class Method:
-    """One learner.
+    """One method.
 
     Attributes
     ----------
     estimator : str
-        Its class in :mod:`seqmtl.estimators`.
+        Class in :mod:`seqmtl.estimators`.
     options : frozenset of str
-        Arguments that it takes and some other method does not.
+        Arguments it accepts that some other method does not.
     kernels : str, optional
-        Its parameter for base kernels; without, it is linear.
+        Estimator parameter that takes the base kernels; None for linear methods.
     C : float
-        Cost where none is given.
+        Default cost.
     max_epochs : int
-        Iterations at most where no limit is given.
+        Default iteration limit.
     needs_labels : bool
-        Whether it tells classes apart; else it learns one, as it is.
+        Whether it is a classifier; False for one-class learning.
     """
 
     estimator: str
@@ -65,9 +65,9 @@ METHODS = {
     ),
 }
 
-#: Options that some methods take and others do not.
+#: Options that only some methods accept.
 _OF_SOME = sorted(frozenset().union(*(method.options for method in METHODS.values())))
-#: Flags that training on windows does not have.
+#: Flags that ``seqmtl train`` does not have.
 OPTIONS = (
     "--method", "--kernel", "--p", "--share", "--q", "--standardize", "--no-standardize", "--tune",
     "--plot", "--label-column", "--task-column", "--sequence",
@@ -76,38 +76,40 @@ _TABLES = (".csv", ".parquet", ".npz")
 
 
 def check_usage(args: argparse.Namespace) -> None:
-    """Refuse options that do not go with the method, before anything is read.
+    """Refuse options that the method does not accept, before reading any file.
 
     Raises
     ------
     SystemExit
-        As for any wrong usage.
+        With the exit code of a usage error.
     """
     method = METHODS[args.method]
     for name in _OF_SOME:
         if getattr(args, name) != args.default_of(name) and name not in method.options:
             takers = ", ".join(key for key, other in METHODS.items() if name in other.options)
             flag = f"--{name.replace('_', '-')}"
-            _similarity.refuse(args, f"{flag} is of {takers}; {args.method} has no use of it")
+            _similarity.refuse(
+                args, f"{flag} is an option of {takers}; {args.method} does not take it"
+            )
     if method.kernels == "kernel" and len(args.kernel or ()) > 1:
-        _similarity.refuse(args, f"{args.method} takes one --kernel; kernel-mkl weighs several")
+        _similarity.refuse(args, f"{args.method} takes one --kernel; use kernel-mkl for several")
     if args.standardize and not method.needs_labels:
-        _similarity.refuse(args, "one-class takes numbers as they are, on one side of zero")
+        _similarity.refuse(args, "one-class separates raw numbers from zero; drop --standardize")
     if args.plot and len(args.p or ()) < 2:
-        _similarity.refuse(args, "--plot draws the path through several --p; name them")
+        _similarity.refuse(args, "--plot draws the path over several values of --p; give them")
     if args.sequence and args.standardize:
-        _similarity.refuse(args, "--standardize is of numbers; sequences have none")
+        _similarity.refuse(args, "--standardize applies to numbers, not to sequences")
     if args.sequence and not args.kernel:
-        _similarity.refuse(args, "--sequence needs a --kernel of sequences, such as spectrum:4")
+        _similarity.refuse(args, "--sequence needs a string --kernel, such as spectrum:4")
 
 
 def refuse_tables(args: argparse.Namespace) -> None:
-    """Refuse tables that no learner of windows reads.
+    """Refuse tables of examples, which ``seqmtl train`` cannot read.
 
     Raises
     ------
     SystemExit
-        As for any wrong usage.
+        With the exit code of a usage error.
     """
     from seqmtl.io import is_dataset, is_table_of_windows
 
@@ -116,6 +118,6 @@ def refuse_tables(args: argparse.Namespace) -> None:
     if not is_table_of_windows(args.data) and not is_dataset(args.data):
         _similarity.refuse(
             args,
-            f"{args.data} is a table of examples by its name; say how to learn from it: "
+            f"{args.data} looks like a table of examples; train on it with "
             f"seqmtl train-table {args.data} --method {{{','.join(METHODS)}}}",
         )

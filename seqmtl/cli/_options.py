@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def new_command(
     examples: str,
     **settings: Any,
 ) -> argparse.ArgumentParser:
-    """Add a command with the options that all have; `settings` are of its parser."""
+    """Add a command with the options all commands have; `settings` go to its parser."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         name,
         help=summary,
@@ -30,15 +30,15 @@ def new_command(
         epilog=f"examples:\n{examples}",
         **{"formatter_class": argparse.RawDescriptionHelpFormatter, **settings},
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="only warnings and errors")
-    parser.add_argument("--log-json", action="store_true", help="messages as JSON lines")
-    parser.add_argument("--debug", action="store_true", help="show where an error came from")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show only warnings and errors")
+    parser.add_argument("--log-json", action="store_true", help="log messages as JSON lines")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of errors")
     parser.set_defaults(run=run)
     return parser
 
 
 class OneScreen(argparse.RawDescriptionHelpFormatter):
-    """Help of a command with many options: wide, and without lines between the groups."""
+    """Compact help for a command with many options: no blank lines between groups."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28)
@@ -49,7 +49,7 @@ class OneScreen(argparse.RawDescriptionHelpFormatter):
 
 
 def positive_int(text: str) -> int:
-    """Read an integer of at least 1."""
+    """Parse an integer of at least 1."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, got {value}")
@@ -57,7 +57,7 @@ def positive_int(text: str) -> int:
 
 
 def positive_float(text: str) -> float:
-    """Read a number above 0."""
+    """Parse a finite number above 0."""
     value = float(text)
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"must be above 0, got {text}")
@@ -65,12 +65,12 @@ def positive_float(text: str) -> float:
 
 
 def positive_floats(text: str) -> tuple[float, ...]:
-    """Read numbers above 0 between commas, and return them rising."""
+    """Parse comma-separated numbers above 0; return them sorted, without duplicates."""
     return tuple(sorted({positive_float(part) for part in text.split(",")}))
 
 
 def features(text: str) -> Any:
-    """Read a list of views of k-mers; where it is none, say how one is written."""
+    """Parse a list of k-mer views; on error, show the grammar."""
     from seqmtl.features.kmer_views import parse_views
     from seqmtl.features.positional_kmers import PositionalKmers
 
@@ -89,12 +89,12 @@ def add_features(parser: Any) -> None:
         "--features",
         type=features,
         metavar="FEATURES",
-        help="k-mers to count, and where, such as wd:8 (try --features help)",
+        help="k-mer features, such as wd:8 (see --features help)",
     )
 
 
 def norm(text: str) -> float:
-    """Read the p of a norm."""
+    """Parse the p of a p-norm."""
     value = float(text)
     if not value >= 1:
         raise argparse.ArgumentTypeError(f"must be from 1 to inf, got {text}")
@@ -102,7 +102,7 @@ def norm(text: str) -> float:
 
 
 def named_path(text: str) -> tuple[str, str]:
-    """Read NAME=PATH."""
+    """Parse NAME=PATH."""
     name, separator, path = text.partition("=")
     if not (name and separator and path):
         raise argparse.ArgumentTypeError(f"must be ORGANISM=FILE, got {text!r}")
@@ -110,12 +110,12 @@ def named_path(text: str) -> tuple[str, str]:
 
 
 def check_figure(path: str) -> None:
-    """Refuse a figure that could not be drawn after hours of work.
+    """Check, before any long computation, that a figure can be drawn.
 
     Raises
     ------
     ValueError
-        If the suffix is not one of a figure.
+        If the suffix is not a figure format.
     SeqmtlError
         If matplotlib is not installed.
     """
@@ -129,42 +129,42 @@ def check_figure(path: str) -> None:
 
 
 def add_threads(parser: argparse.ArgumentParser, *, all_cores: bool = False) -> None:
-    """Add --threads; the default is one, or every core that this process may use."""
+    """Add --threads; the default is 1, or all usable cores."""
     parser.add_argument(
         "--threads",
         type=positive_int,
         default=usable_cores() if all_cores else 1,
         metavar="N",
-        help="threads; results do not depend on it (default: "
+        help="number of threads; does not change the results (default: "
         + ("all usable cores)" if all_cores else "1)"),
     )
 
 
 def usable_cores() -> int:
-    """Return the number of cores that this process may use."""
+    """Return the number of cores available to this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | None = None) -> Any:
-    """Add the ways to say which windows are meant, or tables where a command takes them.
+    """Add the arguments that name the input: windows, or tables if the command takes them.
 
     Returns
     -------
     group
-        Of the options, for more of them.
+        Option group, to which further options may be added.
     """
     parser.add_argument(
         "data", nargs="?", metavar="DATA",
-        help=f"{what}: TSV with organism, label, sequence and maybe split, or FASTA with "
-        "organism= and label= in its headers; plain, gzip or bgzip; - for stdin"
+        help=f"{what}: TSV with columns organism, label, sequence and optionally split, or FASTA "
+        "with organism= and label= in the headers; plain, gzip or bgzip; - for stdin"
         + (f"; {tables}" if tables else ""),
     )  # fmt: skip
     sites = parser.add_argument_group("windows cut from genomes instead of DATA")
     sites.add_argument(
         "--genome", action="append", type=named_path, default=[], metavar="ORGANISM=FASTA",
-        help="genome of an organism; once per organism",
+        help="genome of an organism; repeat for each",
     )  # fmt: skip
     sites.add_argument(
         "--sites", action="append", type=named_path, default=[], metavar="ORGANISM=BED",
@@ -172,40 +172,40 @@ def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | N
     )  # fmt: skip
     sites.add_argument(
         "--at-end", choices=("pad", "drop"), default="pad",
-        help="over the end of a contig: pad windows with N, or drop (default: pad)",
+        help="at contig ends, pad windows with N or drop them (default: pad)",
     )  # fmt: skip
     return sites
 
 
 def add_training_rows(group: Any) -> None:
-    """Add which rows of the data are trained on, and which part of their sequences."""
+    """Add the options that choose the training rows and the part of their sequences to use."""
     group.add_argument(
         "--organism",
         metavar="NAME",
-        help="organism or task of all rows, whatever DATA says",
+        help="organism or task of all rows; overrides DATA",
     )
     group.add_argument("--task", dest="organism", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     group.add_argument(
-        "--split", default="train", help="rows to use, where DATA has a split column"
+        "--split", default="train", help="split to use, if DATA has a split column (default: train)"
     )
     group.add_argument(
         "--window", type=positive_int, metavar="BP",
-        help="central bases of each sequence (default: all; 141 around sites)",
+        help="use the central BP bases (default: all; 141 around sites)",
     )  # fmt: skip
     group.add_argument(
         "--shift", type=int, default=0, metavar="BP",
-        help="move the window this far to the 3' side of the centre (default: 0)",
+        help="shift the window from the centre in the 3' direction (default: 0)",
     )  # fmt: skip
     group.add_argument(
         "--decoys", type=positive_float, default=10.0, metavar="RATIO",
-        help="decoys drawn per site where the sites have none (default: 10)",
+        help="decoys to draw per site if the file has none (default: 10)",
     )  # fmt: skip
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Add what every training takes besides its data and its model."""
+    """Add the output, summary and seed options of training commands."""
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file")
     parser.add_argument("--json", metavar="FILE", help="write the training summary as JSON")
     parser.add_argument(
-        "--seed", type=int, default=0, help="visiting order and decoys (default: 0)"
+        "--seed", type=int, default=0, help="seed for the example order and decoys (default: 0)"
     )

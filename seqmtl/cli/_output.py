@@ -1,4 +1,4 @@
-"""What several commands write: scores, metrics, summaries."""
+"""Output shared by several commands: metrics, summaries, version numbers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import IO, Any
 
 from seqmtl._version import __version__
 
-#: Exit code of training that stopped before its tolerance.
+#: Exit code if training stopped before reaching its tolerance.
 NOT_CONVERGED = 3
 
 
 def check_outputs(*paths: str | None) -> None:
-    """Refuse files that cannot be written, before long work starts; ``-`` is standard output."""
+    """Check, before long work starts, that files are writable; ``-`` is standard output."""
     from seqmtl.files.atomic import check_writable
 
     for path in paths:
@@ -24,14 +24,14 @@ def check_outputs(*paths: str | None) -> None:
 
 
 def open_output(path: str) -> AbstractContextManager[IO[Any]]:
-    """Open a file that appears when it is whole, or standard output."""
+    """Open a file that appears only when complete, or standard output."""
     from seqmtl.files.atomic import atomic_write
 
     return nullcontext(sys.stdout) if path == "-" else atomic_write(path)
 
 
 def software_versions() -> dict[str, str]:
-    """Return the versions of the package and of what it rests on."""
+    """Return the versions of the package, Python and the main dependencies."""
     import platform
     from importlib.metadata import version
 
@@ -54,12 +54,12 @@ def write_json(path: str, content: Any) -> None:
 
 
 def write_summary(path: str, training: dict[str, Any]) -> None:
-    """Write how a model was trained as JSON."""
+    """Write a training summary as JSON."""
     write_json(path, {"schema_version": 1, **training})
 
 
 def write_metrics(metrics: dict[str, Any], text: str, path: str | None) -> None:
-    """Write metrics as JSON to a file and as a table to standard output, or as JSON there."""
+    """Write metrics as a table to standard output and as JSON to `path`; ``-``: JSON only."""
     if path:
         write_json(path, metrics)
     if path != "-":
@@ -67,9 +67,9 @@ def write_metrics(metrics: dict[str, Any], text: str, path: str | None) -> None:
 
 
 def write_multiqc(metrics: dict[str, Any], model: str, path: str) -> None:
-    """Write metrics as custom content of MultiQC: a table with a row per organism.
+    """Write metrics as MultiQC custom content: a table with a row per organism.
 
-    The name must end in ``_mqc.json`` for MultiQC to find the file.
+    MultiQC finds the file only if its name ends in ``_mqc.json``.
     """
     name = os.path.basename(model).removesuffix(".seqmtl")
     rows = {}
@@ -101,7 +101,7 @@ def write_multiqc(metrics: dict[str, Any], model: str, path: str) -> None:
 
 
 def table(metrics: dict[str, Any], task_column: str = "organism") -> str:
-    """Lay the metrics out for people, tab-separated; the accuracy too where it is known."""
+    """Format metrics as a tab-separated table; include accuracy if available."""
     if "classes" in metrics:
         return _table_of_classes(metrics)
     lines = [f"{task_column}\tn\tpositive\tauroc\tauroc_95\tauprc\tauprc_95"]
@@ -127,7 +127,7 @@ def _table_of_classes(metrics: dict[str, Any]) -> str:
 
 
 def _with_genome(lines: list[str], tasks: list[dict[str, Any]]) -> list[str]:
-    """Add what holds at the prevalence of the genome to the lines of a table."""
+    """Append the columns of metrics at genome prevalence."""
     names = ["prevalence", "auprc_genome", "precision_50", "precision_80", "precision_95"]
     columns = ["\t".join(names)]
     for genome in (task.get("genome", {}) for task in tasks):

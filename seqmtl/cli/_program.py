@@ -1,7 +1,7 @@
-"""Make a parser of commands, run one, turn errors into messages and exit codes.
+"""Build the parser, run a command, and turn errors into messages and exit codes.
 
-Exit codes: 0 success, 1 bad data or a file that cannot be read or written, 2 wrong usage,
-3 training stopped at the epoch limit before its tolerance (the model is written), 130 interrupted.
+Exit codes: 0 success, 1 bad data or an unreadable or unwritable file, 2 usage error, 3 training hit
+its epoch limit before reaching the tolerance (the model is still written), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from seqmtl._version import __version__
 from seqmtl.cli._console import setup_logging, warnings_as_messages
 from seqmtl.exceptions import ScanInterrupted, SeqmtlError, TrainingInterrupted
 
-# The kernels are the work here; idle BLAS threads would only burn processor time. Must be set
-# before numpy is imported, and a user's own setting wins.
+# The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be set
+# before numpy is imported. A user's own setting wins.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 logger = logging.getLogger("seqmtl")
 
 _DESCRIPTION = """\
 Train predictors of genomic signals (splice sites, transcription starts) jointly for many
-organisms: every organism is a task, a tree says who is close to whom, and a multi-task SVM on
-weighted-degree string features shares what should be shared."""
+organisms. Each organism is a task; a multi-task SVM on weighted-degree string features shares
+information between them, guided by a tree or another measure of relatedness."""
 
 _EXAMPLES = """\
 examples:
@@ -38,11 +38,11 @@ examples:
   seqmtl scan splice.seqmtl genome.fa --organism c_elegans --consensus AG -o sites.bed
   seqmtl explain splice.seqmtl -o explained
 
-exit codes: 0 success, 1 bad data, 2 wrong usage, 3 stopped before the tolerance, 130 interrupted"""
+exit codes: 0 success, 1 bad data, 2 usage error, 3 not converged, 130 interrupted"""
 
 
 def new_parser(commands: Iterable[ModuleType]) -> argparse.ArgumentParser:
-    """Make the parser of some commands, each a module with ``add_parser``."""
+    """Build a parser for the given commands, each a module with ``add_parser``."""
     parser = argparse.ArgumentParser(
         prog="seqmtl",
         description=_DESCRIPTION,
@@ -57,7 +57,7 @@ def new_parser(commands: Iterable[ModuleType]) -> argparse.ArgumentParser:
 
 
 def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
-    """Run the command that the words name; return the exit code."""
+    """Parse `words`, run the command, and return the exit code."""
     args = new_parser(commands).parse_args(words)
     args.command_line = shlex.join(["seqmtl", *words])
     setup_logging(args)
@@ -80,7 +80,7 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
 
 
 def _message(error: BaseException) -> str:
-    """Say what went wrong; the system's errors without their number."""
+    """Format an error; system errors lose their errno."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return str(error) or type(error).__name__

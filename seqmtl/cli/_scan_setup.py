@@ -1,4 +1,4 @@
-"""From the options of ``seqmtl scan`` to what the scan needs; everything is refused before it."""
+"""Turn the options of ``seqmtl scan`` into a scan; all checks happen before it starts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_IN_THE_OUTPUT = (
 
 
 class Scan(NamedTuple):
-    """What :func:`seqmtl.scan.write_scan` takes."""
+    """Arguments of :func:`seqmtl.scan.write_scan`."""
 
     finder: Any
     probability: Any
@@ -31,7 +31,7 @@ class Scan(NamedTuple):
 
 
 def check_outputs(paths: Iterable[str], args: argparse.Namespace) -> str:
-    """Refuse outputs that cannot be written; return their format."""
+    """Check that the outputs are writable; return their format."""
     from seqmtl.scan.writers import guess_format, output_paths
 
     file_format: str = args.file_format or guess_format(args.output)
@@ -46,7 +46,7 @@ def check_outputs(paths: Iterable[str], args: argparse.Namespace) -> str:
 
 
 def lengths_of(file_format: str, args: argparse.Namespace) -> dict[str, int] | None:
-    """Return the lengths of the contigs where something needs them."""
+    """Return the contig lengths, if an option or format needs them."""
     from seqmtl.io.genome import contig_lengths
 
     needs = {
@@ -59,7 +59,7 @@ def lengths_of(file_format: str, args: argparse.Namespace) -> dict[str, int] | N
         asking = [name for name, is_asked in needs.items() if is_asked]
         if asking:
             raise SeqmtlError(
-                f"{asking[0]} needs to look at the genome first, so it cannot come from standard "
+                f"{asking[0]} reads the genome twice, so the genome cannot come from standard "
                 "input; give it as a file"
             )
         return None
@@ -99,7 +99,7 @@ def prepare(
 
 
 def write_json(scans: list[dict[str, Any]], file_format: str, args: argparse.Namespace) -> None:
-    """Write what was done as JSON."""
+    """Write a summary of the scans as JSON."""
     summary = {
         "schema_version": 1,
         "command": "scan",
@@ -116,14 +116,14 @@ def write_json(scans: list[dict[str, Any]], file_format: str, args: argparse.Nam
 
 
 def _consensus(site: Any, args: argparse.Namespace) -> str | None:
-    """Return the letters that sites must have, those of the training where nothing is asked for."""
+    """Return the letters required at sites; by default those of the training windows."""
     if args.consensus is None:
         if args.site_offset not in (None, site.offset):
-            return None  # the letters of the training stand elsewhere
+            return None  # the training letters apply to another offset
         if site.letters:
             logger.info(
-                "only sites with the letters %s are reported, as in the training; "
-                "--consensus any reports every position", site.letters,
+                "reporting only sites with the letters %s, as in the training data; "
+                "use --consensus any to report every position", site.letters,
             )  # fmt: skip
         return site.letters or None
     if args.consensus.lower() == "any":
@@ -131,18 +131,18 @@ def _consensus(site: Any, args: argparse.Namespace) -> str | None:
     asked = {word.strip() for word in args.consensus.upper().split(",")}
     if site.letters and not asked <= set(site.letters.split(",")):
         logger.warning(
-            "the windows of the training have %s at the site, but the scan asks for %s",
+            "the training windows have %s at the site, but --consensus is %s",
             site.letters, args.consensus,
         )  # fmt: skip
     return str(args.consensus)
 
 
 def _site(model: Any, consensus: str | None, args: argparse.Namespace) -> tuple[int, int]:
-    """Return offset and length of the site, as asked for or as the model knows."""
+    """Return the offset and length of the site, from the options or else the model."""
     site = model.site
     length = len(consensus.split(",")[0].strip()) if consensus else site.length
     offset = site.offset
-    if length != site.length and not site.signal:  # of a known signal the first base stays
+    if length != site.length and not site.signal:  # a known signal keeps its first base
         offset = model.length // 2 - length // 2
     if args.site_offset is not None:
         offset = args.site_offset
@@ -150,7 +150,7 @@ def _site(model: Any, consensus: str | None, args: argparse.Namespace) -> tuple[
 
 
 def _contigs(text: str | None, lengths: Mapping[str, int] | None) -> frozenset[str] | None:
-    """Return the contigs asked for, all of which the genome has."""
+    """Return the requested contigs; all must be in the genome."""
     from seqmtl.files.streams import numbered_lines, readable
     from seqmtl.sequences.genome import unknown_contig
 
@@ -163,7 +163,7 @@ def _contigs(text: str | None, lengths: Mapping[str, int] | None) -> frozenset[s
         names = [name.strip() for name in text.split(",")]
     names = [name for name in names if name]
     if not names:
-        raise SeqmtlError(f"--contigs must name contigs to scan, but there is none in {text!r}")
+        raise SeqmtlError(f"--contigs must name the contigs to scan, got none in {text!r}")
     if not lengths.keys() >= set(names):
         raise SeqmtlError(unknown_contig(names, list(lengths)))
     return frozenset(names)
@@ -179,12 +179,12 @@ def _regions(path: str | None, lengths: Mapping[str, int] | None) -> Any:
 
 
 def _options_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options that decide about the output."""
+    """Return the options that affect the output."""
     return {name: value for name, value in vars(args).items() if name not in _NOT_IN_THE_OUTPUT}
 
 
 def _fingerprint(organism: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Return all that the output depends on."""
+    """Return everything the output depends on."""
     from seqmtl.files.whole import sha256_of
 
     genome = os.stat(args.genome)
@@ -202,7 +202,7 @@ def _fingerprint(organism: str, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _peak_memory() -> float:
-    """Return the largest resident memory of this process so far, in MiB."""
+    """Return the peak resident memory of this process, in MiB."""
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,4 +1,4 @@
-"""What ``predict``, ``evaluate`` and ``calibrate`` share: options and scores."""
+"""Options and scoring shared by ``predict``, ``evaluate`` and ``calibrate``."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 def add_scoring_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument(
-        "--organism", "--task", help="organism or task of all rows (default: what the data say)"
+        "--organism", "--task", help="organism or task of all rows (default: as in DATA)"
     )
     parser.add_argument(
         "--split", default="test",
-        help="split of a dataset, or rows of a table with a split column; all for all "
+        help="split to use, if DATA is a dataset or has a split column; all for every row "
         "(default: test)",
     )  # fmt: skip
     parser.add_argument(
         "--from-relatives", action="store_true",
-        help="score an organism without training data by its relatives in the model's tree",
+        help="score an organism without training data from its relatives in the model's tree",
     )  # fmt: skip
 
 
 def score_labelled(model: Model, args: argparse.Namespace) -> tuple[HeldOut, bool]:
-    """Score what is to judge a model: every candidate of a dataset, or labelled examples.
+    """Score every candidate of a dataset, or labelled examples, to evaluate a model.
 
     Returns
     -------
     held : HeldOut
-        Labels as ``model.evaluate`` takes them, and scores.
+        Scores, and labels in the form ``model.evaluate`` takes.
     is_split : bool
-        Whether they are of the split asked for; else the data have none.
+        Whether they come from the requested split; False if the data have no splits.
     """
     import numpy as np
 

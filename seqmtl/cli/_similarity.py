@@ -1,4 +1,4 @@
-"""How the organisms are related, as the commands' arguments say it."""
+"""Options that say how the organisms are related, and the task kernel made from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from seqmtl.similarity import TaskKernel
     from seqmtl.similarity.sources import Sources
 
-#: As in seqmtl.similarity.build, which imports numpy.
+#: Same as in seqmtl.similarity.build, which would import numpy.
 KINDS = (
     "tree", "hierarchical", "smooth", "multigraph", "graph", "graphical", "clustering",
     "individual", "union", "easy",
@@ -23,53 +23,53 @@ PLAIN = ("individual", "union", "easy")
 MKL_KINDS = ("hierarchical", "smooth", "multigraph")
 
 KINDS_HELP = """\
-kinds of similarity, and what they are made of:
-  tree          path shared from the root (default for --tree, --taxonomy)
+kinds of similarity:
+  tree          length of the path shared from the root (default for --tree, --taxonomy)
   hierarchical  one kernel per inner node of the tree
   smooth        one kernel exp(-distance/scale) per scale (default for --alignment, --distances)
-  multigraph    one kernel per --graph (default for several); of a tree one graph per inner
-                node, with all its leaves joined to one another
-  graph         one --graph (default for it); of a tree, every leaf is joined to all leaves below
-                its parent
-  graphical     the same graphs, scaled to a diagonal of 1
-  clustering    --groups (default for it); of a tree, the leaves below every inner node
-  individual, union, easy    nothing, everything, or half in common
-Where a kind needs a tree, --alignment and --distances become one by average linkage."""
+  multigraph    one kernel per --graph (default for several); from a tree, one graph per inner
+                node, connecting all its leaves
+  graph         one --graph (default for one); from a tree, each leaf is connected to all leaves
+                below its parent
+  graphical     as graph, scaled to a diagonal of 1
+  clustering    --groups (default for it); from a tree, the leaves below each inner node
+  individual, union, easy    share nothing, everything, or half
+If a kind needs a tree, --alignment and --distances are turned into one by average linkage."""
 
 
 def add_source_options(parser: argparse.ArgumentParser) -> Any:
-    """Add the sources of a similarity; ``args.similarity`` is left to the command.
+    """Add the sources of a similarity; the command itself defines ``args.similarity``.
 
     Returns
     -------
     group
-        Of the options, for more of them.
+        Option group, to which further options may be added.
     """
-    sources = parser.add_argument_group("relations of the organisms, one of")
+    sources = parser.add_argument_group("relation between the organisms (one of)")
     sources.add_argument(
         "--tree", metavar="FILE|NAME",
-        help="Newick or Nexus file, which may hold more, or a shipped tree: metazoa",
+        help="Newick or Nexus file (extra leaves allowed), or shipped tree: metazoa",
     )  # fmt: skip
     sources.add_argument(
-        "--taxonomy", metavar="DIR", help="NCBI taxonomy dump: folder with nodes.dmp, names.dmp"
+        "--taxonomy", metavar="DIR", help="NCBI taxonomy dump: folder with nodes.dmp and names.dmp"
     )
     sources.add_argument(
         "--alignment", metavar="FASTA",
-        help="aligned sequences such as rRNA, named by organism",
+        help="aligned sequences, such as rRNA, named by organism",
     )  # fmt: skip
     sources.add_argument(
-        "--distances", metavar="TSV", help="distances, a square table or lines of a, b, distance"
+        "--distances", metavar="TSV", help="distances: square table, or lines of a, b, distance"
     )
     sources.add_argument(
         "--graph", metavar="FILE", action="append", default=[],
-        help="GraphML, or lines of a, b and maybe a weight; may be repeated",
+        help="GraphML, or lines of a, b and an optional weight; may be repeated",
     )  # fmt: skip
     sources.add_argument(
-        "--groups", metavar="TSV", help="lines of organism, group and maybe a weight"
+        "--groups", metavar="TSV", help="lines of organism, group and an optional weight"
     )
     sources.add_argument(
         "--scales", type=_scales, metavar="S,...",
-        help="of the kind smooth (default: 1/4, 1 and 4 times the median distance)",
+        help="scales of smooth (default: 1/4, 1 and 4 times the median distance)",
     )  # fmt: skip
     parser.set_defaults(usage_error=parser.error)
     return sources
@@ -79,14 +79,14 @@ def add_mkl(group: Any) -> None:
     """Add --mkl."""
     group.add_argument(
         "--mkl", choices=MKL_KINDS, metavar="KIND",
-        help="learn the weights of several: hierarchical, smooth or multigraph",
+        help="learn the weights of kernels: hierarchical, smooth or multigraph",
     )  # fmt: skip
 
 
 def kernel_from_args(
     args: argparse.Namespace, organisms: Sequence[str] | None = None
 ) -> TaskKernel | None:
-    """Return the task kernel that the arguments ask for, None where they ask for none.
+    """Return the task kernel that the arguments describe, or None.
 
     Parameters
     ----------
@@ -94,14 +94,14 @@ def kernel_from_args(
         With the options of :func:`add_source_options`, and ``similarity``: None, one of `KINDS`,
         or the path of a table.
     organisms : sequence of str, optional
-        Tasks in this order and spelling. Default: all of the source.
+        Tasks, in this order and spelling. Default: all in the source.
 
     Raises
     ------
     SystemExit
-        If kind and sources do not fit together, as for any wrong usage.
+        If the kind does not fit the sources (usage error).
     SeqmtlError
-        If a source is at fault or lacks an organism.
+        If a source is invalid or lacks an organism.
     """
     from seqmtl.similarity.build import build
 
@@ -112,30 +112,30 @@ def kernel_from_args(
 
 
 def task_kernel(args: argparse.Namespace, organisms: tuple[str, ...]) -> TaskKernel | None:
-    """Return the task kernel, or the kernels to be weighed, that the arguments of train ask for.
+    """Return the task kernel for training, or the kernels whose weights --mkl learns.
 
-    A single kernel keeps the organisms without data, which can be scored from their relatives.
+    A single kernel keeps organisms without data, so that they can be scored from their relatives.
     """
     keeps_all = args.mkl is None and args.similarity not in PLAIN
     return kernel_from_args(asked(args), None if keeps_all else organisms)
 
 
 def asked(args: argparse.Namespace) -> argparse.Namespace:
-    """Return the arguments of a training with --mkl as the kind of similarity."""
+    """Return the arguments with --mkl, if given, as the kind of similarity."""
     if args.mkl is None:
         return args
     if args.similarity is not None:
-        refuse(args, "--mkl and --similarity both say the kind; give one of them")
+        refuse(args, "--mkl and --similarity both set the kind; give only one")
     return argparse.Namespace(**{**vars(args), "similarity": args.mkl})
 
 
 def check_usage(args: argparse.Namespace, organisms: Sequence[str] | None = ("?",)) -> str | None:
-    """Return the kind that the arguments ask for, if any, before anything is read.
+    """Return the kind of similarity, if any, without reading any file.
 
     Raises
     ------
     SystemExit
-        If kind and sources do not fit together, as for any wrong usage.
+        If the kind does not fit the sources (usage error).
     """
     from seqmtl.similarity.build import choose_kind
 
@@ -150,7 +150,7 @@ def check_usage(args: argparse.Namespace, organisms: Sequence[str] | None = ("?"
 
 
 def sources_from_args(args: argparse.Namespace) -> Sources:
-    """Return the sources that the arguments name."""
+    """Return the sources named by the arguments."""
     from seqmtl.similarity.sources import Sources
 
     return Sources(
@@ -165,16 +165,16 @@ def sources_from_args(args: argparse.Namespace) -> Sources:
 
 
 def refuse(args: argparse.Namespace, message: str) -> NoReturn:
-    """Stop with the message and the exit code of wrong usage."""
+    """Exit with a usage error."""
     error: Callable[[str], NoReturn] = args.usage_error
     error(message)
 
 
 def names_list(text: str) -> tuple[str, ...]:
-    """Read names between commas."""
+    """Parse comma-separated names."""
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
-        raise argparse.ArgumentTypeError(f"must be names between commas, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be comma-separated names, got {text!r}")
     return names
 
 

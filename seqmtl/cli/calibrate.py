@@ -1,4 +1,4 @@
-"""``seqmtl calibrate``: from scores to probabilities, on held-out candidates or windows."""
+"""``seqmtl calibrate``: turn scores into probabilities, using held-out candidates or windows."""
 
 from __future__ import annotations
 
@@ -23,43 +23,47 @@ _EXAMPLES = """\
   seqmtl calibrate splice.seqmtl dataset -o calibrated.seqmtl --plot reliability.png
   seqmtl calibrate splice.seqmtl windows.tsv.gz --prevalence 0.002 -o calibrated.seqmtl
 
-Of a folder of `seqmtl dataset` every candidate of the validation regions is scored (every GT, on
-both strands), and the share of true sites is that of the whole genome, so that probabilities hold
-over the genome. Windows of a table must have had no part in the training; give --prevalence with
-them, the share of true sites among the candidates that will be scored. No probability rests on
-less than ten true sites: with few of them, high probabilities are not given."""
+For a `seqmtl dataset` folder, every candidate of the validation regions is scored (such as every
+GT, on both strands) and the prevalence is that of the whole genome, so probabilities hold
+genome-wide. Windows of a table must be held out from training; give their --prevalence, the share
+of true sites among the candidates to be scored. Every probability rests on at least ten true
+sites, so with few sites no high probabilities are assigned."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
         subparsers, "calibrate", run,
-        "turn scores into probabilities, per organism, on what was held out", _EXAMPLES,
+        "turn scores into probabilities, per organism, using held-out data", _EXAMPLES,
     )  # fmt: skip
     parser.add_argument("model", metavar="MODEL", help="model file")
     _options.add_window_input(
-        parser, "labelled windows that the model has not seen", tables="a table for models of such"
+        parser,
+        "labelled windows not used in training",
+        tables="a table of examples for train-table models",
     )
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file")
     parser.add_argument(
-        "--organism", "--task", help="organism or task of all rows (default: what the data say)"
+        "--organism", "--task", help="organism or task of all rows (default: as in DATA)"
     )
     parser.add_argument(
         "--split", default="valid",
-        help="split of a dataset, or rows of a table with a split column; all for all "
+        help="split to use, if DATA is a dataset or has a split column; all for every row "
         "(default: valid)",
     )  # fmt: skip
     parser.add_argument(
         "--method", choices=("auto", "isotonic", "sigmoid"), default="auto",
-        help="isotonic: any rising curve; sigmoid: Platt's; auto: isotonic from 200 true sites of "
-        "an organism on (default)",
+        help="isotonic: isotonic regression; sigmoid: Platt scaling; auto: isotonic for organisms "
+        "with at least 200 true sites, else sigmoid (default: auto)",
     )  # fmt: skip
     parser.add_argument(
         "--prevalence", type=_prevalence, metavar="SHARE",
-        help="share of true sites among what will be scored (default: the genome's where DATA is a "
-        "dataset, else the rows' own)",
+        help="share of true sites among the candidates to be scored (default: the genome's if DATA "
+        "is a dataset, else that of the rows)",
     )  # fmt: skip
-    parser.add_argument("--json", metavar="FILE", help="summary as JSON; - for standard output")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write a summary as JSON; - for standard output"
+    )
     parser.add_argument(
         "--plot", metavar="FILE", help="reliability diagram, cross-fitted: .png, .svg or .pdf"
     )
@@ -75,11 +79,11 @@ def run(args: argparse.Namespace) -> int:
         _options.check_figure(args.plot)
     model = load_model(args.model)
     if model.kind != "classification" or len(model.classes) > 2:
-        raise SeqmtlError(f"{args.model}: only models of two classes have probabilities")
+        raise SeqmtlError(f"{args.model}: only two-class models have probabilities")
     held, is_split = score_labelled(model, args)
     if args.split == "train" and is_split:
         logger.warning(
-            "what was trained on is used: probabilities will be too sure; give what was held out"
+            "calibrating on training data gives overconfident probabilities; use held-out data"
         )
     summary = calibrate(model, held, _shares(args, held.names), args)
     model.save(args.output)
@@ -97,7 +101,7 @@ def calibrate(
     shares: dict[str, float | None],
     args: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Give the model a curve for every organism; return what was found."""
+    """Fit a probability curve for every organism; return a summary."""
     import numpy as np
 
     from seqmtl.evaluation import calibration_error, plot_reliability
@@ -127,7 +131,7 @@ def calibrate(
         logger.warning("%s; not calibrated", problem)
     left = [name for name in model.tasks if name not in model.curves]
     if left:
-        logger.warning("probabilities of %s stay those of the training", ", ".join(left))
+        logger.warning("the probabilities of %s stay as trained", ", ".join(left))
     if args.plot:
         labels, p, tasks, weights = map(np.concatenate, zip(*checked, strict=True))
         plot_reliability(labels, p, tasks, args.plot, weights=weights)
@@ -135,15 +139,15 @@ def calibrate(
 
 
 def _shares(args: argparse.Namespace, names: Sequence[str]) -> dict[str, float | None]:
-    """Return the share of true sites at which the probabilities of each organism are to hold."""
+    """Return the prevalence for which each organism is calibrated."""
     from seqmtl.io.dataset import is_dataset, read_summary
 
     if args.prevalence is not None:
         return dict.fromkeys(names, args.prevalence)
     if not args.data or not is_dataset(args.data):
         logger.warning(
-            "the windows do not say how many places they stand for: probabilities hold at "
-            "their own share of true sites, not over a genome; see --prevalence"
+            "the prevalence in the genome is unknown, so probabilities hold at that of the "
+            "windows; give --prevalence"
         )
         return dict.fromkeys(names)
     facts = read_summary(args.data)["organisms"]
@@ -151,7 +155,7 @@ def _shares(args: argparse.Namespace, names: Sequence[str]) -> dict[str, float |
 
 
 def _table(summary: dict[str, Any]) -> str:
-    """Lay out, for every organism, what scores to ask for."""
+    """Format the score thresholds of every organism as a table."""
     lines = [
         "organism\tmethod\tn\tpositive\tprevalence\terror\trecall\tprecision\tscore\tprobability"
     ]

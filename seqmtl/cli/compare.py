@@ -1,4 +1,4 @@
-"""``seqmtl compare``: methods on the same splits, each with what it chooses from its own labels."""
+"""``seqmtl compare``: methods on the same splits, each tuned on its own training labels."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-_WEIGHTS_AT_ONCE = 2  # sets of weights that training and selection hold in one process
-_MATRICES_AT_ONCE = 3  # kernel matrices of a selection
+_WEIGHTS_AT_ONCE = 2  # weight sets held by training and selection in one process
+_MATRICES_AT_ONCE = 3  # kernel matrices held by selection
 
 _EXAMPLES = """\
   seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --per-organism 1000 \\
                  --json comparison.json --table comparison.md --plot comparison.png
   seqmtl compare windows.tsv.gz --methods individual,union --json comparison.json
 
-A run that was stopped goes on where it was when the same command is run again; finished splits
-and methods are also taken from comparison.json when more of them are asked for."""
+Repeat the same command to resume an interrupted run. If you then ask for more splits or methods,
+the finished ones are reused from comparison.json."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
         subparsers, "compare", run,
-        "compare individual, union, multi-task and multi-kernel models and the default of train",
+        "compare individual, union, multi-task and MKL models and the default of train",
         _EXAMPLES,
     )  # fmt: skip
     _options.add_window_input(parser, "labelled windows")
     parser.set_defaults(decoys=10.0)
-    parser.add_argument("--json", required=True, metavar="FILE", help="results to write, as JSON")
-    parser.add_argument("--table", metavar="FILE", help="means and spreads: .tsv or .md")
-    parser.add_argument("--plot", metavar="FILE", help="bars by organism: .png, .svg or .pdf")
+    parser.add_argument("--json", required=True, metavar="FILE", help="write results as JSON")
+    parser.add_argument("--table", metavar="FILE", help="write means and spreads: .tsv or .md")
+    parser.add_argument("--plot", metavar="FILE", help="bar chart by organism: .png, .svg or .pdf")
     _add_method_options(parser)
     _add_split_options(parser)
     parser.add_argument(
         "--jobs", type=_options.positive_int, metavar="N",
-        help="processes; results do not depend on it (default: the cores, "
-        "fewer where memory is short)",
+        help="number of processes; does not change the results (default: usable cores, "
+        "fewer if memory is short)",
     )  # fmt: skip
 
 
@@ -54,30 +54,33 @@ def _add_method_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("methods")
     group.add_argument(
         "--methods", type=_methods, default="individual,union,mtl,mkl,default", metavar="LIST",
-        help="some of individual, union, mtl (similarity from the tree), mkl (similarity learnt), "
-        "default (what seqmtl train does by itself; default: all)",
+        help="methods to run: individual, union, mtl (similarity from the tree), mkl (learned "
+        "similarity), default (what seqmtl train does by default) (default: all)",
     )  # fmt: skip
     _similarity.add_source_options(parser)
     group.add_argument(
         "--similarity", metavar="KIND|TSV",
-        help="of mtl: a kind (see seqmtl similarity --help) or a table (default: what the source "
-        "says, such as tree)",
+        help="similarity for mtl: a kind (see seqmtl similarity --help) or a table (default: the "
+        "default kind of the source)",
     )  # fmt: skip
     group.add_argument(
         "--mkl", choices=("hierarchical", "smooth", "multigraph"), default="hierarchical",
-        help="kernels that mkl weighs: one per clade, one per scale of distance, or one per graph "
+        help="kernels for mkl: one per clade, per distance scale, or per graph "
         "(default: hierarchical)",
     )  # fmt: skip
-    group.add_argument("--norm", type=float, default=2.0, metavar="P", help="of mkl (default: 2)")
+    group.add_argument(
+        "--norm", type=float, default=2.0, metavar="P",
+        help="p of the p-norm on the kernel weights of mkl (default: 2)",
+    )  # fmt: skip
     group.add_argument(
         "-C", type=_options.positive_floats, default="0.1,1,10", metavar="LIST",
-        help="costs to choose from, of all but default; of mkl one for all organisms (default: "
-        "0.1,1,10)",
+        help="costs to choose from, for all methods but default; mkl uses one cost for all "
+        "organisms (default: 0.1,1,10)",
     )  # fmt: skip
     _options.add_features(group)
     group.add_argument(
         "--tol", type=_options.positive_float, default=1e-3,
-        help="relative duality gap to stop at (default: 1e-3)",
+        help="stop at this relative duality gap (default: 1e-3)",
     )  # fmt: skip
 
 
@@ -85,30 +88,30 @@ def _add_split_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("splits")
     group.add_argument(
         "--splits", type=_options.positive_int, default=10, metavar="N",
-        help="draws of training windows (default: 10)",
+        help="number of random splits (default: 10)",
     )  # fmt: skip
     group.add_argument(
         "--organisms", type=_similarity.names_list, metavar="A,B,...",
-        help="organisms to use (default: all of the data)",
+        help="organisms to use (default: all in DATA)",
     )  # fmt: skip
     group.add_argument(
         "--per-organism", type=int, metavar="N",
-        help="labelled windows of every organism that a method sees, those that it chooses by "
-        "among them (default: all but the test)",
+        help="labelled windows per organism for training and tuning together (default: all but "
+        "the test windows)",
     )  # fmt: skip
     group.add_argument(
         "--window", type=_options.positive_int, metavar="BP",
-        help="central bases of each sequence (default: the whole; 141 around sites)",
+        help="use the central BP bases (default: all; 141 around sites)",
     )  # fmt: skip
     group.add_argument(
         "--shift", type=int, default=0, metavar="BP",
-        help="move the window this far to the 3' side of the centre (default: 0)",
+        help="shift the window from the centre in the 3' direction (default: 0)",
     )  # fmt: skip
-    group.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
+    group.add_argument("--seed", type=int, default=0, help="seed of the splits (default: 0)")
 
 
 def _methods(text: str) -> list[str]:
-    """Read a list of methods."""
+    """Parse a list of methods."""
     from seqmtl.compare.runs import METHODS
 
     names = list(dict.fromkeys(text.split(",")))
@@ -144,13 +147,13 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.write(to_markdown(document))
     unfinished = [f"{r.method} on split {r.split}" for r in results if not r.converged]
     if unfinished:
-        logger.warning("stopped before the tolerance %g: %s", args.tol, ", ".join(unfinished))
+        logger.warning("not converged to the tolerance %g: %s", args.tol, ", ".join(unfinished))
         return NOT_CONVERGED
     return 0
 
 
 def _n_processes(comparison: Comparison) -> int:
-    """Count the cores that this process may use, fewer where memory is short."""
+    """Return the number of usable cores, or fewer if memory is short."""
     from seqmtl._memory import available_memory
     from seqmtl.models.held_out import MOST
 
@@ -163,16 +166,16 @@ def _n_processes(comparison: Comparison) -> int:
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
-    """Refuse what could not be written after hours of work."""
+    """Check, before any long computation, that the outputs can be written."""
     check_outputs(args.json, f"{args.json}.partial", args.table, args.plot)
     if args.table and not args.table.endswith((".tsv", ".md")):
-        raise ValueError(f"table must end in .tsv or .md, got {args.table!r}; the suffix sets it")
+        raise ValueError(f"table must end in .tsv or .md, got {args.table!r}")
     if args.plot:
         _options.check_figure(args.plot)
 
 
 def _comparison(args: argparse.Namespace) -> Comparison:
-    """Read the windows and check all there is to check before training."""
+    """Read the windows and run all checks before training."""
     from seqmtl.cli._input import read_input
     from seqmtl.compare import Comparison, Protocol
     from seqmtl.compare.protocol import check_windows
@@ -180,13 +183,13 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     from seqmtl.models.site import site_in_dataset
     from seqmtl.models.training import Settings
 
-    learnt = argparse.Namespace(**{**vars(args), "similarity": args.mkl})
+    learned = argparse.Namespace(**{**vars(args), "similarity": args.mkl})
     if "mtl" in args.methods and _similarity.check_usage(args) is None:
         _similarity.refuse(
-            args, "mtl needs the organisms' relations: give --tree or another source"
+            args, "mtl needs to know how the organisms are related; give --tree or another source"
         )
     if "mkl" in args.methods:
-        _similarity.check_usage(learnt)
+        _similarity.check_usage(learned)
     protocol = Protocol(args.per_organism, args.seed)
     Settings(tol=args.tol, norm=args.norm).check()
     windows = read_input(
@@ -198,7 +201,7 @@ def _comparison(args: argparse.Namespace) -> Comparison:
     has_tree = _similarity.sources_from_args(args).has_tree
     kernels = None
     if has_tree or "mkl" in args.methods:
-        kernels = _similarity.kernel_from_args(learnt, names)
+        kernels = _similarity.kernel_from_args(learned, names)
     windows = _without_one_split(windows)
     check_windows(windows, protocol)
     features = args.features or PositionalKmers()
@@ -211,10 +214,10 @@ def _comparison(args: argparse.Namespace) -> Comparison:
 
 
 def _without_one_split(windows: Windows) -> Windows:
-    """Return the windows without a split column that says the same of all of them."""
+    """Drop a split column that has the same value in every row."""
     if windows.splits is not None and len(windows.split_names) == 1:
         logger.warning(
-            "the column split is %r in every row: it is ignored, and a test set is drawn",
+            "the split column is %r in every row; ignoring it and drawing a test set",
             windows.split_names[0],
         )  # fmt: skip
         windows.splits, windows.split_names = None, ()
@@ -222,7 +225,7 @@ def _without_one_split(windows: Windows) -> Windows:
 
 
 def _keep(windows: Windows, organisms: Sequence[str] | None) -> Windows:
-    """Return the windows of the given organisms, by default of all."""
+    """Return the windows of the given organisms (default: all)."""
     if organisms is None:
         return windows
     import numpy as np
@@ -235,7 +238,7 @@ def _keep(windows: Windows, organisms: Sequence[str] | None) -> Windows:
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the command and its options, without what results do not depend on."""
+    """Return the command and the options that affect the results."""
     left_out = {"run", "usage_error", "command_line", "quiet", "log_json", "debug", "jobs"}
     left_out |= {"json", "table", "plot"}
     kept = {name: value for name, value in vars(args).items() if name not in left_out}
@@ -246,16 +249,16 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
 def _progress(
     args: argparse.Namespace, jobs: list[tuple[int, str]], known: list[Result], n_workers: int
 ) -> Callable[[Result, float], None]:
-    """Say what there is to do, and return what is to be called with every result."""
+    """Log the work to do; return a callback for each result."""
     from seqmtl.cli._console import JobProgress
 
     done = {(result.split, result.method) for result in known}
     todo = [job for job in jobs if job not in done]
     n_workers = min(n_workers, max(len(todo), 1))
     if len(todo) < len(jobs):
-        logger.info("%d of %d runs were finished before", len(jobs) - len(todo), len(jobs))
+        logger.info("%d of %d runs are already finished", len(jobs) - len(todo), len(jobs))
     logger.info(
-        "%d runs to do (%d splits, %s) in %d processes",
+        "starting %d runs (%d splits, %s) in %d processes",
         len(todo), args.splits, ", ".join(args.methods), n_workers,
     )  # fmt: skip
     progress = JobProgress([method for _, method in todo], n_workers)
@@ -263,7 +266,7 @@ def _progress(
 
 
 def _write_tables(args: argparse.Namespace, document: dict[str, Any]) -> None:
-    """Write table and figure, each whole or not at all."""
+    """Write the table and the figure, each atomically."""
     from seqmtl.compare.figure import draw_comparison
     from seqmtl.compare.results import to_markdown, to_tsv
     from seqmtl.evaluation.figures import save_figure

@@ -1,4 +1,4 @@
-"""``seqmtl dataset``: from annotated genomes to labelled windows."""
+"""``seqmtl dataset``: make labelled windows from annotated genomes."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _EXAMPLES = """\
   seqmtl dataset splice.toml -o acceptors --signal acceptor
   seqmtl train donors --tree tree.nwk -o donor.seqmtl && seqmtl evaluate donor.seqmtl donors
 
-splice.toml, whose paths are relative to its folder:
+splice.toml (paths are relative to its folder):
   signal = "donor"              # acceptor, tss, start, stop, polya
-  window = 241                  # bases; the site is in the middle; shift moves the window to 3'
+  window = 241                  # bases, centred on the site; shift moves the window to 3'
   seed = 0
   [sites]
   consensus = "canonical"       # GT, AG; "all", or words such as ["GT", "GC"]
-  min_intron = 20               # sources = ["ensembl"] takes some values of column 2 only
+  min_intron = 20               # sources = ["ensembl"]: keep only these values of column 2
   [decoys]
   ratio = 10                    # per true site
-  in_genes = 0.5                # share from genes that have sites, on their strand
-  clearance = 141               # bases between the windows of a decoy and of any annotated site
+  in_genes = 0.5                # fraction from genes with sites, on the strand of the gene
+  clearance = 141               # bases between a decoy's window and that of any annotated site
   [split]
   by = "auto"                   # contigs, blocks
-  valid = 0.1                   # shares of the sites
+  valid = 0.1                   # fractions of the sites
   test = 0.2                    # block = 100000
   [organisms.worm]
   genome = "worm.fa.gz"
@@ -45,22 +45,24 @@ splice.toml, whose paths are relative to its folder:
   contig_names = "names.tsv"    # annotation's name, FASTA's name; allow_missing_contigs = true
   split = { test = ["X"], valid = ["3L"] }
 
-DIR/windows.tsv has a window a line as BED6 and organism, label, split and weight: how many
-places of the genome it stands for. Decoys are drawn to train on; `seqmtl calibrate` and `seqmtl
-evaluate` score every candidate of the regions of a split (DIR/regions.tsv), of which the annotated
-sites (DIR/sites.tsv) are true. DIR/left_out.tsv says what is not in the data set, and why."""
+DIR/windows.tsv has one window per line: BED6, then organism, label, split and weight, the number
+of genomic positions it represents. The drawn decoys are for training; `seqmtl calibrate` and
+`seqmtl evaluate` score every candidate in the regions of a split (DIR/regions.tsv), and count the
+annotated sites (DIR/sites.tsv) as true. DIR/left_out.tsv lists what was left out, and why."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
-        subparsers, "dataset", run, "labelled windows from genomes and their annotations",
+        subparsers, "dataset", run, "make labelled windows from genomes and annotations",
         _EXAMPLES,
     )  # fmt: skip
-    parser.add_argument("config", metavar="CONFIG", help="TOML file, see below")
+    parser.add_argument("config", metavar="CONFIG", help="TOML file (see below)")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write")
-    parser.add_argument("--signal", choices=_SIGNALS, help="take the place of CONFIG's")
-    parser.add_argument("--json", metavar="FILE", help="the summary as JSON; - for standard output")
+    parser.add_argument("--signal", choices=_SIGNALS, help="override the signal of CONFIG")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write a summary as JSON; - for standard output"
+    )
     parser.add_argument(
         "--force", action="store_true", help="write into a folder that holds other files"
     )
@@ -84,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _table(summary: dict[str, Any]) -> str:
-    """Lay the counts out, tab-separated."""
+    """Format the counts as a tab-separated table."""
     lines = ["organism\tsites\tdecoys\ttrain\tvalid\ttest\tleft_out"]
     for name, facts in summary["organisms"].items():
         of_splits = [f"{row['sites']}+{row['decoys']}" for row in facts["splits"].values()]

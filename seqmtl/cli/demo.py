@@ -1,4 +1,4 @@
-"""``seqmtl demo``: the whole journey on simulated genomes, by the commands that a user types."""
+"""``seqmtl demo``: the whole workflow on simulated genomes, with the commands a user would type."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from seqmtl.exceptions import SeqmtlError
 _COMMANDS = (simulate, dataset, train, calibrate, evaluate, scan, explain, report)
 _MODELS = ("individual", "union", "default")
 _SIMULATE = "simulate -o {0} --seed {1} --chromosomes 8 --chromosome-length 20000 --windows 400"
-_FEWER_DECOYS = "\n[decoys]\nratio = 3\n"  # added to the TOML file, so that it takes seconds
+_FEWER_DECOYS = "\n[decoys]\nratio = 3\n"  # appended to the TOML file to keep the demo fast
 _STEPS = (
     "dataset {0}/dataset.toml -o {0}/dataset",
     "train {0}/dataset --window 61 --tol 0.01 -C 1 --selection none --similarity individual "
@@ -53,19 +53,19 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
         subparsers, "demo", run,
-        "simulate related genomes, train jointly, evaluate, scan, and write a report", _EXAMPLES,
+        "simulate related genomes, train, evaluate, scan and write a report", _EXAMPLES,
     )  # fmt: skip
     parser.add_argument(
         "-o", "--output", default="seqmtl-demo", metavar="DIR",
         help="folder to write (default: seqmtl-demo)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=1, help="of the simulation (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the simulation (default: 1)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     if find_spec("matplotlib") is None:
-        raise SeqmtlError("the report draws figures with matplotlib; pip install 'seqmtl[plots]'")
+        raise SeqmtlError("the report needs matplotlib; pip install 'seqmtl[plots]'")
     code = _run_step(_SIMULATE, args)
     if not code:
         _add_to_config(args)
@@ -77,18 +77,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_step(step: str, args: argparse.Namespace) -> int:
-    """Show one command and run it, silently but for warnings and errors; return its exit code."""
+    """Show and run one command, logging only warnings and errors; return its exit code."""
     words = [word.format(args.output, args.seed) for word in step.split()]
     _show(shlex.join(["seqmtl", *words]), args)
     flags = ["--quiet", *["--log-json"] * args.log_json, *["--debug"] * args.debug]
     with contextlib.redirect_stdout(io.StringIO()):
         code = run_command(_COMMANDS, [*words, *flags])
-    setup_logging(args)  # which the command has set up for itself
+    setup_logging(args)  # the command set up its own
     return code
 
 
 def _add_to_config(args: argparse.Namespace) -> None:
-    """Ask for fewer decoys, as a user does with an editor."""
+    """Append a setting to the TOML file, as a user would with an editor."""
     from seqmtl.files.atomic import write_lines
     from seqmtl.files.whole import read_text
 
@@ -104,7 +104,7 @@ def _show(command: str, args: argparse.Namespace) -> None:
 
 
 def _summary(folder: str) -> str:
-    """Lay out the AUPRC of every model by organism, tab-separated, and say where the report is."""
+    """Format the AUPRC of every model by organism, and name the report."""
     from seqmtl.files.whole import read_json
 
     metrics = [read_json(os.path.join(folder, f"{name}.json")) for name in _MODELS]

@@ -1,4 +1,4 @@
-"""``seqmtl evaluate``: how good a model is, organism by organism."""
+"""``seqmtl evaluate``: AUROC and AUPRC of a model, per organism."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _EXAMPLES = """\
   seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json --plot curves.png
   seqmtl evaluate splice.seqmtl windows.tsv.gz --split valid
 
-Of a folder of `seqmtl dataset` every candidate of the test regions is scored (every GT, on both
-strands), so that AUPRC and precision hold over the genome; of a table its rows are."""
+For a `seqmtl dataset` folder, every candidate in the test regions is scored (such as every GT, on
+both strands), so AUPRC and precision hold genome-wide. For a table, only its rows are scored."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -24,22 +24,26 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         subparsers,
         "evaluate",
         run,
-        "AUROC and AUPRC per organism or task, with intervals",
+        "AUROC and AUPRC per organism or task, with confidence intervals",
         _EXAMPLES,
     )
     parser.add_argument("model", metavar="MODEL", help="model file")
-    _options.add_window_input(parser, "labelled windows", tables="a table for models of such")
+    _options.add_window_input(
+        parser, "labelled windows", tables="a table of examples for train-table models"
+    )
     add_scoring_options(parser)
-    parser.add_argument("--json", metavar="FILE", help="metrics as JSON; - for standard output")
     parser.add_argument(
-        "--multiqc", metavar="FILE_mqc.json", help="metrics as custom content of MultiQC"
+        "--json", metavar="FILE", help="write metrics as JSON; - for standard output"
+    )
+    parser.add_argument(
+        "--multiqc", metavar="FILE_mqc.json", help="write metrics as MultiQC custom content"
     )
     parser.add_argument("--plot", metavar="FILE", help="ROC and PR curves: .png, .svg or .pdf")
     parser.add_argument(
         "--bootstrap", type=int, default=200, metavar="N",
-        help="resamples for the 95%% intervals, 0 for none (default: 200)",
+        help="bootstrap resamples for the 95%% intervals; 0 for none (default: 200)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="of the resamples (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default: 0)")
     parser.set_defaults(decoys=10.0)
 
 
@@ -55,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     for flag in ("plot", "multiqc"):
         if getattr(args, flag) and len(model.classes) > 2:
             raise SeqmtlError(
-                f"--{flag} shows two classes, and the model has {len(model.classes)}; leave it out"
+                f"--{flag} needs a two-class model, got {len(model.classes)} classes; leave it out"
             )
     held, _ = score_labelled(model, args)
     data = (held.labels, held.scores, held.tasks)

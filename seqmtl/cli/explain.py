@@ -1,4 +1,4 @@
-"""``seqmtl explain``: what a model has learnt, as pictures and tables."""
+"""``seqmtl explain``: show what a model has learned, as figures and tables."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ _EXAMPLES = """\
   seqmtl explain splice.seqmtl --organism c_elegans --reference h_sapiens --max-order 8 -o worm
   seqmtl explain splice.seqmtl windows.tsv.gz --background data -o explained
 
-Positions are relative to the first base of the site, which is 0. All importances are in units of
-the score. DIR then has
+Positions are relative to the first base of the site (position 0). Importances are in units of the
+score. Files in DIR:
   logo_ORGANISM.png, .svg                  importance of single letters as a sequence logo
-  poim_ORGANISM.png, .svg, .tsv            importance by order and position; its top oligomers
-  poim_difference_A_B.png, .svg            the same for the difference of two organisms
-  position_importance.tsv                  the strongest oligomer of every order and position
-  kmers.tsv                                k-mers up- and downstream of the site, and their mean
-                                           importance over the positions there
-  contributions.tsv, contributions_*.png   with DATA: what every base of the best windows adds,
-                                           and what another letter there would change
-  summary.json                             settings and files
-In the tables beyond_letters is the part of an importance that single letters do not explain: it
-finds motifs among letters that are important by themselves, and orders kmers.tsv.
+  poim_ORGANISM.png, .svg, .tsv            importance by order and position; top oligomers
+  poim_difference_A_B.png, .svg            the same for the difference between two organisms
+  position_importance.tsv                  the most important oligomer per order and position
+  kmers.tsv                                k-mers up- and downstream of the site, with their mean
+                                           importance over these positions
+  contributions.tsv, contributions_*.png   with DATA: the contribution of every base in the top
+                                           windows, and the effect of every substitution
+  summary.json                             settings and list of files
+The column beyond_letters is the part of an importance that single letters do not explain. It
+reveals motifs among letters that are important by themselves; kmers.tsv is sorted by it.
 
-Letters that sites and decoys share, such as the AG of an acceptor, tell nothing apart and so have
-no importance."""
+Letters that sites and decoys share, such as the AG of an acceptor, do not discriminate and thus
+have no importance."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
         subparsers, "explain", run,
-        "what a model has learnt: oligomer importance, logos, contributions of bases", _EXAMPLES,
+        "show what a model has learned: POIMs, sequence logos, base contributions", _EXAMPLES,
     )  # fmt: skip
     parser.add_argument("model", metavar="MODEL", help="model file")
     _options.add_window_input(parser, "windows to explain (labels are not needed)")
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR",
-        help="folder to write; files of other names in it stay",
+        help="folder to write; other files in it are kept",
     )  # fmt: skip
     parser.add_argument(
         "--organism", "--task", default="all", metavar="NAME,...",
@@ -62,30 +62,30 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--reference", metavar="NAME",
-        help="organism with which the others are compared (default: the mean over all; of two, "
-        "one with the other)",
+        help="organism to compare the others with (default: the mean over all organisms; with "
+        "two, the second)",
     )  # fmt: skip
     parser.add_argument(
         "--max-order", type=_options.positive_int, default=6, metavar="K",
-        help="longest oligomers, up to 10 (default: 6)",
+        help="length of the longest oligomers, up to 10 (default: 6)",
     )  # fmt: skip
     parser.add_argument(
         "--background", default="uniform", metavar="uniform|data|A,C,G,T",
-        help="letters of the sequences over which is averaged: all alike, as often as in the "
-        "organism's windows in DATA, or four probabilities (default: uniform)",
+        help="letter frequencies of the background sequences: uniform, as in the organism's "
+        "windows in DATA, or four probabilities (default: uniform)",
     )  # fmt: skip
     parser.add_argument(
         "--top", type=_options.positive_int, default=100, metavar="N",
-        help="oligomers listed per order, and k-mers per region (default: 100)",
+        help="oligomers to list per order, and k-mers per region (default: 100)",
     )  # fmt: skip
     parser.add_argument(
         "--n-windows", type=_options.positive_int, default=10, metavar="N",
-        help="windows of DATA to explain, per organism those with the highest scores (default: "
-        "10, of which 3 are drawn)",
+        help="explain the N highest-scoring windows of DATA per organism (default: 10); the first "
+        "3 are drawn",
     )  # fmt: skip
     parser.add_argument(
         "--split", default="test",
-        help="rows to use, where DATA has a split column; all for all (default: test)",
+        help="split to use, if DATA has a split column; all for every row (default: test)",
     )  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _explain(args: argparse.Namespace, folder: Path) -> int:
-    """Write the files into a folder; return how many."""
+    """Write the files into a folder; return their number."""
     from seqmtl.cli._explain import Explanation
     from seqmtl.models.model import MultiTaskModel
 
@@ -131,7 +131,7 @@ def _explain(args: argparse.Namespace, folder: Path) -> int:
 
 
 def _check_summary(path: str) -> None:
-    """Refuse to write over a summary that is of something else."""
+    """Refuse to overwrite a summary.json that another program wrote."""
     from seqmtl.files.whole import read_json
 
     if not os.path.exists(path):
@@ -141,7 +141,8 @@ def _check_summary(path: str) -> None:
         content = read_json(path)
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise SeqmtlError(
-            f"{path} is not of seqmtl explain and would be lost; choose another folder with -o"
+            f"{path} was not written by seqmtl explain and would be overwritten; choose another "
+            "folder with -o"
         )
 
 
@@ -156,7 +157,7 @@ def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
 def _windows(
     args: argparse.Namespace, model: MultiTaskModel, organisms: list[str]
 ) -> dict[str, Windows]:
-    """Read the windows of each organism that is asked for; none where no input is named."""
+    """Read the windows of each requested organism; empty if no input is given."""
     from seqmtl.cli._input import read_input
 
     if not (args.data or args.genome):
@@ -169,7 +170,7 @@ def _windows(
     if windows.task_names == ("task",) and "task" not in model.tasks:
         if len(organisms) > 1:
             raise SeqmtlError(
-                "the windows do not say their organism; name one of "
+                "the windows do not name their organism; give one of "
                 f"{', '.join(model.tasks)} with --organism"
             )
         windows = windows.with_tasks(organisms * len(windows))
@@ -177,8 +178,8 @@ def _windows(
     missing = [name for name, own in found.items() if not len(own)]
     if len(missing) == len(organisms):
         raise SeqmtlError(
-            f"there are no windows of {', '.join(missing)} in the data, which has "
-            f"{', '.join(windows.task_names) or 'none'}; see --organism and --split"
+            f"the data have no windows of {', '.join(missing)}, only of "
+            f"{', '.join(windows.task_names) or 'none'}; check --organism and --split"
         )
     if missing:
         logger.warning("no windows of %s in the data", ", ".join(missing))
@@ -186,7 +187,7 @@ def _windows(
 
 
 def _of(windows: Windows, organism: str) -> Windows:
-    """Return the windows of one organism, by whatever name the data has for it."""
+    """Return the windows of one organism, under any spelling that matches."""
     from seqmtl.exceptions import UnknownTaskError
     from seqmtl.similarity.names import match_names
 
@@ -200,7 +201,7 @@ def _of(windows: Windows, organism: str) -> Windows:
 def _backgrounds(
     text: str, organisms: list[str], windows: dict[str, Windows]
 ) -> dict[str, list[float]]:
-    """Return the probabilities of A, C, G, T of every organism."""
+    """Return the probabilities of A, C, G and T for every organism."""
     import numpy as np
 
     from seqmtl.explain.poim import UNIFORM, check_background
@@ -209,7 +210,7 @@ def _backgrounds(
         missing = [name for name in organisms if name not in windows]
         if missing:
             raise SeqmtlError(
-                f"--background data needs windows of {', '.join(missing)}; name DATA that has them"
+                f"--background data needs windows of {', '.join(missing)}; give DATA with them"
             )
         counts = {name: np.bincount(own.matrix().ravel(), minlength=5)[:4] for name, own in
                   windows.items()}  # fmt: skip

@@ -1,4 +1,4 @@
-"""``seqmtl info``: what is in a model file."""
+"""``seqmtl info``: describe a model file."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         subparsers,
         "info",
         run,
-        "what a model is: tasks, task kernel, features, training",
+        "describe a model: tasks, task kernel, features, training",
         _EXAMPLES,
     )
     parser.add_argument("model", metavar="MODEL", help="model file")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The command line: all commands."""
+"""The command line with all commands."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments after the program's name; default ``sys.argv[1:]``.
+        Arguments after the program name. Default: ``sys.argv[1:]``.
 
     Returns
     -------

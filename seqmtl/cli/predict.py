@@ -1,4 +1,4 @@
-"""``seqmtl predict``: score windows."""
+"""``seqmtl predict``: score windows or examples."""
 
 from __future__ import annotations
 
@@ -24,18 +24,24 @@ _EXAMPLES = """\
   seqmtl predict splice.seqmtl new.fa --organism c_briggsae --from-relatives
   seqmtl predict m.seqmtl expression.csv -o scores.tsv     # a model of train-table
 
-A model of train-table takes the columns of its training table by their names; others are left
-out. It writes name, task, score and class, or for more than two classes their votes."""
+A model of train-table finds its columns by name and ignores others. It writes name, task, score and
+class, or, for more than two classes, their votes."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
-        subparsers, "predict", run, "score windows: name, organism, score, probability", _EXAMPLES
+        subparsers,
+        "predict",
+        run,
+        "score windows; write name, organism, score, probability",
+        _EXAMPLES,
     )
     parser.add_argument("model", metavar="MODEL", help="model file")
     _options.add_window_input(
-        parser, "windows to score (labels are not needed)", tables="a table for models of such"
+        parser,
+        "windows to score (labels not needed)",
+        tables="a table of examples for train-table models",
     )
     add_scoring_options(parser)
     parser.add_argument(
@@ -64,5 +70,5 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _texts(column: NDArray[Any]) -> Iterator[str]:
-    """Return numbers with six digits, and all else as it is."""
+    """Format floats with six digits, and other values as they are."""
     return map("{:.6g}".format if column.dtype.kind == "f" else str, column.tolist())

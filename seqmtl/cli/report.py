@@ -1,4 +1,4 @@
-"""``seqmtl report``: everything in a folder of results on one page."""
+"""``seqmtl report``: a folder of results as one page."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _EXAMPLES = """\
   seqmtl report results -o report.html
   seqmtl report results --tree tree.nwk --title "Splice sites of nematodes" -o report.html
 
-DIR is looked through for what the other commands write: data sets (seqmtl dataset), models
-(*.seqmtl), comparisons (seqmtl compare --json; several sizes of --per-organism make a learning
-curve) and scans (seqmtl scan --json). Models are judged on the test windows of the data set of
-their signal, and all are compared. The page is about the one that shares among organisms, rather
-than individual or union models, the default of seqmtl train first; test labels have no say in it.
-The page is one file that needs no network."""
+The report covers the datasets (seqmtl dataset), models (*.seqmtl), comparisons (seqmtl compare
+--json; several sizes of --per-organism make a learning curve) and scans (seqmtl scan --json) found
+in DIR. All models are evaluated on the test windows of the dataset of their signal and compared.
+The details are those of one model that shares information between organisms: the default of seqmtl
+train if present. Test labels play no part in this choice. The page is a single file that needs no
+network."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
-        subparsers, "report", run, "a folder of results as one HTML page", _EXAMPLES
+        subparsers, "report", run, "summarize a folder of results as one HTML page", _EXAMPLES
     )
     parser.add_argument("folder", metavar="DIR", help="folder of results")
     parser.add_argument("-o", "--output", required=True, metavar="HTML", help="page to write")
     parser.add_argument("--title", help="heading (default: the name of the folder)")
-    parser.add_argument("--tree", metavar="NEWICK|NAME", help="tree to draw beside the similarity")
+    parser.add_argument("--tree", metavar="NEWICK|NAME", help="tree to draw next to the similarity")
     parser.add_argument(
         "--bootstrap", type=int, default=200, metavar="N",
-        help="resamples for the 95%% intervals, 0 for none (default: 200)",
+        help="bootstrap resamples for the 95%% intervals; 0 for none (default: 200)",
     )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_writable(args.output)
     if find_spec("matplotlib") is None:
-        raise SeqmtlError("the report draws figures with matplotlib; pip install 'seqmtl[plots]'")
+        raise SeqmtlError("the report needs matplotlib; pip install 'seqmtl[plots]'")
     from seqmtl.report import write_folder_report
 
     found = write_folder_report(

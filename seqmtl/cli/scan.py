@@ -23,17 +23,17 @@ _EXAMPLES = """\
   seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc
   cat donor.spsc acceptor.spsc > both.tsv; minimap2 -cx splice:hq --spsc=both.tsv worm.fa rna.fa
 
-what is reported: where all training windows had the same letters at the site (GT of donors, AG of
-acceptors), only sites with these letters, because the model has seen no others and its scores mean
-nothing there; --consensus any reports every position. Output is sorted by contig (in the order of
-the FASTA), start and strand.
+sites: if all training windows have the same letters at the site (GT of donors, AG of acceptors),
+only sites with these letters are reported, because the model has seen no others and its scores are
+meaningless elsewhere. --consensus any reports every position. Output is sorted by contig (in FASTA
+order), start and strand.
 
-coordinates: 0-based half-open on the forward strand (GFF3: 1-based closed); a BED or GFF3 record is
-the site itself (the AG of an acceptor, the base at offset window // 2 where training windows share
-no two letters); bedGraph and bigWig have their value at the first base of that interval, bedGraph
-the larger one of both strands. Names in .gz are bgzipped, and get an index for tabix (.tbi).
+coordinates: 0-based half-open on the forward strand (GFF3: 1-based closed). A BED or GFF3 record is
+the site itself: the AG of an acceptor, or the base at offset window // 2 if the training windows
+share no two letters. bedGraph and bigWig put the value at the first base of that interval; bedGraph
+takes the larger value of both strands. Files ending in .gz are bgzipped and indexed (.tbi).
 
-a scan that is stopped leaves OUT.partial and a journal; the same command with --resume goes on."""
+An interrupted scan leaves OUT.partial and a journal; repeat the command with --resume to go on."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -48,59 +48,63 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )
     parser.add_argument(
         "--format", choices=("bigwig", "bedgraph", "bed", "gff3", "spsc"), dest="file_format",
-        help="default by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, with "
-        ".gz where it is text; else BED. spsc: splice scores for minimap2 and miniprot",
+        help="output format (default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, "
+        ".spsc .tsv, text formats also .gz; else BED); spsc: splice scores for minimap2 and "
+        "miniprot",
     )  # fmt: skip
     parser.add_argument(
         "--organism", metavar="NAME",
-        help="organism whose model scores; all for a file each (default: the only one)",
+        help="organism whose model to use; all writes one file per organism (default: the only "
+        "one)",
     )  # fmt: skip
     parser.add_argument(
         "--value", choices=("score", "probability"), default="score",
-        help="what bedGraph and bigWig hold (default: the raw score)",
+        help="value in bedGraph and bigWig (default: the raw score)",
     )  # fmt: skip
     _add_what(parser)
     parser.add_argument(
         "--from-relatives", action="store_true",
-        help="scan for an organism without training data by its relatives in the model's tree",
+        help="scan for an organism without training data, using its relatives in the model's tree",
     )  # fmt: skip
     parser.add_argument(
         "--resume", action="store_true",
-        help="go on with a scan that was stopped (same model, genome and options)",
+        help="resume an interrupted scan (same model, genome and options)",
     )  # fmt: skip
     parser.add_argument("--json", metavar="FILE", help="write a summary; - for standard output")
     _options.add_threads(parser, all_cores=True)
 
 
 def _add_what(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which sites are reported."""
+    """Add the options that filter the reported sites."""
     what = parser.add_argument_group("which sites")
     what.add_argument(
         "--consensus", metavar="LETTERS",
-        help="only sites with these letters, such as AG, or GT,GC; any for every position "
-        "(default: the letters that all training windows have there, if they agree)",
+        help="report only sites with these letters, such as AG or GT,GC; any for every position "
+        "(default: the letters that all training windows share, if any)",
     )  # fmt: skip
     what.add_argument(
         "--strand", choices=("both", "+", "-"), default="both",
-        help="strands (default: both; bigWig then writes OUT.plus.bw and OUT.minus.bw)",
+        help="strands to scan (default: both; bigWig then writes OUT.plus.bw and OUT.minus.bw)",
     )  # fmt: skip
-    what.add_argument("--contigs", metavar="NAME,...", help="only these contigs; @FILE: one a line")
-    what.add_argument("--regions", metavar="BED", help="only sites whose interval starts in these")
     what.add_argument(
-        "--softmask", choices=("ignore", "skip"), default="ignore",
-        help="skip: no sites that touch lower-case letters (default: ignore case)",
-    )  # fmt: skip
-    what.add_argument("--threshold", type=float, metavar="X", help="lowest raw score to write")
-    what.add_argument(
-        "--min-probability", type=float, metavar="P", help="lowest probability to write"
+        "--contigs", metavar="NAME,...", help="scan only these contigs; @FILE lists one per line"
     )
     what.add_argument(
+        "--regions", metavar="BED", help="report only sites whose interval starts in a region"
+    )
+    what.add_argument(
+        "--softmask", choices=("ignore", "skip"), default="ignore",
+        help="skip: omit sites that overlap lower-case letters (default: ignore case)",
+    )  # fmt: skip
+    what.add_argument("--threshold", type=float, metavar="X", help="minimum raw score")
+    what.add_argument("--min-probability", type=float, metavar="P", help="minimum probability")
+    what.add_argument(
         "--top", type=_options.positive_int, metavar="N",
-        help="at most the N best sites in every megabase of a contig, both strands together",
+        help="at most the N best sites per megabase of a contig, over both strands",
     )  # fmt: skip
     what.add_argument(
         "--site-offset", type=int, metavar="N",
-        help="0-based place of the site in the window (default: what the model learnt)",
+        help="0-based offset of the site in the window (default: from the model)",
     )  # fmt: skip
 
 
@@ -123,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _outputs(model: Any, args: argparse.Namespace) -> dict[str, str]:
-    """Return the file of every organism that is to be scanned for."""
+    """Return the output file of every organism to scan for."""
     from seqmtl.files.names import safe_names
 
     if args.organism is None and len(model.tasks) > 1:
@@ -134,9 +138,9 @@ def _outputs(model: Any, args: argparse.Namespace) -> dict[str, str]:
     if args.organism != "all":
         return {args.organism or model.tasks[0]: args.output}
     if args.output == "-":
-        raise SeqmtlError("scanning for all organisms writes a file each; name an output")
+        raise SeqmtlError("--organism all writes one file per organism; name an output file")
     if args.genome == "-":
-        raise SeqmtlError("scanning for all organisms reads the genome for each; give it as a file")
+        raise SeqmtlError("--organism all reads the genome once per organism; give it as a file")
     stem, suffix = os.path.splitext(args.output)
     if suffix == ".gz":
         stem, inner = os.path.splitext(stem)
@@ -147,7 +151,7 @@ def _outputs(model: Any, args: argparse.Namespace) -> dict[str, str]:
 def _scan(
     organism: str, path: str, file_format: str, scan: Any, args: argparse.Namespace
 ) -> dict[str, Any]:
-    """Scan for one organism and return what the JSON summary says about it."""
+    """Scan for one organism; return its entry in the JSON summary."""
     from seqmtl.cli._console import ScanProgress
     from seqmtl.io import open_pieces
     from seqmtl.scan import write_scan
@@ -184,12 +188,12 @@ def _scan(
 
 
 def _counts(summary: Any, file_format: str) -> str:
-    """Say what has become of the candidates."""
+    """Summarize the fate of the candidates."""
     parts = [f"{summary.n_candidates} candidates"]
     parts += [f"{n} removed by {reason}" for reason, n in summary.removed.items()]
     n_written = summary.n_reported
     if file_format == "spsc":
         n_written = summary.n_records
         n_low = summary.n_reported - n_written
-        parts.append(f"{n_low} at -6 or below left to the aligner's penalty for what is not listed")
+        parts.append(f"{n_low} at -6 or below left to the aligner's penalty for unlisted sites")
     return ", ".join([*parts, str(n_written)])

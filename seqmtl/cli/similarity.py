@@ -1,4 +1,4 @@
-"""``seqmtl similarity``: a task kernel as a table and as a picture."""
+"""``seqmtl similarity``: a task kernel as a table and a figure."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--kind", dest="similarity", choices=_similarity.KINDS, metavar="KIND",
-        help="what to make of it, see below (default: what suits the source)",
+        help="kind of similarity, see below (default: depends on the source)",
     )  # fmt: skip
     what.add_argument(
-        "--table", dest="similarity", metavar="TSV", help="a finished kernel, as -o writes it"
+        "--table", dest="similarity", metavar="TSV", help="task kernel as written by -o"
     )
     parser.add_argument(
         "--organisms", type=_similarity.names_list, metavar="A,B,...",
@@ -49,7 +49,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "-o", "--output", metavar="TSV", help="table to write (default: print a summary)"
     )
-    parser.add_argument("--plot", metavar="FILE", help="picture: .png, .svg or .pdf")
+    parser.add_argument("--plot", metavar="FILE", help="figure: .png, .svg or .pdf")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,15 +74,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _draw(kernel: TaskKernel, args: argparse.Namespace) -> None:
-    """Draw the kernel beside the tree that it came from."""
+    """Draw the kernel next to the tree it came from."""
     from seqmtl.evaluation.figures import save_figure
     from seqmtl.report.similarity_figure import draw_kernel
 
     if len(kernel) > _MOST_DRAWN and args.organisms is None:
         _similarity.refuse(
             args,
-            f"--plot must have at most {_MOST_DRAWN} organisms, got {len(kernel)}; choose some "
-            "with --organisms",
+            f"--plot draws at most {_MOST_DRAWN} organisms, got {len(kernel)}; choose some with "
+            "--organisms",
         )
     sources = _similarity.sources_from_args(args)
     tree = sources.read_tree(kernel.names) if sources.has_tree else None

@@ -17,15 +17,18 @@ _EXAMPLES = """\
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
-        subparsers, "simulate", run, "genomes related by a tree, with sites whose motifs drift",
+        subparsers, "simulate", run,
+        "simulate genomes related by a tree, with sites whose motifs drift",
         _EXAMPLES,
     )  # fmt: skip
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write")
     parser.add_argument("--tree", metavar="NEWICK", help="tree (default: six made-up organisms)")
-    parser.add_argument("--seed", type=int, default=0, help="same seed, same bytes (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="random seed; same seed, same bytes (default: 0)"
+    )
     parser.add_argument(
         "--signal", choices=("acceptor", "donor", "tss"), default="acceptor",
-        help="sites to cut windows around (default: acceptor)",
+        help="signal whose sites the windows are centred on (default: acceptor)",
     )  # fmt: skip
     parser.add_argument(
         "--windows", type=_options.positive_int, default=1000, metavar="N",
@@ -37,14 +40,14 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--chromosomes", type=_options.positive_int, default=3, metavar="N",
-        help="per organism; the last is for testing (default: 3)",
+        help="chromosomes per organism; the last is the test set (default: 3)",
     )  # fmt: skip
     parser.add_argument(
         "--chromosome-length", type=_options.positive_int, default=200_000, metavar="BP",
-        help="bases (default: 200000)",
+        help="bases per chromosome (default: 200000)",
     )  # fmt: skip
     parser.add_argument(
-        "--no-windows", action="store_true", help="genomes, sites and annotation only"
+        "--no-windows", action="store_true", help="write only genomes, sites and annotation"
     )
 
 

@@ -1,4 +1,4 @@
-"""``seqmtl train``: from labelled windows to one multi-task model."""
+"""``seqmtl train``: train one multi-task model on labelled windows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
         subparsers, "train", run,
-        "train one model of windows for all organisms (of tables: seqmtl train-table)", _EXAMPLES,
+        "train one model for all organisms on windows (for tables: seqmtl train-table)", _EXAMPLES,
         usage="seqmtl train DATA -o MODEL [options]",
         formatter_class=_options.OneScreen,
     )  # fmt: skip
@@ -37,56 +37,56 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     relations = _similarity.add_source_options(parser)
     relations.add_argument(
         "--similarity", metavar="KIND|TSV",
-        help="individual, union, easy, or a kind of seqmtl similarity or a table, then how far "
-        "to trust it is chosen (default: tree where there is one)",
+        help="individual, union or easy; or a kind of seqmtl similarity or a table, whose trust is "
+        "tuned (default: tree if there is one)",
     )  # fmt: skip
     _similarity.add_mkl(relations)
     relations.add_argument(
         "--norm", type=_options.norm, metavar="P",
-        help="p-norm of the weights of --mkl: 1 (few) to inf (alike) (default: 2)",
+        help="p of the p-norm on --mkl weights: 1 sparse, inf uniform (default: 2)",
     )  # fmt: skip
     _add_model_options(parser)
     _options.add_run_options(parser)
-    parser.add_argument("--resume", action="store_true", help="continue from MODEL.checkpoint")
+    parser.add_argument("--resume", action="store_true", help="resume from MODEL.checkpoint")
     parser.add_argument(*_methods.OPTIONS, action=_OfTables, nargs="?", help=argparse.SUPPRESS)
 
 
 class _OfTables(argparse.Action):
-    """An option that says the wrong command was called."""
+    """An option of ``train-table``; its use is an error here."""
 
     def __call__(self, parser: Any, _: Any, value: Any, option: str | None = None) -> None:
         method = value if option == "--method" else "METHOD"
-        parser.error(f"{option} is not of windows: use seqmtl train-table DATA --method {method}")
+        parser.error(f"{option} is for tables: use seqmtl train-table DATA --method {method}")
 
 
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
     model = parser.add_argument_group("model")
     model.add_argument(
         "--selection", choices=("auto", "none"),
-        help="auto: cross-validate cost, trust in relatives and weights of bins (default); "
-        "none: train once, as the options say",
+        help="auto: tune cost, trust and bin weights by cross-validation (default); none: train "
+        "once with the given settings",
     )  # fmt: skip
     _options.add_features(model)
     model.add_argument(
         "-C", type=_options.positive_float,
-        help="cost (default: chosen per organism; 1 where nothing is chosen)",
+        help="cost (default: tuned per organism; 1 without tuning)",
     )  # fmt: skip
     model.add_argument(
         "--loss", choices=("hinge", "squared_hinge", "logistic"), default="hinge", metavar="LOSS",
         help="hinge, squared_hinge or logistic (default: hinge)",
     )  # fmt: skip
-    model.add_argument("--balanced", action="store_true", help="weigh both classes equally")
+    model.add_argument("--balanced", action="store_true", help="give both classes equal weight")
     model.add_argument(
         "--tol", type=_options.positive_float, default=1e-3,
-        help="relative duality gap to stop at (default: 1e-3)",
+        help="stop at this relative duality gap (default: 1e-3)",
     )  # fmt: skip
     model.add_argument(
         "--max-epochs", type=_options.positive_int, default=1000, metavar="N",
-        help="epochs at most (default: 1000)",
+        help="maximum number of epochs (default: 1000)",
     )  # fmt: skip
     model.add_argument(
         "--dtype", choices=("float32", "float64"), default="float32", metavar="TYPE",
-        help="of the weights (default: float32; float64 for gaps below 1e-6)",
+        help="weight type (default: float32; use float64 for gaps below 1e-6)",
     )  # fmt: skip
 
 
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
         summary["seconds"],
     )  # fmt: skip
     if not summary["converged"]:
-        logger.warning("stopped before the tolerance %g; raise --max-epochs or --tol", args.tol)
+        logger.warning("not converged to the tolerance %g; raise --max-epochs or --tol", args.tol)
         return NOT_CONVERGED
     return 0
 
@@ -131,12 +131,12 @@ def run(args: argparse.Namespace) -> int:
 def train_with_checkpoint(
     windows: Windows, args: argparse.Namespace, site: Site | None
 ) -> tuple[MultiTaskModel, Checkpoint]:
-    """Train and write a checkpoint after every epoch, to be removed once the model is on disk.
+    """Train, with a checkpoint after every epoch; the caller removes it once the model is saved.
 
     Raises
     ------
     TrainingInterrupted
-        On Ctrl-C; says how to resume.
+        On Ctrl-C; the message says how to resume.
     """
     from seqmtl.features.positional_kmers import PositionalKmers
     from seqmtl.models.checkpoint import Checkpoint
@@ -185,8 +185,8 @@ def train_with_checkpoint(
         if not checkpoint.is_written:
             raise
         raise TrainingInterrupted(
-            f"interrupted; what was trained is in {checkpoint.path}: run the same command with "
-            "--resume to continue",
+            f"interrupted; the progress is in {checkpoint.path}: repeat the command with --resume "
+            "to continue",
             checkpoint.path,
         ) from error
     show.close()
@@ -194,19 +194,19 @@ def train_with_checkpoint(
 
 
 def _check_selection(args: argparse.Namespace) -> None:
-    """Refuse a selection of what leaves nothing to choose, and set what is meant without one."""
+    """Refuse options that conflict with selection, and set the default of --selection."""
     if args.norm is not None and not args.mkl:
-        _similarity.refuse(args, "--norm is of the weights that --mkl learns; give --mkl too")
+        _similarity.refuse(args, "--norm applies to the --mkl weights; give --mkl too")
     if args.mkl and args.selection == "auto":
         _similarity.refuse(
-            args, "--mkl learns the weights of similarities at a fixed -C, as published, and "
-            "--selection auto chooses how far to trust one; give one of them",
+            args, "--mkl learns the weights of several similarities at a fixed -C, but "
+            "--selection auto tunes the trust in one; give only one of these options",
         )  # fmt: skip
     args.selection = args.selection or ("none" if args.mkl else "auto")
 
 
 def _space(args: argparse.Namespace, kernel: Any, names: tuple[str, ...]) -> Space:
-    """Return what there is to choose from: what the user has fixed stays as it is."""
+    """Return the hyperparameters to tune; those set by the user stay fixed."""
     from seqmtl.models.kernels import resolve_kernel
     from seqmtl.models.selection import COSTS, Space
 

@@ -1,4 +1,4 @@
-"""``seqmtl variants``: what variants do to a signal."""
+"""``seqmtl variants``: effects of variants on a signal."""
 
 from __future__ import annotations
 
@@ -24,45 +24,46 @@ _EXAMPLES = """\
       --chrom-map names.tsv --tsv effects.tsv -o out.vcf.gz
   bcftools view in.bcf | seqmtl variants m.seqmtl --vcf - --fasta g.fa --organism fly -o out.vcf
 
-Every line is written as it is, with one entry more in INFO, for each allele in ALT:
+Every line is written unchanged, except for a new INFO entry with one item per ALT allele:
   SeqMTL_donor=ALLELE|ORGANISM|DS_DG|DS_DL|DP_DG|DP_DL|ST_DG|ST_DL|RS_DG|RS_DL
 (acceptors: AG, AL; transcription starts: TG, TL; other sites: G, L)
-  DS  largest rise (gain, G) and fall (loss, L) of the probability of a site, 0 to 1
-  DP  where: bases from POS to the first base of the site in reading direction, on the reference
+  DS  largest increase (gain, G) and decrease (loss, L) in the probability of a site, 0 to 1
+  DP  its position: bases from POS to the first base of the site in reading direction, on the
+      reference
   ST  strand of the site; both strands are scored
-  RS  change of the raw score there; . where one of the alleles has no such site
-Sites on deleted bases are lost. Sites on inserted bases are gained, and stand at the base before
-them. Where an insertion or deletion can be written at several places, the one with the smallest
-effect counts, so the result does not depend on how the variant is written. A place without the
-letters of the model's sites (such as GT) has the probability 0. Windows that run over the end of a
-contig are filled up with N. For a second signal (acceptors after donors) run the command again on
-its own output."""
+  RS  change in raw score there; . if one of the alleles has no such site
+Sites on deleted bases are lost. Sites on inserted bases are gained and placed at the base before
+the insertion. If an indel can be placed at several positions, the one with the smallest effect
+counts, so the result does not depend on how the variant is written. A position without the letters
+of the model's sites (such as GT) has probability 0. Windows that cross a contig end are padded with
+N. To add a second signal (acceptors after donors), run the command again on its own output."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
     """Add the command."""
     parser = _options.new_command(
-        subparsers, "variants", run, "annotate variants (VCF) with gains and losses of sites",
+        subparsers, "variants", run, "annotate variants (VCF) with site gains and losses",
         _EXAMPLES,
     )  # fmt: skip
     parser.add_argument("model", metavar="MODEL", help="model file")
     parser.add_argument(
-        "--vcf", required=True, metavar="VCF", help="variants: plain, gzip or bgzip, - for stdin"
+        "--vcf", required=True, metavar="VCF", help="variants: plain, gzip or bgzip; - for stdin"
     )
     parser.add_argument(
         "--fasta", required=True, metavar="FASTA",
-        help="genome that REF stands in: plain, gzip or bgzip",
+        help="reference genome of the VCF: plain, gzip or bgzip",
     )  # fmt: skip
     parser.add_argument(
-        "--organism", metavar="NAME", help="organism whose model scores (default: the only one)"
+        "--organism", metavar="NAME", help="organism whose model to use (default: the only one)"
     )
     parser.add_argument(
         "-o", "--output", required=True, metavar="VCF",
-        help="annotated variants: .vcf, .vcf.gz (bgzip, and .tbi where pysam is installed), or -",
+        help="annotated variants: .vcf, .vcf.gz (bgzip; with .tbi if pysam is installed), or -",
     )  # fmt: skip
     parser.add_argument(
         "--distance", type=int, metavar="N",
-        help="sites at most N bases from the change (default: all whose window it touches)",
+        help="consider sites up to N bases from the variant (default: all whose window it "
+        "overlaps)",
     )  # fmt: skip
     parser.add_argument(
         "--threshold", type=_options.positive_float, metavar="X",
@@ -70,17 +71,19 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--chrom-map", metavar="TSV",
-        help="names of contigs: in the VCF, and in the FASTA (as bcftools --rename-chrs)",
+        help="contig names: in the VCF, then in the FASTA (as for bcftools --rename-chrs)",
     )  # fmt: skip
     parser.add_argument(
         "--tsv",
         metavar="FILE",
-        help="the effects as a table, too (.gz: bgzip; - for standard output)",
+        help="also write the effects as a table (.gz: bgzip; - for standard output)",
     )
-    parser.add_argument("--json", metavar="FILE", help="counts as JSON (- for standard output)")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write counts as JSON (- for standard output)"
+    )
     parser.add_argument(
         "--from-relatives", action="store_true",
-        help="score for an organism without training data by its relatives in the model's tree",
+        help="score for an organism without training data, using its relatives in the model's tree",
     )  # fmt: skip
     _options.add_threads(parser)
 
@@ -120,14 +123,14 @@ def _check_outputs(args: argparse.Namespace) -> None:
     check_outputs(args.output, args.tsv, args.json)
     if args.output != "-" and not args.output.endswith((".vcf", ".vcf.gz")):
         raise SeqmtlError(
-            f"the output must be a name in .vcf or .vcf.gz, or -, got {args.output}; for BCF "
-            "write .vcf.gz and turn it with: bcftools view -Ob"
+            f"output must end in .vcf or .vcf.gz, or be -, got {args.output}; for BCF, write "
+            ".vcf.gz and convert it with: bcftools view -Ob"
         )
     if os.path.exists(args.output) and args.vcf != "-" and os.path.exists(args.vcf):
         if os.path.samefile(args.output, args.vcf):
-            raise SeqmtlError(f"{args.output} is the input, too; give another output")
+            raise SeqmtlError(f"{args.output} is also the input; choose another output")
     if [args.output, args.tsv, args.json].count("-") > 1:
-        raise SeqmtlError("only one of the outputs can go to standard output; name the others")
+        raise SeqmtlError("only one output can go to standard output; name files for the others")
 
 
 def _stream(path: str | None) -> Any:
@@ -145,9 +148,9 @@ def _organism(model: Any, args: argparse.Namespace) -> str:
 
 
 def _load_genome(scorer: Any, args: argparse.Namespace, chrom_map: dict[str, str]) -> Any:
-    """Read the contigs that have variants, all where they come as a stream.
+    """Load the contigs that have variants; all contigs if the variants come from a stream.
 
-    A file of variants is read over first, so that what is wrong with it is told at once.
+    A VCF file is checked first, so that its errors are reported at once.
     """
     from seqmtl.io import load_genome
     from seqmtl.io.vcf import VcfReader, contigs_of
@@ -162,35 +165,35 @@ def _load_genome(scorer: Any, args: argparse.Namespace, chrom_map: dict[str, str
         return load_genome(args.fasta, padding=1, only=only)
     except InputFormatError:
         raise
-    except ValueError as error:  # none of the contigs is known
+    except ValueError as error:  # no contig is known
         raise SeqmtlError(f"{args.vcf}, {args.fasta}: {error}, by --chrom-map") from error
 
 
 def _report(summary: AnnotationSummary, args: argparse.Namespace, seconds: float) -> None:
-    """Say what was scored, and what was not and why."""
+    """Log what was scored, and what was not and why."""
     from seqmtl.variants.alleles import REASONS
 
     logger.info(
-        "%s: %d records, %d alleles, %d scored, %d reported in %.1f s (%.0f a second)",
+        "%s: %d records, %d alleles, %d scored, %d reported in %.1f s (%.0f per second)",
         args.output, summary.n_records, summary.n_alleles, summary.n_scored, summary.n_reported,
         seconds, summary.n_alleles / max(seconds, 1e-9),
     )  # fmt: skip
     if summary.n_without_alleles:
         logger.info(
-            "%d records have no allele to score (ALT is . or <NON_REF>) and are written as they "
-            "are", summary.n_without_alleles,
+            "%d records have no allele to score (ALT is . or <NON_REF>) and are written unchanged",
+            summary.n_without_alleles,
         )  # fmt: skip
     for reason, n in summary.not_scored.items():
         logger.warning(
-            "%d of %d alleles were not scored: %s (%s; the first: %s)",
+            "%d of %d alleles were not scored: %s (%s; first: %s)",
             n, summary.n_alleles, REASONS[reason], reason, summary.examples[reason],
         )  # fmt: skip
     if 2 * summary.not_scored["ref_mismatch"] > summary.n_alleles:
-        logger.warning("most REF differ from the genome: is it the assembly of the variants?")
+        logger.warning("most REF alleles differ from the genome; is it the right assembly?")
 
 
 def _index(summary: AnnotationSummary, path: str) -> None:
-    """Write the index of a compressed output, or say why there is none."""
+    """Index a compressed output, or log why there is no index."""
     from importlib.util import find_spec
 
     from seqmtl.files.bgzip import write_index
@@ -198,13 +201,13 @@ def _index(summary: AnnotationSummary, path: str) -> None:
     if not path.endswith(".vcf.gz"):
         return
     if not summary.is_sorted:
-        logger.warning("%s is not sorted, as its input: no index; sort it with bcftools sort", path)
+        logger.warning("%s, like its input, is not sorted: no index; run bcftools sort", path)
     elif find_spec("pysam") is None:
-        logger.info("no index without pysam: pip install 'seqmtl[genome]', or tabix -p vcf")
+        logger.info("no index without pysam; pip install 'seqmtl[genome]', or run tabix -p vcf")
     else:
         try:
             write_index(path, "vcf")
-        except SeqmtlError as error:  # the variants are written all the same
+        except SeqmtlError as error:  # the variants are written anyway
             logger.warning("%s", error)
 
 

@@ -78,7 +78,7 @@ def test_more_splits_and_methods_add_to_those_there_are(data, whole, tmp_path, c
     assert main(_arguments(data, tmp_path, *few)) == 0
     assert main(_arguments(data, tmp_path, "--splits", "3", "--jobs", "2")) == 0
     output = capsys.readouterr()
-    assert "2 of 15 runs were finished before" in output.err
+    assert "2 of 15 runs are already finished" in output.err
     assert "13 of 13 done, about 0 s left" in output.err
     assert output.out.startswith("| AUROC")
     assert json.loads((tmp_path / "out.json").read_text()) == whole
@@ -98,7 +98,7 @@ def test_a_killed_run_goes_on(data, whole, tmp_path, capsys):
         process.communicate(timeout=30)  # the pipes are open while a worker lives
     assert not (tmp_path / "out.json").exists()
     assert main(arguments) == 0
-    assert "of 15 runs were finished before" in capsys.readouterr().err
+    assert "of 15 runs are already finished" in capsys.readouterr().err
     assert json.loads((tmp_path / "out.json").read_text()) == whole
     assert not partial.exists()
 
@@ -140,7 +140,7 @@ def test_a_figure_needs_matplotlib(data, tmp_path, capsys, monkeypatch):
 
 
 def test_a_tree_is_needed_for_what_shares(data, tmp_path, capsys):
-    for method, message in (("mtl", "needs the organisms' relations"), ("mkl", "give tree")):
+    for method, message in (("mtl", "how the organisms are related"), ("mkl", "give tree")):
         with pytest.raises(SystemExit) as stop:
             main(["compare", str(data), "--methods", method, "--json", str(tmp_path / "o")])
         assert stop.value.code == 2
@@ -171,7 +171,7 @@ def test_a_stop_before_the_tolerance_is_told(data, tmp_path, capsys, monkeypatch
     monkeypatch.setattr(seqmtl.compare, "run_comparison", stopped)
     arguments = _arguments(data, tmp_path, "--splits", "2", "--methods", "union", "-q")
     assert main(arguments) == 3
-    assert "stopped before the tolerance 0.001: union on split 1" in capsys.readouterr().err
+    assert "not converged to the tolerance 0.001: union on split 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

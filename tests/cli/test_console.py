@@ -36,6 +36,6 @@ def test_a_line_of_the_log_every_five_seconds_and_none_when_quiet(monkeypatch, c
     for number in (1, 2, 3):
         progress(f"C = {number}", number, 8)
     (line,) = map(json.loads, capsys.readouterr().err.splitlines())
-    assert line["message"] == "choosing on held-out labels: 2 of 8, C = 2, about 18 s left"
+    assert line["message"] == "cross-validation: 2 of 8, C = 2, about 18 s left"
     _console.SelectionProgress(argparse.Namespace(quiet=True, log_json=True))("C = 1", 1, 8)
     assert capsys.readouterr().err == ""

@@ -193,11 +193,11 @@ def test_windows_of_the_wrong_kind_are_refused(model, data, tmp_path, capsys):
     assert explain(model, short, "-o", tmp_path / "out") == 1
     assert "short.tsv:2" in capsys.readouterr().err
     assert explain(model, data, "--organism", "yeast", "-o", tmp_path / "out") == 1
-    assert "no windows of yeast in the data, which has worm one, fly" in capsys.readouterr().err
+    assert "the data have no windows of yeast, only of worm one, fly" in capsys.readouterr().err
     fasta = tmp_path / "windows.fa"
     fasta.write_text(">x\n" + "ACGTAC" * 5 + "\n")
     assert explain(model, fasta, "-o", tmp_path / "out") == 1
-    assert "do not say their organism; name one of worm one, fly" in capsys.readouterr().err
+    assert "do not name their organism; give one of worm one, fly" in capsys.readouterr().err
     assert explain(model, fasta, "--organism", "fly", "-o", tmp_path / "out", "-q") == 0
     assert (tmp_path / "out" / "contributions_fly.png").exists()
 
@@ -214,7 +214,7 @@ def test_the_summary_of_something_else_is_not_written_over(model, folder, tmp_pa
     for content in ('{"kind": "seqmtl dataset"}', "[]", "{"):
         (tmp_path / "summary.json").write_text(content)
         assert explain(model, "-o", tmp_path) == 1
-        assert "summary.json is not of seqmtl explain and would be lost" in capsys.readouterr().err
+        assert "summary.json was not written by seqmtl explain" in capsys.readouterr().err
         assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
         assert (tmp_path / "summary.json").read_text() == content
     (tmp_path / "summary.json").write_bytes((folder / "summary.json").read_bytes())

@@ -237,7 +237,7 @@ def test_stopping_early_is_exit_code_3(data, tmp_path, capsys):
          "1", "-o", str(tmp_path / "m.seqmtl")]
     )  # fmt: skip
     assert code == 3
-    assert "stopped before the tolerance" in _stderr(capsys)
+    assert "not converged to the tolerance" in _stderr(capsys)
 
 
 def test_json_log_lines_are_json(data, tmp_path, capsys):
@@ -290,7 +290,7 @@ def test_bad_tables_are_refused_before_training(data, tmp_path, capsys, change, 
          "--genome and --sites"),
         (["predict", "{data}/tree.nwk", "{data}/windows.tsv.gz"], 1, "not a seqmtl model"),
         (["predict", "{data}/model.seqmtl", "{data}/genomes/ape.fa"], 1,
-         "do not say their organism; name one of ape, man, fly"),
+         "do not name their organism; give one of ape, man, fly"),
         (["info", "{data}/absent"], 1, "cannot be opened"),
         (["scan", "{data}/model.seqmtl", "{data}/genomes/ape.fa", "-o", "{tmp}/x.bed"], 1,
          "has 3 organisms; name one"),

@@ -117,7 +117,7 @@ def test_unknown_organisms_get_near_matches(capsys):
         (["--taxonomy", "folder"], "organisms must be given with a taxonomy"),
         (["--kind", "tree", "--table", "K"], "argument --table: not allowed with argument --kind"),
         (["--kind", "cousins"], "argument --kind: invalid choice: 'cousins'"),
-        (["--tree", "t", "--organisms", "a,,b"], "must be names between commas, got 'a,,b'"),
+        (["--tree", "t", "--organisms", "a,,b"], "must be comma-separated names, got 'a,,b'"),
         (["--tree", "t", "--scales", "1,-2"], "must be above 0, got -2"),
         (["--tree", "t", "--scales", "1,x"], "argument --scales: invalid"),
     ],
@@ -133,7 +133,7 @@ def test_too_many_organisms_for_a_picture(write, tmp_path, capsys):
     out, plot = tmp_path / "K.tsv", tmp_path / "K.png"
     options = ["--tree", tree, "-o", str(out)]
     found = _usage_error(capsys, *options, "--plot", str(plot))
-    assert "--plot must have at most 200 organisms, got 201; choose some" in found
+    assert "--plot draws at most 200 organisms, got 201; choose some" in found
     assert not out.exists()
     assert main(["similarity", *options, "-q"]) == 0
     assert len(TaskKernel.from_tsv(out)) == 201

@@ -260,15 +260,15 @@ class TestSelection:
         table.write_text("\n".join([f"{lines[0]}\tsplit", *(f"{x}\tall" for x in lines[1:])]))
         path = str(tmp_path / "m")
         assert main(["train", str(table), "--selection", "none", "-o", path]) == 0
-        assert "the column split is 'all' in every row" in capsys.readouterr().err
+        assert "the split column is 'all' in every row" in capsys.readouterr().err
         assert sum(t["n"] for t in MultiTaskModel.load(path).training["tasks"].values()) == 180
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
             (["--selection", "auto", "--mkl", "smooth", "--tree", TREE],
-             "--mkl learns the weights of similarities at a fixed -C, as published, and"),
-            (["--tune", "1,2"], "--tune is not of windows: use seqmtl train-table DATA --method"),
+             "--mkl learns the weights of several similarities at a fixed -C, but"),
+            (["--tune", "1,2"], "--tune is for tables: use seqmtl train-table DATA --method"),
             (["--features", "wd"], "a view must be like wd:6 or kmers"),
             (["--selection", "some"], "invalid choice: 'some'"),
         ],
@@ -390,13 +390,13 @@ class TestBadInput:
             (["--mkl", "hierarchical", "--graph", "g"], "hierarchical must .* got graph; give"),
             (["--mkl", "multigraph", "--groups", "g"], "multigraph must have .* got groups; giv"),
             (["--mkl", "tree", "--tree", TREE], "invalid choice: 'tree'"),
-            (["--mkl", "smooth", "--similarity", "tree", "--tree", TREE], "give one of them"),
+            (["--mkl", "smooth", "--similarity", "tree", "--tree", TREE], "give only one"),
             (["--mkl", "smooth", "--tree", TREE, "--scales", "1,0"], "must be above 0, got 0"),
             (["--mkl", "smooth", "--tree", TREE, "--distances", "d"], "got tree and distances"),
             (["--mkl", "smooth", "--tree", TREE, "--norm", "0.5"], "from 1 to inf, got 0.5"),
             (["--mkl", "smooth", "--tree", TREE, "--norm", "nan"], "from 1 to inf, got nan"),
             (["--mkl", "smooth", "--tree", TREE, "--norm", "two"], "invalid .* value: 'two'"),
-            (["--norm", "2"], "--norm is of the weights that --mkl learns; give --mkl too"),
+            (["--norm", "2"], "--norm applies to the --mkl weights; give --mkl too"),
         ],
     )  # fmt: skip
     def test_of_usage_is_exit_code_2(self, train, tmp_path, capsys, arguments, message):

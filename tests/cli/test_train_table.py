@@ -366,7 +366,7 @@ def test_similarities_of_the_tasks(table, tmp_path, capsys):
     bare = tmp_path / "bare.csv"
     bare.write_text(DATA.text(["label", "a"]))
     assert _train(bare, path, "kernel-svc", "--tree", str(tree)) == 1
-    assert "no column of tasks" in capsys.readouterr().err
+    assert "no task column" in capsys.readouterr().err
 
 
 # ---- several classes
@@ -394,12 +394,12 @@ def test_several_classes(tmp_path, capsys):
     assert f"5\t20\t{right[20:40].mean():.4f}" in text
     assert json.loads(metrics.read_text())["accuracy"] == right.mean()
     assert main(["evaluate", str(path), str(table), "--plot", str(tmp_path / "p.png")]) == 1
-    assert "--plot shows two classes, and the model has 3" in capsys.readouterr().err
+    assert "--plot needs a two-class model, got 3 classes" in capsys.readouterr().err
     assert main(["info", str(path)]) == 0
     assert "3 vs 5" in capsys.readouterr().out
     for method in ("kernel-svc", "kernel-mkl"):
         assert _train(table, tmp_path / "n", method) == 1
-        assert "must be of two classes with" in capsys.readouterr().err
+        assert "must have two classes with" in capsys.readouterr().err
     np.savez(table, X=X, y=y % 2)
     assert main(["evaluate", str(path), str(table)]) == 1
     assert "classes of the model, 3, 5, 9, got 1" in capsys.readouterr().err
@@ -474,14 +474,14 @@ def test_windows_of_dna(tmp_path, capsys):
     assert "windows of 11 bases" in capsys.readouterr().out
     fasta.write_text("".join(f">w{i}\n{row[2]}\n" for i, row in enumerate(_windows())))
     assert main(["predict", str(path), str(fasta)]) == 1
-    assert "do not say their organism" in capsys.readouterr().err
+    assert "do not name their organism" in capsys.readouterr().err
     every = _predict(path, fasta, "--organism", "fly")
     same = _predict(path, table, "--split", "all", "--organism", "fly")
     assert every["score"] == same["score"]
     assert _train(table, path, "kernel-svc") == 1
     assert "--kernel must compare sequences here, got rbf:scale" in capsys.readouterr().err
     assert _train(table, path, "kernel-svc", "--kernel", "wd:4", "--standardize") == 1
-    assert "--standardize is of numbers" in capsys.readouterr().err
+    assert "--standardize applies to numbers" in capsys.readouterr().err
     assert _train(table, path, "minimax") == 1
     assert "minimax learns from numbers" in capsys.readouterr().err
     # asked for as a column, the same sequences are strings
@@ -525,10 +525,10 @@ def test_novelties_of_a_table(tmp_path, capsys):
     assert main(["info", str(tmp_path / "m")]) == 0
     assert "one-class" in capsys.readouterr().out
     assert main(["calibrate", str(tmp_path / "n"), str(new), "-o", str(tmp_path / "c")]) == 1
-    assert "only models of two classes have probabilities" in capsys.readouterr().err
+    assert "only two-class models have probabilities" in capsys.readouterr().err
     new.write_text(new.read_text().replace("0,odd", "0,strange").replace("1,odd", "1,strange"))
     assert _train(new, tmp_path / "o", "one-class") == 1
-    assert "labels must be of one class, or of two, got 3" in capsys.readouterr().err
+    assert "labels must have one or two classes, got 3" in capsys.readouterr().err
 
 
 def test_novelties_of_windows(tmp_path, capsys):
@@ -557,29 +557,29 @@ def test_novelties_of_windows(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--method", "minimax", "--kernel", "rbf"], "minimax has no use of it"),
+        (["--method", "minimax", "--kernel", "rbf"], "minimax does not take it"),
         (["--method", "svc"], "invalid choice: 'svc'"),
-        (["--method", "pareto", "--share", "0.1"], "--share is of partial-mkl, minimax; pareto"),
-        (["--method", "pareto", "--q", "2"], "--q is of sparse-mkl"),
-        (["--method", "partial-mkl", "--norm", "2"], "--norm is of kernel-mkl, pareto, indiv"),
-        (["--method", "kernel-svc", "--p", "2"], "--p is of pareto, sparse-mkl"),
-        (["--method", "kernel-svc", "--mkl", "smooth"], "--mkl is of kernel-mkl"),
-        (["--method", "kernel-svc", "--max-epochs", "5"], "--max-epochs is of kernel-mkl"),
-        (["--method", "pareto", "--tree", "metazoa"], "--tree is of kernel-svc, kernel-mkl"),
-        (["--method", "pareto", "--features", "wd:5"], "--features is of one-class; pareto"),
+        (["--method", "pareto", "--share", "0.1"], "--share is an option of partial-mkl, minimax"),
+        (["--method", "pareto", "--q", "2"], "--q is an option of sparse-mkl"),
+        (["--method", "partial-mkl", "--norm", "2"], "--norm is an option of kernel-mkl, pareto"),
+        (["--method", "kernel-svc", "--p", "2"], "--p is an option of pareto, sparse-mkl"),
+        (["--method", "kernel-svc", "--mkl", "smooth"], "--mkl is an option of kernel-mkl"),
+        (["--method", "kernel-svc", "--max-epochs", "5"], "--max-epochs is an option of kernel"),
+        (["--method", "pareto", "--tree", "metazoa"], "--tree is an option of kernel-svc"),
+        (["--method", "pareto", "--features", "wd:5"], "--features is an option of one-class"),
         (["--method", "pareto", "--resume"], "unrecognized arguments: --resume"),
-        (["--method", "one-class", "--tune", "1,2"], "--tune is of kernel-svc"),
-        (["--method", "one-class", "--standardize"], "one-class takes numbers as they are"),
-        (["--method", "pareto", "--contamination", "0.2"], "--contamination is of one-class"),
+        (["--method", "one-class", "--tune", "1,2"], "--tune is an option of kernel-svc"),
+        (["--method", "one-class", "--standardize"], "one-class separates raw numbers"),
+        (["--method", "pareto", "--contamination", "0.2"], "is an option of one-class"),
         ([], "the following arguments are required: --method"),
         (["--method", "kernel-svc", "--kernel", "rbf", "--kernel", "rbf:1"], "takes one --kernel"),
         (["--method", "pareto", "--kernel", "rbf:x"], "kernel must be rbf:GAMMA with numbers"),
         (["--method", "pareto", "--kernel", "cubic"], "kernel must be one of linear, poly"),
         (["--method", "pareto", "--p", "0"], "must be above 0"),
-        (["--method", "pareto", "--plot", "x.png"], "--plot draws the path through several --p"),
-        (["--method", "pareto", "--sequence", "s"], "--sequence needs a --kernel of sequences"),
+        (["--method", "pareto", "--plot", "x.png"], "--plot draws the path over several values"),
+        (["--method", "pareto", "--sequence", "s"], "--sequence needs a string --kernel"),
         (["--method", "pareto", "--sequence", "s", "--kernel", "wd:2", "--standardize"],
-         "--standardize is of numbers"),
+         "--standardize applies to numbers"),
         (["--method", "kernel-svc", "--similarity", "tree"], "tree must have one source"),
     ],
 )  # fmt: skip
@@ -605,7 +605,7 @@ def test_train_names_the_command_of_tables(options, method, tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["train", str(tmp_path / "absent.csv"), "-o", str(tmp_path / "m"), *options])
     flag = options[0].partition("=")[0]
-    message = f"{flag} is not of windows: use seqmtl train-table DATA --method {method}\n"
+    message = f"{flag} is for tables: use seqmtl train-table DATA --method {method}\n"
     assert capsys.readouterr().err.endswith(message)
 
 
@@ -624,7 +624,7 @@ def test_the_help_of_train_fits_one_screen(capsys, monkeypatch):
 def test_a_table_of_examples_needs_a_method(table, tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["train", str(table), "-o", str(tmp_path / "m")])
-    message = f"say how to learn from it: seqmtl train-table {table} --method {{kernel-svc,kernel-"
+    message = f"train on it with seqmtl train-table {table} --method {{kernel-svc,kernel-"
     assert message in " ".join(capsys.readouterr().err.split())
     windows = tmp_path / "windows.csv"
     windows.write_text("organism\tlabel\tsequence\nworm\t1\tACGT\nworm\t-1\tTTGT\n")
@@ -647,18 +647,18 @@ def test_labels_that_are_no_classes(tmp_path, capsys):
     path.write_text("\n".join(["task,f,height,label", *rows]) + "\n")
     for method in ("pareto", "kernel-svc"):
         assert main(["train-table", str(path), "--method", method, "-o", str(tmp_path / "m")]) == 1
-        message = "labels must be of two classes where there are tasks, got 3; more are learnt"
+        message = "labels must have two classes if there are tasks, got 3; for more classes"
         assert message in capsys.readouterr().err
         options = ["--method", method, "--label-column", "height", "-o", str(tmp_path / "m")]
         assert main(["train-table", str(path), *options]) == 1
-        assert "labels must be names or whole numbers, got 0.333; say" in capsys.readouterr().err
+        assert "labels must be names or integers, got 0.333; name" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--kernel", "wd:4"], "--kernel must compare numbers here, got wd:4"),
-        (["--window", "5"], "--window and --shift cut windows of DNA"),
+        (["--window", "5"], "--window and --shift apply to DNA windows"),
         (["--split", "dev"], "split must be one of test, train, got 'dev'"),
         (["--label-column", "y"], "the header must name the column 'y'"),
         (["-C", "1", "--tune", "1,2", "--task", "liver", "--split", "none"], "split must be one"),
@@ -684,7 +684,7 @@ def test_stopping_early_is_exit_code_3(table, tmp_path, capsys):
     path = tmp_path / "m"
     more = ["--max-epochs", "1", "--tol", "1e-9", "--kernel", "linear", "--kernel", "rbf:2"]
     assert _train(table, path, "pareto", *more) == 3
-    assert "stopped before the tolerance 1e-09" in capsys.readouterr().err
+    assert "not converged to the tolerance 1e-09" in capsys.readouterr().err
     assert main(["info", str(path)]) == 0
     assert "(stopped before the tolerance)" in capsys.readouterr().out
 

@@ -165,7 +165,7 @@ FIGURES = {
         r"^split_random +160  141 wd:8 +1\.0000 .* \d+\.\d +\d+\.\d\d$",
         r"^split_random +160  141 default .* \+0\.0000 \(\+0\.000\.\.\+0\.000\)",
     ],
-    variants: [r"150 variants +\d+\.\d\d s +[\d,]+ a second  peak \d+ MiB"],
+    variants: [r"150 variants +\d+\.\d\d s +[\d,]+ per second  peak \d+ MiB"],
 }
 
 

@@ -35,4 +35,4 @@ def test_a_lost_letter_loses_the_site(capsys):
     text = _run("04_annotated_genomes", capsys)
     probability, gain, loss = map(float, re.findall(r"(?:probability|gain|loss) ([0-9.]+)", text))
     assert loss == probability > 0.5 > gain
-    assert re.search(r"what helps most: [ACGT] at [+-]\d+ from the site", text)
+    assert re.search(r"most important letter: [ACGT] at [+-]\d+ from the site", text)

@@ -37,7 +37,8 @@ def test_snakemake_makes_tracks_and_a_report(tmp_path):
     assert main([*arguments, "60000", "--no-windows", "-q", "-o", str(tmp_path / "sim")]) == 0
     command = [
         snakemake, "--snakefile", PIPELINES / "snakemake" / "Snakefile", "--cores", "2",
-        "--config", "dataset=sim/dataset.toml", "train=--features wd:3 --tree sim/tree.nwk",
+        "--config", "dataset=sim/dataset.toml",
+        "train=--features wd:3 -C 1 --selection none --tree sim/tree.nwk",
     ]  # fmt: skip
     done = subprocess.run(
         list(map(str, command)), cwd=tmp_path, env=_environment(), capture_output=True, text=True,
