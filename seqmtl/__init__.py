@@ -1,6 +1,6 @@
 """Train predictors of genomic signals jointly for many organisms.
 
-Names are imported when they are used, so that ``import seqmtl`` and ``seqmtl --help`` are quick.
+Names are imported on first use, so that ``import seqmtl`` and ``seqmtl --help`` are fast.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'seqmtl' has no attribute {name!r}")
     found = getattr(import_module(_HOME[name]), name)
-    globals()[name] = found  # also where a room has the same name
+    globals()[name] = found  # also if a subpackage has the same name
     return found
 
 

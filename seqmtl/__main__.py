@@ -1,4 +1,4 @@
-"""``python -m seqmtl`` is ``seqmtl``."""
+"""Run ``seqmtl`` as ``python -m seqmtl``."""
 
 from seqmtl.cli.main import run
 

@@ -1,4 +1,4 @@
-"""Checks of arguments: a number, an integer, one of several choices."""
+"""Check arguments: numbers, integers, one of several choices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a real number, and no bool."""
+    """Tell whether a value is a real number, and not a bool."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
@@ -23,12 +23,12 @@ def check_number(
     is_finite: bool = True,
     remedy: str = "",
 ) -> None:
-    """Refuse what is not a number above 0, or from `least`, to `most`.
+    """Check that a value is a number above 0, or from `least`, up to `most`.
 
     Raises
     ------
     ValueError
-        States the rule and, after a semicolon, the remedy.
+        If it is not; the message states the rule and, after a semicolon, the remedy.
     """
     is_finite = is_finite and math.isinf(most)
     if (
@@ -50,12 +50,12 @@ def check_number(
 def check_integer(
     name: str, value: Any, least: int, most: int | None = None, *, remedy: str = ""
 ) -> None:
-    """Refuse what is not an integer from `least` to `most`.
+    """Check that a value is an integer from `least` to `most`.
 
     Raises
     ------
     ValueError
-        States the rule and, after a semicolon, the remedy.
+        If it is not; the message states the rule and, after a semicolon, the remedy.
     """
     is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not is_integer or value < least or (most is not None and value > most):
@@ -66,24 +66,24 @@ def check_integer(
 
 
 def check_fraction(name: str, value: float) -> None:
-    """Refuse what is not from 0 to 1.
+    """Check that a value is between 0 and 1.
 
     Raises
     ------
     ValueError
-        States it.
+        If it is not.
     """
     if not 0 <= value <= 1:
         raise ValueError(f"{name} must be between 0 and 1, got {value}")
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """Refuse a value that is not one of the choices.
+    """Check that a value is one of the choices.
 
     Raises
     ------
     ValueError
-        Lists them, and names the nearest.
+        If it is not; the message names the choices and the nearest match.
     """
     choices = tuple(choices)
     if value not in choices:

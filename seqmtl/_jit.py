@@ -1,7 +1,7 @@
-"""The one door to numba: a cached, GIL-free ``njit`` and a cache-line prefetch.
+"""The only interface to numba: a cached, GIL-free ``njit`` and a cache-line prefetch.
 
-Kernel modules import only numpy and this file, so numba's on-disk cache (which watches the
-kernel's own file alone) cannot go stale behind their back.
+Modules of compiled loops import only numpy and this file. Numba's on-disk cache watches only the
+module's own file, so it cannot become outdated through another one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from numba.extending import intrinsic
 
 
 class _KernelCache(FunctionCache):
-    """Numba's cache, which loads machine code without all that numba needs to compile.
+    """Numba's cache, which loads machine code without what numba needs for compilation.
 
-    Numba makes itself ready to compile before it looks into the cache, which takes longer than
-    importing numba (it imports SciPy for its BLAS). When a kernel is not found, the compiler does
-    the same. What a kernel from the cache may need is the runtime that counts references.
+    Numba prepares for compilation before it looks into the cache, which takes longer than
+    importing numba (it imports SciPy for its BLAS). If a function is not in the cache, the compiler
+    prepares itself. Cached functions need only the runtime that counts references.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -34,10 +34,10 @@ class _KernelCache(FunctionCache):
 
 
 def njit(function: Callable[..., Any]) -> Any:
-    """Compile a kernel without the GIL and keep the machine code on disk.
+    """Compile a loop without the GIL, and cache the machine code on disk.
 
-    Where no cache folder can be written (a read-only install without a home folder) the kernel
-    is compiled in memory instead of failing at import.
+    If no cache folder is writable (a read-only install without a home folder), the function is
+    compiled in memory instead of failing at import.
     """
     kernel = numba.njit(nogil=True, error_model="numpy")(function)
     if not config.DISABLE_JIT:
@@ -77,7 +77,7 @@ def _popcount_compiled(typingctx, word):  # type: ignore[no-untyped-def]
 def _make_add_scaled(width: int) -> Any:
     """Compile ``target[i:i+width] += factor * pattern[j:j+width]`` to vector instructions.
 
-    LLVM does not find them by itself in short loops over arrays that might overlap.
+    LLVM does not vectorise short loops over arrays that may overlap.
     """
 
     @intrinsic
@@ -142,13 +142,13 @@ def _add_rows_interpreted(target: Any, i: int, table: Any, *begins: int) -> None
         target[i : i + 16] += table[j : j + 16]
 
 
-#: ``add_rows_16(target, i, table, j0, j1, j2, j3)``: 16 int32 of a flat table from each of four
-#: places on are added to those of ``target`` from i on.
+#: ``add_rows_16(target, i, table, j0, j1, j2, j3)``: add 16 int32 of a flat table from each of four
+#: positions to those of ``target`` from i on.
 add_rows_16 = _add_rows_interpreted if config.DISABLE_JIT else _add_rows_compiled
 
 
 def _prefetch_interpreted(array: Any, index: int) -> None:
-    """Stand in for the prefetch when kernels run as plain Python (NUMBA_DISABLE_JIT=1)."""
+    """Replace the prefetch when loops run as plain Python (NUMBA_DISABLE_JIT=1)."""
 
 
 def _popcount_interpreted(word: Any) -> int:
@@ -159,5 +159,5 @@ def _popcount_interpreted(word: Any) -> int:
 #: ``popcount(uint64)``: number of set bits.
 popcount = _popcount_interpreted if config.DISABLE_JIT else _popcount_compiled
 
-#: ``prefetch(flat_array, index)``: ask for the cache line of ``flat_array[index]`` early.
+#: ``prefetch(flat_array, index)``: request the cache line of ``flat_array[index]`` early.
 prefetch = _prefetch_interpreted if config.DISABLE_JIT else _prefetch_compiled

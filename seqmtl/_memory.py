@@ -1,4 +1,4 @@
-"""What fits into memory, asked before it is allocated."""
+"""Check that data fit into memory before allocating it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def available_memory() -> int:
 
 
 def require_memory(n_bytes: float, what: str, remedy: str) -> None:
-    """Refuse an allocation that cannot fit, before it is tried.
+    """Raise an error if an allocation cannot fit, before it is tried.
 
     Raises
     ------
     MemoryLimitError
-        States what would be needed, what there is, and the remedy.
+        With the memory needed, the memory available, and the remedy.
     """
     limit = available_memory()
     if n_bytes > limit:

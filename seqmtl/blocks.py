@@ -1,4 +1,4 @@
-"""The shape in which examples travel from features to solvers: blocks of sparse rows."""
+"""The interface between features and solvers: blocks of sparse rows."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 
 class RowBlock(NamedTuple):
-    """A few hundred sparse rows, generated on the fly and gone after use.
+    """A few hundred sparse rows, computed on the fly and discarded after use.
 
     Row ``r`` has the values ``values[indptr[r]:indptr[r + 1]]`` at the feature indices
-    ``indices[indptr[r]:indptr[r + 1]]``. An index may occur twice in a row; its values add up.
-    With G views (see :class:`View`) it is the part ``r % G`` of row ``r // G`` instead.
+    ``indices[indptr[r]:indptr[r + 1]]``. Values of repeated indices in a row are summed.
+    With G views (see :class:`View`), row ``r`` is part ``r % G`` of example ``r // G``.
     """
 
     indptr: NDArray[np.int64]
@@ -22,15 +22,15 @@ class RowBlock(NamedTuple):
 
 
 class TreeBlock(NamedTuple):
-    """Rows over weights that are sums along a tree, so that a row reads few of them.
+    """Rows for weights that are sums along a tree, so that a row needs few of them.
 
-    Row ``r`` reads ``F[indices[r, p]]`` for every slot p. Adding the row adds
-    ``shares[p, 0]`` to what it reads, and ``shares[p, 1]`` to that and its three neighbours, the
-    four entries that differ in the last two bits of the index.
+    Row ``r`` reads ``F[indices[r, p]]`` for every slot p. Adding the row adds ``shares[p, 0]`` to
+    this entry, and ``shares[p, 1]`` to it and its three neighbours, the four entries that differ
+    in the last two bits of the index.
 
-    Rows with N do not fit this pattern. Row ``r`` is one of them where
-    ``indptr[r] < indptr[r + 1]``: of the entries q between, it reads the sum of
-    ``reads[q] F[others[q]]``, and adding it adds ``writes[q]`` to ``F[others[q]]``.
+    Rows with N do not follow this pattern; they have ``indptr[r] < indptr[r + 1]``. For the
+    entries q in this range, row ``r`` reads the sum of ``reads[q] F[others[q]]``, and adding it
+    adds ``writes[q]`` to ``F[others[q]]``.
     """
 
     indices: NDArray[np.int32]
@@ -42,22 +42,22 @@ class TreeBlock(NamedTuple):
 
 
 class Rows:
-    """Examples bound to a feature map: all that a solver needs to know of them.
+    """Examples bound to a feature map, as solvers use them.
 
-    What not all rows can do has a default here: they are one view, compare no two rows, and have
-    no tree.
+    Optional capabilities have a default here: a single view, no fast comparison of rows, and no
+    tree.
 
     Attributes
     ----------
     n_rows, n_features : int
-        Shape of the matrix that is never formed.
+        Shape of the feature matrix, which is never formed.
     row_size : int
-        Upper bound of the stored values of one row.
+        Upper bound on the number of stored values per row.
     scoring_cost : float
-        Work of scoring every row once, in epochs of coordinate descent. Solvers use it to decide
-        how often to look at the whole problem.
+        Cost of scoring every row once, in epochs of coordinate descent, by which solvers decide
+        how often to check the whole problem.
     gram_rows : int
-        Rows whose kernel matrix is quickly made.
+        Number of rows up to which computing a kernel matrix is fast.
     """
 
     n_rows: int
@@ -68,23 +68,23 @@ class Rows:
 
     @property
     def views(self) -> tuple[View, ...]:
-        """The parts of the features that have a task kernel each."""
+        """The parts of the features, each with its own task kernel."""
         return (View(self, slice(None)),)
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
-        """Generate the given rows; the arrays are only valid until the next call."""
+        """Compute the given rows; the arrays are valid until the next call."""
         raise NotImplementedError
 
     def squared_norms(self) -> NDArray[np.float64]:
-        """Squared Euclidean norm of every row, shape (n_rows,)."""
+        """Return the squared Euclidean norm of every row, shape (n_rows,)."""
         raise NotImplementedError
 
     def scores(
         self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Inner product of row i with ``W[:, columns[i]]``, for i in rows (default: all).
+        """Return the inner product of row i with ``W[:, columns[i]]``, for i in rows or all.
 
-        Returns an array of shape (n_rows,), 0 where a row was not asked for.
+        The array has shape (n_rows,), with 0 for rows that were not requested.
         """
         raise NotImplementedError
 
@@ -112,24 +112,24 @@ class Rows:
         return np.asarray(V.T @ V)
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
-        """Kernel matrix of the given rows, shape (m, m), of which the lower triangle is set.
+        """Return the kernel matrix of the given rows, shape (m, m); lower triangle only.
 
-        None where there is no quicker way than walking the rows.
+        Returns None if this is not faster than visiting the features.
         """
         return None
 
     def tree(self) -> Any:
-        """Return the same rows over fewer look-ups, see :class:`TreeBlock`; None without them."""
+        """Return the same rows with fewer look-ups, see :class:`TreeBlock`, or None."""
         return None
 
 
 class View(NamedTuple):
-    """A part of the features that has a task kernel of its own: its rows, its rows of W."""
+    """A part of the features with its own task kernel: its rows, and its rows of W."""
 
     rows: Any
     columns: slice
 
 
 def rows_per_block(row_size: int) -> int:
-    """Choose a block that stays in the second-level cache."""
+    """Return the number of rows whose block fits into the second-level cache."""
     return int(np.clip(65_536 // max(row_size, 1), 16, 4096))

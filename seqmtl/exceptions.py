@@ -1,25 +1,25 @@
-"""Errors that seqmtl raises beside the built-in ValueError and TypeError."""
+"""Errors raised by seqmtl, besides the built-in ValueError and TypeError."""
 
 from __future__ import annotations
 
 
 class SeqmtlError(Exception):
-    """Base of all errors that carry a message meant for the user."""
+    """Base class of all errors with a message for the user."""
 
 
 class InputFormatError(SeqmtlError, ValueError):
-    """A file cannot be read as what it should be.
+    """A file does not have the expected format or content.
 
     Parameters
     ----------
     message : str
-        What is wrong and what to do about it.
+        What is wrong, and what to do about it.
     path : str, optional
-        File at fault.
+        File with the error.
     line : int, optional
-        1-based line of the file.
+        1-based line in the file.
     record : str, optional
-        Name of the record, where the file has names.
+        Name of the record, if the file has names.
     """
 
     def __init__(
@@ -45,19 +45,19 @@ class InputFormatError(SeqmtlError, ValueError):
 
 
 class ModelFileError(InputFormatError):
-    """A model file is damaged, foreign, or of a version this release cannot read."""
+    """A model file is damaged, not a model, or of an unsupported format version."""
 
 
 class UnknownTaskError(SeqmtlError, ValueError):
-    """A task was asked for that the model or the task kernel does not know."""
+    """A requested task is not in the model or the task kernel."""
 
 
 class MemoryLimitError(SeqmtlError, MemoryError):
-    """An allocation was refused before it was tried, because it cannot fit."""
+    """An allocation was rejected because it does not fit into memory."""
 
 
 class TrainingInterrupted(SeqmtlError, KeyboardInterrupt):  # noqa: N818
-    """Training was stopped by the user; the checkpoint, if any, is written.
+    """Training was interrupted by the user; the checkpoint, if any, has been written.
 
     Attributes
     ----------
@@ -71,4 +71,4 @@ class TrainingInterrupted(SeqmtlError, KeyboardInterrupt):  # noqa: N818
 
 
 class ScanInterrupted(SeqmtlError, KeyboardInterrupt):  # noqa: N818
-    """A scan was stopped by the user; what is done is kept to go on with."""
+    """A scan was interrupted by the user; finished parts are kept for resuming."""

@@ -1,8 +1,8 @@
 """Tutorials run: their blocks are carried out in order, and their pages show what came out.
 
 Blocks marked ``sh`` go to a shell, those marked ``python`` share one namespace. A page is run in a
-folder of its own. ``tests/project/test_docs.py`` runs the pages as well; the build adds to every block what
-it printed, and takes the pictures that the page shows from that folder.
+folder of its own. ``tests/project/test_docs.py`` runs the pages as well; the build adds to every
+block what it printed, and takes the pictures that the page shows from that folder.
 """
 
 from __future__ import annotations

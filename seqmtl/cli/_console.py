@@ -59,7 +59,7 @@ def warnings_as_messages() -> Iterator[None]:
 
 
 class _Progress:
-    """A terminal shows one line, redrawn; other streams get a line every few seconds."""
+    """Progress: one redrawn line on a terminal, a line every few seconds elsewhere."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self._quiet = args.quiet
@@ -67,14 +67,14 @@ class _Progress:
         self._last = time.monotonic()
 
     def _is_due(self, now: float) -> bool:
-        """Tell whether it is time to show something again."""
+        """Tell whether the next update is due."""
         if self._quiet or now - self._last < (0.1 if self._redraw else 5.0):
             return False
         self._last = now
         return True
 
     def _show(self, text: str, fields: dict[str, Any]) -> None:
-        """Draw the line, or log it with `fields` for those who read JSON."""
+        """Redraw the line, or log it, with `fields` for JSON logs."""
         if self._redraw:
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Methods compared on the same splits of the same windows: draw, run, tabulate, draw the bars."""
+"""Compare methods on the same splits of the same windows: draw, run, tabulate, plot."""
 
 from seqmtl.compare.protocol import Protocol, Split, draw_split
 from seqmtl.compare.results import FinishedRuns, Result

@@ -1,4 +1,4 @@
-"""Bars of every organism and method, with their spread over the splits."""
+"""Bar charts of organisms and methods, with standard deviations over the splits."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _CHANCE = {"auroc": 0.5, "auprc": 0.0}
 
 
 def draw_comparison(document: Document) -> Figure:
-    """Draw a panel per metric: a group of bars per organism, and one for their mean.
+    """Draw one panel per metric, with a group of bars per organism and one for the mean.
 
-    The groups lie below each other, so that any number of organisms stays readable. Bars are
-    means over the splits, lines reach one standard deviation to either side. AUROC begins at
-    chance, 0.5, unless something is worse.
+    The groups are stacked vertically, so that any number of organisms is readable. Bars are means
+    over the splits, lines extend one standard deviation to either side. The AUROC axis begins at
+    chance level, 0.5, unless a value is lower.
     """
     methods = list(document["methods"])
     names = list(summarize(document, "auroc"))
@@ -42,12 +42,12 @@ def draw_comparison(document: Document) -> Figure:
 
 
 def _draw_panel(axes: Axes, document: Document, metric: str) -> NDArray[np.float64]:
-    """Draw the bars of one metric, the first organism on top; return the heights of the groups."""
+    """Draw the bars of one metric, the first organism on top; return the y positions of groups."""
     table, methods = summarize(document, metric), list(document["methods"])
     thickness = 0.8 / len(methods)
     lowest = _CHANCE[metric]
     places = np.arange(len(table), dtype=np.float64)
-    places[-1] += 0.3  # the mean stands apart
+    places[-1] += 0.3  # the mean is set apart
     for m, method in enumerate(methods):
         means = np.array([cells[method].mean for cells in table.values()])
         spreads = np.array([cells[method].sd or 0.0 for cells in table.values()])

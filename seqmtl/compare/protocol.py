@@ -1,4 +1,4 @@
-"""Which windows train and test in every split of a comparison."""
+"""Draw the training and test windows of every split of a comparison."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Protocol:
     Attributes
     ----------
     per_organism : int or None
-        All labelled windows of every organism that a method sees, also to choose by; None takes
-        all that the test leaves.
+        Number of labelled windows per organism for training, including selection; None uses all
+        windows outside the test set.
     seed : int
-        Of the draws, which depend on it, the split and the organism alone.
+        Seed of the draws, which also depend on the split and the organism, and nothing else.
 
     Raises
     ------
     ValueError
-        If a number is too small to hold both classes.
+        If a number is too small for both classes.
     """
 
     per_organism: int | None = None
@@ -48,7 +48,7 @@ class Protocol:
 
 
 class Split(NamedTuple):
-    """Rows of one split, rising and disjoint; ndarray of int64 each."""
+    """Rows of one split, sorted and disjoint; each an ndarray of int64."""
 
     train: NDArray[np.int64]
     test: NDArray[np.int64]
@@ -57,25 +57,24 @@ class Split(NamedTuple):
 def draw_split(windows: Windows, split: int, protocol: Protocol) -> Split:
     """Draw the windows of one split.
 
-    Where the windows have splits, their "test" rows are the test set of every split and the
-    others are drawn from the "train" rows; else a fifth of every organism, 5,000 at most, is
-    drawn for the test. All draws are stratified: they hold each class in its share, rounded, and
-    at least two of either in training and one in the test. Smaller training sets are parts of
-    larger ones.
+    If the windows have splits, their "test" rows are the test set of every split, and training
+    rows are drawn from "train". Otherwise a fifth of every organism, at most 5,000, is drawn for
+    the test. All draws are stratified by class, with at least two of either class in training and
+    one in the test. Smaller training sets are subsets of larger ones.
 
     Parameters
     ----------
     windows : Windows
         Labelled windows of several organisms (tasks).
     split : int
-        Number of the split, from 0.
+        Index of the split, from 0.
     protocol : Protocol
         How to draw.
 
     Raises
     ------
     ValueError
-        If an organism has too few windows; names all those with their counts.
+        If an organism has too few windows; the message lists all of them with counts.
     """
     check_windows(windows, protocol)
     parts: list[list[NDArray[np.int64]]] = [[], []]
@@ -98,23 +97,23 @@ def count_split(windows: Windows, split: Split) -> dict[str, dict[str, dict[str,
 
 
 def check_windows(windows: Windows, protocol: Protocol) -> None:
-    """Refuse windows that the protocol cannot be followed with.
+    """Check that windows satisfy the protocol.
 
     Raises
     ------
     ValueError
-        If there is one organism only, a split is missing, or organisms have too few windows of
-        a class or for `per_organism`; names them with their counts.
+        If there is only one organism, a split is missing, or organisms have too few windows of
+        a class or for `per_organism`; the message lists them with counts.
     """
     if len(windows.task_names) < 2:
         raise ValueError(
-            f"there must be two organisms or more to compare methods, got "
+            f"comparing methods needs at least two organisms, got "
             f"{', '.join(windows.task_names) or 'none'}; add the windows of its relatives"
         )
     if windows.splits is not None and not {"train", "test"} <= set(windows.split_names):
         raise ValueError(
             f"the column split must have the values train and test, got "
-            f"{', '.join(sorted(windows.split_names))}; rename them, or leave the column out to "
+            f"{', '.join(sorted(windows.split_names))}; rename them, or remove the column to "
             "have a test set drawn"
         )
     n_train = 2 if windows.splits is not None else 3
@@ -136,7 +135,7 @@ def check_windows(windows: Windows, protocol: Protocol) -> None:
 
 
 def _check_enough(windows: Windows, per_organism: int) -> None:
-    """Refuse organisms with fewer windows than wanted."""
+    """Check that all organisms have the requested number of windows."""
     short, most = [], per_organism
     for name, n, n_positive in _counts(windows, "train"):
         free = n - (_n_test(n) if windows.splits is None else 0)
@@ -161,7 +160,7 @@ def _counts(windows: Windows, part: str) -> list[tuple[str, int, int]]:
 
 
 def _rows(windows: Windows, task: int, part: str) -> NDArray[np.int64]:
-    """Return the rows of an organism in one split, or all where there are no splits."""
+    """Return the rows of an organism in one split, or all if there are no splits."""
     chosen = windows.task_ids == task
     if windows.splits is not None:
         chosen &= windows.splits == windows.split_names.index(part)
@@ -190,9 +189,9 @@ def _draw_organism(
 def _stratified_order(
     labels: NDArray[Any], rows: NDArray[np.int64], n_first: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Shuffle rows so that any front and any back part hold each class in its share, rounded.
+    """Shuffle rows so that every prefix and suffix is stratified by class, up to rounding.
 
-    The first `n_first` of either class come before, and the last of either class after, all others.
+    The first `n_first` of either class come first, and the last of either class come last.
     """
     shuffled, places = [], []
     for positive in (True, False):

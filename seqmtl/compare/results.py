@@ -1,4 +1,4 @@
-"""The results of a comparison: run by run on disk, as one JSON document, as tables."""
+"""Results of a comparison: finished runs on disk, a JSON document, tables of means."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Result:
-    """What one method gave on one split; JSON values only.
+    """The result of one method on one split; JSON values only.
 
     Attributes
     ----------
     split : int
-        Number of the split, from 0.
+        Index of the split, from 0.
     method : str
-        The method.
+        Name of the method.
     tasks : dict of str to dict
         "auroc" and "auprc" of every organism on its test windows.
     chosen : dict
-        What was chosen for every organism.
+        Selected hyperparameters of every organism.
     converged : bool
-        Whether training reached its tolerance.
+        Whether training reached the tolerance.
     """
 
     split: int
@@ -49,14 +49,14 @@ class Result:
 
 
 class FinishedRuns:
-    """A line per finished run, under a line that says what they are runs of.
+    """A file with a header that identifies the comparison, and one line per finished run.
 
     Parameters
     ----------
     path : str
         The file.
     fingerprint : str
-        Digest of the data and settings; a file of others is refused.
+        Digest of the data and settings; a file with another one is rejected.
     """
 
     def __init__(self, path: str, fingerprint: str) -> None:
@@ -64,12 +64,12 @@ class FinishedRuns:
         self._journal = Journal(path, {"format": _FORMAT, "fingerprint": fingerprint})
 
     def load(self) -> list[Result]:
-        """Read the finished runs, and cut off a line that a kill left incomplete.
+        """Read the finished runs, dropping a last line that is incomplete.
 
         Raises
         ------
         SeqmtlError
-            If the file belongs to other data or settings, or is none of this kind.
+            If the file belongs to other data or settings, or is not of this kind.
         """
         header, *entries = self._journal.read() or [self._journal.header]
         try:
@@ -78,13 +78,13 @@ class FinishedRuns:
             raise self._journal.damaged(error) from error
         if header != self._journal.header:
             raise SeqmtlError(
-                f"{self.path} belongs to other data or settings; go on with those it was written "
-                "with, choose another output, or remove it to start afresh"
+                f"{self.path} belongs to other data or settings; resume with the original ones, "
+                "choose another output, or remove it to start afresh"
             )
         return results
 
     def append(self, result: Result) -> None:
-        """Add a finished run; it is on the disk when this returns."""
+        """Append a finished run, and flush it to disk."""
         if not self._journal.exists():
             self._journal.start()
         self._journal.write(vars(result))
@@ -117,7 +117,7 @@ def make_document(
     settings : mapping
         Command and options, as JSON values.
     sizes : mapping
-        Windows and positives by organism and part, which are those of every split.
+        Windows and positives by organism and part, equal for all splits.
     digest : str
         Fingerprint of data and settings.
 
@@ -153,7 +153,7 @@ def make_document(
 
 
 def read_results(path: str, digest: str) -> list[Result]:
-    """Return the results in a finished document, none if it is of anything else or absent."""
+    """Return the results in a finished document; none if it is missing or has another digest."""
     with suppress(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
         document = read_json(path)
         if document["fingerprint"] == digest:
@@ -175,9 +175,9 @@ def read_results(path: str, digest: str) -> list[Result]:
 
 
 def summarize(document: Document, metric: str) -> dict[str, dict[str, Cell]]:
-    """Return mean and spread by organism and method, and for the mean over the organisms.
+    """Return mean and deviation by organism and method, and for the mean over the organisms.
 
-    The spread of the last is that of the mean over the organisms, from split to split.
+    The deviation of the mean over the organisms is that from split to split.
     """
     methods = document["methods"]
     names = list(next(iter(methods.values()))["tasks"])
@@ -195,7 +195,7 @@ def _cell(values: Any) -> Cell:
 
 
 def to_markdown(document: Document) -> str:
-    """Return a table per metric, organisms by methods, the best of a row in bold."""
+    """Return a table per metric, organisms by methods, with the best of a row in bold."""
     methods = list(document["methods"])
     parts = []
     for metric, title in METRICS.items():
@@ -226,7 +226,7 @@ def _aligned(rows: list[list[str]]) -> str:
 
 
 def to_tsv(document: Document) -> str:
-    """Return one row per organism and method; the spread of a single split is NA."""
+    """Return one row per organism and method; the deviation of a single split is NA."""
     lines = ["organism\tmethod\tsplits\t" + "\t".join(f"{m}_mean\t{m}_sd" for m in METRICS)]
     tables = [summarize(document, metric) for metric in METRICS]
     n_splits = len(document["splits"])

@@ -1,4 +1,4 @@
-"""Train and test every method on every split, over processes, and go on where a run stopped."""
+"""Train and test every method on every split, in parallel, resuming interrupted comparisons."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 
 Job = tuple[int, str]
-#: What each leaves open it chooses from the windows that it is trained on.
+#: The methods; each selects its hyperparameters on its training windows.
 METHODS = ("individual", "union", "mtl", "mkl", "default")
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that a result depends on, beside its split and its method.
+    """Everything that determines a result, except the split and the method.
 
     Attributes
     ----------
@@ -50,15 +50,15 @@ class Comparison:
     features : FeatureDefinition
         The feature map.
     settings : Settings
-        How to train; C is chosen.
+        Training settings; C is selected.
     C : tuple of float
-        Costs to choose from, but for "default", which has its own.
+        Costs to choose from, except for "default", which has its own.
     kernel, kernels : TaskKernel or None
-        K of "mtl", which is the relation of "default" too, and the K_m of "mkl".
+        K of "mtl" and relation of "default", and the K_m of "mkl".
     norm : float
         p of "mkl".
     site : Site, optional
-        Where the signal sits. Default: what is found in the windows.
+        Position of the signal. Default: detected in the windows.
     """
 
     windows: Windows
@@ -86,7 +86,7 @@ class Comparison:
         return Result(split, method, tasks, chosen, bool(model.training["converged"]))
 
     def _train(self, method: str, train: Windows) -> MultiTaskModel:
-        """Train a method, with what it leaves open chosen by cross-validation."""
+        """Train a method, selecting its hyperparameters by cross-validation."""
         names = self.windows.task_names
         examples = labelled(train, train.labels, train.task_ids, names)
         options: dict[str, Any] = {"features": self.features, "site": self.site}
@@ -110,7 +110,7 @@ class Comparison:
         return draw_split(self.windows, split, self.protocol)
 
     def fingerprint(self) -> str:
-        """Digest data, settings and version: equal digests mean equal results."""
+        """Hash data, settings and version: equal hashes mean equal results."""
         windows = self.windows
         kernels = [
             None if kernel is None else (kernel.names, kernel.matrices.tolist())
@@ -145,18 +145,18 @@ def run_comparison(
     known: Sequence[Result] = (),
     on_result: Callable[[Result, float], None] | None = None,
 ) -> list[Result]:
-    """Run what is not known yet.
+    """Run the missing splits and methods.
 
     Parameters
     ----------
     comparison : Comparison
         What to run.
     jobs : iterable of (split, method)
-        What is wanted.
+        Requested runs.
     partial : FinishedRuns
-        Where finished runs are kept; those that it has are not run again.
+        File of finished runs, which are not repeated.
     n_workers : int
-        Processes. Results do not depend on it.
+        Number of processes; does not affect results.
     known : sequence of Result
         Other finished runs of this comparison.
     on_result : callable, optional
@@ -172,7 +172,7 @@ def run_comparison(
     TrainingInterrupted
         On Ctrl-C; finished runs are in the file.
     SeqmtlError
-        If the file belongs to something else, or a process was killed.
+        If the file belongs to another comparison, or a process was killed.
     """
     jobs = list(jobs)
     results = {(result.split, result.method): result for result in (*known, *partial.load())}
@@ -191,13 +191,13 @@ def run_comparison(
                     on_result(result, seconds)
     except BrokenProcessPool as error:
         raise SeqmtlError(
-            "a worker process was killed, perhaps for want of memory; run the same command with "
-            "fewer jobs at a time to go on"
+            "a worker process was killed, perhaps for lack of memory; run the same command with "
+            "fewer jobs in parallel to resume"
         ) from error
     except KeyboardInterrupt as error:
         raise TrainingInterrupted(
-            f"interrupted; finished runs are in {partial.path}: run the same command again to go "
-            "on",
+            f"interrupted; finished runs are in {partial.path}: run the same command again to "
+            "resume",
             partial.path,
         ) from error
     return [results[job] for job in jobs]
@@ -205,7 +205,7 @@ def run_comparison(
 
 @contextmanager
 def _worker_pool(comparison: Comparison, n_workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Start processes that know the comparison; after an error none of them works on."""
+    """Start worker processes with the comparison; stop them all after an error."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(n_workers, context, _start, (comparison,))
@@ -221,7 +221,7 @@ def _worker_pool(comparison: Comparison, n_workers: int) -> Iterator[ProcessPool
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Let processes started here compute on one thread: the processes share out the cores."""
+    """Limit new processes to one thread each, as they share the cores."""
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
@@ -238,7 +238,7 @@ _comparison: Comparison
 
 
 def _start(comparison: Comparison) -> None:
-    """Set up a worker: it leaves Ctrl-C to its parent, and ends when the parent does."""
+    """Set up a worker, which ignores Ctrl-C and exits with its parent."""
     global _comparison
     _comparison = comparison
     signal.signal(signal.SIGINT, signal.SIG_IGN)

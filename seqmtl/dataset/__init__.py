@@ -1,4 +1,4 @@
-"""Annotated genomes to labelled windows: sites, decoys, splits, and a check for leaks."""
+"""Build labelled windows from annotated genomes: sites, decoys, splits, leakage checks."""
 
 from seqmtl.dataset.config import Config, read_config
 from seqmtl.dataset.leakage import measure_leakage

@@ -1,4 +1,4 @@
-"""From annotated genomes to the rows of a dataset."""
+"""Build the rows of a dataset from annotated genomes."""
 
 from __future__ import annotations
 
@@ -38,35 +38,35 @@ class Part:
     organism : str
         Name of the organism.
     genome : dict
-        Path, size and numbers of the FASTA.
+        Path, size and statistics of the FASTA file.
     contigs : tuple of str
-        Contigs of the FASTA.
+        Contigs of the FASTA file.
     contig, start : ndarray of int64, shape (n,)
         Contig of each window, and its 0-based start on the forward strand.
     is_reverse : ndarray of bool, shape (n,)
-        Windows on the minus strand.
+        Whether a window is on the minus strand.
     labels, splits, words : ndarray of int8, shape (n,)
-        1 or -1; index into the splits; number of the word at the site.
+        1 or -1; index into the splits; index of the word at the site.
     strata : ndarray of int16, shape (n,)
-        Stratum of a decoy; -1 of a true site.
+        Stratum of a decoy; -1 for a true site.
     prints : ndarray of uint64, shape (n, 2)
-        What equal sequences share.
+        Fingerprints, equal for equal sequences.
     places : list of Place
-        Of the true sites, in their order.
+        Annotated positions of the true sites, in their order.
     names : tuple of str
-        Words by number.
+        Words by index.
     decoys : Decoys
-        What was drawn, with the sizes of the strata.
+        The decoys drawn, with the sizes of the strata.
     known_starts : ndarray of int64, shape (m,)
         First base of every annotated site on the forward strand, in the genome's buffer.
     known_is_reverse : ndarray of bool, shape (m,)
-        Those on the minus strand.
+        Which of these are on the minus strand.
     begins : ndarray of int64, shape (n_contigs,)
-        Where the contigs begin in the buffer.
+        Start of each contig in the buffer.
     regions : Regions
-        How the genome was cut.
+        Regions of the splits.
     left_out : list of LeftOut
-        What is not in the dataset.
+        Items excluded from the dataset.
     """
 
     organism: str
@@ -98,7 +98,7 @@ class Part:
         self.prints = self.prints[kept]
 
     def weights(self) -> NDArray[np.float32]:
-        """Return how many places of the genome each row stands for, shape (n,)."""
+        """Return the number of genomic positions that each row represents, shape (n,)."""
         is_decoy = self.strata >= 0
         weights = np.ones(self.strata.size, dtype=np.float32)
         weights[is_decoy] = self.decoys.weights(self.strata[is_decoy])
@@ -106,12 +106,12 @@ class Part:
 
 
 def build_parts(config: Config) -> Iterator[Part]:
-    """Yield the rows of one organism after the other; only one genome is in memory.
+    """Yield the rows of each organism; only one genome is in memory at a time.
 
     Raises
     ------
     InputFormatError
-        If a file is at fault.
+        If a file is invalid.
     SeqmtlError
         If an organism has no usable site.
     """
@@ -145,7 +145,7 @@ def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.G
     sites.keep(is_whole)
     genes = _genes(annotation, places, sites, names, genome)
     if annotation is None and config.decoys.in_genes:
-        logger.info("%s: no genes are known, so decoys are from everywhere alike", name)
+        logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
     decoys = Sampler(finder, sites, genes, regions, config.decoys).draw(rng)
     part = _join(name, organism, finder, sites, decoys, regions)
     part.left_out += _transcripts_left_out(name, annotation)
@@ -156,7 +156,7 @@ def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.G
 def _read_places(
     config: Config, organism: OrganismConfig
 ) -> tuple[Annotation | None, list[Place], str]:
-    """Return the annotation if there is one, the sites' places, and the name of the file."""
+    """Return the annotation if there is one, the sites' positions, and the name of the file."""
     if organism.sites is not None:
         rows = read_site_bed(organism.sites, length=config.site.length)
         places = [Place(r.contig, r.start, r.is_reverse, r.name, r.line) for r in rows]
@@ -173,7 +173,7 @@ def _genes(
     names: dict[str, str],
     genome: Genome,
 ) -> list[NDArray[np.int64]]:
-    """Return what genes with sites span on the plus and on the minus strand of the buffer."""
+    """Return the extents of genes with sites on the plus and the minus strand of the buffer."""
     spans: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
     if annotation is not None:
         where = {(p.contig, p.start, p.is_reverse) for p in sites.places}
@@ -196,7 +196,7 @@ def _join(
     decoys: Decoys,
     regions: Regions,
 ) -> Part:
-    """Sort the true sites and the decoys of a genome together."""
+    """Merge the true sites and the decoys of a genome, sorted."""
     genome, length = finder.genome, finder.window
     true_windows = finder.window_starts(sites.starts, sites.is_reverse)
     starts = np.concatenate([true_windows, decoys.window_starts])
@@ -242,7 +242,7 @@ def _transcripts_left_out(name: str, annotation: Annotation | None) -> list[Left
 
 
 def _log(part: Part) -> None:
-    """Tell what was found, and what was not."""
+    """Log what was found, and what was not."""
     n_sites, decoys = int((part.labels > 0).sum()), part.decoys
     logger.info(
         "%s: %d true sites and %d decoys; split by %s",
@@ -255,7 +255,7 @@ def _log(part: Part) -> None:
         )  # fmt: skip
     if decoys.n_lacking:
         logger.warning(
-            "%s: there are %d decoys fewer than asked for: no more candidates",
+            "%s: %d decoys fewer than requested: there are no more candidates",
             part.organism, decoys.n_lacking,
         )  # fmt: skip
     for number, name in enumerate(SPLITS):

@@ -1,4 +1,4 @@
-"""What a dataset is to be made of: a TOML file as dataclasses."""
+"""Configuration of a dataset: a TOML file as dataclasses."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from seqmtl.models.site import SIGNALS, Site
 
 logger = logging.getLogger(__name__)
 
-#: Bases of the site of each signal.
+#: Length of the site of each signal in bases.
 SITE_LENGTHS = {"donor": 2, "acceptor": 2, "tss": 1, "start": 3, "stop": 3, "polya": 1}
 SPLITS = ("train", "valid", "test")
 
 
 @dataclass(frozen=True)
 class SiteRules:
-    """Which annotated sites are taken.
+    """Which annotated sites are used.
 
     Attributes
     ----------
     words : tuple of str
-        What a site's bases may be, in reading direction; empty for anything.
+        Allowed bases of a site, in reading direction; empty for any.
     min_intron : int
-        Bases of the shortest intron that has splice sites.
+        Length in bases of the shortest intron with splice sites.
     sources : tuple of str or None
-        Values of the annotation's second column to take.
+        Accepted values of the annotation's second column.
     """
 
     words: tuple[str, ...]
@@ -51,9 +51,9 @@ class DecoyRules:
     ratio : float
         Decoys per true site.
     in_genes : float
-        Share of the decoys from genes that have sites, on their strand.
+        Share of the decoys drawn from genes with sites, on their strand.
     clearance : int
-        A decoy's window starts at least this many bases from that of any annotated site.
+        Minimum distance in bases between the window starts of a decoy and an annotated site.
     """
 
     ratio: float = 10.0
@@ -63,16 +63,16 @@ class DecoyRules:
 
 @dataclass(frozen=True)
 class SplitRules:
-    """How genomes are cut into training, validation and test regions.
+    """How genomes are divided into training, validation and test regions.
 
     Attributes
     ----------
     by : {"auto", "contigs", "blocks"}
-        What is assigned whole.
+        Unit that is assigned as a whole.
     valid, test : float
         Shares of the sites.
     block : int
-        Bases of a block; fewer where the genome would have less than 20 blocks.
+        Length of a block in bases; smaller if the genome would have fewer than 20 blocks.
     """
 
     by: str = "auto"
@@ -90,15 +90,15 @@ class OrganismConfig:
     genome : str
         FASTA.
     annotation, sites : str or None
-        GFF3, GTF or BED12; or BED6 of the sites. One of them.
+        GFF3, GTF or BED12; or BED6 of the sites. Exactly one of them is given.
     contig_names : str or None
-        Table of the annotation's and the FASTA's contig names.
+        Table that maps contig names of the annotation to those of the FASTA file.
     sources : tuple of str or None
-        As of :class:`SiteRules`, for this organism.
+        As in :class:`SiteRules`, for this organism.
     split : dict of str to tuple of str, or None
         Contigs of "valid" and "test", by name.
     allow_missing_contigs : bool
-        Whether sites on contigs that the FASTA lacks are left out rather than refused.
+        Whether to leave out sites on contigs that the FASTA file lacks, instead of failing.
     """
 
     genome: str
@@ -112,7 +112,7 @@ class OrganismConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """What a dataset is made of, see :func:`read_config`."""
+    """Configuration of a dataset, see :func:`read_config`."""
 
     path: str
     signal: str
@@ -126,26 +126,26 @@ class Config:
 
     @property
     def site(self) -> Site:
-        """Where the site is in a window."""
+        """Position of the site in a window."""
         length = SITE_LENGTHS[self.signal]
         offset = self.window // 2 - length // 2 - self.shift
         return Site(offset, length, ",".join(self.sites.words), self.signal)
 
 
 def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> Config:
-    """Read what a dataset is to be made of.
+    """Read the configuration of a dataset.
 
     Parameters
     ----------
     path : path-like
         TOML file; paths in it are relative to its folder.
     signal : str, optional
-        Takes the place of the file's.
+        Overrides the signal in the file.
 
     Raises
     ------
     InputFormatError
-        If a key is unknown, missing or wrong; names the file and the key.
+        If a key is unknown, missing or invalid; the message gives the file and the key.
     """
     top = Table.read(path)
     stated = top.choice("signal", SIGNALS, signal)
@@ -181,7 +181,7 @@ def _site_rules(table: Table, signal: str, stated: str) -> SiteRules:
 
 
 def _words(table: Table, signal: str, stated: str) -> tuple[str, ...]:
-    """Return what a site's bases may be; a list that was meant for another signal is not used."""
+    """Return the allowed bases of a site; a list for another signal is ignored."""
     key, length = "consensus", SITE_LENGTHS[signal]
     canonical = tuple(word for word in SIGNALS[signal].split(",") if word)
     value = table.values.get(key)
@@ -232,7 +232,7 @@ def _organism(table: Table) -> OrganismConfig:
     named.finish()
     names, sources = table.file("contig_names"), table.words("sources")
     allow_missing = table.boolean("allow_missing_contigs")
-    table.finish()  # before anything is missed that may only be misspelt
+    table.finish()  # unknown keys first, as a missing one may only be misspelt
     if genome is None:
         table.refuse("genome", "a FASTA file", None, "add it")
     if (annotation is None) == (sites is None):
@@ -245,16 +245,16 @@ def _organism(table: Table) -> OrganismConfig:
 
 
 class Table:
-    """A table of a TOML file; what nobody asked for by the end is refused.
+    """A table of a TOML file; keys that have not been read by the end are errors.
 
     Parameters
     ----------
     values : dict
-        The table as tomllib reads it.
+        Table as parsed by tomllib.
     path : str
-        The file, for messages.
+        Path of the file, for messages.
     name : str
-        Dotted name of the table, empty for the top.
+        Dotted name of the table; "" for the top level.
     """
 
     def __init__(self, values: dict[str, Any], path: str, name: str = "") -> None:
@@ -268,7 +268,7 @@ class Table:
         Raises
         ------
         InputFormatError
-            If it is not TOML.
+            If it is not valid TOML.
         """
         source = os.fspath(path)
         try:
@@ -277,7 +277,7 @@ class Table:
             raise InputFormatError(f"the file is not TOML: {error}", path=source) from error
 
     def refuse(self, key: str, rule: str, got: Any, remedy: str) -> NoReturn:
-        """Raise an error that names file and key."""
+        """Raise an error that gives file and key."""
         if key not in self.values and (close := get_close_matches(key, self.values, n=1)):
             remedy = f"{close[0]!r} is no key: did you mean {key!r}?"
         raise InputFormatError(
@@ -295,7 +295,7 @@ class Table:
         return self.values.get(key)
 
     def table(self, key: str) -> Table:
-        """Return a table inside this one; an empty one where it is absent."""
+        """Return a subtable, or an empty one if it is missing."""
         value = self._get(key)
         if value is None:
             value = {}
@@ -304,21 +304,21 @@ class Table:
         return Table(value, self.path, self._full(key))
 
     def tables(self, key: str) -> dict[str, Table]:
-        """Return the tables inside a table, at least one."""
+        """Return the subtables of a table, at least one."""
         outer = self.table(key)
         if not outer.values:
-            self.refuse(key, "a table with an entry at least", {}, f"add [{self._full(key)}.NAME]")
+            self.refuse(key, "a table with at least one entry", {}, f"add [{self._full(key)}.NAME]")
         return {name: outer.table(name) for name in outer.values}
 
     def text(self, key: str) -> str | None:
-        """Return a string that is not empty, or None where it is absent."""
+        """Return a non-empty string, or None if it is missing."""
         value = self._get(key)
         if value is not None and not (isinstance(value, str) and value):
             self.refuse(key, "a text", value, "put it in quotes")
         return value
 
     def choice(self, key: str, choices: Collection[str], default: str | None = None) -> str:
-        """Return one of several words."""
+        """Return one of the given choices."""
         value = self._get(key)
         value = default if value is None else value
         if value not in choices:
@@ -328,7 +328,7 @@ class Table:
         return str(value)
 
     def integer(self, key: str, default: int, lowest: int | None) -> int:
-        """Return a whole number, at least `lowest`."""
+        """Return an integer of at least `lowest`."""
         value = self._get(key)
         value = default if value is None else value
         is_number = isinstance(value, int) and not isinstance(value, bool)
@@ -348,14 +348,14 @@ class Table:
         return float(value)
 
     def boolean(self, key: str) -> bool:
-        """Return true or false, false where it is absent."""
+        """Return true or false; false if it is missing."""
         value = self._get(key)
         if value is not None and not isinstance(value, bool):
             self.refuse(key, "true or false", value, "correct it")
         return bool(value)
 
     def words(self, key: str) -> tuple[str, ...] | None:
-        """Return a list of strings that is not empty, or None where it is absent."""
+        """Return a non-empty list of strings, or None if it is missing."""
         value = self._get(key)
         if value is None:
             return None
@@ -364,7 +364,7 @@ class Table:
         return tuple(value)
 
     def file(self, key: str) -> str | None:
-        """Return the path of a file that exists; it is relative to the folder of the TOML file."""
+        """Return the path of an existing file, relative to the folder of the TOML file."""
         value = self.text(key)
         if value is None:
             return None
@@ -375,7 +375,7 @@ class Table:
         return path
 
     def finish(self) -> None:
-        """Refuse keys that nobody asked for."""
+        """Raise an error for keys that have not been read."""
         for key in self.values:
             if key not in self._known:
                 close = get_close_matches(key, self._known, n=1)

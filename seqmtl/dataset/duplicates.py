@@ -1,4 +1,4 @@
-"""Windows of equal sequence: which of them leave the dataset."""
+"""Remove windows of equal sequence from a dataset."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ IN_VALID = "window of test whose sequence is in valid"
 
 
 def fingerprints(windows: Windows) -> NDArray[np.uint64]:
-    """Return 128 bits per window that equal sequences share, shape (n, 2).
+    """Return a 128-bit hash of every window's sequence, shape (n, 2).
 
-    They are two multilinear hashes modulo 2^64 with fixed random factors: among 10 million windows
-    two different ones share both with a probability below 1e-17.
+    It consists of two multilinear hashes modulo 2^64 with fixed random factors. Among 10 million
+    distinct windows the probability of a collision is below 1e-17.
     """
     factors = np.random.default_rng(20_260_101).integers(
         1 << 63, size=(windows.length, 2), dtype=np.uint64
@@ -35,16 +35,16 @@ def fingerprints(windows: Windows) -> NDArray[np.uint64]:
 def find_duplicates(
     prints: NDArray[np.uint64], labels: NDArray[np.int8], splits: NDArray[np.int8]
 ) -> dict[str, NDArray[np.int64]]:
-    """Return the rows that are to leave, by reason.
+    """Return the rows to remove, by reason.
 
-    A decoy with the sequence of a true site leaves, wherever either is; of what remains, a
-    sequence stays only in the first of train, valid, test that has it. Duplicates inside one split
-    stay.
+    Decoys with the sequence of a true site anywhere are removed. Of the remaining windows, a
+    sequence is kept only in the first of train, valid, test that contains it. Duplicates within a
+    split are kept.
 
     Parameters
     ----------
     prints : ndarray of uint64, shape (n, 2)
-        Of :func:`fingerprints`.
+        Result of :func:`fingerprints`.
     labels : ndarray of int8, shape (n,)
         1 or -1.
     splits : ndarray of int8, shape (n,)

@@ -1,4 +1,4 @@
-"""Measure on a finished dataset whether its splits share what they must not share."""
+"""Measure leakage between the splits of a finished dataset."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _LETTERS_PER_WORD = 27  # 5^27 < 2^63
 
 
 def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a dataset back and compare its splits, sequence by sequence.
+    """Read a dataset and compare the sequences of its splits.
 
-    Nothing of how the dataset was made is used: the sequences are cut anew from the genomes, and
-    compared letter by letter.
+    The check is independent of how the dataset was made: the sequences are extracted again from
+    the genomes, and compared letter by letter.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``duplicates_between_splits`` and ``overlapping_between_splits``: windows of the later
-        split that have an equal, or on the same organism's genome an overlapping window in the
-        earlier one, by pairs such as "train-test"; ``with_both_labels``: windows whose sequence
-        is both a true site's and a decoy's; ``duplicates_inside_splits``: windows with an equal
-        before them in their own split and of their own label.
+        ``duplicates_between_splits`` and ``overlapping_between_splits``: number of windows of
+        the later split with an equal sequence, or an overlapping window in the same genome, in
+        the earlier one, by pairs such as "train-test"; ``with_both_labels``: windows whose
+        sequence is that of both a true site and a decoy; ``duplicates_inside_splits``: windows
+        that repeat an earlier one of the same split and label.
     """
     keys, labels, splits = [], [], []
     names: tuple[str, ...] = ("train", "valid", "test")
@@ -67,7 +67,7 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _packed(windows: Windows) -> NDArray[np.uint64]:
-    """Return the letters of windows as numbers in base 5, shape (n, n_words)."""
+    """Return the letters of windows as base-5 numbers, shape (n, n_words)."""
     n_words = -(-windows.length // _LETTERS_PER_WORD)
     packed = np.zeros((len(windows), n_words), dtype=np.uint64)
     for begin in range(0, len(windows), _BLOCK):
@@ -80,7 +80,7 @@ def _packed(windows: Windows) -> NDArray[np.uint64]:
 
 
 def _groups(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return a number for each row that equal rows share."""
+    """Return a group index per row, the same for equal rows."""
     order = np.lexsort(keys.T)
     is_new = np.append(True, (keys[order[1:]] != keys[order[:-1]]).any(axis=1))
     group = np.empty(order.size, dtype=np.int64)

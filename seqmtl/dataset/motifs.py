@@ -1,4 +1,4 @@
-"""The letters at sites as small numbers, at single places and along a genome."""
+"""Words at sites as small integers, at single positions and along a genome."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
 
 @dataclass(frozen=True, eq=False)
 class Motif:
-    """The words that a signal's sites have.
+    """The words that sites of a signal may have.
 
-    A site of a single base is told by the dinucleotide of the base before it and itself, so that
-    decoys can be drawn at the same dinucleotides.
+    For a site of a single base the word is the dinucleotide of the previous base and itself, so
+    that decoys can be drawn at the same dinucleotides.
 
     Parameters
     ----------
     length : int
-        Bases of the site.
+        Length of the site in bases.
     words : tuple of str
-        What they may be in reading direction; empty for anything.
+        Allowed bases in reading direction; empty for any.
     """
 
     length: int
@@ -34,21 +34,21 @@ class Motif:
 
     @property
     def lead(self) -> int:
-        """Bases before the site that the word has."""
+        """Number of bases of the word before the site."""
         return int(self.length == 1)
 
     @property
     def width(self) -> int:
-        """Bases of a word."""
+        """Length of a word in bases."""
         return self.length + self.lead
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The words in the order of their numbers."""
+        """The words in the order of their indices."""
         return self.words or tuple("".join(w) for w in product("ACGT", repeat=self.width))
 
     def numbers(self, is_reverse: bool) -> NDArray[np.int8]:
-        """Return the number of the word for each code of :func:`word_codes`, -1 where none."""
+        """Return the index of the word for each code of :func:`word_codes`, or -1."""
         table = np.full(_BASE**self.width, -1, dtype=np.int8)
         for number, word in enumerate(self.names):
             forward = "".join(_COMPLEMENT[c] for c in reversed(word)) if is_reverse else word
@@ -56,13 +56,13 @@ class Motif:
         return table
 
     def first(self, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return where the words of sites start on the forward strand."""
+        """Return the first base of the words of sites on the forward strand."""
         return starts - np.where(is_reverse, 0, self.lead)
 
     def at(
         self, codes: NDArray[np.uint8], starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
     ) -> NDArray[np.int8]:
-        """Return the number of the word at each site, -1 where it has none of them.
+        """Return the index of the word at each site, or -1 if it has none.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class Motif:
         starts : ndarray of int64, shape (n,)
             0-based first base of each site on the forward strand.
         is_reverse : ndarray of bool, shape (n,)
-            Sites on the minus strand.
+            Whether a site is on the minus strand.
         """
         first = self.first(starts, is_reverse)
         value = np.zeros(first.size, dtype=np.int64)
@@ -81,7 +81,7 @@ class Motif:
 
 
 def word_codes(codes: NDArray[np.uint8], width: int, n: int) -> NDArray[np.uint8]:
-    """Return the letters of `n` words that start one after the other as one number each."""
+    """Return the codes of `n` words that start at consecutive bases, as one number each."""
     value = codes[:n].copy()
     for place in range(1, width):
         value *= np.uint8(_BASE)

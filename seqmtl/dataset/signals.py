@@ -1,4 +1,4 @@
-"""Where transcripts say that a signal is, before any letter of the genome is looked at."""
+"""Positions of a signal according to transcripts, before the genome is considered."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ ODD_LENGTH = "coding sequence whose length is no multiple of three"
 
 
 class Place(NamedTuple):
-    """A site as annotated.
+    """An annotated site.
 
     Attributes
     ----------
     contig : str
-        Contig in the annotation's words.
+        Contig as named in the annotation.
     start : int
         0-based first base on the forward strand.
     is_reverse : bool
-        Whether it is on the minus strand.
+        Whether the site is on the minus strand.
     name : str
         Transcript.
     line : int
         1-based line of the annotation.
     reason : str
-        Why it is left out; empty where it is not.
+        Why the site is left out, or "".
     other : int
-        Where else it may be, if the letters at `start` are not those of the signal; -1 if nowhere.
+        Alternative position if `start` lacks the consensus, or -1.
     """
 
     contig: str
@@ -49,9 +49,9 @@ class Place(NamedTuple):
 
 
 def places_of(annotation: Annotation, signal: str, min_intron: int) -> list[Place]:
-    """Return the sites of a signal in all transcripts, those left out with the reason.
+    """Return the sites of a signal in all transcripts, including those left out with a reason.
 
-    A place may come several times, once for each transcript that has it.
+    A position occurs once for each transcript that has it.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ def places_of(annotation: Annotation, signal: str, min_intron: int) -> list[Plac
     signal : str
         One of :data:`seqmtl.models.site.SIGNALS`.
     min_intron : int
-        Bases of the shortest intron that has splice sites.
+        Length in bases of the shortest intron with splice sites.
 
     Raises
     ------
     InputFormatError
-        If no transcript has such a site; says what the file has.
+        If no transcript has such a site; the message says what the file has.
     """
     if signal in ("donor", "acceptor"):
         found = [p for t in annotation.transcripts for p in _splice(t, signal, min_intron)]
@@ -105,14 +105,14 @@ def _end(transcript: Transcript, is_tss: bool) -> Place:
     if transcript.cds:
         edge = transcript.cds[0][0] if at_start else transcript.cds[-1][1] - 1
         stop = transcript.stop_codon
-        if stop and not is_tss:  # the stop codon of GTF is behind its coding sequence
+        if stop and not is_tss:  # in GTF the stop codon follows the coding sequence
             edge = min(edge, stop[0][0]) if at_start else max(edge, stop[-1][1] - 1)
         reason = NO_UTR if edge == start else ""
     return _place(transcript, start, reason)
 
 
 def _start_codon(transcript: Transcript) -> Place:
-    """Return the start codon: what the file calls so, else the first codon."""
+    """Return the start codon as annotated, or else the first codon."""
     segments = transcript.start_codon or transcript.cds
     start, is_whole = _codon_at(segments, at_start=not transcript.is_reverse)
     reason = "" if is_whole else SPANNING
@@ -122,7 +122,7 @@ def _start_codon(transcript: Transcript) -> Place:
 
 
 def _stop_codon(transcript: Transcript) -> Place:
-    """Return the stop codon: what the file calls so, else the last codon or the one behind it."""
+    """Return the stop codon as annotated, or else the last codon or the one after it."""
     at_start = transcript.is_reverse
     if transcript.stop_codon:
         start, is_whole = _codon_at(transcript.stop_codon, at_start=at_start)
@@ -137,7 +137,7 @@ def _stop_codon(transcript: Transcript) -> Place:
 
 
 def _codon_at(segments: Sequence[Segment], *, at_start: bool) -> tuple[int, bool]:
-    """Return where the outermost codon of segments starts, and whether one segment has it whole."""
+    """Return the start of the outermost codon, and whether it lies in one segment."""
     begin, end = segments[0] if at_start else segments[-1]
     return (begin if at_start else end - _CODON), end - begin >= _CODON
 

@@ -19,12 +19,12 @@ _TOLERANCE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Stretches of a genome that belong to one split each, in the genome's buffer.
+    """Regions of a genome, each belonging to one split, in the genome's buffer.
 
     Parameters
     ----------
     starts, ends : ndarray of int64, shape (n,)
-        Where they lie, increasing and disjoint; none goes over an end of a contig.
+        Bounds of the regions, increasing and disjoint; each is within a contig.
     splits : ndarray of int8, shape (n,)
         Index into :data:`seqmtl.dataset.config.SPLITS`.
     by : str
@@ -37,7 +37,7 @@ class Regions:
     by: str
 
     def of_windows(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int8]:
-        """Return the split of each window, -1 where it is not inside one region."""
+        """Return the split of each window, or -1 if it is not inside one region."""
         region = np.maximum(np.searchsorted(self.starts, starts, side="right") - 1, 0)
         inside = (starts >= self.starts[region]) & (starts + length <= self.ends[region])
         return np.where(inside, self.splits[region], np.int8(-1))
@@ -50,24 +50,24 @@ def make_regions(
     named: Mapping[str, Sequence[str]] | None,
     rng: np.random.Generator,
 ) -> Regions:
-    """Cut a genome into regions and assign each whole to a split.
+    """Divide a genome into regions, each assigned to a split.
 
-    Contigs or blocks are assigned from those with the most sites to those with the fewest, in
-    random order among similar ones, each to the split that lacks most of its share; those without
-    sites are drawn by the shares.
+    Contigs or blocks are assigned in decreasing order of their number of sites, in random order
+    among similar ones, each to the split that lacks most of its share. Those without sites are
+    assigned at random in proportion to the shares.
 
     Parameters
     ----------
     genome : Genome
         Genome.
     sites : ndarray of int64
-        Places of the true sites in the genome's buffer.
+        Positions of the true sites in the genome's buffer.
     rules : SplitRules
-        What is assigned, and the shares.
+        Unit of assignment, and the shares.
     named : mapping of str to sequence of str, optional
         Contigs of "valid" and "test"; all others are for training.
     rng : numpy.random.Generator
-        Source of randomness.
+        Random generator.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def _assign(
 def _is_fair(
     counts: NDArray[np.int64], splits: NDArray[np.int8], shares: NDArray[np.float64]
 ) -> bool:
-    """Tell whether enough contigs have sites and every split has about its share."""
+    """Tell whether enough contigs have sites, and all splits are close to their shares."""
     if (counts > 0).sum() < _FEWEST_CONTIGS:
         return False
     got = np.bincount(splits, weights=counts, minlength=shares.size)
@@ -143,7 +143,7 @@ def _is_fair(
 def _join(
     starts: NDArray[np.int64], ends: NDArray[np.int64], splits: NDArray[np.int8], by: str
 ) -> Regions:
-    """Join neighbours of one split that touch."""
+    """Merge adjacent regions of the same split."""
     is_first = np.ones(starts.size, dtype=bool)
     is_first[1:] = (splits[1:] != splits[:-1]) | (starts[1:] != ends[:-1])
     first = np.flatnonzero(is_first)

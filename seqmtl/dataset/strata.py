@@ -1,4 +1,4 @@
-"""Decoys of a genome, by stratum: split, in a gene or not, and the letters at the site."""
+"""Draw decoys from a genome by stratum: split, inside genes or not, and word at the site."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from seqmtl.sequences.candidates import (
 )
 from seqmtl.sequences.intervals import merge_intervals, paint, paint_values
 
-#: Why a place with the letters of the signal is no candidate, in the order in which it is asked.
+#: Reasons why a position with the consensus is not a candidate, in the order of checks.
 NOT_CLEAN = "candidate whose window has other letters than A, C, G, T or runs over a contig's end"
 IS_SITE = "candidate that is an annotated site"
 CROSSES = "candidate whose window is across a border between splits"
@@ -37,16 +37,16 @@ class Decoys:
     window_starts : ndarray of int64, shape (n,)
         Start of each window on the forward strand, in the genome's buffer.
     is_reverse : ndarray of bool, shape (n,)
-        Windows on the minus strand.
+        Whether a window is on the minus strand.
     strata : ndarray of int16, shape (n,)
-        Stratum of each, see :class:`Strata`.
+        Stratum of each decoy, see :class:`Strata`.
     population : ndarray of int64, shape (n_strata,)
-        Candidates of each stratum, those near a site too.
+        Number of candidates in each stratum, including those near a site.
     excluded : dict of str to int
-        Places with the letters of the signal that were not drawn from, by reason.
+        Number of excluded positions with the consensus, by reason.
     n_moved, n_lacking : int
-        Decoys that are from another stratum than planned, which had too few; those for which there
-        were no candidates at all.
+        Decoys drawn from another stratum than planned, as that had too few candidates, and
+        decoys that could not be drawn at all.
     """
 
     window_starts: NDArray[np.int64]
@@ -58,11 +58,11 @@ class Decoys:
     n_lacking: int = 0
 
     def weights(self, strata: NDArray[np.int16]) -> NDArray[np.float64]:
-        """Return how many candidates each of some decoys stands for.
+        """Return the number of candidates that each of some decoys represents.
 
-        These are the candidates of its stratum divided by its decoys. Candidates of strata without
-        a decoy are spread over the others of their split, in proportion, so that the weights of a
-        split's decoys sum to all its candidates.
+        This is the number of candidates in its stratum divided by the number of decoys. Candidates
+        of strata without decoys are distributed over the others of their split, in proportion, so
+        that the weights of a split's decoys sum to its number of candidates.
         """
         drawn = np.bincount(strata, minlength=self.population.size)
         shared = np.where(drawn, self.population, 0).reshape(len(SPLITS), -1)
@@ -72,12 +72,12 @@ class Decoys:
 
 
 class Strata:
-    """Numbers of strata: (split, in a gene with sites on its strand, word).
+    """Indices of strata: (split, inside a gene with sites on its strand, word).
 
     Parameters
     ----------
     n_words : int
-        Words that a site may have.
+        Number of words that a site may have.
     """
 
     def __init__(self, n_words: int) -> None:
@@ -86,21 +86,21 @@ class Strata:
 
 
 class Sampler:
-    """Finds the candidates of a genome and draws from them.
+    """Finds the candidates of a genome and draws decoys.
 
     Parameters
     ----------
     finder : Finder
-        Genome, window and motif.
+        Genome, window and consensus.
     sites : TrueSites
-        True sites and all annotated places.
+        True sites and all annotated positions.
     genes : list of two arrays of int64, shape (n, 2)
-        Disjoint increasing intervals of the buffer that genes with sites take on the plus and on
-        the minus strand.
+        Disjoint, increasing intervals of the buffer covered by genes with sites on the plus
+        and on the minus strand.
     regions : Regions
-        Splits.
+        Regions of the splits.
     rules : DecoyRules
-        How many, and from where.
+        Number and origin of the decoys.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Sampler:
         self.length = finder.window
         self.strata = Strata(len(finder.motif.names))
         site = finder.site
-        # how far the site is behind the start of its window on the forward strand, by strand
+        # distance from the window start to the site on the forward strand, by strand
         self.offsets = (site.offset, self.length - site.length - site.offset)
         known = [sites.known_starts[sites.known_is_reverse == strand] for strand in (False, True)]
         self.known_windows = [np.sort(known[s] - self.offsets[s]) for s in (0, 1)]
@@ -128,7 +128,7 @@ class Sampler:
         self.excluded = dict.fromkeys((NOT_CLEAN, IS_SITE, CROSSES), 0)
 
     def draw(self, rng: np.random.Generator) -> Decoys:
-        """Draw decoys; two passes over the genome, in memory that grows with what is drawn."""
+        """Draw decoys in two passes over the genome; memory is proportional to their number."""
         population, free = count_strata(self._candidates(), self.strata.size)
         excluded = {**self.excluded, NEAR: int((population - free).sum())}
         wanted, n_moved, n_lacking = self._plan(free)
@@ -136,7 +136,7 @@ class Sampler:
         return Decoys(starts, is_reverse, strata, population, excluded, n_moved, n_lacking)
 
     def _plan(self, free: NDArray[np.int64]) -> tuple[NDArray[np.int64], int, int]:
-        """Return how many to draw of each stratum, and how many were moved and are lacking."""
+        """Return the number to draw from each stratum, and how many were moved and are lacking."""
         splits = self.regions.of_windows(
             self.finder.window_starts(self.sites.starts, self.sites.is_reverse), self.length
         )
@@ -155,7 +155,7 @@ class Sampler:
             plan = _round(total * np.outer([1 - in_genes, in_genes], composition))
             taken = np.minimum(plan, room[split])
             n_short += int((plan - taken).sum())
-            for word in range(shape[2]):  # first the same word on the other side of the genes
+            for word in range(shape[2]):  # first the same word inside or outside genes
                 lack = int(plan[:, word].sum() - taken[:, word].sum())
                 for side in (0, 1):
                     more = min(lack, int(room[split, side, word] - taken[side, word]))
@@ -166,15 +166,15 @@ class Sampler:
         return wanted.ravel(), n_short - n_lacking, n_lacking
 
     def _candidates(self) -> Iterator[Candidates]:
-        """Yield the candidates, plus and minus strand in turn.
+        """Yield the candidates, on the plus and minus strand in turn.
 
-        These are all places with one of the words whose window is clean and inside one split's
-        region and that are no annotated site.
+        These are all positions with the consensus that are not annotated sites and whose window
+        is clean and inside the region of one split.
         """
         genome, motif, length = self.finder.genome, self.finder.motif, self.length
         self.excluded = dict.fromkeys(self.excluded, 0)
         first, last = genome.span
-        first = first - length + 1  # windows over an end are counted
+        first = first - length + 1  # windows beyond an end are counted
         for begin, n in stretches(first, last):
             clean = clean_windows(genome.codes[begin : begin + n + length - 1], length)
             near = paint(self.near, begin, n)
@@ -199,13 +199,13 @@ class Sampler:
     def _without(
         self, found: NDArray[np.int64], is_out: NDArray[np.bool_], reason: str
     ) -> NDArray[np.int64]:
-        """Drop candidates and count them."""
+        """Remove candidates, and count them."""
         self.excluded[reason] += int(is_out.sum())
         return found[~is_out]
 
 
 def _round(amounts: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Round so that the sum stays: the largest remainders are rounded up."""
+    """Round and preserve the sum, by rounding up the largest remainders."""
     floors = np.floor(amounts).astype(np.int64)
     lack = round(float(amounts.sum())) - int(floors.sum())
     order = np.argsort(-(amounts - floors).ravel(), kind="stable")[:lack]
@@ -214,7 +214,7 @@ def _round(amounts: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _fill(taken: NDArray[np.int64], room: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    """Take what is still lacking of a total wherever there is room, in proportion to it."""
+    """Distribute the remainder of a total over the available room, in proportion."""
     left = room - taken
     lack = min(total - int(taken.sum()), int(left.sum()))
     if lack <= 0:

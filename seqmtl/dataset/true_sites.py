@@ -1,4 +1,4 @@
-"""Annotated places in the genome: which of them become true sites, and why others do not."""
+"""Select true sites among annotated positions, with reasons for exclusion."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ CROSSING = "window across a border between splits"
 
 
 class LeftOut(NamedTuple):
-    """Something that is not in the dataset; a line of left_out.tsv.
+    """An item excluded from the dataset; a line of left_out.tsv.
 
     Attributes
     ----------
     organism, contig, start, end, strand, name : str or int
-        What it is and where, 0-based half-open; "." where it is many things.
+        Item and location, 0-based half-open; "." for a group of items.
     reason : str
-        Why.
+        Reason of the exclusion.
     number : int
-        How many.
+        Number of items.
     source : str
-        File, and line where there is one.
+        File, and line if there is one.
     """
 
     organism: str
@@ -56,22 +56,22 @@ class LeftOut(NamedTuple):
 
 @dataclass
 class TrueSites:
-    """The true sites of an organism, and every annotated place.
+    """The true sites of an organism, and every annotated position.
 
     Attributes
     ----------
     starts : ndarray of int64, shape (n,)
         First base of each site on the forward strand, in the genome's buffer; increasing.
     is_reverse : ndarray of bool, shape (n,)
-        Sites on the minus strand.
+        Whether a site is on the minus strand.
     words : ndarray of int8, shape (n,)
-        Number of the word at the site.
+        Index of the word at the site.
     places : list of Place
         As annotated.
     known_starts, known_is_reverse : ndarray
-        The same of all annotated places in the genome, those left out too.
+        The same for all annotated positions in the genome, including those left out.
     left_out : list of LeftOut
-        What does not become a site.
+        Positions that are not true sites.
     """
 
     starts: NDArray[np.int64]
@@ -93,7 +93,7 @@ class TrueSites:
 
 
 class Finder:
-    """Turns annotated places into sites of a genome.
+    """Converts annotated positions to sites of a genome.
 
     Parameters
     ----------
@@ -102,9 +102,9 @@ class Finder:
     source : str
         Annotation, for messages.
     genome : Genome
-        Genome, padded with a window at least.
+        Genome, padded with at least the window length.
     site : Site
-        Where the site is in a window.
+        Position of the site in a window.
     window : int
         Window length in bases.
     """
@@ -118,12 +118,12 @@ class Finder:
     def window_starts(
         self, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Return where the windows of sites start on the forward strand."""
+        """Return the window starts of sites on the forward strand."""
         behind = self.window - self.site.length - self.site.offset
         return starts - np.where(is_reverse, behind, self.site.offset)
 
     def left_out(self, place: Place, reason: str) -> LeftOut:
-        """Return the line about a place that is left out."""
+        """Return the record of a position that is left out."""
         strand = "-" if place.is_reverse else "+"
         end = place.start + self.site.length
         source = f"{self.source}:{place.line}"
@@ -134,21 +134,21 @@ class Finder:
     def find(
         self, places: Sequence[Place], names: Mapping[str, str], allow_missing: bool
     ) -> TrueSites:
-        """Return the sites that can have a window, each place once.
+        """Return the sites with a complete window, without duplicates.
 
         Parameters
         ----------
         places : sequence of Place
             As annotated.
         names : mapping of str to str
-            Contigs of the FASTA by those of the annotation, where they differ.
+            Contigs of the FASTA file by their names in the annotation, if they differ.
         allow_missing : bool
-            Whether places on contigs that the FASTA lacks are left out rather than refused.
+            Whether to leave out positions on contigs that the FASTA file lacks, instead of failing.
 
         Raises
         ------
         InputFormatError
-            If contigs are unknown, or most sites have other letters than the signal's.
+            If contigs are unknown, or most sites lack the consensus of the signal.
         """
         contig = self._contigs(places, names, allow_missing)
         is_reverse = np.array([place.is_reverse for place in places])
@@ -171,7 +171,7 @@ class Finder:
     def _contigs(
         self, places: Sequence[Place], names: Mapping[str, str], allow_missing: bool
     ) -> NDArray[np.int64]:
-        """Return the number of each place's contig, -1 where the genome has none such."""
+        """Return the index of each position's contig, or -1 if the genome lacks it."""
         asked = {name: names.get(name, name) for name in dict.fromkeys(p.contig for p in places)}
         missing = [name for name in asked if asked[name] not in self.genome]
         if missing and (len(missing) == len(asked) or not allow_missing):
@@ -202,7 +202,7 @@ class Finder:
         is_reverse: NDArray[np.bool_],
         words: NDArray[np.int8],
     ) -> list[str]:
-        """Say for each place why it is left out; empty where it is not."""
+        """Return for each position why it is left out, or ""."""
         windows = self.window_starts(starts, is_reverse)
         begin, end = self.genome.starts[contig], (self.genome.starts + self.genome.lengths)[contig]
         fits = inside & (windows >= begin) & (windows + self.window <= end)
@@ -225,15 +225,15 @@ class Finder:
     def _check_letters(
         self, places: Sequence[Place], inside: NDArray[np.bool_], words: NDArray[np.int8]
     ) -> None:
-        """Refuse a genome that is not the annotation's."""
+        """Raise an error if the genome does not match the annotation."""
         sound = inside & np.array([not place.reason for place in places])
         n_sound, n_fit = int(sound.sum()), int((sound & (words >= 0)).sum())
         is_list = self.site.length == 1 or not self.motif.words
         if n_sound >= _FEWEST and n_fit < _RIGHT_GENOME * n_sound and not is_list:
             raise InputFormatError(
                 f"most {self.site.signal} sites must be {' or '.join(self.motif.words)}, got "
-                f"{n_fit:,} of {n_sound:,}; is this the annotation of this genome's version? "
-                "Otherwise set consensus",
+                f"{n_fit:,} of {n_sound:,}; check that the annotation is for this genome's "
+                "version, or set consensus",
                 path=self.source,
             )
 
@@ -246,7 +246,7 @@ class Finder:
         inside: NDArray[np.bool_],
         reasons: Sequence[str],
     ) -> TrueSites:
-        """Take each place once; it is left out only if every transcript's is."""
+        """Keep each position once; it is left out only if it is for every transcript."""
         is_bad = np.array([bool(reason) for reason in reasons])
         order = np.lexsort([is_bad, is_reverse, starts])
         s, r = starts[order], is_reverse[order]
@@ -269,7 +269,7 @@ class Finder:
 
 
 def count_reasons(left_out: Sequence[LeftOut]) -> dict[str, int]:
-    """Return how much is left out by reason, letters at the site together."""
+    """Return the number of items left out by reason, combining all mismatches of letters."""
     counts: Counter[str] = Counter()
     for row in left_out:
         counts[row.reason.partition(":")[0]] += row.number

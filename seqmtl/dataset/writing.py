@@ -31,28 +31,28 @@ _ROWS = 65_536
 def write_dataset(
     config: Config, directory: str | os.PathLike[str], *, command: str = "", force: bool = False
 ) -> dict[str, Any]:
-    """Build a dataset and write it.
+    """Build a dataset and write it to a folder.
 
     =================  ==========================================================================
-    ``windows.tsv``    a window a line: BED6, then organism, label, split and weight
+    ``windows.tsv``    one window per line: BED6, then organism, label, split and weight
     ``regions.tsv``    the regions of each split: contig, start, end, split, organism
-    ``sites.tsv``      every annotated site: BED6, organism, 1 or, where it is left out, 0
-    ``left_out.tsv``   what is not in it, and why
+    ``sites.tsv``      every annotated site: BED6, organism, 1, or 0 if it is left out
+    ``left_out.tsv``   items that were left out, and why
     ``summary.json``   counts, leakage, genomes, and the settings
     =================  ==========================================================================
 
-    The folder is whole or as it was before, see :func:`seqmtl.files.atomic.atomic_folder`.
+    The folder is written atomically, see :func:`seqmtl.files.atomic.atomic_folder`.
 
     Parameters
     ----------
     config : Config
-        Of :func:`seqmtl.dataset.read_config`.
+        Result of :func:`seqmtl.dataset.read_config`.
     directory : path
-        Made if it does not exist.
+        Created if it does not exist.
     command : str
-        What was called, for the summary.
+        Command line, for the summary.
     force : bool
-        Whether files of the same names may be replaced where the folder is no dataset.
+        Whether to replace files of the same names in a folder that is not a dataset.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def write_dataset(
     Raises
     ------
     SeqmtlError
-        If the folder holds other things, or cannot be written.
+        If the folder contains other files, or cannot be written.
     """
     target = Path(directory)
     check_folder(target, force=force)
@@ -84,12 +84,12 @@ def write_dataset(
 
 
 def check_folder(target: Path, *, force: bool) -> None:
-    """Refuse a folder that holds other things than an earlier dataset.
+    """Check that a folder is empty or an earlier dataset.
 
     Raises
     ------
     SeqmtlError
-        If so, or if the folder cannot be made.
+        If it contains other files, or cannot be created.
     """
     if target.exists() and not target.is_dir():
         raise SeqmtlError(f"cannot write {target}: it is a file; choose a folder")
@@ -108,7 +108,7 @@ def check_folder(target: Path, *, force: bool) -> None:
 
 
 def _remove_duplicates(parts: Sequence[Part], config: Config) -> None:
-    """Drop windows of equal sequence that leak between splits or labels, over all organisms."""
+    """Remove windows whose sequence leaks between splits or labels, over all organisms."""
     found = find_duplicates(
         np.concatenate([part.prints for part in parts]),
         np.concatenate([part.labels for part in parts]),
@@ -128,7 +128,7 @@ def _remove_duplicates(parts: Sequence[Part], config: Config) -> None:
 def _duplicates_left_out(
     part: Part, rows: np.ndarray[Any, np.dtype[np.int64]], reason: str, config: Config
 ) -> Iterator[LeftOut]:
-    """Yield a line for each true site, and one for all decoys."""
+    """Yield one line per true site, and one for all decoys."""
     number = np.cumsum(part.labels > 0) - 1
     organism = config.organisms[part.organism]
     source = organism.annotation or organism.sites
@@ -147,7 +147,7 @@ def _duplicates_left_out(
 
 
 def _windows(parts: Sequence[Part], config: Config) -> Iterator[str]:
-    """Yield windows.tsv."""
+    """Yield the lines of windows.tsv."""
     yield f"{HEADER}\n"
     for part in parts:
         weights = part.weights()
@@ -177,7 +177,7 @@ def _lines(part: Part, config: Config, columns: Sequence[list[Any]]) -> Iterator
 
 
 def _regions(parts: Sequence[Part]) -> Iterator[str]:
-    """Yield regions.tsv."""
+    """Yield the lines of regions.tsv."""
     yield f"{REGIONS_HEADER}\n"
     for part in parts:
         regions = part.regions
@@ -193,7 +193,7 @@ def _regions(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _sites(parts: Sequence[Part], config: Config) -> Iterator[str]:
-    """Yield sites.tsv."""
+    """Yield the lines of sites.tsv."""
     yield f"{SITES_HEADER}\n"
     site = config.site
     for part in parts:
@@ -214,14 +214,14 @@ def _sites(parts: Sequence[Part], config: Config) -> Iterator[str]:
 
 
 def _left_out(rows: Sequence[LeftOut]) -> Iterator[str]:
-    """Yield left_out.tsv."""
+    """Yield the lines of left_out.tsv."""
     yield "organism\tcontig\tstart\tend\tstrand\tname\treason\tcount\tsource\n"
     for row in rows:
         yield "\t".join(map(str, row)) + "\n"
 
 
 def _placed(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the summary as it stands in a folder: the genomes' paths are relative to it."""
+    """Return the summary with the genomes' paths relative to the folder."""
     genomes = {
         name: {**facts, "path": os.path.relpath(os.path.realpath(facts["path"]), folder.resolve())}
         for name, facts in summary["genomes"].items()

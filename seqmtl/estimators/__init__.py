@@ -1,4 +1,4 @@
-"""The models in scikit-learn's conventions."""
+"""Estimators with the interface of scikit-learn."""
 
 from seqmtl.estimators.kernel_mkl import KernelMKLClassifier
 from seqmtl.estimators.minimax import MinimaxClassifier

@@ -1,4 +1,4 @@
-"""What the estimators share: checks of examples and tasks, settings, training, scoring."""
+"""Base classes of the estimators: checks of examples and tasks, settings, training, scoring."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from seqmtl.solvers.dcd import Solution, State
 
 
 class Examples(NamedTuple):
-    """Training examples that have passed the checks.
+    """Validated training examples.
 
     Attributes
     ----------
@@ -52,15 +52,15 @@ class Examples(NamedTuple):
 
 
 class ExampleReader(BaseEstimator):
-    """Base of all estimators: what they check of examples and tasks, and what they report."""
+    """Base class of all estimators: validation of examples and tasks, and a training report."""
 
-    #: What training came to: attributes of the fitted estimator, by their names in summaries.
+    #: Reported results of training: fitted attributes, by their names in summaries.
     _reported: ClassVar[dict[str, str]] = {}
 
     random_state: Any
 
     def _check_X_y(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, NDArray[Any]]:  # noqa: N802
-        """Return checked examples and what to learn of them, as float64 where `numeric`."""
+        """Return validated examples and targets, as float64 if `numeric`."""
         if not isinstance(X, Windows):
             X, y = validate_data(
                 self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False,
@@ -86,7 +86,7 @@ class ExampleReader(BaseEstimator):
         return X
 
     def _gather(self, X: Any, y: NDArray[Any], tasks: Any, sample_weight: Any) -> Examples:
-        """Return checked examples with their tasks numbered, without those of weight 0."""
+        """Return validated examples with their tasks as indices, without those of weight 0."""
         names, ids = _number_tasks(X, tasks)
         if sample_weight is None:
             return Examples(X, y, ids, names, None)
@@ -95,12 +95,12 @@ class ExampleReader(BaseEstimator):
         return Examples(X[used], y[used], ids[used], names, weight[used])
 
     def results(self) -> dict[str, Any]:
-        """Return what training came to, in JSON values; numbers that are not known are left out."""
+        """Return the results of training as JSON values, omitting undefined numbers."""
         values = {name: np.asarray(getattr(self, name_)) for name, name_ in self._reported.items()}
         return {name: v.tolist() for name, v in values.items() if v.ndim or np.isfinite(v)}
 
     def _seed(self) -> int:
-        """Return the seed that `random_state` stands for."""
+        """Return the seed that follows from `random_state`."""
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
@@ -108,9 +108,9 @@ class ExampleReader(BaseEstimator):
 
 
 class MultiTaskEstimator(ExampleReader):
-    """Base of the estimators over features: `fit` says the settings and calls `_fit`.
+    """Base class of the estimators on features: `fit` makes the settings and calls `_fit`.
 
-    A subclass that trains in another way overrides `_train`.
+    A subclass with another training algorithm overrides `_train`.
     """
 
     _reported: ClassVar[dict[str, str]] = {"gap": "dual_gap_", "n_iter": "n_iter_"}
@@ -132,11 +132,11 @@ class MultiTaskEstimator(ExampleReader):
     def coef_(self) -> NDArray[Any]:
         """Weights of the tasks, shape (n_tasks, n_features)."""
         if not hasattr(self, "model_"):
-            raise AttributeError("coef_ is known after fit")
+            raise AttributeError("coef_ is available after fit")
         return self.model_.W.T
 
     def _settings(self, X: Any, **options: Any) -> Settings:
-        """Return the settings that all estimators have, and the given ones."""
+        """Return the settings common to all estimators, together with `options`."""
         dtype = self.dtype or ("float32" if isinstance(X, Windows) else "float64")
         return Settings(
             C=options.pop("C", None) or self.C, tol=self.tol, max_epochs=self.max_epochs,
@@ -144,7 +144,7 @@ class MultiTaskEstimator(ExampleReader):
         )  # fmt: skip
 
     def _fit(self, examples: Examples, settings: Settings) -> None:
-        """Train, and set what all fitted estimators have."""
+        """Train, and set the fitted attributes that all estimators have."""
         self.model_, solution = self._train(examples, settings)
         self.tasks_, self.task_kernel_ = self.model_.tasks, self.model_.kernel
         self.intercept_ = self.model_.bias.copy()
@@ -173,7 +173,7 @@ class MultiTaskEstimator(ExampleReader):
         return self.features
 
     def _start(self, n: int, seed: int) -> State | None:
-        """Return where to start; from zero unless an estimator knows better."""
+        """Return the initial state, or None to start from zero."""
         return None
 
     def _scores(self, X: Any, tasks: Any) -> NDArray[np.float64]:
@@ -185,13 +185,13 @@ class MultiTaskEstimator(ExampleReader):
         return self.model_.decision_function(X, tasks, from_relatives=self.from_relatives)
 
     def _known_task(self, X: Any, tasks: Any) -> Any:
-        """Windows without organisms of their own belong to the only task of the model."""
+        """Assign windows without organisms to the only task of the model."""
         if tasks is None and isinstance(X, Windows) and len(self.model_.tasks) == 1:
             return self.model_.tasks[0] if X.task_names == ("task",) else None
         return tasks
 
     def _task_names(self, X: Any, tasks: Any, n: int) -> list[str]:
-        """Return the task of each of n examples that have been scored."""
+        """Return the task of each of n scored examples."""
         X, tasks = split_tasks(X, tasks)
         names = self._known_task(X, tasks)
         if names is None:
@@ -200,7 +200,7 @@ class MultiTaskEstimator(ExampleReader):
 
 
 def _checked_names(tasks: Any) -> list[Any]:
-    """Refuse tasks that are missing: None and NaN would be tasks like others."""
+    """Raise ValueError for missing tasks; None and NaN would otherwise be tasks of their own."""
     names = list(tasks)
     missing = next((i for i, name in enumerate(names) if name is None or name != name), None)
     if missing is not None:
@@ -212,7 +212,7 @@ def _checked_names(tasks: Any) -> list[Any]:
 
 
 def _number_tasks(X: Any, tasks: Any) -> tuple[tuple[str, ...], NDArray[np.int16]]:
-    """Return the sorted task names and the task number of every example."""
+    """Return the sorted task names and the task index of every example."""
     if tasks is None:
         tasks = X.tasks if isinstance(X, Windows) else np.full(X.shape[0], "task")
     elif not isinstance(X, Windows):
@@ -220,7 +220,7 @@ def _number_tasks(X: Any, tasks: Any) -> tuple[tuple[str, ...], NDArray[np.int16
     found, ids = name_table(tasks)
     if ids.size != X.shape[0]:
         raise ValueError(
-            f"tasks must have one entry per example ({X.shape[0]}), got {ids.size}; in a "
+            f"tasks must have one entry per example ({X.shape[0]}), got {ids.size}; for "
             "cross-validation use a TaskArray or Windows, which carry them"
         )
     order = sorted(range(len(found)), key=found.__getitem__)

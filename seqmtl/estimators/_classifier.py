@@ -1,4 +1,4 @@
-"""What the classifiers share: two classes as signs, probabilities, accuracy."""
+"""Base classes of the classifiers: class signs, probabilities, accuracy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from seqmtl.sequences.task_array import split_tasks
 
 
 class TaskClassifier(ClassifierMixin, ExampleReader):
-    """Base of all classifiers: a subclass trains in `_fit_classes` and scores in `_scores`."""
+    """Base class of all classifiers; a subclass implements `_fit_classes` and `_scores`."""
 
     class_weight: Any
 
@@ -33,18 +33,18 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
         tasks: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Train.
+        """Fit the model.
 
         Parameters
         ----------
         X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
             Examples.
         y : array_like, shape (n,)
-            Two classes. Windows may carry them instead.
+            Classes, two of them. Optional for windows with labels.
         tasks : sequence of str, shape (n,), optional
-            Task of every example. Default: what `X` carries, else one task.
+            Task of every example. Default: the tasks that `X` carries, or else a single task.
         sample_weight : array_like, shape (n,), optional
-            Factors on C; rows of weight 0 are left out.
+            Factors on C; rows of weight 0 are ignored.
 
         Returns
         -------
@@ -66,7 +66,8 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
         X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
             Examples.
         tasks : str or sequence of str, optional
-            Task of every example, or one for all. Default: what `X` carries, or the only task.
+            Task of every example, or one for all. Default: the tasks that `X` carries, or the
+            only task.
 
         Returns
         -------
@@ -76,23 +77,23 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
         Raises
         ------
         UnknownTaskError
-            If a task was not trained on (and `from_relatives` is False).
+            If the model was not trained on a task (and `from_relatives` is False).
         """
         return self._scores(X, tasks)
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
-        """Predict classes; parameters as in :meth:`decision_function`."""
+        """Predict classes; the parameters are those of :meth:`decision_function`."""
         scores = self.decision_function(X, tasks)
         return self.classes_[(scores > 0).astype(int)]
 
     def score(
         self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return the accuracy; parameters as in :meth:`fit`."""
+        """Return the accuracy; the parameters are those of :meth:`fit`."""
         return float(accuracy_score(y, self.predict(X, tasks), sample_weight=sample_weight))
 
     def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> Examples:
-        """Return checked examples, and set the classes."""
+        """Return validated examples, and set `classes_`."""
         X, tasks = split_tasks(X, tasks)
         if y is None and isinstance(X, Windows):
             y = X.labels
@@ -108,7 +109,7 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
             return
         if self.classes_.size < 2:
             raise ValueError(
-                "y must have two classes to be told apart, but the data contains only one class: "
+                "y must have two classes, but the data contains only one class: "
                 f"{self.classes_.tolist()[0]!r}"
             )
         raise ValueError(
@@ -117,18 +118,18 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
         )
 
     def _class_weight(self) -> Any:
-        """Return the class weights with the classes called +1 and -1."""
+        """Return the class weights with +1 and -1 for the classes."""
         weight = self.class_weight
         if not isinstance(weight, dict):
             return weight
         return {1: weight.get(self.classes_[1], 1.0), -1: weight.get(self.classes_[0], 1.0)}
 
     def _signs(self, examples: Examples) -> Examples:
-        """Return the examples of two classes with -1 and +1 for them."""
+        """Return the examples with their two classes as -1 and +1."""
         return examples._replace(y=np.where(examples.y == self.classes_[1], 1.0, -1.0))
 
     def _fit_classes(self, examples: Examples) -> None:
-        """Train on examples whose classes have been checked."""
+        """Train on examples with validated classes."""
         raise NotImplementedError
 
     def _scores(self, X: Any, tasks: Any) -> NDArray[np.float64]:
@@ -137,7 +138,7 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
 
 
 class MultiTaskClassifier(MultiTaskEstimator, TaskClassifier):
-    """Base of the classifiers over features."""
+    """Base class of the classifiers on features."""
 
     loss: str
     fit_intercept: bool
@@ -152,10 +153,11 @@ class MultiTaskClassifier(MultiTaskEstimator, TaskClassifier):
         self._fit(self._signs(examples), settings)
 
     def predict_proba(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
-        """Predict class probabilities, shape (n, 2), by a sigmoid per task.
+        """Predict class probabilities, shape (n, 2), with one sigmoid per task.
 
-        The sigmoids are fitted in training on approximate leave-one-out scores, at the class
-        frequencies of the training data. Parameters as in :meth:`decision_function`.
+        The sigmoids are fitted during training to approximate leave-one-out scores, so they assume
+        the class frequencies of the training data. The parameters are those of
+        :meth:`decision_function`.
         """
         scores = self.decision_function(X, tasks)
         positive = self.model_.probability(scores, self._task_names(X, tasks, scores.size))

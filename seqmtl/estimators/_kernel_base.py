@@ -1,4 +1,4 @@
-"""What the classifiers in kernel space share: examples, kernels, costs, scores."""
+"""Base of the kernel classifiers: examples, kernels, costs, scores."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.solvers.svm import best_intercept, solve_dual
 
-_LARGEST_LOG = 690.0  # of a number
+_LARGEST_LOG = 690.0  # logarithm of the largest number, roughly
 
 
 def _is_of_two_classes(classifier: Any) -> bool:
-    """Tell whether there are two classes; before `fit`, whether there can be no more."""
+    """Tell whether there are two classes; before `fit`, whether there can be only two."""
     if hasattr(classifier, "classes_"):
         return bool(classifier.classes_.size == 2)
     return not classifier.__sklearn_tags__().classifier_tags.multi_class
 
 
 class KernelClassifier(TaskClassifier):
-    """Base of the classifiers in kernel space; examples are numbers, windows or texts."""
+    """Base class of the kernel classifiers; examples are numbers, windows or texts."""
 
-    #: What to raise where training stops too soon.
+    #: Parameters to increase if training stops before convergence.
     _limits: ClassVar[str] = "tol"
 
     C: float
@@ -79,21 +79,21 @@ class KernelClassifier(TaskClassifier):
         return validate_data(self, X, dtype=np.float64, reset=reset)
 
     def _check_parameters(self) -> None:
-        """Refuse settings that are out of range, before anything is computed."""
+        """Check the parameters before anything is computed."""
         check_number("C", self.C)
         check_number("tol", self.tol)
 
     def _costs(
         self, y: NDArray[np.float64], weight: NDArray[np.float64] | None, class_weight: Any = None
     ) -> NDArray[np.float64]:
-        """Return C_i."""
+        """Return the cost C_i of every example."""
         C = self.C * class_factors(y, class_weight)
         if not (np.isfinite(C) & (C > 0.0)).all():
             raise ValueError(f"class_weight must hold finite numbers above 0, got {class_weight!r}")
         return C if weight is None else C * weight
 
     def _finish(self, model: KernelModel, converged: bool, gap: float) -> None:
-        """Keep the model and warn where it is not what was asked for."""
+        """Store the model, and warn if training stopped early."""
         self.model_ = model
         self.tasks_, self.intercept_ = model.tasks, model.bias.copy()
         self.kernels_ = model.kernels
@@ -120,11 +120,11 @@ class KernelClassifier(TaskClassifier):
 
     @available_if(_is_of_two_classes)
     def predict_proba(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
-        """Predict class probabilities, shape (n, 2), by a sigmoid per task.
+        """Predict class probabilities, shape (n, 2), with one sigmoid per task.
 
-        The sigmoids are fitted in training on cross-validated scores, at the class frequencies of
-        the training data. There are none of more than two classes. Parameters as in
-        :meth:`decision_function`.
+        The sigmoids are fitted during training to cross-validated scores, so they assume the class
+        frequencies of the training data. Not available for more than two classes. The parameters
+        are those of :meth:`decision_function`.
         """
         check_is_fitted(self)
         X, tasks = split_tasks(X, tasks)
@@ -136,12 +136,12 @@ class KernelClassifier(TaskClassifier):
 
 
 def resolve_all(kernels: Any, examples: Examples) -> tuple[BaseKernel, ...]:
-    """Turn what a user gave as kernels into kernels with all parameters known.
+    """Convert kernels given by the user to kernels with all parameters set.
 
     Raises
     ------
     ValueError
-        If there is none, or one is not known.
+        If there is none, or one is unknown.
     """
     if isinstance(kernels, (str, BaseKernel)) or not hasattr(kernels, "__iter__"):
         kernels = [kernels]
@@ -152,7 +152,7 @@ def resolve_all(kernels: Any, examples: Examples) -> tuple[BaseKernel, ...]:
 
 
 def kernel_matrix(kernel: BaseKernel, X: Any) -> NDArray[np.float64]:
-    """Return the kernel matrix of some examples, shape (n, n), positive semi-definite.
+    """Return the kernel matrix of examples, shape (n, n), positive semi-definite.
 
     Raises
     ------
@@ -174,23 +174,23 @@ def held_out_scores(
     tol: float,
     has_intercept: bool = True,
 ) -> NDArray[np.float64]:
-    """Score examples by machines of the same kernel that were trained without a fold of them.
+    """Return cross-validated scores of examples from SVMs on a given kernel matrix.
 
-    Folds hold each class of each task in its share, and copies of an example are in one of them;
-    what is alone of its class in its task keeps its score.
+    Folds are stratified by task and class, and copies of an example share a fold. An example that
+    is the only one of its class in its task keeps its training score.
 
     Parameters
     ----------
     H : ndarray of float64, shape (n, n)
         Kernel matrix.
     y, C, scores : ndarray of float64, shape (n,)
-        Labels -1 or +1, costs, and scores in training.
+        Labels -1 or +1, costs, and training scores.
     ids : ndarray of int, shape (n,)
-        Tasks.
+        Task of every example.
     tol : float
-        Violation of the optimality conditions to stop at.
+        Tolerance on violations of the optimality conditions.
     has_intercept : bool
-        Whether there is one that is not regularised.
+        Whether there is an unregularised intercept.
     """
     copy_of = find_copies(scores, np.diagonal(H), y)
     one_of_each = np.unique(copy_of, return_index=True)[1]
@@ -207,12 +207,12 @@ def held_out_scores(
 
 
 def require_matrices(n_kernels: int, *sizes: int) -> None:
-    """Refuse kernel matrices of these numbers of examples where they cannot fit into memory.
+    """Check that kernel matrices of the given sizes fit into memory.
 
     Raises
     ------
     MemoryLimitError
-        States what would be needed.
+        If they do not.
     """
     entries = float(n_kernels) * sum(n * n for n in sizes) + 2.0 * max(sizes) ** 2
     what = f"{n_kernels} x {len(sizes)} kernel matrices of up to {max(sizes):,} examples"
@@ -220,14 +220,14 @@ def require_matrices(n_kernels: int, *sizes: int) -> None:
 
 
 def check_power(p: float, n: int, what: str, power: float = 1.0) -> None:
-    """Refuse a p so small that n^(power/p) is beyond floating point."""
+    """Raise ValueError if p is so small that n^(power/p) overflows."""
     least = power * np.log(n) / _LARGEST_LOG
     if p < least:
         raise ValueError(f"p must be at least {least:.2g} for {n} {what}, got {p!r}")
 
 
 def _is_text(X: Any) -> bool:
-    """Whether X is a list or a column of texts."""
+    """Tell whether X is a list or a column of texts."""
     if not isinstance(X, (list, tuple, np.ndarray)) or not len(X):
         return False
     first = X[0]

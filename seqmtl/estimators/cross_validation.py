@@ -1,4 +1,4 @@
-"""Settings of a classifier chosen by cross-validation inside every task."""
+"""Choose hyperparameters of a classifier by cross-validation within tasks."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from seqmtl.sequences.task_array import split_tasks
 
 
 class GridPoint(NamedTuple):
-    """Settings, and how well they did.
+    """Hyperparameters and their cross-validation score.
 
     Attributes
     ----------
     settings : dict
         Values of the parameters.
     score : float
-        Mean of the folds: the mean AUROC of the tasks, or the accuracy of more than two
-        classes.
+        Mean over the folds of the mean AUROC of the tasks or, with more than two classes, of the
+        accuracy.
     """
 
     settings: dict[str, Any]
@@ -42,30 +42,30 @@ def grid_scores(  # noqa: PLR0913
     seed: int = 0,
     on_point: Callable[[GridPoint], None] | None = None,
 ) -> list[GridPoint]:
-    """Judge settings of a classifier on folds that hold every class of every task.
+    """Score hyperparameters of a classifier on folds stratified by task and class.
 
-    Examples of a class that is rarer in its task than there are folds are always trained on, and
-    tasks that have fewer than two other classes are not judged.
+    Examples of a class with fewer examples in its task than there are folds are always in the
+    training set. Tasks with fewer than two other classes are not scored.
 
     Parameters
     ----------
     estimator : classifier
-        One of :mod:`seqmtl.estimators`; it is not changed.
+        A classifier of :mod:`seqmtl.estimators`; it is not changed.
     grid : mapping of str to sequence
-        Values of its parameters; all combinations are tried.
+        Parameter grid; all combinations are tried.
     X, y, tasks, sample_weight
         As for ``fit``.
     n_folds : int, default=3
-        Folds, 2 or more.
+        Number of folds, at least 2.
     seed : int, default=0
-        Of the draw of the folds.
+        Seed of the random folds.
     on_point : callable, optional
-        Called with every :class:`GridPoint` as it is known.
+        Called with every :class:`GridPoint` once it is scored.
 
     Returns
     -------
     list of GridPoint
-        In the order of scikit-learn's ParameterGrid; of equal scores the first is to be taken.
+        In the order of scikit-learn's ParameterGrid; break ties in favour of the first.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def grid_scores(  # noqa: PLR0913
 def _folds(
     y: NDArray[Any], tasks: NDArray[Any] | None, n_folds: int, seed: int
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the examples to train on and to judge by, fold by fold."""
+    """Return the training and test examples of every fold."""
     columns = [y] if tasks is None else [tasks, y]
     found = [np.unique(column, return_inverse=True) for column in columns]
     strata = np.ravel_multi_index([ids for _, ids in found], [len(names) for names, _ in found])
@@ -114,7 +114,7 @@ def _folds(
 
 
 def _score(model: Any, X: Any, y: NDArray[Any], tasks: NDArray[Any] | None) -> float:
-    """Return the mean AUROC of the tasks with both classes, or the accuracy of more classes."""
+    """Return the mean AUROC of tasks with both classes, or the accuracy of several classes."""
     if len(model.classes_) > 2:
         return float(accuracy_score(y, model.predict(X, tasks)))
     scores, is_positive = model.decision_function(X, tasks), y == model.classes_[1]

@@ -1,4 +1,4 @@
-"""A classifier that learns weights of base kernels times task kernels."""
+"""Multi-task MKL on kernel matrices: learn weights of base kernels times task kernels."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from seqmtl.solvers.kernel_mkl import solve_on_matrices
 
 
 class KernelMKLClassifier(KernelClassifier):
-    """Multi-task support vector machine with learnt kernels, for base kernels of any kind.
+    """Multi-task support vector machine with learnt kernels, for arbitrary base kernels.
 
     Solves the problem of :class:`~seqmtl.MultiTaskMKLClassifier` (Widmer, Kloft, Sreedharan,
-    Raetsch 2015, Problem 1, Section 3.1) on kernel matrices: every base kernel times every task
-    kernel is weighed, sum_m theta_m K_m[s,t] k_m(x,z), ||theta||_p <= 1, to a certified duality
-    gap. With ``Linear()`` it is that problem.
+    Raetsch 2015, Problem 1, Section 3.1) on kernel matrices, to a certified duality gap. The
+    kernel is sum_m theta_m K_m[s,t] k_m(x,z) with ||theta||_p <= 1, where m runs over all pairs
+    of a base kernel and a task kernel. With ``Linear()`` both solve the same problem.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ class KernelMKLClassifier(KernelClassifier):
         Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, kernels of
         :mod:`seqmtl.kernels`, or callables ``k(X, Z)`` that return (n, m).
     task_kernels : TaskKernel or list, optional
-        Similarities to choose from, each with one or more matrices. "individual", "union" and
-        "easy" go too. Default: 11' and I.
+        Similarities to choose from, each with one or more matrices, or "individual", "union",
+        "easy". Default: 11' and I.
     norm : float, default=2.0
-        p, 1 to infinity: 1 selects few kernels, infinity weighs all alike.
+        p of the p-norm on the kernel weights, from 1 (sparse) to infinity (uniform).
     C : float, default=1.0
         Cost of errors.
     class_weight : dict or "balanced", optional
@@ -48,9 +48,9 @@ class KernelMKLClassifier(KernelClassifier):
     fit_intercept : bool, default=True
         Add 1 to every base kernel: a constant feature, regularised and coupled like any other.
     tol : float, default=1e-3
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_iter : int, default=1000
-        Support vector machines at most, one per step of the kernel weights.
+        Maximum number of SVMs, one per update of the kernel weights.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class KernelMKLClassifier(KernelClassifier):
     tasks_ : tuple of str
         Tasks, sorted by name.
     theta_ : ndarray, shape (n_kernels * n_task_kernels,)
-        Weights; the task kernels of a base kernel come next to each other.
+        Kernel weights; the task kernels of a base kernel are adjacent.
     kernel_weights_ : list of dict
         Base kernel, label of the task kernel, and weight.
     kernels_ : tuple of BaseKernel
@@ -68,12 +68,14 @@ class KernelMKLClassifier(KernelClassifier):
         All task kernels.
     dual_coef_ : ndarray, shape (n,)
         Dual variables alpha of the examples with positive weight.
-    objective_, dual_gap_ : float
-        Primal objective, and relative duality gap.
+    objective_ : float
+        Primal objective.
+    dual_gap_ : float
+        Relative duality gap.
     n_iter_ : int
-        Support vector machines solved.
+        Number of SVMs trained.
     model_ : KernelModel
-        The model without scikit-learn around it; ``model_.save(path)`` keeps it.
+        The fitted model; ``model_.save(path)`` saves it.
     n_features_in_ : int
         Numbers, or bases, per example; not set for texts.
     """
@@ -149,5 +151,5 @@ class KernelMKLClassifier(KernelClassifier):
 
 
 def _number(norm: float) -> float | str:
-    """Return a JSON value."""
+    """Return a value that JSON can hold."""
     return "inf" if np.isinf(norm) else float(norm)

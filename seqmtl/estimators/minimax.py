@@ -1,4 +1,4 @@
-"""A classifier for which the worst task counts."""
+"""A classifier that minimises the loss of the worst task."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ from seqmtl.solvers.dcd import Solution
 
 
 class MinimaxClassifier(MultiTaskClassifier):
-    """Linear support vector machine for several tasks that minimises the loss of the worst.
+    """Linear support vector machine for several tasks that minimises the loss of the worst task.
 
     Solves min over W of R(W) + C ||(L_1, .., L_T)||_p, where L_t is the mean hinge loss of task
-    t, to a certified duality gap (Mehta, Lee, Gray 2012). p = infinity is the largest loss, p = 1
-    their sum. With one task it is the plain linear SVM.
+    t, to a certified duality gap (Mehta, Lee, Gray 2012). The norm is the largest loss for
+    p = infinity and the sum of the losses for p = 1. With one task this is the linear SVM.
 
     Parameters
     ----------
     regularizer : {"trace", "mean"}, default="trace"
-        What relates the tasks. "trace": R(W) = 1/2 ||W||_tr^2, the weights lie in a common space
-        of few dimensions (Argyriou, Evgeniou, Pontil 2008). "mean": w_t = w_0 + v_t and R(W) =
-        1/2 ||w_0||^2 / share + 1/2 sum_t ||v_t||^2 / (1 - share), the weights lie around a common
-        vector (Evgeniou, Pontil 2004).
+        Regularizer that couples the tasks. "trace": R(W) = 1/2 ||W||_tr^2; the weights share a
+        low-dimensional subspace (Argyriou, Evgeniou, Pontil 2008). "mean": w_t = w_0 + v_t and
+        R(W) = 1/2 ||w_0||^2 / share + 1/2 sum_t ||v_t||^2 / (1 - share); the weights are close to
+        a common vector (Evgeniou, Pontil 2004).
     C : float, default=100.0
-        Cost of the losses, which are means: an example of task t costs C / n_t.
+        Cost of the mean losses: an example of task t costs C / n_t.
     share : float, default=0.5
-        What tasks have in common, above 0; 1 is one vector for all. Only of "mean".
+        Share that tasks have in common, in (0, 1]; 1 is one vector for all. Only for "mean".
     norm : float, default=inf
-        p, 1 to infinity.
+        p of the norm over task losses, from 1 to infinity.
     class_weight : dict or "balanced", optional
         Factors on the losses by class.
     fit_intercept : bool, default=True
         Append a constant feature, regularised like any other.
     tol : float, default=1e-3
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_epochs : int, default=10000
-        Steps of all variables at most; a warning is given if they do not suffice.
+        Maximum number of steps over all variables; a warning is given if it is reached.
 
     Attributes
     ----------
     losses_ : ndarray, shape (n_tasks,)
-        L_t, weighted by sample and class.
+        L_t, weighted by example and class.
     task_weights_ : ndarray, shape (n_tasks,)
-        tau_t, what each task counts at the optimum: sum_t tau_t L_t is the norm of the losses,
-        and ||tau||_q = 1 with 1/p + 1/q = 1.
+        Weight tau_t of each task at the optimum: sum_t tau_t L_t is the norm of the losses, and
+        ||tau||_q = 1 with 1/p + 1/q = 1.
     objective_ : float
         R(W) + C ||(L_1, .., L_T)||_p.
     task_kernel_ : TaskKernel
-        The K for which R(W) = 1/2 tr(W K^-1 W'); of "trace" learnt, (W'W)^(1/2) over its trace.
+        The K for which R(W) = 1/2 tr(W K^-1 W'); learnt for "trace", as (W'W)^(1/2) over its trace.
     dual_coef_ : ndarray, shape (n,)
-        Dual variables alpha, at most C tau_t times the share of the example in L_t.
+        Dual variables alpha, bounded by C tau_t times the share of the example in L_t.
     n_iter_ : int
-        Steps.
+        Number of steps.
     classes_, tasks_, coef_, intercept_, dual_gap_, history_, model_, n_features_in_
         As in :class:`MultiTaskSVC`.
 
@@ -67,8 +67,8 @@ class MinimaxClassifier(MultiTaskClassifier):
     -----
     The problem with (lambda_0 / 2) ||w_0||^2 + (lambda_1 / (2 T)) sum_t ||v_t||^2 and cost 1 is
     "mean" with C = 1 / lambda_0 + T / lambda_1 and share = 1 / (lambda_0 C); with (lambda / 2)
-    ||W||_tr^2 it is "trace" with C = 1 / lambda. Steps are few where features have similar
-    scales.
+    ||W||_tr^2 it is "trace" with C = 1 / lambda. Training takes fewer steps if features have
+    similar scales.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class MinimaxClassifier(MultiTaskClassifier):
         X, y, ids, names, weight = examples
         if isinstance(X, Windows):
             raise TypeError(
-                "X must be a matrix of numbers, got Windows; take the matrix that "
+                "X must be a matrix of numbers, got Windows; pass the matrix that "
                 "Spectrum(k=...).transform(windows) returns"
             )
         model, solution = train_minimax(

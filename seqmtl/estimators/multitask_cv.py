@@ -1,4 +1,4 @@
-"""The multi-task classifier that chooses by itself how much the tasks share."""
+"""A multi-task classifier that selects how much tasks share by cross-validation."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from seqmtl.solvers.dcd import Solution
 
 
 class MultiTaskClassifierCV(MultiTaskClassifier):
-    """Support vector machine for several tasks that chooses by cross-validation what they share.
+    """Support vector machine for several tasks that selects by cross-validation what they share.
 
-    What ``seqmtl train`` does by default: for every task, how far it trusts its relatives, between
-    a model of its own and one for all, and its cost. No labels are spent on it: the hyperparameters
-    are averaged by their held-out log-likelihoods, and all labels train one
-    :class:`~seqmtl.MultiTaskSVC` with them (see :mod:`seqmtl.models.selection`).
+    This is the default of ``seqmtl train``. For each task it selects the trust in its relatives,
+    between one SVM per task and one for all, and the cost. The hyperparameters are averages
+    weighted by held-out log-likelihood (see :mod:`seqmtl.models.selection`). A final
+    :class:`~seqmtl.MultiTaskSVC` is trained with them on all examples.
 
     Parameters
     ----------
     features : FeatureDefinition, optional
-        How to see the examples; its ``variants()``, if it has any, are chosen from too. Default:
-        ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the numbers themselves for matrices.
+        Feature map; its ``variants()``, if any, are tried as well. Default:
+        ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel or array, optional
-        Who is close to whom; an array is in the order of the sorted task names. It is tried beside
-        taking all tasks as alike. Default: that alone.
+        Relation of the tasks; an array is in the order of the sorted task names. It is tried
+        along with treating all tasks as alike, the default.
     costs : sequence of float, default=(1.0, 3.0, 10.0)
         Costs to choose from.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
@@ -39,43 +39,43 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
     fit_intercept : bool, default=True
         Append a constant feature, regularised and coupled like any other.
     tol : float, default=1e-3
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_epochs : int, default=1000
-        Epochs at most; a warning is given if they do not suffice.
+        Maximum number of epochs; a warning is given if it is reached.
     dtype : {"float32", "float64"}, optional
-        Of the weights. Default: float32 for strings, float64 for numbers.
+        Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
-        Folds and visiting order.
+        Seed of the folds and the visiting order.
     from_relatives : bool, default=False
-        Predict tasks without training data by their relatives in the task kernel, instead of
-        refusing them.
+        Predict tasks without training data from their relatives in the task kernel, instead of
+        raising an error.
 
     Attributes
     ----------
     selection_ : dict
-        What was chosen: for every task "trust", "C", and the "weights" of the degrees of trust.
+        The selection: per task "trust", "C", and the "weights" of the trust values.
     C_ : float
-        Cost of all; those of the tasks are on the diagonal of the task kernel, in units of it.
+        Overall cost; the diagonal of the task kernel holds the task costs relative to it.
     classes_ : ndarray, shape (2,)
         Class labels.
     tasks_ : tuple of str
         Tasks, sorted by name.
     task_kernel_ : TaskKernel
-        The task kernel that came out.
+        The selected task kernel.
     coef_ : ndarray, shape (n_tasks, n_features)
         Weights.
     intercept_ : ndarray, shape (n_tasks,)
         Intercepts.
     dual_coef_ : ndarray, shape (n,)
         Dual variables alpha.
-    dual_gap_ : float
+    Relative duality gap.
         Relative duality gap reached.
     n_iter_ : int
-        Epochs.
+        Number of epochs.
     history_ : list of dict
-        Epoch, work, gap and active examples at every look at the whole problem.
+        Epoch, work, gap and number of active examples at every full check of the problem.
     model_ : MultiTaskModel
-        The model without scikit-learn around it; ``model_.save(path)`` keeps it.
+        The fitted model; ``model_.save(path)`` saves it.
     n_features_in_ : int
         Numbers, or bases, per example.
 

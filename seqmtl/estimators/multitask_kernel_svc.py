@@ -1,4 +1,4 @@
-"""A support vector machine for several tasks with any kernel of the examples."""
+"""A support vector machine for several tasks with an arbitrary base kernel."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ from seqmtl.models.training import check_classes
 from seqmtl.solvers.svm import best_intercept, duality_gap, solve_dual, violation
 
 _PRECOMPUTED = "precomputed"
-_LARGE = 10.0  # times the tolerance: a violation and a gap that are left only where solvers gave up
+_LARGE = 10.0  # multiple of the tolerance; larger violations and gaps mean the solver gave up
 
 
 class MultiTaskKernelSVC(KernelClassifier):
     """Support vector machine for several related tasks, with an arbitrary base kernel.
 
     The kernel of an example x of task s and an example z of task t is K[s,t] k(x,z) (Evgeniou,
-    Micchelli, Pontil 2005; Sheldon 2008, eq. 2). With K = I the tasks are learnt alone, with
-    K = 11' they are pooled, and between the two lie the kernels of graphs and trees; see
-    :meth:`~seqmtl.TaskKernel.graphical`. A singular K will do: it is never inverted. Solved by
-    libsvm through scikit-learn. Tasks that K connects, directly or through others, share one
-    intercept that is not regularised; so K = I gives exactly the support vector machines of the
-    single tasks.
+    Micchelli, Pontil 2005; Sheldon 2008, eq. 2). K = I gives one SVM per task, K = 11' the
+    union; kernels of graphs and trees lie between the two, see
+    :meth:`~seqmtl.TaskKernel.graphical`. K may be singular, as it is never inverted. The solver
+    is libsvm, through scikit-learn. Tasks that K connects, directly or indirectly, share one
+    unregularised intercept, so K = I gives exactly the SVMs of the single tasks.
 
     Parameters
     ----------
     kernel : str, BaseKernel or callable, default="rbf"
-        "linear", "poly", "rbf" with the parameters below; "precomputed": X is the kernel matrix,
-        (n, n) in training and (m, n) afterwards; a name of :func:`~seqmtl.kernels.make_kernel`
-        ("spectrum:4"); a kernel of :mod:`seqmtl.kernels`; or ``k(X, Z)`` that returns (n, m).
+        "linear", "poly" or "rbf" with the parameters below; "precomputed" if X is the kernel
+        matrix, (n, n) in training and (m, n) afterwards; a name of
+        :func:`~seqmtl.kernels.make_kernel` ("spectrum:4"); a kernel of :mod:`seqmtl.kernels`; or
+        a callable ``k(X, Z)`` that returns (n, m).
     gamma : float or "scale", default="scale"
-        Of "rbf" and "poly"; "scale" is 1 / (d * variance of X).
+        Parameter of "rbf" and "poly"; "scale" is 1 / (d * variance of X).
     degree : int, default=3
-        Of "poly".
+        Parameter of "poly".
     coef0 : float, default=0.0
-        Of "poly".
+        Parameter of "poly".
     task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
-        Similarity K of the tasks; an array is in the order of the sorted task names. Default:
-        K = (11' + 3 I) / 4, a quarter in common.
+        Task kernel K; an array is in the order of the sorted task names. Default:
+        K = (11' + 3 I) / 4.
     C : float, default=1.0
         Cost of errors.
     class_weight : dict or "balanced", optional
         Factors on C by class.
     tol : float, default=1e-3
-        Violation of the optimality conditions to stop at, in units of the margin.
+        Tolerance on violations of the optimality conditions, in units of the margin.
 
     Attributes
     ----------
@@ -73,13 +73,13 @@ class MultiTaskKernelSVC(KernelClassifier):
     dual_coef_ : ndarray, shape (n,)
         Dual variables alpha of the examples with positive weight.
     dual_gap_ : float
-        Duality gap, relative to the sum of alpha; large where C is, even at a small violation.
+        Duality gap relative to the sum of alpha; large for large C, even at a small violation.
     support_ : ndarray of int
-        Those of them that are support vectors.
+        Indices of the support vectors among them.
     intercept_ : ndarray, shape (n_tasks,)
         Intercepts.
     model_ : KernelModel
-        The model without scikit-learn around it; ``model_.save(path)`` keeps it.
+        The fitted model; ``model_.save(path)`` saves it.
     n_features_in_ : int
         Numbers, or bases, per example; not set for texts.
 
@@ -123,7 +123,7 @@ class MultiTaskKernelSVC(KernelClassifier):
         return isinstance(self.kernel, str) and self.kernel == _PRECOMPUTED
 
     def _base_kernel(self) -> Any:
-        """Return the kernel with the parameters of this class."""
+        """Return the base kernel with the parameters of this estimator."""
         if not isinstance(self.kernel, str):
             return self.kernel
         named: dict[str, BaseKernel] = {
@@ -141,7 +141,7 @@ class MultiTaskKernelSVC(KernelClassifier):
             raise
 
     def _gather(self, X: Any, y: NDArray[Any], tasks: Any, sample_weight: Any) -> Examples:
-        """Let numbers of rows stand for examples whose kernel matrix is given."""
+        """Use row indices as examples if the kernel matrix is given."""
         if not self._is_precomputed():
             return super()._gather(X, y, tasks, sample_weight)
         if X.shape[0] != X.shape[1]:
@@ -186,7 +186,7 @@ class MultiTaskKernelSVC(KernelClassifier):
 
 
 def connected_tasks(K: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Return groups of tasks that a task kernel connects, directly or through others."""
+    """Return the groups of tasks that K connects, directly or indirectly."""
     from scipy.sparse.csgraph import connected_components
 
     n_groups, group = connected_components(K != 0.0, directed=False)

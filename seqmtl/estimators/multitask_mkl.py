@@ -1,4 +1,4 @@
-"""A classifier that learns how much to trust each of several task kernels and views."""
+"""Multi-task MKL on features: learn weights of views times task kernels."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from seqmtl.solvers.dcd import Solution
 
 
 class MultiTaskMKLClassifier(MultiTaskClassifier):
-    """Multi-task support vector machine with learnt task kernels, over strings or numbers.
+    """Multi-task support vector machine with learnt task kernels, for strings or numbers.
 
     Solves min over W, theta >= 0, ||theta||_p <= 1 of 1/2 sum_m ||W_m||^2_{Q_m} / theta_m +
     sum_i C_i loss(y_i f_{t_i}(x_i)), where each m is a view of the features times a task kernel
     (Widmer, Kloft, Sreedharan, Raetsch 2015, Problem 1, Algorithm 2), to a certified duality
-    gap. With one task it is p-norm multiple kernel learning.
+    gap. With one task this is p-norm multiple kernel learning.
 
     Parameters
     ----------
     features : FeatureDefinition or list of FeatureDefinition, optional
-        How to see the examples; a list holds the views. Default: ``WeightedDegree()`` for
-        :class:`~seqmtl.Windows`, the numbers themselves for matrices.
+        Feature map, or a list of them, one per view. Default: ``WeightedDegree()`` for
+        :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernels : TaskKernel or list, optional
-        Similarities to choose from, each with one or more matrices; see
-        :meth:`~seqmtl.TaskKernel.hierarchical`, :meth:`~seqmtl.TaskKernel.smooth`,
-        :meth:`~seqmtl.TaskKernel.multigraph`. "individual", "union" and "easy" go too. Every
-        view is combined with every matrix. Default: 11' and I.
+        Similarities to choose from, each with one or more matrices, or "individual", "union",
+        "easy"; see :meth:`~seqmtl.TaskKernel.hierarchical`, :meth:`~seqmtl.TaskKernel.smooth`,
+        :meth:`~seqmtl.TaskKernel.multigraph`. Every view is combined with every matrix.
+        Default: 11' and I.
     norm : float, default=2.0
-        p, 1 to infinity: 1 selects few kernels, infinity weighs all alike.
+        p of the p-norm on the kernel weights, from 1 (sparse) to infinity (uniform).
     C : float, default=1.0
         Cost of errors.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
@@ -45,28 +45,28 @@ class MultiTaskMKLClassifier(MultiTaskClassifier):
     fit_intercept : bool, default=True
         Append a constant feature to every view, regularised and coupled like any other.
     tol : float, default=1e-3
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_epochs : int, default=1000
-        Epochs at most; a warning is given if they do not suffice.
+        Maximum number of epochs; a warning is given if it is reached.
     dtype : {"float32", "float64"}, optional
-        Of the weights. Default: float32 for strings, float64 for numbers.
+        Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
-        Visiting order.
+        Seed of the visiting order.
     from_relatives : bool, default=False
-        Predict tasks without training data by their relatives in the task kernels, instead of
-        refusing them.
+        Predict tasks without training data from their relatives in the task kernels, instead of
+        raising an error.
 
     Attributes
     ----------
     theta_ : ndarray, shape (n_views * n_kernels,)
-        Weights of the kernels, those of the first view first; see `kernel_weights_`.
+        Kernel weights, view by view; see `kernel_weights_`.
     kernel_weights_ : list of dict
         View, label, tasks and weight of every kernel.
     task_kernel_ : TaskKernel
         sum_m theta_m K_m of every view.
     classes_, tasks_, coef_, intercept_, dual_coef_, dual_gap_, n_iter_, history_, model_, \
 n_features_in_
-        As in :class:`MultiTaskSVC`; the gap is that of the problem in which theta is dualised.
+        As in :class:`MultiTaskSVC`, but the gap is that of the problem with theta dualised.
 
     Examples
     --------
@@ -108,7 +108,7 @@ n_features_in_
     def _settings(self, X: Any, **options: Any) -> Settings:
         if self.norm is None:
             raise ValueError(
-                "norm must be a number from 1 to infinity, got None; for one fixed kernel take "
+                "norm must be a number from 1 to infinity, got None; for one fixed kernel use "
                 "MultiTaskSVC"
             )
         return super()._settings(X, norm=self.norm, **options)

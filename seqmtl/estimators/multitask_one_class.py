@@ -14,38 +14,38 @@ from seqmtl.sequences.task_array import split_tasks
 
 
 class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
-    """One-class support vector machine for several related tasks, over strings or numbers.
+    """One-class support vector machine for several related tasks, for strings or numbers.
 
-    Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C max(0, 1 - f_{t_i}(x_i)) with Q the
-    inverse of the task kernel and no intercept: examples of the one class are kept at f >= 1,
-    away from the origin of the feature space, where what has nothing in common with them lies.
-    The solver is that of :class:`~seqmtl.MultiTaskSVC` with every label +1.
+    Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C max(0, 1 - f_{t_i}(x_i)) without an
+    intercept, where Q is the inverse of the task kernel. Training examples are pushed to f >= 1,
+    away from the origin of the feature space, which has nothing in common with them. The solver
+    is that of :class:`~seqmtl.MultiTaskSVC` with all labels +1.
 
     Parameters
     ----------
     features : FeatureDefinition, optional
-        How to see the examples. Default: ``WeightedDegree()`` for :class:`~seqmtl.Windows`, the
-        numbers themselves for matrices.
+        Feature map. Default: ``WeightedDegree()`` for :class:`~seqmtl.Windows`, the identity for
+        matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
-        Similarity of the tasks; an array is in the order of the sorted task names. Default:
-        K = (11' + 3 I) / 4, a quarter in common.
+        Task kernel; an array is in the order of the sorted task names. Default:
+        K = (11' + 3 I) / 4.
     C : float, default=1.0
-        Cost of a training example with f < 1. The smaller, the more examples count, all alike
-        in the end: f is then proportional to the mean similarity to them. With string features
-        of norm 1, the default, C >= 1 leaves no training example below 1.
+        Cost of a training example with f < 1. With smaller C more examples contribute, in the
+        limit all equally: f is then proportional to the mean similarity to them. With the
+        default string features, which have norm 1, C >= 1 leaves no training example below 1.
     contamination : float, default=0.1
-        Share of the training examples of each task that shall count as outliers, in (0, 0.5].
+        Share of the training examples of each task to be classified as outliers, in (0, 0.5].
     tol : float, default=1e-3
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_epochs : int, default=1000
-        Epochs at most; a warning is given if they do not suffice.
+        Maximum number of epochs; a warning is given if it is reached.
     dtype : {"float32", "float64"}, optional
-        Of the weights. Default: float32 for strings, float64 for numbers.
+        Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
-        Visiting order.
+        Seed of the visiting order.
     from_relatives : bool, default=False
-        Judge tasks without training data by their relatives in the task kernel, instead of
-        refusing them.
+        Score tasks without training data from their relatives in the task kernel, instead of
+        raising an error.
 
     Attributes
     ----------
@@ -62,26 +62,26 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
     dual_coef_ : ndarray, shape (n,)
         Dual variables alpha.
     dual_gap_ : float
-        Relative duality gap reached.
+        Relative duality gap.
     n_iter_ : int
-        Epochs.
+        Number of epochs.
     history_ : list of dict
-        Epoch, work, gap and active examples at every look at the whole problem.
+        Epoch, work, gap and number of active examples at every full check of the problem.
     model_ : MultiTaskModel
-        The model without scikit-learn around it; ``model_.save(path)`` keeps it.
+        The fitted model; ``model_.save(path)`` saves it.
     n_features_in_ : int
         Numbers, or bases, per example.
 
     Notes
     -----
-    The margin f = 1 itself is a poor threshold: how many examples lie below it depends on C, and
-    support vectors lie on it, on this side or that by rounding. The threshold of a task is
-    therefore the quantile `contamination` of the scores of its training examples, as in
-    scikit-learn's ``IsolationForest``. With many features training examples score higher than new
-    ones, and more of the new ones than `contamination` are told to be outliers; a smaller C helps,
-    or a quantile of `score_samples` of held-out examples.
+    The margin f = 1 is a poor threshold: the number of examples below it depends on C, and support
+    vectors lie on it up to rounding. The threshold of a task is therefore the `contamination`
+    quantile of its training scores, as in scikit-learn's ``IsolationForest``. With many features,
+    training examples score higher than new ones, so more than `contamination` of the new ones are
+    classified as outliers. A smaller C helps, as does a quantile of `score_samples` on held-out
+    examples.
 
-    Numbers should be positive, or lie to one side of the origin: there is no intercept.
+    There is no intercept, so numbers should be positive or lie on one side of the origin.
 
     Examples
     --------
@@ -115,16 +115,16 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
         self.from_relatives = from_relatives
 
     def fit(self, X: Any, y: Any = None, tasks: Any = None) -> MultiTaskOneClassSVM:
-        """Train on examples of the one class.
+        """Fit the model to examples of the one class.
 
         Parameters
         ----------
         X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
             Examples.
         y : ignored
-            There for scikit-learn's sake.
+            Present for compatibility with scikit-learn.
         tasks : sequence of str, shape (n,), optional
-            Task of every example. Default: what `X` carries, else one task.
+            Task of every example. Default: the tasks that `X` carries, or else a single task.
 
         Returns
         -------
@@ -151,18 +151,19 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
     def offset_(self) -> NDArray[np.float64]:
         """Threshold on f of every task, shape (n_tasks,)."""
         if not hasattr(self, "model_"):
-            raise AttributeError("offset_ is known after fit")
+            raise AttributeError("offset_ is available after fit")
         return self.model_.calibration[:, 0]
 
     def score_samples(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
-        """Return f of every example: the lower, the less it is like the training examples.
+        """Return f of every example; low values are unlike the training examples.
 
         Parameters
         ----------
         X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
             Examples.
         tasks : str or sequence of str, optional
-            Task of every example, or one for all. Default: what `X` carries, or the only task.
+            Task of every example, or one for all. Default: the tasks that `X` carries, or the
+            only task.
 
         Returns
         -------
@@ -171,22 +172,22 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
         Raises
         ------
         UnknownTaskError
-            If a task was not trained on (and `from_relatives` is False).
+            If the model was not trained on a task (and `from_relatives` is False).
         """
         return self._scores(X, tasks)
 
     def decision_function(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
-        """Return f minus the threshold of the task, negative for outliers.
+        """Return f minus the threshold of the task; outliers are negative.
 
-        Parameters as in :meth:`score_samples`.
+        The parameters are those of :meth:`score_samples`.
         """
         scores = self.score_samples(X, tasks)
         return scores - self.model_.offsets(self._task_names(X, tasks, scores.size))
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[np.int64]:
-        """Return -1 for outliers and +1 for the others; parameters as in :meth:`score_samples`."""
+        """Return -1 for outliers and +1 for inliers; parameters as in :meth:`score_samples`."""
         return np.where(self.decision_function(X, tasks) < 0, -1, 1)
 
     def fit_predict(self, X: Any, y: Any = None, tasks: Any = None) -> NDArray[np.int64]:
-        """Train and judge the training examples; parameters as in :meth:`fit`."""
+        """Fit the model and classify the training examples; parameters as in :meth:`fit`."""
         return self.fit(X, tasks=tasks).predict(X, tasks)

@@ -1,4 +1,4 @@
-"""The multi-task support vector classifier behind scikit-learn's interface."""
+"""The multi-task support vector machine as a scikit-learn classifier."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from seqmtl.solvers.dcd import Solution, State
 
 
 class MultiTaskSVC(MultiTaskClassifier):
-    """Support vector machine for several related tasks, over strings or numbers.
+    """Support vector machine for several related tasks, for strings or numbers.
 
-    Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(y_i f_{t_i}(x_i)) with Q the
+    Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(y_i f_{t_i}(x_i)), where Q is the
     inverse of the task kernel, by dual coordinate descent to a certified duality gap (Widmer,
-    Kloft, Goernitz, Raetsch 2012, eq. 8). With one task it is the plain linear SVM.
+    Kloft, Goernitz, Raetsch 2012, eq. 8). With one task this is the linear SVM.
 
     Parameters
     ----------
     features : FeatureDefinition, optional
-        How to see the examples. Default: ``WeightedDegree()`` for :class:`~seqmtl.Windows`, the
-        numbers themselves for matrices.
+        Feature map. Default: ``WeightedDegree()`` for :class:`~seqmtl.Windows`, the identity for
+        matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
-        Similarity of the tasks; an array is in the order of the sorted task names. Default:
-        K = (11' + 3 I) / 4, a quarter in common.
+        Task kernel; an array is in the order of the sorted task names. Default:
+        K = (11' + 3 I) / 4.
     C : float, default=1.0
         Cost of errors.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
@@ -37,18 +37,18 @@ class MultiTaskSVC(MultiTaskClassifier):
     fit_intercept : bool, default=True
         Append a constant feature, regularised and coupled like any other.
     tol : float, default=1e-3
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_epochs : int, default=1000
-        Epochs at most; a warning is given if they do not suffice.
+        Maximum number of epochs; a warning is given if it is reached.
     dtype : {"float32", "float64"}, optional
-        Of the weights. Default: float32 for strings, float64 for numbers.
+        Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
-        Visiting order.
+        Seed of the visiting order.
     warm_start : bool, default=False
-        Start from the dual variables of the last fit; rows may have been added at the end.
+        Start from the dual variables of the last fit; examples may be appended between fits.
     from_relatives : bool, default=False
-        Predict tasks without training data by their relatives in the task kernel, instead of
-        refusing them.
+        Predict tasks without training data from their relatives in the task kernel, instead of
+        raising an error.
 
     Attributes
     ----------
@@ -65,13 +65,13 @@ class MultiTaskSVC(MultiTaskClassifier):
     dual_coef_ : ndarray, shape (n,)
         Dual variables alpha.
     dual_gap_ : float
-        Relative duality gap reached.
+        Relative duality gap.
     n_iter_ : int
-        Epochs.
+        Number of epochs.
     history_ : list of dict
-        Epoch, work, gap and active examples at every look at the whole problem.
+        Epoch, work, gap and number of active examples at every full check of the problem.
     model_ : MultiTaskModel
-        The model without scikit-learn around it; ``model_.save(path)`` keeps it.
+        The fitted model; ``model_.save(path)`` saves it.
     n_features_in_ : int
         Numbers, or bases, per example.
 

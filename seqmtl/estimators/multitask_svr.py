@@ -14,41 +14,41 @@ from seqmtl.sequences.task_array import split_tasks
 
 
 class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
-    """Support vector regression for several related tasks, over strings or numbers.
+    """Support vector regression for several related tasks, for strings or numbers.
 
-    Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(f_{t_i}(x_i) - y_i) with the loss
-    ``max(0, |r| - epsilon)`` and Q the inverse of the task kernel, or with squared losses, by dual
+    Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(f_{t_i}(x_i) - y_i), where Q is the
+    inverse of the task kernel and the loss is ``max(0, |r| - epsilon)`` or its square, by dual
     coordinate descent to a certified duality gap (Widmer, Kloft, Goernitz, Raetsch 2012, eq. 8,
-    with the losses of Ho, Lin 2012). With one task it is scikit-learn's ``LinearSVR``.
+    with the losses of Ho, Lin 2012). With one task this is scikit-learn's ``LinearSVR``.
 
     Parameters
     ----------
     features : FeatureDefinition, optional
-        How to see the examples. Default: ``WeightedDegree()`` for :class:`~seqmtl.Windows`, the
-        numbers themselves for matrices.
+        Feature map. Default: ``WeightedDegree()`` for :class:`~seqmtl.Windows`, the identity for
+        matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
-        Similarity of the tasks; an array is in the order of the sorted task names. Default:
-        K = (11' + 3 I) / 4, a quarter in common.
+        Task kernel; an array is in the order of the sorted task names. Default:
+        K = (11' + 3 I) / 4.
     C : float, default=1.0
-        Cost of errors. Large costs on many examples of few features take many epochs.
+        Cost of errors. A large cost with many examples of few features takes many epochs.
     epsilon : float, default=0.1
-        Errors up to this size cost nothing, in units of y.
+        Error without cost, in units of y.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         Loss.
     fit_intercept : bool, default=True
-        Append a constant feature, regularised and coupled like any other: targets far from 0 are
-        better centred first.
+        Append a constant feature, regularised and coupled like any other; centre targets that
+        are far from 0.
     tol : float, default=1e-3
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_epochs : int, default=1000
-        Epochs at most; a warning is given if they do not suffice.
+        Maximum number of epochs; a warning is given if it is reached.
     dtype : {"float32", "float64"}, optional
-        Of the weights. Default: float32 for strings, float64 for numbers.
+        Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
-        Visiting order.
+        Seed of the visiting order.
     from_relatives : bool, default=False
-        Predict tasks without training data by their relatives in the task kernel, instead of
-        refusing them.
+        Predict tasks without training data from their relatives in the task kernel, instead of
+        raising an error.
 
     Attributes
     ----------
@@ -63,13 +63,13 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
     dual_coef_ : ndarray, shape (n,)
         Dual variables beta, positive where the prediction is too low.
     dual_gap_ : float
-        Relative duality gap reached.
+        Relative duality gap.
     n_iter_ : int
-        Epochs.
+        Number of epochs.
     history_ : list of dict
-        Epoch, work, gap and active examples at every look at the whole problem.
+        Epoch, work, gap and number of active examples at every full check of the problem.
     model_ : MultiTaskModel
-        The model without scikit-learn around it; ``model_.save(path)`` keeps it.
+        The fitted model; ``model_.save(path)`` saves it.
     n_features_in_ : int
         Numbers, or bases, per example.
 
@@ -115,7 +115,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
         tasks: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> MultiTaskSVR:
-        """Train.
+        """Fit the model.
 
         Parameters
         ----------
@@ -124,9 +124,9 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
         y : array_like, shape (n,)
             Targets.
         tasks : sequence of str, shape (n,), optional
-            Task of every example. Default: what `X` carries, else one task.
+            Task of every example. Default: the tasks that `X` carries, or else a single task.
         sample_weight : array_like, shape (n,), optional
-            Factors on C; rows of weight 0 are left out.
+            Factors on C; rows of weight 0 are ignored.
 
         Returns
         -------
@@ -147,14 +147,15 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
         return self
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
-        """Predict values.
+        """Predict target values.
 
         Parameters
         ----------
         X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
             Examples.
         tasks : str or sequence of str, optional
-            Task of every example, or one for all. Default: what `X` carries, or the only task.
+            Task of every example, or one for all. Default: the tasks that `X` carries, or the
+            only task.
 
         Returns
         -------
@@ -163,12 +164,12 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
         Raises
         ------
         UnknownTaskError
-            If a task was not trained on (and `from_relatives` is False).
+            If the model was not trained on a task (and `from_relatives` is False).
         """
         return self._scores(X, tasks)
 
     def score(
         self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return R^2, the share of the variance explained; parameters as in :meth:`fit`."""
+        """Return R^2, the share of variance explained; the parameters are those of :meth:`fit`."""
         return float(r2_score(y, self.predict(X, tasks), sample_weight=sample_weight))

@@ -1,4 +1,4 @@
-"""A classifier that trades the objectives of the tasks off against one another."""
+"""Multi-task MKL along the Pareto front of the task objectives."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from seqmtl.solvers.kernel_weights import Shared, trade_off
 from seqmtl.solvers.saddle import find_saddle
 from seqmtl.solvers.svm import TaskProblem
 
-#: The trade-offs that a path is traced over when none are given.
+#: Default trade-offs p of a path.
 PATH = (0.01, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0, 1.2, 1.5, 2.0, 5.0, 10.0, 100.0)
-_LEAST = 1e-3  # of the largest weight: what every kernel starts with on a path
+_LEAST = 1e-3  # initial weight of every kernel on a path, relative to the largest
 
 
 class ParetoMKLClassifier(TaskMKLClassifier):
     """Multi-task multiple kernel learning along the Pareto front of the tasks.
 
     All tasks share one kernel sum_m theta_m k_m, ||theta||_q <= 1. With g_t the objective of
-    the support vector machine of task t,
+    the SVM of task t, solves
 
         min over theta, w, b   (sum_t g_t^p)^(1/p),    p > 0
 
-    (Li, Georgiopoulos, Anagnostopoulos 2014, problem 1). p = 1 is the sum; p < 1 favours tasks
-    that are easy and p > 1 those that are hard, up to the worst task alone at infinity. Every
-    solution is Pareto-optimal: no task can do better unless another does worse. p <= 1 is
-    solved by block descent, p > 1 as a saddle point; below 1 the problem is not convex, and the
-    gap certifies a stationary point.
+    (Li, Georgiopoulos, Anagnostopoulos 2014, problem 1). p = 1 is the sum, p < 1 favours easy
+    tasks and p > 1 hard ones, and p = infinity minimises the worst task. Every solution is
+    Pareto-optimal: no task can improve without another getting worse. The solver is block
+    descent for p <= 1 and a saddle-point method for p > 1. For p < 1 the problem is not convex,
+    and the gap certifies a stationary point.
 
-    Classes may be more than two where no tasks are given: every pair of them is a task then, and
-    the votes of the pairs predict the class.
+    Without tasks there may be more than two classes: each pair of classes becomes a task, and the
+    votes of the pairs give the predicted class.
 
     Parameters
     ----------
@@ -47,26 +47,26 @@ class ParetoMKLClassifier(TaskMKLClassifier):
         Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, kernels of
         :mod:`seqmtl.kernels`, or callables ``k(X, Z)`` that return (n, m).
     p : float, default=0.5
-        Trade-off, above 0, to infinity.
+        Trade-off, above 0, up to infinity.
     norm : float, default=1.1
-        q of the kernel weights, 1 to infinity: 1 selects few kernels.
+        q of the norm on the kernel weights, from 1 (sparse) to infinity (uniform).
     C : float, default=1.0
         Cost of errors.
     tol : float, default=1e-4
-        Relative gap to stop at.
+        Relative gap at which training stops.
     max_iter : int, default=1000
-        Iterations at most, each of T support vector machines, or 2 T and more where p > 1.
+        Maximum number of iterations, each of T SVMs, or of 2 T and more for p > 1.
 
     Attributes
     ----------
     classes_ : ndarray
         Class labels.
     tasks_ : tuple of str
-        Tasks, sorted by name; or pairs of classes, ``"a vs b"``.
+        Tasks, sorted by name, or pairs of classes, ``"a vs b"``.
     objectives_ : ndarray, shape (n_tasks,)
         g_t.
     weights_ : ndarray, shape (n_tasks,)
-        lambda_t = (g_t / ||g||_p)^(p - 1): what a change of g_t counts.
+        lambda_t = (g_t / ||g||_p)^(p - 1), the sensitivity of the objective to g_t.
     theta_ : ndarray, shape (n_kernels,)
         Kernel weights.
     objective_ : float
@@ -74,7 +74,7 @@ class ParetoMKLClassifier(TaskMKLClassifier):
     gap_ : float
         Relative duality gap; for p < 1 that of the sum of lambda_t g_t.
     n_iter_ : int
-        Iterations.
+        Number of iterations.
     history_ : list of dict
         Objective and gap of every iteration.
     dual_coef_ : ndarray
@@ -82,9 +82,9 @@ class ParetoMKLClassifier(TaskMKLClassifier):
     kernels_ : tuple of BaseKernel
         Kernels with their parameters.
     intercept_ : ndarray, shape (n_tasks,)
-        Intercepts, not regularised.
+        Intercepts, unregularised.
     model_ : KernelModel
-        The model without scikit-learn around it; ``model_.save(path)`` keeps it.
+        The fitted model; ``model_.save(path)`` saves it.
     n_features_in_ : int
         Numbers, or bases, per example; not set for texts.
 
@@ -145,12 +145,12 @@ class ParetoMKLClassifier(TaskMKLClassifier):
 
 @dataclass(frozen=True)
 class ParetoPath:
-    """Solutions for several trade-offs.
+    """Solutions for several trade-offs p.
 
     Attributes
     ----------
     p : ndarray of float64, shape (P,)
-        Trade-offs, rising.
+        Trade-offs, in rising order.
     tasks : tuple of str
         Tasks.
     objectives : ndarray of float64, shape (P, T)
@@ -171,12 +171,12 @@ class ParetoPath:
     estimators: list[ParetoMKLClassifier]
 
     def plot(self, path: Any) -> None:
-        """Draw the objectives and the kernel weights along the path.
+        """Plot the objectives and the kernel weights along the path.
 
         Parameters
         ----------
         path : str or path-like
-            Figure: .png, .svg or .pdf.
+            Output file: .png, .svg or .pdf.
         """
         from seqmtl.evaluation.pareto import plot_path
 
@@ -193,29 +193,29 @@ def pareto_path(
     sample_weight: ArrayLike | None = None,
     **parameters: Any,
 ) -> ParetoPath:
-    """Train :class:`ParetoMKLClassifier` for several p, each from the solution before.
+    """Train :class:`ParetoMKLClassifier` for several p, with warm starts.
 
-    Kernel matrices are computed once. The path starts at the p nearest to 1 and goes from there
-    to both sides.
+    Kernel matrices are computed once. The path starts at the p nearest to 1 and continues in both
+    directions.
 
     Parameters
     ----------
     X, y, tasks, sample_weight
         See :meth:`ParetoMKLClassifier.fit`.
     p : float or sequence of float
-        Trade-offs, in any order.
+        Trade-offs, in any order. Default: :data:`PATH`.
     **parameters
-        Of :class:`ParetoMKLClassifier`.
+        Parameters of :class:`ParetoMKLClassifier`.
 
     Returns
     -------
     ParetoPath
-        ``path.plot("front.png")`` draws it.
+        ``path.plot("front.png")`` plots it.
 
     Raises
     ------
     ValueError
-        If a p is not positive, and as :meth:`ParetoMKLClassifier.fit`.
+        If a p is not positive, or as in :meth:`ParetoMKLClassifier.fit`.
     """
     grid = np.unique(np.asarray(p, dtype=np.float64))
     if not grid.size:
@@ -245,6 +245,6 @@ def pareto_path(
 
 
 def _warm(theta: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
-    """Return where to start from a solution: near it, with no weight 0, for that would stay."""
+    """Return initial weights near a solution, none of them 0, as those would stay 0."""
     theta = np.maximum(theta, _LEAST * theta.max())
     return (theta / norm_of(theta, norm))[None]

@@ -1,4 +1,4 @@
-"""Scorers that know of tasks, for scikit-learn's searches and cross-validations."""
+"""Task-aware scorers for scikit-learn's searches and cross-validation."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _METRICS = {"auroc": roc_auc_score, "auprc": average_precision_score}
 
 
 class TaskScorer:
-    """Mean over the tasks of the area under the ROC or the precision-recall curve.
+    """Mean over tasks of the area under the ROC or precision-recall curve.
 
-    scikit-learn's own "roc_auc" cannot tell a classifier the tasks of the examples that it is to
-    score. This one takes the tasks that a TaskArray or Windows carry, or asks for `tasks`, which
-    reach it with metadata routing enabled.
+    scikit-learn's "roc_auc" cannot pass tasks to the classifier. This scorer uses the tasks that
+    a TaskArray or Windows carry, or else requests `tasks`, which requires metadata routing to be
+    enabled.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class TaskScorer:
         self.metric = metric
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, tasks: Any = None) -> float:
-        """Score a fitted classifier of two classes.
+        """Score a fitted binary classifier.
 
         Parameters
         ----------
@@ -57,12 +57,12 @@ class TaskScorer:
         y : array_like, shape (n,)
             Classes.
         tasks : sequence of str, shape (n,), optional
-            Tasks of the examples. Default: what `X` carries, or one task.
+            Task of every example. Default: the tasks that `X` carries, or else a single task.
 
         Returns
         -------
         float
-            Mean over the tasks that have both classes here.
+            Mean over the tasks with both classes.
 
         Raises
         ------
@@ -80,11 +80,11 @@ class TaskScorer:
             if 0 < positive[rows].sum() < rows.sum():
                 areas.append(_METRICS[self.metric](positive[rows], scores[rows]))
         if not areas:
-            raise ValueError("y must have both classes in a task to be scored, got none that has")
+            raise ValueError("y must have both classes in some task, got none that has")
         return float(np.mean(areas))
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Ask for the tasks."""
+        """Request the tasks."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="tasks", alias=True)
         return request

@@ -1,4 +1,4 @@
-"""Tasks that weigh kernels: what all share, and the ways: alone, partly in common, few for all."""
+"""Multi-task MKL with kernel weights per task: individual, partly shared, or jointly sparse."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from seqmtl.solvers.alternation import KernelSolution, descend
 from seqmtl.solvers.kernel_weights import MixedNorm, Partial, Separate, WeightRule
 from seqmtl.solvers.svm import TaskProblem
 
-_ROUGH = 1e-2  # relative gap of the convex problem that another one starts from
+_ROUGH = 1e-2  # relative gap of the convex problem that the non-convex one starts from
 
 
 class TaskMKLClassifier(KernelClassifier):
-    """Base: T support vector machines, each with its intercept, over weighted kernels."""
+    """Base class: T SVMs, each with its own intercept, on weighted kernels."""
 
     _limits: ClassVar[str] = "max_iter or tol"
     _reported: ClassVar[dict[str, str]] = {
@@ -56,7 +56,7 @@ class TaskMKLClassifier(KernelClassifier):
             super()._check_classes()
 
     def _rule(self) -> WeightRule:
-        """Return how kernels are weighed."""
+        """Return the rule by which kernels are weighted."""
         raise NotImplementedError
 
     def _solve(
@@ -69,7 +69,7 @@ class TaskMKLClassifier(KernelClassifier):
         self._keep(prepared, self._solve(prepared.problems))
 
     def _pair_classes(self, examples: Examples) -> tuple[Examples, NDArray[np.int64]]:
-        """Return examples with signs, of pairs where there are more classes; and their rows."""
+        """Return examples with signs, by pairs if there are several classes; and their rows."""
         if self.classes_.size == 2:
             return self._signs(examples), np.arange(examples.y.size)
         if len(examples.names) > 1:
@@ -82,7 +82,7 @@ class TaskMKLClassifier(KernelClassifier):
         return Examples(examples.X[rows], signs, ids, names, weight), rows
 
     def _keep(self, prepared: Prepared, found: KernelSolution) -> None:
-        """Set what a fitted classifier has."""
+        """Set the fitted attributes."""
         examples = prepared.examples
         self.theta_ = found.theta
         self.objectives_, self.objective_ = found.g, found.objective
@@ -116,22 +116,22 @@ class TaskMKLClassifier(KernelClassifier):
 
 
 class Prepared:
-    """Examples and kernel matrices of every task, for one or several fits.
+    """Examples and kernel matrices of every task, prepared for one or several fits.
 
     Attributes
     ----------
     examples : Examples
-        Examples with signs -1 and +1.
+        Examples with labels -1 and +1.
     sources : ndarray of int64
-        Number of each of them in the training data, where it may be in several tasks.
+        Index of each example in the training data, where it may belong to several tasks.
     kernels : tuple of BaseKernel
-        Kernels with their parameters known.
+        Kernels with their parameters.
     rows : list of ndarray of int64
-        Examples of every task.
+        Indices of the examples of every task.
     weights : list of ndarray, or None
         Weights of the examples of every task.
     problems : list of TaskProblem
-        What is to be solved for every task.
+        Training problem of every task.
     """
 
     def __init__(
@@ -158,11 +158,11 @@ class Prepared:
 
 
 class IndividualMKLClassifier(TaskMKLClassifier):
-    """Multiple kernel learning for every task alone: the baseline of multi-task learning.
+    """Multiple kernel learning for every task alone, the baseline of multi-task learning.
 
     Task t has the kernel sum_m theta_tm k_m, ||theta_t||_q <= 1, and minimises the objective of
-    its own support vector machine (Kloft, Brefeld, Sonnenburg, Zien 2011). Classes may be more
-    than two where no tasks are given; see :class:`~seqmtl.ParetoMKLClassifier`.
+    its own SVM (Kloft, Brefeld, Sonnenburg, Zien 2011). Without tasks there may be more than two
+    classes; see :class:`~seqmtl.ParetoMKLClassifier`.
 
     Parameters
     ----------
@@ -170,13 +170,13 @@ class IndividualMKLClassifier(TaskMKLClassifier):
         Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, kernels of
         :mod:`seqmtl.kernels`, or callables ``k(X, Z)`` that return (n, m).
     norm : float, default=1.1
-        q of the kernel weights, 1 to infinity: 1 selects few kernels.
+        q of the norm on the kernel weights, from 1 (sparse) to infinity (uniform).
     C : float, default=1.0
         Cost of errors.
     tol : float, default=1e-4
-        Relative duality gap of every task to stop at.
+        Relative duality gap of every task at which training stops.
     max_iter : int, default=1000
-        Iterations at most.
+        Maximum number of iterations.
 
     Attributes
     ----------
@@ -211,25 +211,24 @@ class IndividualMKLClassifier(TaskMKLClassifier):
 
 
 class PartiallySharedMKLClassifier(TaskMKLClassifier):
-    """Multi-task multiple kernel learning with a kernel in common and one of one's own.
+    """Multi-task multiple kernel learning with a shared kernel and one kernel per task.
 
-    Task t has the kernel sum_m (zeta_m + gamma_tm) k_m, ||zeta||_1 <= mu, ||gamma_t||_1 <= 1 - mu;
-    the sum of the objectives of the support vector machines is minimised (Tang, Chen, Ye 2009).
-    Classes may be more than two where no tasks are given; see
-    :class:`~seqmtl.ParetoMKLClassifier`.
+    Task t has the kernel sum_m (zeta_m + gamma_tm) k_m, ||zeta||_1 <= mu, ||gamma_t||_1 <= 1 - mu.
+    The sum of the SVM objectives of the tasks is minimised (Tang, Chen, Ye 2009). Without tasks
+    there may be more than two classes; see :class:`~seqmtl.ParetoMKLClassifier`.
 
     Parameters
     ----------
     kernels : list, default=("linear", "poly", "rbf")
         Base kernels, as in :class:`IndividualMKLClassifier`.
     share : float, default=0.5
-        mu, from 0 (nothing in common) to 1 (one kernel for all).
+        mu, from 0 (nothing shared) to 1 (one kernel for all).
     C : float, default=1.0
         Cost of errors.
     tol : float, default=1e-4
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_iter : int, default=1000
-        Iterations at most.
+        Maximum number of iterations.
 
     Attributes
     ----------
@@ -270,35 +269,35 @@ class PartiallySharedMKLClassifier(TaskMKLClassifier):
 
 
 class SparseMKLClassifier(TaskMKLClassifier):
-    """Multi-task multiple kernel learning with a mixed norm: few kernels, alike for all tasks.
+    """Multi-task multiple kernel learning with a mixed norm: few kernels, the same for all tasks.
 
-    Minimises 1/2 (sum_m (sum_t ||w_tm||^q)^(p/q))^(2/p) + C sum of the hinge losses, with the
-    l_p-l_q norm of Rakotomamonjy, Flamary, Gasso, Canu (2011) squared, as multiple kernel
-    learning has it. p = 1, q = 2 is :class:`~seqmtl.ParetoMKLClassifier` with p = norm = 1. Not
-    convex where p < 1: then the lower of two local minima is taken, by descent from equal weights
-    and from the solution of p = 1. Classes may be more than two where no tasks are given; see
-    :class:`~seqmtl.ParetoMKLClassifier`.
+    Minimises 1/2 (sum_m (sum_t ||w_tm||^q)^(p/q))^(2/p) + C times the sum of the hinge losses,
+    with the l_p-l_q norm of Rakotomamonjy, Flamary, Gasso, Canu (2011) squared, as is usual in
+    multiple kernel learning. p = 1, q = 2 is :class:`~seqmtl.ParetoMKLClassifier` with
+    p = norm = 1. The problem is not convex for p < 1; then the better of two local minima is
+    taken, found from equal weights and from the solution of p = 1. Without tasks there may be
+    more than two classes; see :class:`~seqmtl.ParetoMKLClassifier`.
 
     Parameters
     ----------
     kernels : list, default=("linear", "poly", "rbf")
         Base kernels, as in :class:`IndividualMKLClassifier`.
     p : float, default=1.0
-        Norm over kernels, above 0 and at most 1: the smaller, the fewer.
+        Norm over kernels, in (0, 1]; smaller values select fewer kernels.
     q : float, default=2.0
-        Norm over tasks, 1 to 2: 2 weighs the kernels alike in all tasks.
+        Norm over tasks, from 1 to 2; 2 gives all tasks the same kernel weights.
     C : float, default=1.0
         Cost of errors.
     tol : float, default=1e-4
-        Relative duality gap to stop at; for p < 1 a hundred times the fall of the objective in
-        an iteration, relative.
+        Relative duality gap at which training stops; for p < 1 a hundred times the relative
+        decrease of the objective per iteration.
     max_iter : int, default=1000
-        Iterations at most.
+        Maximum number of iterations.
 
     Attributes
     ----------
     theta_ : ndarray, shape (n_tasks, n_kernels)
-        Kernel weights, ||w_tm||^2 / theta_tm summed being the squared norm.
+        Kernel weights; the squared norm is the sum of ||w_tm||^2 / theta_tm.
     objectives_ : ndarray, shape (n_tasks,)
         g_t.
     objective_, gap_, n_iter_, history_, classes_, tasks_, kernels_, intercept_, model_

@@ -1,4 +1,4 @@
-"""How good scores are: metrics with intervals, curves, calibration; knows scores and names only."""
+"""Evaluate scores: metrics with intervals, curves, calibration; independent of models."""
 
 from seqmtl.evaluation.curves import draw_curves, plot_curves
 from seqmtl.evaluation.metrics import evaluate, weighted_auroc_auprc

@@ -1,4 +1,4 @@
-"""Check labels, scores and tasks once, and split them by task."""
+"""Validate labels, scores and tasks, and split them by task."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True)
 class TaskGroup:
-    """The examples of one task, in the order in which they came.
+    """The examples of one task, in their original order.
 
     Attributes
     ----------
     name : str
         Name of the task.
     positive : ndarray of bool, shape (n,)
-        True where the label is positive.
+        Whether the label is positive.
     scores : ndarray of float64, shape (n,)
         Finite scores (or probabilities).
     """
@@ -28,17 +28,17 @@ class TaskGroup:
 
     @property
     def has_both_classes(self) -> bool:
-        """Whether a ranking of this task can be judged at all."""
+        """Whether the task has both classes, as ranking metrics require."""
         return bool(self.positive.any() and not self.positive.all())
 
 
 def check_labels(labels: ArrayLike) -> NDArray[np.bool_]:
-    """Turn labels of -1/+1, 0/1 or bool into a boolean array that is True for positives.
+    """Convert labels of -1/+1, 0/1 or bool to a boolean array that is True for positives.
 
     Raises
     ------
     ValueError
-        If there are no labels, they are not one-dimensional or have another value.
+        If there are no labels, they are not one-dimensional, or they have other values.
     """
     array = np.asarray(labels)
     if array.ndim != 1 or array.size == 0:
@@ -73,7 +73,7 @@ def check_scores(scores: ArrayLike, n: int, name: str = "scores") -> NDArray[np.
     if bad.size:
         raise ValueError(
             f"{name} must be finite, got {array[bad[0]]} at index {bad[0]} ({bad.size} in all); "
-            "leave these examples out or find why they have no score"
+            "leave these examples out, or find out why they have no score"
         )
     return array
 
@@ -96,7 +96,7 @@ def check_probabilities(probabilities: ArrayLike, n: int) -> NDArray[np.float64]
 
 
 def group_by_task(labels: ArrayLike, scores: ArrayLike, tasks: ArrayLike) -> list[TaskGroup]:
-    """Split checked labels and scores by task, tasks in the order of their first example.
+    """Split validated labels and scores by task, tasks in the order of their first example.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def group_by_task(labels: ArrayLike, scores: ArrayLike, tasks: ArrayLike) -> lis
     Raises
     ------
     ValueError
-        If lengths differ, a label is neither class or a score is not finite.
+        If lengths differ, a label is invalid, or a score is not finite.
     """
     positive = check_labels(labels)
     values = check_scores(scores, positive.size)

@@ -1,4 +1,4 @@
-"""ROC and precision-recall figures, one line per task."""
+"""Plot ROC and precision-recall curves, one line per task."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def plot_curves(
     counts: ArrayLike | None = None,
     title: str | None = None,
 ) -> None:
-    """Write a figure with the ROC and the precision-recall curve of every task.
+    """Plot the ROC and the precision-recall curve of every task.
 
     Parameters
     ----------
@@ -49,18 +49,18 @@ def plot_curves(
     scores : array-like of float, shape (n,)
         Higher means more likely positive.
     tasks : array-like of str, shape (n,)
-        Name of the task of each example. Tasks with one class are left out, with a warning.
+        Name of the task of each example. Tasks with one class are skipped, with a warning.
     path : path-like
-        Ends in .png, .svg or .pdf; appears only when it is whole.
+        Output file: .png, .svg or .pdf; written atomically.
     counts : array-like of int, shape (n,), optional
-        How many examples each row stands for. Default: 1.
+        Number of examples that each row represents. Default: 1.
     title : str, optional
-        Line above both panels.
+        Title above both panels.
 
     Raises
     ------
     ValueError
-        If the input of `evaluate` would be refused, no task has both classes, or the suffix is
+        If `evaluate` would reject the input, no task has both classes, or the suffix is
         unknown.
     ImportError
         If matplotlib is not installed.
@@ -111,7 +111,7 @@ def draw_curves(
 def _draw_roc(
     axes: Axes, groups: list[TaskGroup], rows: list[NDArray[np.float64]]
 ) -> list[tuple[Any, float]]:
-    """Draw one ROC curve per task; return the lines and their areas."""
+    """Draw one ROC curve per task; return the lines and the areas under them."""
     from sklearn.metrics import roc_auc_score, roc_curve
 
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
@@ -137,7 +137,7 @@ def _draw_roc(
 def _draw_precision_recall(
     axes: Axes, groups: list[TaskGroup], rows: list[NDArray[np.float64]]
 ) -> list[tuple[Any, float]]:
-    """Draw one precision-recall curve and baseline per task; return the lines and their areas."""
+    """Draw one precision-recall curve and baseline per task; return the lines and areas."""
     from sklearn.metrics import average_precision_score, precision_recall_curve
 
     lines = []
@@ -165,7 +165,7 @@ def unit_square(axes: Axes, xlabel: str, ylabel: str, title: str) -> None:
 def _legend_in_panel(
     axes: Axes, groups: list[TaskGroup], lines: list[tuple[Any, float]], metric: str, place: Any
 ) -> None:
-    """Name the tasks inside the panel, each with its area."""
+    """Add a legend inside the panel: tasks with their areas."""
     names = [
         f"{area:.3f}  {plain_text(group.name)}"
         for group, (_, area) in zip(groups, lines, strict=True)
@@ -180,7 +180,7 @@ def _legend_outside(
     pr_lines: list[tuple[Any, float]],
     columns: int,
 ) -> None:
-    """Name many tasks once, right of both panels, each with both areas."""
+    """Add one legend right of both panels: many tasks, with both areas."""
     names = [
         f"{auroc:.3f}  {auprc:.3f}  {plain_text(group.name)}"
         for group, (_, auroc), (_, auprc) in zip(groups, roc_lines, pr_lines, strict=True)
@@ -200,7 +200,7 @@ def _legend_outside(
 def _thin(
     x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Drop points of a curve that lie within 1/1000 of the point before; ends stay."""
+    """Drop points of a curve within 1/1000 of the previous point; keep the ends."""
     cells = np.stack([x, y]) * _STEPS
     moved = np.any(np.diff(np.floor(cells), axis=1) != 0, axis=0)
     keep = np.concatenate([[True], moved])

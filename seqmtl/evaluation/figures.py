@@ -1,4 +1,4 @@
-"""One look for all figures: palette, text, rendering without a display, whole files."""
+"""Common style of all figures: palette, text, headless rendering, atomic files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from seqmtl.files.atomic import atomic_write
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Colours that stay apart for colour-blind readers (Okabe and Ito 2008), without the yellow.
+#: Colours that colour-blind readers can distinguish (Okabe and Ito 2008), without the yellow.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
 GREY = "#777777"
@@ -46,7 +46,7 @@ _STYLE: Any = {
 
 @contextmanager
 def figure_style() -> Iterator[None]:
-    """Apply the house style while a figure is drawn and rendered; the user's settings come back.
+    """Apply the house style in a context; restore the user's settings afterwards.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def figure_style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float, *, arrange: bool = True) -> Figure:
-    """Return an empty figure of these inches on an Agg canvas; call it in `figure_style`.
+    """Return an empty figure of this size in inches on an Agg canvas; call it in `figure_style`.
 
     Axes are arranged around their labels, which takes time, unless the caller places them.
     """
@@ -77,20 +77,20 @@ def new_figure(width: float, height: float, *, arrange: bool = True) -> Figure:
 
 
 def line_look(index: int) -> dict[str, Any]:
-    """Return colour and dashes of line `index`; the first 28 all differ."""
+    """Return colour and dash pattern of line `index`; the first 28 are distinct."""
     dash = DASHES[(index // len(PALETTE)) % len(DASHES)]
     return {"color": PALETTE[index % len(PALETTE)], "linestyle": dash}
 
 
 def plain_text(text: str, longest: int = 36) -> str:
-    """Return `text` so that matplotlib shows it as it is, dollars included, cut at `longest`."""
+    """Escape `text` so that matplotlib shows it literally, truncated at `longest`."""
     if len(text) > longest:
         text = text[: longest - 1] + "…"
     return text.replace("$", r"\$")
 
 
 def render(figure: Figure, file_format: str) -> bytes:
-    """Return the figure as a file in memory; equal figures give equal bytes."""
+    """Return the figure file as bytes; equal figures give equal bytes."""
     stream = io.BytesIO()
     dates = {"svg": "Date", "pdf": "CreationDate"}
     metadata = {dates[file_format]: None} if file_format in dates else {}
@@ -104,7 +104,7 @@ def render(figure: Figure, file_format: str) -> bytes:
 
 
 def figure_format(path: str | os.PathLike[str]) -> str:
-    """Return the format that the suffix of `path` asks for.
+    """Return the format given by the suffix of `path`.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def figure_format(path: str | os.PathLike[str]) -> str:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write the figure; its file appears when it is whole.
+    """Write the figure, atomically.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""AUROC and AUPRC per task with bootstrap intervals, and what holds over a whole genome."""
+"""AUROC and AUPRC per task with bootstrap intervals, and metrics at genomic prevalence."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from seqmtl.evaluation._groups import (
 logger = logging.getLogger(__name__)
 
 SCHEMA_VERSION = 1
-#: Shares of the true sites at which the precision is told.
+#: Recalls at which precision is reported.
 RECALLS = (0.5, 0.8, 0.95)
 
 
 class RankedScores:
-    """Scores of one task, sorted once so that any weighting of its examples is judged in O(n).
+    """Scores of one task, sorted once so that any weighting of examples is evaluated in O(n).
 
-    Both metrics ask of each positive only how much negative weight ranks above it and how much
-    ties with it. So the m distinct scores of the positives, from high to low, cut the negatives
-    into 2m + 1 cells: cell 2j lies between level j - 1 and level j, cell 2j + 1 is tied with
-    level j, cell 2m lies below all positives.
+    Both metrics depend, for each positive, only on the weight of negatives that rank above it or
+    tie with it. The m distinct scores of the positives, in decreasing order, therefore split the
+    negatives into 2m + 1 cells: cell 2j is between levels j - 1 and j, cell 2j + 1 ties with
+    level j, and cell 2m is below all positives.
 
     Parameters
     ----------
     positive : ndarray of bool, shape (n,)
-        Class of each example; both classes occur.
+        Class of each example; both classes must occur.
     scores : ndarray of float64, shape (n,)
         Finite scores.
     weights : ndarray, shape (n,), optional
-        How much each counts, how many examples it stands for. Default: 1.
+        Weight of each example: the number of examples it represents. Default: 1.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class RankedScores:
         positive_weight: NDArray[Any] | None = None,
         negative_weight: NDArray[Any] | None = None,
     ) -> tuple[float, float]:
-        """Return (AUROC, average precision) under weights summed by level and by cell.
+        """Return (AUROC, average precision) for weights summed by level and by cell.
 
         Parameters
         ----------
         positive_weight : ndarray, shape (n_levels,), optional
-            Weight of the positives at each level, not all zero. Default: that of the examples.
+            Weight of the positives at each level, not all zero. Default: from the examples.
         negative_weight : ndarray, shape (n_cells,), optional
-            Weight of the negatives in each cell, not all zero. Default: that of the examples.
+            Weight of the negatives in each cell, not all zero. Default: from the examples.
         """
         if positive_weight is None:
             positive_weight = self.positive_weight
@@ -87,7 +87,7 @@ class RankedScores:
         return float(auroc), float(np.dot(positive_weight, precision) / n_positive)
 
     def bootstrap(self, n_bootstrap: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw both metrics of resamples with replacement within each class.
+        """Return both metrics of resamples with replacement within each class.
 
         Returns
         -------
@@ -108,8 +108,8 @@ def weighted_auroc_auprc(
 ) -> tuple[float, float]:
     """Return the weighted AUROC and average precision of one ranking.
 
-    The same values as scikit-learn's ``roc_auc_score`` and ``average_precision_score`` with
-    ``sample_weight``, ties included; the intervals of `evaluate` rest on this code.
+    Equal to scikit-learn's ``roc_auc_score`` and ``average_precision_score`` with
+    ``sample_weight``, including ties; `evaluate` computes its intervals with this code.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def weighted_auroc_auprc(
     scores : array-like of float, shape (n,)
         Higher means more likely positive.
     weights : array-like of float, shape (n,)
-        Not negative, and not all zero in either class.
+        Non-negative, and not all zero in either class.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def evaluate(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Judge scores task by task: AUROC and AUPRC (average precision) with bootstrap intervals.
+    """Evaluate scores by task: AUROC and AUPRC (average precision) with bootstrap intervals.
 
     Parameters
     ----------
@@ -166,31 +166,30 @@ def evaluate(
     tasks : array-like of str, shape (n,)
         Name of the task (organism) of each example.
     counts : array-like of int, shape (n,), optional
-        How many candidates of a genome each row stands for, at least 1. Adds what holds over the
-        genome. Default: every row is one example.
+        Number of genomic candidates that each row represents, at least 1. Adds the metrics at
+        genomic prevalence. Default: every row is one example.
     n_bootstrap : int, default 200
-        Resamples per task, drawn with replacement within each class; 0 leaves the intervals None.
+        Resamples per task, drawn with replacement within each class; 0 means no intervals.
     confidence : float, default 0.95
-        Share of the resamples that an interval (percentile method) covers, in (0, 1).
+        Coverage of the intervals (percentile method), in (0, 1).
     seed : int, default 0
-        Not negative. Together with the name of a task it fixes the resamples of that task, so
-        an interval does not depend on which other tasks are evaluated.
+        Non-negative. The seed and the name of a task determine its resamples, so an interval
+        does not depend on the other tasks.
 
     Returns
     -------
     dict
-        Ready for JSON: ``{"schema_version": 1, "tasks": {name: {"auroc", "auprc", "n",
+        JSON values: ``{"schema_version": 1, "tasks": {name: {"auroc", "auprc", "n",
         "n_positive", "auroc_interval": [low, high], "auprc_interval": [low, high]}},
         "mean": {"auroc", "auprc", "n_tasks"}, "bootstrap": {"n_resamples", "confidence",
         "seed"}}``. With `counts` every task also has ``"genome"``, see `evaluate_genome`. A task
-        with one class has None for its metrics and is not counted in the mean; ``n_tasks`` says
-        how many are.
+        with one class has None for its metrics and is not in the mean over ``n_tasks`` tasks.
 
     Raises
     ------
     ValueError
-        If lengths differ, a label is neither class, a score is NaN or infinite, or an option
-        is out of range.
+        If lengths differ, a label is invalid, a score is NaN or infinite, or an option is out
+        of range.
     """
     if n_bootstrap < 0:
         raise ValueError(f"n_bootstrap must be at least 0, got {n_bootstrap}; 0 means no intervals")
@@ -226,7 +225,7 @@ def evaluate(
 def evaluate_genome(
     labels: ArrayLike, scores: ArrayLike, tasks: ArrayLike, weights: ArrayLike
 ) -> dict[str, dict[str, Any]]:
-    """Judge scores at the prevalence of the genome, task by task.
+    """Evaluate scores at the prevalence of the genome, by task.
 
     Parameters
     ----------
@@ -238,8 +237,8 @@ def evaluate_genome(
     dict of str to dict
         ``{"prevalence", "auprc", "precision_at_recall": {"0.5", "0.8", "0.95"}}`` by task: the
         weighted share of positives, the weighted average precision, and the weighted precision
-        of the smallest set of best scores that holds this share of the positives, ties included.
-        None for a task with one class.
+        at the highest threshold that reaches each recall, including ties. None for a task with
+        one class.
 
     Raises
     ------
@@ -273,7 +272,7 @@ def _evaluate_genome(
         return result
     result["auprc"] = weighted_auroc_auprc(positive, scores, weights)[1]
     order = np.argsort(-scores, kind="stable")
-    last = np.flatnonzero(np.diff(scores[order], append=-np.inf))  # of equal scores
+    last = np.flatnonzero(np.diff(scores[order], append=-np.inf))  # last of equal scores
     found = np.cumsum(weights[order] * positive[order])[last]
     precision = found / np.cumsum(weights[order])[last]
     for recall in RECALLS:

@@ -1,4 +1,4 @@
-"""The picture of a Pareto path: what every task gains and loses, and which kernels it takes."""
+"""Plot a Pareto path: objectives of the tasks, and kernel weights."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST_NAMED = 28  # lines that differ in their look
-_ROOM = (0.14, 0.06)  # of the width and height of the front, for the p beside a point
+_MOST_NAMED = 28  # lines of distinct style
+_ROOM = (0.14, 0.06)  # space for the p beside a point, relative to the size of the front
 
 
 def plot_path(
@@ -34,12 +34,12 @@ def plot_path(
     kernels: Sequence[str],
     path: str | os.PathLike[str],
 ) -> None:
-    """Draw three panels: objectives along the path, the front, kernel weights.
+    """Plot three panels: objectives along the path, the front, and kernel weights.
 
     Parameters
     ----------
     p : ndarray of float64, shape (P,)
-        Trade-offs, rising; infinity is drawn beyond the largest of the others.
+        Trade-offs, rising; infinity is placed beyond the largest of the others.
     objectives : ndarray of float64, shape (P, T)
         g_t of every solution.
     tasks : sequence of str
@@ -49,7 +49,7 @@ def plot_path(
     kernels : sequence of str
         Names of the kernels.
     path : str or path-like
-        Figure: .png, .svg or .pdf.
+        Output file: .png, .svg or .pdf.
     """
     save_figure(draw_path(p, objectives, tasks, theta, kernels), path)
 
@@ -83,7 +83,7 @@ def draw_path(
 
 
 def _columns(names: Sequence[str]) -> int:
-    """Return how many columns a legend has."""
+    """Return the number of columns of a legend."""
     return 2 if len(names) <= 10 else 3
 
 
@@ -103,7 +103,7 @@ def _draw_lines(
 
 
 def _mark_trade_offs(axes: Axes, finite: NDArray[np.float64], infinite: float | None) -> None:
-    """Write powers of ten under the finite p, and infinity where it is drawn."""
+    """Label the finite p with powers of ten, and the position of infinity."""
     axes.set(xscale="log", xlabel="Trade-off p: easy tasks first < 1 < hard tasks first")
     if infinite is None:
         return
@@ -117,7 +117,7 @@ def _mark_trade_offs(axes: Axes, finite: NDArray[np.float64], infinite: float | 
 def _draw_front(
     axes: Axes, p: NDArray[np.float64], objectives: NDArray[np.float64], tasks: Sequence[str]
 ) -> None:
-    """Draw the solutions: of two tasks against one another, of more their mean and the worst."""
+    """Draw the solutions: two tasks against each other, more tasks as mean and worst."""
     if len(tasks) == 2:
         x, y = objectives.T
         axes.set(
@@ -139,7 +139,7 @@ def _draw_front(
 
 
 def _with_room(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
-    """Return points, the ends of the path first, whose labels do not cover one another."""
+    """Return points whose labels do not overlap, preferring the ends of the path."""
     spread = np.array([np.ptp(x), np.ptp(y)])
     places = np.column_stack([x, y]) / np.where(spread > 0.0, spread, 1.0)
     chosen: list[int] = []

@@ -1,4 +1,4 @@
-"""Do probabilities mean what they say: calibration error and reliability diagrams."""
+"""Calibration error and reliability diagrams of predicted probabilities."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SMALLEST = 1e-5
 _BINS_PER_FACTOR_OF_TEN = 2
-_LEAST = 10  # examples in a bin that is shown, where some stand for many
+_LEAST = 10  # minimum number of examples in a bin shown for weighted data
 
 
 def reliability_bins(
@@ -34,14 +34,14 @@ def reliability_bins(
     n_bins: int,
     weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[Any]]:
-    """Average probabilities and labels over equal-width bins of [0, 1]; empty bins are left out.
+    """Average probabilities and labels over equal-width bins of [0, 1]; omit empty bins.
 
     Returns
     -------
     predicted, observed : ndarray of float64, shape (n_filled,)
         Mean probability and share of positives of each bin.
     counts : ndarray, shape (n_filled,)
-        Examples in each bin, or their weights.
+        Number of examples in each bin, or their total weight.
     """
     ones = np.ones(positive.size, dtype=np.int64) if weights is None else weights
     bins = np.minimum((probabilities * n_bins).astype(np.int64), n_bins - 1)
@@ -60,8 +60,8 @@ def calibration_error(
 ) -> float:
     """Return the expected calibration error over equal-width bins.
 
-    The mean over the examples of ``|share of positives - mean probability|`` of their bin
-    (Naeini, Cooper and Hauskrecht, AAAI 2015).
+    This is the mean over the examples of ``|share of positives - mean probability|`` in their
+    bin (Naeini, Cooper and Hauskrecht, AAAI 2015).
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def calibration_error(
     probabilities : array-like of float, shape (n,)
         Probability of the positive class, in [0, 1].
     n_bins : int, default 10
-        Bins of equal width; a boundary belongs to the upper bin, 1 to the last.
+        Number of bins of equal width; a boundary belongs to the upper bin, 1 to the last.
     weights : array-like of float, shape (n,), optional
-        How many places each example stands for.
+        Number of positions that each example represents.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def plot_reliability(
     n_bins: int = 10,
     title: str | None = None,
 ) -> None:
-    """Write a reliability diagram: share of positives against predicted probability, by task.
+    """Plot a reliability diagram: share of positives against predicted probability, by task.
 
     Parameters
     ----------
@@ -114,14 +114,14 @@ def plot_reliability(
     tasks : array-like of str, shape (n,)
         Name of the task of each example.
     path : path-like
-        Ends in .png, .svg or .pdf; appears only when it is whole.
+        Output file: .png, .svg or .pdf; written atomically.
     weights : array-like of float, shape (n,), optional
-        How many places of the genome each example stands for. The second panel then shows small
-        probabilities on logarithmic axes in place of the number of examples.
+        Number of genomic positions that each example represents. The second panel then shows
+        small probabilities on logarithmic axes instead of the number of examples.
     n_bins : int, default 10
-        Bins of equal width on [0, 1].
+        Number of bins of equal width on [0, 1].
     title : str, optional
-        Line above both panels.
+        Title above both panels.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def draw_reliability(
     n_bins: int = 10,
     title: str | None = None,
 ) -> Figure:
-    """Return the figure of `plot_reliability`: the diagram, and how many examples each bin has."""
+    """Return the figure of `plot_reliability`: the diagram, and the examples per bin."""
     check_probabilities(probabilities, check_labels(labels).size)
     groups = group_by_task(labels, probabilities, tasks)
     parts: list[Any] = [None] * len(groups)
@@ -200,7 +200,7 @@ def draw_reliability(
 def _small_bins(
     positive: NDArray[np.bool_], probabilities: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Average as `reliability_bins` does, over bins of a factor, none too small."""
+    """Average as `reliability_bins` does, over logarithmic bins, none too small."""
     bins = np.log10(np.maximum(probabilities, _SMALLEST)) * _BINS_PER_FACTOR_OF_TEN
     number = -np.floor(bins).astype(np.int64)
     weight = np.bincount(number, weights)

@@ -1,4 +1,4 @@
-"""What a model has learnt: oligomer importance, logos, contributions, mutagenesis, k-mers."""
+"""Explain models: oligomer importance, logos, contributions, mutagenesis, k-mers."""
 
 from seqmtl.explain.contributions import contributions, mutagenesis
 from seqmtl.explain.figures import draw_contributions, draw_logo, draw_poim

@@ -1,8 +1,8 @@
-"""What every base of a window adds to its score, and what every other base would change.
+"""Contributions of the bases of a window to its score, and effects of substitutions.
 
-The score is a sum over the d-mers of the window, f(x) = b + sum_{l,d} w_d[l, x[l:l+d]], without
-those that cover a letter other than A, C, G, T. The part of a d-mer is spread evenly over its d
-letters, so that the parts of the bases sum to f(x) - b.
+The score is a sum over the d-mers of the window, f(x) = b + sum_{l,d} w_d[l, x[l:l+d]], except
+those with a letter other than A, C, G, T. The term of a d-mer is divided equally among its d
+letters, so that the contributions of the bases sum to f(x) - b.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from seqmtl.sequences import Windows
 def contributions(
     model: MultiTaskModel, windows: Windows, organism: str, *, from_relatives: bool = False
 ) -> NDArray[np.float64]:
-    """Return what every base adds to the score of its window.
+    """Return the contribution of every base to the score of its window.
 
     Parameters
     ----------
     model : MultiTaskModel
-        Model of windows of DNA.
+        Model of DNA windows.
     windows : Windows
         n windows of the model's length L.
     organism : str
-        Task with which all of them are scored.
+        Task used to score all of them.
     from_relatives : bool, default=False
         See :meth:`MultiTaskModel.decision_function`.
 
     Returns
     -------
     ndarray of float64, shape (n, L)
-        In reading direction. Rows sum to the score less the intercept; bases other than A, C, G,
-        T have 0.
+        In reading direction. Rows sum to the score minus the intercept; letters other than A, C,
+        G, T contribute 0.
 
     Raises
     ------
     ValueError
         If the windows have another length.
     SeqmtlError
-        If the model is not one of windows of DNA.
+        If the inputs of the model are not DNA windows.
     MemoryLimitError
-        If its weights, position by position, do not fit into memory.
+        If its weights by position do not fit into memory.
     """
     _check_length(model, windows)
     total = np.zeros(windows.shape)
@@ -62,9 +62,9 @@ def contributions(
 def mutagenesis(
     model: MultiTaskModel, windows: Windows, organism: str, *, from_relatives: bool = False
 ) -> NDArray[np.float64]:
-    """Return how the score would change with another letter at each position.
+    """Return the change of the score for every substitution at each position.
 
-    Exact, in double precision: only the d-mers that cover the letter change.
+    Exact, in double precision, as only the d-mers that contain the letter change.
 
     Parameters, Raises
         See :func:`contributions`.
@@ -72,7 +72,7 @@ def mutagenesis(
     Returns
     -------
     ndarray of float64, shape (n, L, 4)
-        f(x with A, C, G or T there) - f(x); 0 for the letter that is there.
+        f(x with A, C, G or T at the position) - f(x); 0 for the letter of x itself.
     """
     _check_length(model, windows)
     total = np.zeros((*windows.shape, 4))
@@ -94,9 +94,9 @@ def mutagenesis(
 
 
 class _Dmers(NamedTuple):
-    """The d-mers of n windows, shapes (n, L - d + 1): base-4 numbers, N read as A, and how many N.
+    """The d-mers of n windows, shapes (n, L - d + 1): base-4 numbers, N read as A, and counts of N.
 
-    N is any letter other than A, C, G, T.
+    N stands for any letter other than A, C, G, T.
     """
 
     number: NDArray[np.int64]
@@ -104,7 +104,7 @@ class _Dmers(NamedTuple):
 
 
 def _dmers(windows: Windows) -> Iterator[_Dmers]:
-    """Yield the 1-mers, 2-mers, ... of some windows."""
+    """Yield the 1-mers, 2-mers, ... of windows."""
     codes = windows.matrix().astype(np.int64)
     digits, is_other = codes & 3, (codes > 3).astype(np.int64)
     found = _Dmers(digits, is_other)

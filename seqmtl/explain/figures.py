@@ -1,4 +1,4 @@
-"""Figures of what a model has learnt; positions are relative to the site's first base."""
+"""Figures that explain a model; positions are relative to the first base of the site."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _X_LABEL = "position relative to the first base of the site"
 
 
 def draw_poim(found: Poim) -> Figure:
-    """Draw a POIM (11 inches wide): importance by position and order, and that of single letters.
+    """Draw a POIM (11 inches wide): importance by position and order, and of single letters.
 
-    Above, max over z of abs(Q_{k,j}(z)) for k = 1..K from bottom to top, at the first base of the
-    oligomer, as in Sonnenburg et al. (2008); below, Q_{1,j} of the four letters.
+    Top: max over z of abs(Q_{k,j}(z)) for k = 1..K from bottom to top, at the first base of the
+    oligomer, as in Sonnenburg et al. (2008). Bottom: Q_{1,j} of the four letters.
     """
     with figure_style():
         figure = new_figure(11, 4.2 + 0.27 * found.max_order, arrange=False)
@@ -63,7 +63,7 @@ def draw_poim(found: Poim) -> Figure:
 
 
 def draw_logo(found: Poim) -> Figure:
-    """Draw Q_{1,j} as a sequence logo (12 inches wide), in rows of about 75 positions at most."""
+    """Draw Q_{1,j} as a sequence logo (12 inches wide), in rows of at most about 75 positions."""
     q, positions = found.Q[0], found.positions
     bounds = _rows(positions.size, found.site)
     size = int(np.diff(bounds).max())
@@ -85,7 +85,7 @@ def draw_logo(found: Poim) -> Figure:
 
 
 def _rows(length: int, site: Site) -> list[int]:
-    """Return the ends of rows of about equal length that do not cut through the site."""
+    """Return the ends of rows of about equal length that do not split the site."""
     n_rows = -(-length // _PER_ROW)
     bounds = [round(row * length / n_rows) for row in range(n_rows + 1)]
     after = site.offset + site.length
@@ -99,7 +99,7 @@ def draw_contributions(
     titles: Sequence[str],
     site: Site,
 ) -> Figure:
-    """Draw contributions and mutagenesis of a few windows (16 inches wide), one below the other.
+    """Draw contributions and mutagenesis of windows (16 inches wide), one below the other.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ def draw_contributions(
     changes : ndarray of float64, shape (n, L, 4)
         From :func:`~seqmtl.explain.mutagenesis`.
     titles : sequence of str, length n
-        What stands above each window.
+        Title of each window.
     site : Site
-        Where the signal sits.
+        Position of the signal.
     """
     n, L = letters.shape
     positions = np.arange(L) - site.offset
@@ -147,9 +147,9 @@ def draw_contributions(
 
 
 def _panels(figure: Figure, n: int, *, gap: float, right: float = _RIGHT) -> GridSpec:
-    """Return the places of n equal panels, one below the other, with gaps and margins in inches.
+    """Return the positions of n stacked panels, with gaps and margins in inches.
 
-    Fixed margins take no time to find out, and figures of several organisms match.
+    Fixed margins need no layout pass, and make figures of several organisms match.
     """
     width, height = figure.get_size_inches()
     panel = (height - _TOP - _BOTTOM - gap * (n - 1)) / n
@@ -176,7 +176,7 @@ def _limits(positions: NDArray[Any]) -> tuple[float, float]:
 
 
 def _ticks(axes: Axes, n: int) -> None:
-    """Put ticks at round positions, about fifteen at most for n of them."""
+    """Put ticks at round positions, at most about fifteen for n positions."""
     from matplotlib.ticker import MultipleLocator
 
     step = next((step for step in (1, 2, 5, 10, 20, 50, 100, 200) if n <= 15 * step), 500)

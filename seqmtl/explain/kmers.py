@@ -1,4 +1,4 @@
-"""The k-mers that weigh most on either side of the site, wherever they stand there."""
+"""The k-mers with the largest weights on either side of the site, averaged over positions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from seqmtl.explain.poim import Poim, oligomer
 class KmerWeight(NamedTuple):
     """Weight of a k-mer in a region, 0-based half-open and relative to the site's first base.
 
-    `weight` is the mean of Q_{k,j} over the positions j at which the k-mer lies wholly in the
-    region: what one occurrence there changes in the expected score on average. `beyond_letters`
-    is the part of the weight that its single letters do not explain, see
+    `weight` is the mean of Q_{k,j} over the positions j at which the k-mer lies inside the
+    region: the average change of the expected score by one occurrence there. `beyond_letters` is
+    the part of the weight that its single letters do not explain, see
     :meth:`Poim.beyond_letters`.
     """
 
@@ -27,10 +27,9 @@ class KmerWeight(NamedTuple):
 
 
 def mean_kmers(found: Poim, k: int, n: int) -> list[KmerWeight]:
-    """Return n k-mers of large weight upstream of the site, and n downstream.
+    """Return the n k-mers of largest weight upstream of the site, and n downstream.
 
-    Those come first that are worth most beyond their single letters; single letters by their
-    weight.
+    They are ranked by the weight beyond their single letters; single letters by their weight.
     """
     first, after, L = found.site.offset, found.site.offset + found.site.length, found.positions.size
     rest = found.beyond_letters(k)

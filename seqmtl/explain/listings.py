@@ -1,4 +1,4 @@
-"""What a model has learnt, as lines of tab-separated tables."""
+"""Explanations of a model as lines of tab-separated tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def oligomer_lines(found: Poim, n: int) -> Iterator[str]:
 
 
 def importance_lines(found: Poim) -> Iterator[str]:
-    """Yield the importance of every order and position, and the oligomer that has it."""
+    """Yield the importance of every order and position, with the most important oligomer."""
     importance, gain, positions = found.importance(), found.gain(), found.positions
     for k, q in enumerate(found.Q, 1):
         best = np.abs(q).argmax(axis=1)
@@ -55,7 +55,7 @@ def contribution_lines(
     changes: NDArray[np.float64],
     positions: NDArray[np.int64],
 ) -> Iterator[str]:
-    """Yield every base of some windows: its contribution, and what other letters would change."""
+    """Yield every base of some windows: its contribution, and the effects of substitutions."""
     for i, name in enumerate(names):
         for j, position in enumerate(positions):
             change = "\t".join(f"{value:.6g}" for value in changes[i, j])

@@ -1,4 +1,4 @@
-"""Letters drawn to scale: sequence logos with weights of either sign."""
+"""Sequence logos with positive and negative letter heights."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Colours of A, C, G, T: of the house palette, apart for colour-blind readers too.
+#: Colours of A, C, G, T from the house palette, safe for colour-blind readers.
 LETTER_COLOURS = ("#009E73", "#0072B2", "#E69F00", "#D55E00")
-_WIDTH = 0.94  # of the place that a letter has
+_WIDTH = 0.94  # of a letter, relative to its column
 
 
 def draw_letters(axes: Axes, values: NDArray[np.float64], positions: NDArray[Any]) -> None:
@@ -22,11 +22,11 @@ def draw_letters(axes: Axes, values: NDArray[np.float64], positions: NDArray[Any
     Parameters
     ----------
     axes : Axes
-        Where to draw; its limits are left as they are.
+        Axes to draw on; their limits are not changed.
     values : ndarray of float64, shape (n, 4)
-        Height of A, C, G, T at each position; letters below 0 hang down from the line.
+        Height of A, C, G, T at each position; negative letters are below the zero line.
     positions : ndarray, shape (n,)
-        Middle of every column.
+        Centre of every column.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -51,7 +51,7 @@ def draw_letters(axes: Axes, values: NDArray[np.float64], positions: NDArray[Any
 
 
 def extent(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return lowest and highest point of the columns of :func:`draw_letters`, with a margin."""
+    """Return the lowest and highest point of :func:`draw_letters`, with a margin."""
     low = float(np.minimum(values, 0).sum(axis=1).min())
     high = float(np.maximum(values, 0).sum(axis=1).max())
     margin = 0.04 * (high - low) or 1.0
@@ -71,7 +71,7 @@ def _bottoms(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @cache
 def _outline(letter: str) -> Any:
-    """Return the outline of a letter, stretched to the unit square."""
+    """Return the outline of a letter, scaled to the unit square."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.path import Path
     from matplotlib.textpath import TextPath

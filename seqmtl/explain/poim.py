@@ -1,4 +1,4 @@
-"""Positional oligomer importance matrices: what an oligomer at a position adds to the score.
+"""Positional oligomer importance matrices: the effect of an oligomer at a position on the score.
 
 Q_{k,j}(z) = E[f(X) | X[j:j+k] = z] - E[f(X)] over sequences X of independent letters (Sonnenburg,
 Zien, Philips, Raetsch, "POIMs: positional oligomer importance matrices", Bioinformatics 24, 2008).
@@ -42,13 +42,13 @@ class Poim:
     Attributes
     ----------
     label : str
-        The organism, or what was taken from what.
+        Organism, or the difference of two.
     Q : tuple of ndarray of float64
-        ``Q[k - 1][j, code]`` for k = 1..K, shape (L - k + 1, 4**k): what the k-mer with this
-        base-4 number (A, C, G, T = 0 to 3, first letter most significant) at window position j
-        changes in the expected score.
+        ``Q[k - 1][j, code]`` for k = 1..K, shape (L - k + 1, 4**k): the change of the expected
+        score by the k-mer with this base-4 number (A, C, G, T = 0 to 3, first letter most
+        significant) at window position j.
     site : Site
-        Where the signal sits in the window.
+        Position of the signal in the window.
     background : tuple of float
         Probabilities of A, C, G, T.
     """
@@ -60,14 +60,14 @@ class Poim:
 
     @property
     def max_order(self) -> int:
-        """Longest oligomers K."""
+        """Largest order K."""
         return len(self.Q)
 
     @property
     def positions(self) -> NDArray[np.int64]:
         """Position of every base of the window, 0 at the site's first base; shape (L,).
 
-        A k-mer stands where its first base does.
+        The position of a k-mer is that of its first base.
         """
         return np.arange(self.Q[0].shape[0]) - self.site.offset
 
@@ -79,10 +79,10 @@ class Poim:
         return found
 
     def gain(self) -> NDArray[np.float64]:
-        """Return what order k adds to the importance of the two (k-1)-mers inside, shape (K, L).
+        """Return the gain of order k over the two (k-1)-mers inside, shape (K, L).
 
-        The "differential POIM" of the paper: M_{k,j} - max(M_{k-1,j},
-        M_{k-1,j+1}) where M is the importance. Row 0 is the importance itself.
+        This is the "differential POIM" of the paper, M_{k,j} - max(M_{k-1,j}, M_{k-1,j+1}), where M
+        is the importance. Row 0 is the importance itself.
         """
         M = self.importance()
         found = M.copy()
@@ -90,11 +90,11 @@ class Poim:
         return found
 
     def beyond_letters(self, k: int) -> NDArray[np.float64]:
-        """Return Q_{k,j}(z) less the sum of Q_{1,j+i}(z_i), shape (L - k + 1, 4**k).
+        """Return Q_{k,j}(z) minus the sum of Q_{1,j+i}(z_i), shape (L - k + 1, 4**k).
 
-        What the letters of an oligomer are worth only together. Where letters are important by
-        themselves, as in a tract of pyrimidines, Q is largest for strings of the best letters;
-        this shows the motifs that stand among them.
+        This is the joint effect of the letters of an oligomer. If single letters are important, as
+        in a polypyrimidine tract, Q is largest for strings of the best letters; this shows the
+        motifs among them.
         """
         rest = self.Q[k - 1].copy()
         n = rest.shape[0]
@@ -106,8 +106,8 @@ class Poim:
     def top(self, k: int, n: int) -> list[Oligomer]:
         """Return the n k-mers with the largest abs(Q), the largest first.
 
-        Ties go to the position further left, then in the order of the alphabet. Overlapping
-        oligomers are all listed.
+        Ties go to the leftmost position, then to alphabetical order. Overlapping oligomers are all
+        listed.
         """
         q = self.Q[k - 1]
         flat = np.abs(q).ravel()
@@ -139,18 +139,18 @@ def poim(
     background: ArrayLike = UNIFORM,
     from_relatives: bool = False,
 ) -> Poim:
-    """Compute the positional oligomer importance of the score of one organism.
+    """Compute the positional oligomer importance for one organism.
 
     Parameters
     ----------
     model : MultiTaskModel
-        Model of windows of DNA.
+        Model of DNA windows.
     organism : str
-        One of its tasks, or a relative without data where `from_relatives` is set.
+        Task of the model, or a relative without data if `from_relatives` is set.
     max_order : int, default=6
-        Longest oligomers K, 1 to 10 and at most the window length.
+        Largest order K, 1 to 10 and at most the window length.
     background : array-like of float, shape (4,)
-        Probabilities of A, C, G, T in the sequences over which is averaged. Default: all alike.
+        Probabilities of A, C, G, T in random sequences. Default: uniform.
     from_relatives : bool, default=False
         See :meth:`MultiTaskModel.decision_function`.
 
@@ -164,9 +164,9 @@ def poim(
     ValueError
         If the order or the background is out of range.
     SeqmtlError
-        If the model is not one of windows of DNA.
+        If the inputs of the model are not DNA windows.
     MemoryLimitError
-        If the result, or the weights of the model position by position, do not fit into memory.
+        If the result, or the model's weights by position, do not fit into memory.
     UnknownTaskError
         If the model was not trained on the organism.
     """
@@ -197,9 +197,9 @@ def mean_poim(
 
 
 def differential(a: Poim, b: Poim) -> Poim:
-    """Return Q_a - Q_b: what an oligomer is worth more in one organism than in another.
+    """Return Q_a - Q_b, the difference of importance between two organisms.
 
-    This is between organisms; what the paper calls a differential POIM is :meth:`Poim.gain`.
+    The differential POIM of the paper is something else: :meth:`Poim.gain`.
 
     Raises
     ------
@@ -217,12 +217,12 @@ def differential(a: Poim, b: Poim) -> Poim:
 
 
 def check_order(max_order: int, length: int) -> None:
-    """Refuse orders out of range.
+    """Check that the order is in range.
 
     Raises
     ------
     ValueError
-        If the order is not from 1 to 10, or longer than the window.
+        If it is not from 1 to 10, or exceeds the window.
     """
     limit = min(MAX_ORDER, length)
     if not 1 <= max_order <= limit:
@@ -233,12 +233,12 @@ def check_order(max_order: int, length: int) -> None:
 
 
 def check_background(background: ArrayLike) -> NDArray[np.float64]:
-    """Return the probabilities of A, C, G, T, scaled to the sum 1 exactly.
+    """Return the probabilities of A, C, G, T, normalised to sum to exactly 1.
 
     Raises
     ------
     ValueError
-        If they are not four numbers of 0 or more with a sum of 1.
+        If they are not four non-negative numbers with a sum of 1.
     """
     letters = np.asarray(background, dtype=np.float64)
     if letters.shape != (4,) or not (letters >= 0).all() or abs(letters.sum() - 1) > 1e-3:

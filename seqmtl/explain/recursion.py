@@ -1,19 +1,19 @@
-"""The recursion from the weights of d-mers to positional oligomer importance.
+"""Compute positional oligomer importance from the weights of d-mers by recursion.
 
 The score f is a sum of w_I(X_I) over intervals I, and those that are disjoint from J = [j, j+k)
-drop out. Let T_J(z) be the part of the intervals that contain J, all letters outside J averaged
-out. With ml and mr, the mean over the first and over the last letter,
+cancel. Let T_J(z) be the sum over the intervals that contain J, averaged over all letters outside
+J. Let ml and mr be the means over the first and the last letter. Then
 
     A_{j,k} = w_{j,k} + mr A_{j,k+1},        the intervals that start at j and contain J
     T_{j,k} = A_{j,k} + ml T_{j-1,k+1},      and those that start before
 
-and, because an interval that misses the first (the last) letter of J does not see it,
+and, as an interval that does not contain the first (last) letter of J does not depend on it,
 
     Q_{j,k}(z) = Q_{j,k-1}(z without its last letter) + Q_{j+1,k-1}(z without its first)
                  - Q_{j+1,k-2}(z without both)
                  + T_{j,k}(z) - (mr T_{j,k})(.) - (ml T_{j,k})(.) + (ml mr T_{j,k})(.)
 
-so that each value costs a few additions and no sequence is ever enumerated.
+so that each value costs a few additions and no sequences are enumerated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def oligomer_importance(
     Parameters
     ----------
     weights : sequence of ndarray of float64, shapes (L, 4), (L, 16), ...
-        What every d-mer adds to the score, position by position.
+        Weight of every d-mer by position.
     max_order : int
         K.
     letters : ndarray of float64, shape (4,)
@@ -70,7 +70,7 @@ def oligomer_importance(
 def _containing(
     weights: Sequence[NDArray[np.float64]], max_order: int, letters: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """Return T_1..T_K, the means over the d-mers that contain each k-mer; (L - k + 1, 4**k)."""
+    """Return T_1..T_K, averages of the d-mers that contain each k-mer; (L - k + 1, 4**k)."""
     length, span = weights[0].shape[0], len(weights)
     A = T = weights[-1][: length - span + 1]
     found = {span: T.copy()}

@@ -1,1 +1,1 @@
-"""Sequence to features, generated on the fly: definitions, and rows bound to data."""
+"""Feature maps of sequences and numbers, computed on the fly."""

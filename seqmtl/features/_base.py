@@ -1,4 +1,4 @@
-"""What all feature definitions share: parameters as scikit-learn wants them, memory checks."""
+"""Base class of the feature maps: scikit-learn parameters, memory checks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from seqmtl.blocks import RowBlock, Rows, rows_per_block
 from seqmtl.exceptions import SeqmtlError
 
-_FREQUENT = 0.05  # share of rows, from which a matrix product is quicker than a list
+_FREQUENT = 0.05  # share of rows above which a dense matrix product is faster than lists
 
 
 class FeatureDefinition:
-    """A feature map without data; behaves as a scikit-learn transformer without importing it."""
+    """A feature map; behaves like a scikit-learn transformer without importing scikit-learn."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's parameters."""
@@ -41,7 +41,7 @@ class FeatureDefinition:
         return self
 
     def fit(self, X: Any, y: Any = None) -> FeatureDefinition:
-        """Do nothing; the map is fixed by its parameters and the window length."""
+        """Do nothing; parameters and window length define the map."""
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -52,12 +52,12 @@ class FeatureDefinition:
         return True
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import Tags, TargetTags, TransformerTags  # only scikit-learn asks
+        from sklearn.utils import Tags, TargetTags, TransformerTags  # called by scikit-learn only
 
         return Tags(None, TargetTags(required=False), TransformerTags())
 
     def transform(self, X: Any) -> Any:
-        """Write the features out as a SciPy CSR matrix of shape (n, n_features), float32.
+        """Return the features as a SciPy CSR matrix of shape (n, n_features), float32.
 
         For export and tests; the solvers never form this matrix.
 
@@ -89,15 +89,15 @@ class FeatureDefinition:
         return vstack(parts, format="csr")
 
     def at_site(self, offset: int) -> FeatureDefinition:
-        """Return the map for windows whose site begins at this base, 0-based."""
+        """Return the map anchored at the site, whose first base is `offset` (0-based)."""
         return self
 
     def variants(self) -> list[Any]:
-        """Return maps that selection may choose instead, this one with other weights; or none."""
+        """Return reweighted maps among which selection may choose, or an empty list."""
         return []
 
     def parts(self, length: int) -> list[tuple[float, Any]]:
-        """Return maps and their shares, whose kernels add up to this map's."""
+        """Return weighted maps whose kernels sum to the kernel of this map."""
         return [(1.0, self)]
 
     def n_features(self, length: int) -> int:
@@ -105,28 +105,28 @@ class FeatureDefinition:
         raise NotImplementedError
 
     def side_by_side(self) -> list[FeatureDefinition]:
-        """Return the maps of which every one may have a task kernel of its own."""
+        """Return the views, each of which may have its own task kernel."""
         return [self]
 
     def view_columns(self, length: int) -> list[slice]:
-        """Return the columns of every map of :meth:`side_by_side`, one after the other."""
+        """Return the columns of every map of :meth:`side_by_side`."""
         ends = [0, *itertools.accumulate(m.n_features(length) for m in self.side_by_side())]
         return [slice(*pair) for pair in itertools.pairwise(ends)]
 
     def position_weights(self, w: NDArray[Any], length: int) -> list[NDArray[np.float64]]:
-        """Return what every k-mer adds to <w, phi(x)>, position by position.
+        """Return the contribution of every k-mer to <w, phi(x)> at every position.
 
         See :meth:`PositionalKmers.position_weights`.
 
         Raises
         ------
         SeqmtlError
-            If the features are not of windows of DNA.
+            If the inputs are not DNA windows.
         """
         raise SeqmtlError(f"the model must be one of windows of DNA, this has {self}")
 
     def bind(self, data: Any) -> Rows:
-        """Attach the map to examples."""
+        """Bind the map to examples."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -137,7 +137,7 @@ class FeatureDefinition:
 
 
 class BlockBuffers:
-    """Arrays of one block, grown when needed and used again."""
+    """Reusable arrays of one block, which grow as needed."""
 
     def __init__(self) -> None:
         self._block: dict[Any, RowBlock] = {}
@@ -158,7 +158,7 @@ class BlockBuffers:
 def score_by_blocks(
     rows: Rows, chosen: NDArray[np.int64], W: NDArray[Any], columns: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Score the chosen rows by walking their features; entries of other rows stay 0."""
+    """Score the chosen rows from their features; entries of other rows stay 0."""
     from seqmtl.features._row_kernels import score_block
 
     scores = np.zeros(rows.n_rows)
@@ -189,10 +189,10 @@ def add_by_blocks(
 
 
 def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
-    """Lower triangle of the kernel matrix of the chosen rows.
+    """Return the kernel matrix of the chosen rows; only the lower triangle is set.
 
-    Frequent features are multiplied as a dense matrix; of every rare one, the rows that have it
-    are listed and meet each other.
+    Frequent features are multiplied as a dense matrix. For each rare feature, all pairs of the
+    rows that have it are visited.
     """
     from seqmtl.features._row_kernels import gram_lower
 
@@ -215,7 +215,7 @@ def gram_matrix(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[Any]:
     """Return the kernel matrix of the chosen rows, float64, shape (m, m)."""
     G = rows.gram(chosen, np.float64)
     if G is not None:
-        lower = np.tril(G)  # above the diagonal G is not set
+        lower = np.tril(G)  # the upper triangle of G is not set
         return lower + np.tril(lower, -1).T
     from scipy.sparse import csr_matrix
 

@@ -1,10 +1,10 @@
-"""Kernels of k-mers in bins of positions: list them, fold their weights, score windows.
+"""Compiled loops over k-mers in bins of positions: list k-mers, fold weights, score windows.
 
 The code of a k-mer is its base-4 number, A, C, G, T = 0 to 3, first letter most significant. At
-every position a window is read as the code of the next S letters, S the longest k, and the number
-of them before the first that is not A, C, G or T ("clean"); the k-mer there is the prefix. A
-*table* holds, for every position and every prefix of 1 to S letters, one number; level d begins at
-levels[d - 1].
+every position a window is read as the code of the next S letters, where S is the longest k, and
+the number of letters before the first other than A, C, G or T (its "clean" length); the k-mer at
+this position is the prefix. A *table* holds one number for every position and every prefix of 1 to
+S letters; level d begins at levels[d - 1].
 """
 
 import numpy as np
@@ -14,12 +14,12 @@ from seqmtl._jit import njit, prefetch
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
-_CHAINED = 6  # letters at most by which equal k-mers are found
+_CHAINED = 6  # longest prefix by which equal k-mers are found
 
 
 @njit
 def load_codes(codes, start, is_reverse, length, span, code, clean):
-    """Read a window: the code and the clean length of the next span letters at every position."""
+    """Compute the code and the clean length of the next span letters at every position."""
     top = 2 * (span - 1)
     c = np.int64(0)
     run = 0
@@ -36,7 +36,7 @@ def load_codes(codes, start, is_reverse, length, span, code, clean):
 
 @njit
 def hash_index(slot, code, n_bits):
-    """Hash (bin of a view, k-mer) to n_bits bits with the finaliser of splitmix64."""
+    """Hash (bin of a view, k-mer) to n_bits bits with the splitmix64 finaliser."""
     s = np.uint64(slot)
     h = (np.uint64(code) + s * _GOLDEN) ^ (s << np.uint64(40))
     h ^= h >> np.uint64(30)
@@ -49,12 +49,12 @@ def hash_index(slot, code, n_bits):
 
 @njit
 def squared_norms(codes, starts, is_reverse, length, span, levels, view, out):
-    """Sum over the levels, in every window, weight times count**2 of every k-mer in a bin.
+    """Sum weight times count**2 over all k-mers, bins and levels of every window.
 
-    That is the sum over all pairs of positions in a bin, each with itself too, of the weights of
-    the k up to which their letters agree. Pairs are found along chains of positions with the same
-    first letters; ``head`` has the end of each chain, and its numbers go up from window to window,
-    so that what stands there from earlier ones is seen to be old.
+    This is the sum over all ordered pairs of positions in a bin, including equal ones, of the
+    weights of those k for which the k-mers agree. Pairs are found along chains of positions with
+    the same first letters; ``head`` holds the end of each chain. Its numbers increase from window
+    to window, so entries of earlier windows are recognised as outdated.
     """
     k, begin, end, _, _, weight, bins = levels
     code = np.empty(length, np.int64)
@@ -97,7 +97,7 @@ def squared_norms(codes, starts, is_reverse, length, span, levels, view, out):
 
 @njit
 def fill_rows(codes, starts, is_reverse, length, rows, span, levels, n_bits, block):
-    """Write the features of the given windows into the block; n_bits = 0 asks for exact indices."""
+    """Write the features of the given windows to the block; n_bits = 0 means exact indices."""
     k, begin, end, offset, slot, weight, bins = levels
     indptr, indices, values = block
     code = np.empty(length, np.int64)
@@ -142,7 +142,7 @@ def place_weights(W, column, first, last, levels, n_bits, starts, table):
 
 @njit
 def take_weights(table, coupling, first, last, levels, n_bits, starts, W):
-    """Add to W what the table says of every prefix: the adjoint of place_weights."""
+    """Add to W the table entries of every prefix: the adjoint of place_weights."""
     k, begin, end, offset, slot, weight, bins = levels
     T = W.shape[1]
     flat = W.reshape(W.size)
@@ -181,7 +181,7 @@ def add_to_prefixes(table, starts):
 
 @njit
 def score_folded(codes, window_starts, is_reverse, length, rows, first, last, starts, table, out):
-    """Add to out[i] the entry of the longest clean prefix at first..last-1, for i in rows."""
+    """Add to out[i] the entries of the longest clean prefixes at first..last-1, for i in rows."""
     span = starts.size
     top = np.uint64(2 * (span - 1))
     deepest = starts[span - 1]
@@ -193,7 +193,7 @@ def score_folded(codes, window_starts, is_reverse, length, rows, first, last, st
             at, step, flip = window_starts[i] + length - 1 - begin, 1, np.uint64(3)
         else:
             at, step, flip = window_starts[i] + begin, -1, np.uint64(0)
-        c = np.uint64(0)  # unsigned: an index that cannot be negative needs no check
+        c = np.uint64(0)  # unsigned indices need no check for negative values
         run = 0
         total = 0.0
         for l in range(begin, first - 1, -1):
@@ -217,7 +217,7 @@ def score_folded(codes, window_starts, is_reverse, length, rows, first, last, st
 
 @njit
 def scatter(codes, window_starts, is_reverse, length, rows, amount, first, last, starts, table):
-    """Add amount[i] to the entry of the longest clean prefix: the adjoint of score_folded."""
+    """Add amount[i] to the entries of the longest clean prefixes: the adjoint of score_folded."""
     span = starts.size
     top = np.uint64(2 * (span - 1))
     deepest = starts[span - 1]
@@ -229,7 +229,7 @@ def scatter(codes, window_starts, is_reverse, length, rows, amount, first, last,
             at, step, flip = window_starts[i] + length - 1 - begin, 1, np.uint64(3)
         else:
             at, step, flip = window_starts[i] + begin, -1, np.uint64(0)
-        c = np.uint64(0)  # unsigned: an index that cannot be negative needs no check
+        c = np.uint64(0)  # unsigned indices need no check for negative values
         run = 0
         for l in range(begin, first - 1, -1):
             letter = np.uint64(codes[np.uint64(at)])
@@ -251,7 +251,7 @@ def scatter(codes, window_starts, is_reverse, length, rows, amount, first, last,
 
 @njit
 def fill_tree(codes, starts, is_reverse, length, rows, span, slots, indices):
-    """Write the index of every slot of the given windows, N read as A."""
+    """Write the index of every slot of the given windows, reading N as A."""
     position, depth, base = slots[0], slots[1], slots[2]
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
@@ -268,7 +268,7 @@ def fill_tree(codes, starts, is_reverse, length, rows, span, slots, indices):
 def fill_tree_with_n(
     codes, starts, is_reverse, length, rows, chosen, span, slots, shares, n_weights, block
 ):
-    """Write the entries of rows[chosen], whose windows have N; the other rows get none."""
+    """Write the entries of rows[chosen], whose windows contain N; other rows get none."""
     position, depth, base = slots[0], slots[1], slots[2]
     indptr, others, reads, writes = block
     code = np.empty(length, np.int64)
@@ -298,7 +298,7 @@ def fill_tree_with_n(
                     p += 1
                 others[p], reads[p], writes[p] = n_weights + (own >> 2), part * shares[s, 0], 1.0
                 p += 1
-        if p == indptr[r]:  # it has nothing anywhere
+        if p == indptr[r]:  # the row has no entries
             others[p], reads[p], writes[p] = 0, 0.0, 0.0
             p += 1
     indptr[done:] = p
@@ -360,7 +360,7 @@ def place_tree(F, column, first, last, slots, starts, table):
 
 @njit
 def take_tree(table, coupling, first, last, slots, shares, starts, F):
-    """Add to F what the table says of every prefix: the adjoint of place_tree."""
+    """Add to F the table entries of every prefix: the adjoint of place_tree."""
     position, depth, base = slots[0], slots[1], slots[2]
     for p in range(position.size):
         if not first <= position[p] < last:

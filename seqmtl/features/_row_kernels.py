@@ -1,4 +1,4 @@
-"""Score blocks of sparse rows against a weight matrix, and add them to it."""
+"""Compiled loops over blocks of sparse rows: score against weights, add to weights."""
 
 import numpy as np
 
@@ -39,11 +39,11 @@ def add_rows(block, tasks, amount, K, W):
 
 @njit
 def gram_lower(block, columns, dense, ends, rows_of, values_of, out):
-    """Add to the lower triangle of out what rows share of rare features; spread out the frequent.
+    """Add the rare features' part of the kernel matrix to out; copy frequent features to dense.
 
     A feature with columns[f] < 0 is frequent: its values go to column -1 - columns[f] of dense.
-    Of a rare one, rows_of and values_of list from columns[f] on which rows have it; ends[f] is the
-    end of its list, at first columns[f].
+    The rows with a rare feature are listed in rows_of and values_of from columns[f] to ends[f],
+    which is initially columns[f].
     """
     indptr, indices, values = block
     for i in range(out.shape[0]):
@@ -67,7 +67,7 @@ def gram_lower(block, columns, dense, ends, rows_of, values_of, out):
 def copy_part(source, first, part, n_parts, target):
     """Copy row r of the source block to row r * n_parts + part of the target block.
 
-    Features are renumbered from `first`.
+    Feature indices start at `first`.
     """
     indptr, indices, values = source
     for r in range(indptr.size - 1):

@@ -1,4 +1,4 @@
-"""Feature maps by the name they have in model files."""
+"""Feature maps by their names in model files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KINDS: dict[str, Any] = {kind.kind: kind for kind in (PositionalKmers, Numeric)
 
 
 def features_from_dict(description: dict[str, Any]) -> Any:
-    """Rebuild a feature map from what its ``to_dict`` returned.
+    """Rebuild a feature map from the result of its ``to_dict``.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""How features are written, for those who only want to read it: imports nothing."""
+"""The syntax of feature descriptions; imports nothing, so that reading it is cheap."""
 
-#: The views that are used where nothing else is asked for.
+#: The default views.
 DEFAULT_VIEWS = "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
 
-#: Explains the texts to users of the command line.
+#: Explains the syntax to users of the command line.
 GRAMMAR = f"""\
 FEATURES is a list of views with commas between them:
   wd:D                 weighted degrees: the 1-mers to D-mers of every position

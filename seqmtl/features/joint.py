@@ -1,4 +1,4 @@
-"""Several feature maps side by side, each a view with a task kernel of its own."""
+"""Concatenate feature maps as views, each of which may have its own task kernel."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from seqmtl.features._base import BlockBuffers, FeatureDefinition
 
 
 class JointFeatures(FeatureDefinition):
-    """The features of several maps, one after the other.
+    """The concatenated features of several maps.
 
     Parameters
     ----------
     views : sequence of feature maps
-        Maps of the same examples, at least one: for instance weighted degrees around a site and
-        spectra up- and downstream.
+        Maps of the same examples, at least one; for instance weighted degrees around a site and
+        spectra upstream and downstream.
 
     Notes
     -----
@@ -42,12 +42,12 @@ class JointFeatures(FeatureDefinition):
         return " + ".join(map(str, self.views))
 
     def bind(self, data: Any) -> Rows:
-        """Attach every map to the examples.
+        """Bind every map to the examples.
 
         Raises
         ------
         ValueError
-            If there is no view, one of them has no features, or all have 2**31 or more.
+            If there is no view, a view has no features, or the total is 2**31 or more.
         """
         views = list(self.views)
         if not views:
@@ -65,7 +65,7 @@ class JointFeatures(FeatureDefinition):
         return joint
 
     def at_site(self, offset: int) -> JointFeatures:
-        """Return the maps for windows whose site begins at this base, 0-based."""
+        """Return the maps anchored at the site, whose first base is `offset` (0-based)."""
         return JointFeatures([view.at_site(offset) for view in self.views])
 
     def n_features(self, length: int) -> int:
@@ -77,22 +77,22 @@ class JointFeatures(FeatureDefinition):
         return {"kind": self.kind, "views": [view.to_dict(length) for view in self.views]}
 
     def side_by_side(self) -> list[FeatureDefinition]:
-        """Return the maps, those of a joint map one by one."""
+        """Return the views; those of nested joint maps are listed individually."""
         return [part for view in self.views for part in view.side_by_side()]
 
     def parts(self, length: int) -> list[tuple[float, Any]]:
-        """Return maps and their shares, whose kernels add up to this map's."""
+        """Return weighted maps whose kernels sum to the kernel of this map."""
         return [part for view in self.views for part in view.parts(length)]
 
     def position_weights(self, w: NDArray[Any], length: int) -> list[NDArray[np.float64]]:
-        """Return what every k-mer adds to <w, phi(x)> over all views, position by position.
+        """Return the contribution of every k-mer to <w, phi(x)> at every position, over all views.
 
         See :meth:`PositionalKmers.position_weights`.
 
         Raises
         ------
         SeqmtlError
-            If a view is not of windows of DNA.
+            If the inputs of a view are not DNA windows.
         """
         found: list[NDArray[np.float64]] = []
         first = 0
@@ -123,11 +123,11 @@ class JointRows(Rows):
 
     @property
     def views(self) -> tuple[View, ...]:
-        """The rows of every map and their place among the features."""
+        """The rows of every view and the range of their features."""
         return self._views
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
-        """Generate the given rows, the parts of a row next to each other."""
+        """Compute the given rows, concatenating the views of each."""
         from seqmtl.features._row_kernels import copy_part
 
         blocks = [view.rows.block(rows, dtype) for view in self.views]
@@ -139,13 +139,13 @@ class JointRows(Rows):
         return RowBlock(indptr, indices, values)
 
     def squared_norms(self) -> NDArray[np.float64]:
-        """Squared norm of every row over all views, shape (n_rows,)."""
+        """Return the squared norm of every row over all views, shape (n_rows,)."""
         return np.sum([view.rows.squared_norms() for view in self.views], axis=0)
 
     def scores(
         self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Inner product of row i with ``W[:, columns[i]]``, for i in rows (default: all)."""
+        """Return the inner product of row i with ``W[:, columns[i]]``, for i in rows or all."""
         parts = [view.rows.scores(W[view.columns], columns, rows) for view in self.views]
         return np.sum(parts, axis=0)
 

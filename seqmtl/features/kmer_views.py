@@ -1,6 +1,6 @@
-"""Views of a window: which k-mers are counted, in bins of how many positions, where, how much.
+"""Views of a window: which k-mers are counted, where, in bins of what width, with which weight.
 
-As texts they look like ``wd:6,kmers:3-6/16@-80..80=0.1``.
+As text they look like ``wd:6,kmers:3-6/16@-80..80=0.1``.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ class KmerView(NamedTuple):
     Attributes
     ----------
     k_min, k_max : int
-        Shortest and longest k-mers, 1 to 20.
+        Shortest and longest k-mer length, 1 to 20.
     width : int or None
-        Positions of a bin: 1 counts every position by itself, as weighted degrees do; None makes
-        one bin before the site and one from it on, as a spectrum does.
+        Bin width in positions. 1 counts every position separately, as weighted degrees do; None
+        makes one bin before the site and one from it on, as a spectrum does.
     begin, end : int or None
-        First bases of the k-mers, relative to the site, 0-based half-open. What reaches over the
-        window holds nothing. Default: the whole window.
+        Range of first bases of the k-mers relative to the site, 0-based half-open. K-mers that
+        extend beyond the window are not counted. Default: the whole window.
     weight : float
-        Weight omega of every length in the kernel; with `decays` of all lengths together.
+        Weight omega of every length in the kernel; with `decays`, of all lengths together.
     decays : bool
-        Whether longer k-mers weigh less, beta_k = 2 (K - k + 1) / (K (K + 1)), K = `k_max`.
+        Whether weights decay with length: beta_k = 2 (K - k + 1) / (K (K + 1)), K = `k_max`.
     """
 
     k_min: int
@@ -68,18 +68,18 @@ class KmerView(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """The views as they lie in windows of one length, one row for every view and length of k-mers.
+    """The levels of views in windows of a given length; a level is a view and a k-mer length.
 
     Attributes
     ----------
     k, begin, end : ndarray of int64, shape (n,)
-        Length of the k-mers; positions of their first bases, 0-based half-open.
+        Length of the k-mers; range of their first bases, 0-based half-open.
     offset : ndarray of int64, shape (n,)
         Exact index of the first k-mer of the first bin.
     slot : ndarray of int64, shape (n,)
-        Number of the first bin among those that are hashed.
+        Number of the first bin in hashed indices.
     weight : ndarray of float64, shape (n,)
-        omega, times the square of the constant that all features are divided by.
+        omega times the square of the constant that all features are divided by.
     bins : ndarray of int32, shape (n, length)
         Bin of every position, from 0; -1 outside.
     """
@@ -94,18 +94,18 @@ class Levels(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Levels, and what all of them say together.
+    """The levels of all views, and their totals.
 
     Attributes
     ----------
     levels : Levels
-        One row for every view and length of k-mers.
+        One row for every view and k-mer length.
     view : ndarray of int64, shape (n,)
         View of every level.
     n_features : int
-        Exact features.
+        Number of features with exact indices.
     square : float
-        Expected squared norm that the weights were divided by.
+        Expected squared norm by which the weights were divided.
     """
 
     levels: Levels
@@ -115,15 +115,15 @@ class Layout(NamedTuple):
 
     @property
     def span(self) -> int:
-        """Letters of the longest k-mers."""
+        """Length of the longest k-mers."""
         return int(self.levels.k.max())
 
 
 def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
     """Lay views out in windows of `length` bases whose site begins at `anchor`, 0-based.
 
-    Features are divided by the root of the expected squared norm of a window of random letters,
-    the same for all windows, so that a score is a sum over positions.
+    Features are divided by the root of the expected squared norm of a random window. As this
+    constant is the same for all windows, scores are sums over positions.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
         place, n_bins = _bins(view, length, anchor)
         for k, weight in zip(range(view.k_min, view.k_max + 1), view.weights(), strict=True):
             inside = np.flatnonzero(place >= 0)
-            reach = k if view.width == 1 else view.k_max  # a bin has the same starts for all k
+            reach = k if view.width == 1 else view.k_max  # bins have the same first bases for all k
             inside = inside[inside <= length - reach]
             if not inside.size:
                 break
@@ -158,9 +158,9 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
 
 
 def expected_square(levels: Levels) -> float:
-    """Return the expected squared norm of a window of independent letters, all alike.
+    """Return the expected squared norm of a window of independent, uniform letters.
 
-    Overlaps of a k-mer with itself are not taken into account.
+    Overlaps of a k-mer with itself are ignored.
     """
     total = 0.0
     for k, begin, end, weight, bins in zip(
@@ -172,7 +172,7 @@ def expected_square(levels: Levels) -> float:
 
 
 def _bins(view: KmerView, length: int, anchor: int) -> tuple[NDArray[np.int64], int]:
-    """Return the bin of every position of a view's region, -1 outside, and the number of bins."""
+    """Return the bin of every position of a view's region, or -1, and the number of bins."""
     positions = np.arange(length)
     begin = 0 if view.begin is None else anchor + view.begin
     end = length if view.end is None else anchor + view.end
@@ -187,18 +187,18 @@ def _bins(view: KmerView, length: int, anchor: int) -> tuple[NDArray[np.int64], 
 def _misfit(view: KmerView, length: int, anchor: int) -> str:
     return (
         f"the window of {length} bases, whose site begins at base {anchor}, must hold a k-mer of "
-        f"{view.k_min} bases of the view {format_view(view)}; take a longer window, shorter k-mers "
+        f"{view.k_min} bases of the view {format_view(view)}; use a longer window, shorter k-mers "
         "or another region"
     )
 
 
 def format_views(views: Sequence[KmerView]) -> str:
-    """Write views as :func:`parse_views` reads them."""
+    """Format views as :func:`parse_views` reads them."""
     return ",".join(map(format_view, views))
 
 
 def format_view(view: KmerView) -> str:
-    """Write a view the way :func:`format_views` lists it."""
+    """Format one view as :func:`format_views` does."""
     ends = ["" if end is None else f"{end}" for end in (view.begin, view.end)]
     region = "" if ends == ["", ""] else f"@{ends[0]}..{ends[1]}"
     weight = "" if view.weight == 1.0 else f"={view.weight!r}"
@@ -210,12 +210,12 @@ def format_view(view: KmerView) -> str:
 
 
 def parse_views(text: str) -> tuple[KmerView, ...]:
-    """Read the views that a text lists.
+    """Parse a list of views.
 
     Raises
     ------
     ValueError
-        If it does not parse; says where.
+        If the text is malformed; the message gives the position.
     """
     views, place = [], 0
     for part in text.split(","):
@@ -252,6 +252,6 @@ def _parse_view(part: str, text: str, place: int) -> KmerView:
 
 
 def table_levels(span: int) -> tuple[NDArray[np.int64], int]:
-    """Return where 1-mers to span-mers begin when laid end to end, and how many there are."""
+    """Return the offsets of 1-mers to span-mers in a concatenated table, and its size."""
     sizes = 4 ** np.arange(1, span + 1, dtype=np.int64)
     return np.concatenate([[0], np.cumsum(sizes)[:-1]]), int(sizes.sum())

@@ -1,4 +1,4 @@
-"""Plain numeric features, dense or CSR, behind the same interface as string features."""
+"""Numeric features, dense or CSR, with the interface of string features."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from seqmtl.sequences import Windows
 
 
 class Numeric(FeatureDefinition):
-    """The numbers themselves: a matrix of shape (n, d), dense or CSR."""
+    """The identity map on a numeric matrix of shape (n, d), dense or CSR."""
 
     kind = "numeric"
 
     def bind(self, data: Any) -> NumericRows:
-        """Attach to a matrix.
+        """Bind the map to a matrix.
 
         Raises
         ------
         TypeError
-            If `data` are Windows, which have letters.
+            If `data` are Windows.
         """
         if isinstance(data, Windows):
             raise TypeError(
-                "Numeric needs a matrix of numbers, got Windows; take WeightedDegree or Spectrum"
+                "Numeric needs a matrix of numbers, got Windows; use WeightedDegree or Spectrum"
             )
         return NumericRows(data)
 
@@ -63,13 +63,13 @@ class NumericRows(Rows):
         self.row_size = int(np.diff(X.indptr).max(initial=1)) if self.is_sparse else self.n_features
 
     def squared_norms(self) -> NDArray[np.float64]:
-        """Squared norm of every row, shape (n_rows,)."""
+        """Return the squared norm of every row, shape (n_rows,)."""
         if self.is_sparse:
             return np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=np.float64).ravel()
         return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
-        """Copy the given rows out."""
+        """Copy the given rows."""
         part = self.X[rows]
         if self.is_sparse:
             return RowBlock(
@@ -84,11 +84,11 @@ class NumericRows(Rows):
             np.ascontiguousarray(part, dtype=dtype).reshape(-1),
         )
 
-    #: Rows whose kernel matrix is quickly made.
+    #: Number of rows up to which computing a kernel matrix is fast.
     gram_rows = 1 << 30
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
-        """Inner products of the given rows, shape (m, m); None where walking them is cheaper."""
+        """Return inner products of the given rows, shape (m, m), or None if it would be slow."""
         if rows.size > max(1024, 4 * self.row_size):
             return None
         part = self.X[rows]
@@ -98,7 +98,7 @@ class NumericRows(Rows):
     def scores(
         self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Inner product of row i with ``W[:, columns[i]]``, for i in rows (default: all)."""
+        """Return the inner product of row i with ``W[:, columns[i]]``, for i in rows or all."""
         total = np.zeros(self.n_rows)
         asked = np.arange(self.n_rows) if rows is None else rows
         columns = np.asarray(columns)
@@ -106,7 +106,7 @@ class NumericRows(Rows):
             chosen = asked[columns[asked] == column]
             part = self.X if chosen.size == self.n_rows else self.X[chosen]
             weights = W[:, column].astype(np.float64)
-            # einsum: on tall matrices a threaded BLAS is slower, far slower on busy cores
+            # einsum: on tall matrices a threaded BLAS is slower, much slower if cores are busy
             total[chosen] = (
                 part @ weights if self.is_sparse else np.einsum("ij,j->i", part, weights)
             )

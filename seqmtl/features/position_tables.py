@@ -1,4 +1,4 @@
-"""Tables of all k-mers at a few positions, by which many windows are read and summed at once."""
+"""Tables of all k-mers at a few positions, to score or sum many windows at once."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from seqmtl.features.kmer_views import table_levels
 from seqmtl.sequences import Windows
 
-_BYTES = 1 << 20  # of a table: few positions at a time, so that they stay in cache
-_LARGEST_SPAN = 11  # 4**11 numbers at a position
+_BYTES = 1 << 20  # table size: few positions at a time, so that they stay in cache
+_LARGEST_SPAN = 11  # 4**11 entries per position
 
 
 class PositionTables:
@@ -30,11 +30,11 @@ class PositionTables:
         self.starts, self._width = table_levels(span)
 
     def pay_to_score(self, n: int, row_size: int) -> bool:
-        """Whether tables score n windows sooner than a walk over their `row_size` numbers."""
+        """Tell whether tables score n windows faster than visiting their `row_size` features."""
         return self._read_sooner(2, n * row_size)
 
     def pay_to_sum(self, n: int, row_size: int) -> bool:
-        """Whether tables sum n windows sooner than adding their `row_size` numbers one by one."""
+        """Tell whether tables sum n windows faster than adding their `row_size` features."""
         return self._read_sooner(0.5, n * row_size)
 
     def _read_sooner(self, factor: float, n_walked: int) -> bool:
@@ -42,7 +42,7 @@ class PositionTables:
         return self.span <= _LARGEST_SPAN and n_walked > factor * n_in_tables
 
     def walk(self, dtype: Any) -> Iterator[tuple[int, int, NDArray[Any]]]:
-        """Walk the positions in steps: first and last (half-open), and an empty table for them."""
+        """Yield ranges of positions (first, last; half-open), with an empty table for each."""
         step = max(1, _BYTES // (self._width * np.dtype(dtype).itemsize))
         table = np.empty((min(step, self._windows.length), self._width), dtype=dtype)
         for first in range(0, self._windows.length, step):
@@ -58,7 +58,7 @@ class PositionTables:
         table: NDArray[Any],
         total: NDArray[np.float64],
     ) -> None:
-        """Add to total[i] what the weights in a table give window i, for i in rows."""
+        """Add to total[i] the table entries of the k-mers of window i, for i in rows."""
         from seqmtl.features._kmer_kernels import add_prefixes, score_folded
 
         w = self._windows
@@ -70,7 +70,7 @@ class PositionTables:
     def sums(
         self, rows: NDArray[np.int64], amount: NDArray[np.float64]
     ) -> Iterator[tuple[int, int, NDArray[np.float64]]]:
-        """Walk the positions with the sums of amount[i] over the windows with each k-mer there."""
+        """Yield ranges of positions with the sum of amount[i] over windows for each k-mer."""
         from seqmtl.features._kmer_kernels import add_to_prefixes, scatter
 
         w = self._windows

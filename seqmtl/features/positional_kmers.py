@@ -1,4 +1,4 @@
-"""K-mers in bins of positions: the features of windows of DNA, generated on the fly."""
+"""K-mers of DNA windows, counted in bins of positions."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.sequences import Windows
 
 _HASH_BITS = 22
-_SHORT = 6  # bases: what is shorter has no room for the default views
+_SHORT = 6  # bases; shorter windows cannot hold the default views
 
 
 class PositionalKmers(FeatureDefinition):
-    """K-mers of windows of DNA, counted in bins of positions around a site.
+    """K-mers of DNA windows, counted in bins of positions around a site.
 
     Parameters
     ----------
     views : str or sequence of KmerView, optional
-        What is counted where, as a text (see :mod:`seqmtl.features.kmer_views`) or as
+        Views to count, as text (see :mod:`seqmtl.features.kmer_views`) or as
         :class:`~seqmtl.features.kmer_views.KmerView`. Default:
         :data:`~seqmtl.features.grammar.DEFAULT_VIEWS`.
     anchor : int, optional
-        0-based first base of the site in the window, where bins begin. Default: in training what
-        nearly all windows share (GT, AG, ...), else the middle.
+        First base of the site in the window, 0-based, where bins begin. Default: in training
+        the consensus of nearly all windows (GT, AG, ...), else the middle.
     hash_bits : int, optional
-        Hash into 2**hash_bits features, 1 to 30. Default: exact indices while the weights of one
-        task fit `max_memory`, hashed to 22 bits beyond.
+        Hash into 2**hash_bits features, 1 to 30. Default: exact indices if the weights of one
+        task fit into `max_memory`, else 22 bits.
     max_memory : float, default=1.0
-        GiB that the float32 weights of one task may take with exact indices.
+        Limit in GiB on the float32 weights of one task with exact indices.
 
     Notes
     -----
@@ -50,17 +50,16 @@ class PositionalKmers(FeatureDefinition):
 
         phi[bin, u](x) = sqrt(omega) #{l : floor((l - anchor) / width) = bin, x[l:l+k] = u}
 
-    and all counts are divided by one constant, the root of the expected squared norm of a window
-    of random letters. So a score is a sum over positions l of what the letters from l on add,
-    whatever the views are. A k-mer that covers a letter other than A, C, G, T is left out. With
-    bins of more than one position, those k-mers are counted that start where the longest of the
-    view fits into the window.
+    and all counts are divided by the root of the expected squared norm of a random window. This
+    is one constant, so scores are sums of contributions of positions for any views. K-mers with
+    a letter other than A, C, G, T are not counted. In bins of more than one position, k-mers of
+    all lengths start where the longest of the view fits into the window.
 
-    The exact index of a k-mer is ``offset + bin * 4**k + code``, levels (views and their k) laid
-    end to end, the code its base-4 number, A, C, G, T = 0 to 3, first letter most significant.
-    The hashed index is the splitmix64 finaliser of ``(code + slot * 0x9E3779B97F4A7C15) ^ (slot
-    << 40)``, slot = 65536 * level + bin, modulo 2**64, cut to the lowest hash_bits bits; it is part
-    of the model format.
+    The exact index of a k-mer is ``offset + bin * 4**k + code``, where levels (a view and one of
+    its k) are concatenated and the code is the base-4 number of the k-mer, A, C, G, T = 0 to 3,
+    first letter most significant. The hashed index is the splitmix64 finaliser of ``(code + slot
+    * 0x9E3779B97F4A7C15) ^ (slot << 40)``, slot = 65536 * level + bin, modulo 2**64, truncated to
+    the lowest hash_bits bits. The hash is part of the model format.
 
     References
     ----------
@@ -100,7 +99,7 @@ class PositionalKmers(FeatureDefinition):
         return format_views([v._replace(weight=float(f"{v.weight:.3g}")) for v in views])
 
     def at_site(self, offset: int) -> PositionalKmers:
-        """Return the map with bins from this base of the window on, where it has no anchor yet."""
+        """Return the map anchored at this base of the window, unless it has an anchor already."""
         if self.anchor is not None:
             return self
         return type(self)(**{**self.get_params(), "anchor": offset})
@@ -118,11 +117,11 @@ class PositionalKmers(FeatureDefinition):
         return lay_out(self.kmer_views(length), length, self.resolved_anchor(length))
 
     def resolved_anchor(self, length: int) -> int:
-        """Return where bins begin in windows of `length` bases."""
+        """Return the base where bins begin in windows of `length` bases."""
         return length // 2 if self.anchor is None else int(self.anchor)
 
     def bind(self, data: Windows) -> PositionalRows:
-        """Attach the map to windows.
+        """Bind the map to windows.
 
         Raises
         ------
@@ -140,7 +139,7 @@ class PositionalKmers(FeatureDefinition):
         return PositionalRows(layout, data, self._bits(layout))
 
     def resolved_hash_bits(self, length: int) -> int:
-        """Return the bits of the hash for windows of `length` bases, 0 for exact indices."""
+        """Return the hash bits for windows of `length` bases, 0 for exact indices."""
         return self._bits(self.layout(length))
 
     def _bits(self, layout: Layout) -> int:
@@ -157,7 +156,7 @@ class PositionalKmers(FeatureDefinition):
         return 1 << bits if bits else layout.n_features
 
     def position_weights(self, w: NDArray[Any], length: int) -> list[NDArray[np.float64]]:
-        """Return what every k-mer adds to <w, phi(x)>, position by position.
+        """Return the contribution of every k-mer to <w, phi(x)> at every position.
 
         Parameters
         ----------
@@ -169,7 +168,7 @@ class PositionalKmers(FeatureDefinition):
         Returns
         -------
         list of ndarray of float64
-            For d = 1..S, S the longest k, an array of shape (L, 4**d).
+            For d = 1..S, where S is the longest k, an array of shape (L, 4**d).
 
         Raises
         ------
@@ -191,10 +190,10 @@ class PositionalKmers(FeatureDefinition):
         return [table[:, s : s + 4**d] for d, s in enumerate(starts.tolist(), 1)]
 
     def variants(self) -> list[PositionalKmers]:
-        """Return the map with its bins at a third, once and three times their weight.
+        """Return the map with the weight of its bins multiplied by 1/3, 1 and 3.
 
-        How much a signal wants of the bins differs: see the documentation. A map without bins, or
-        with nothing but bins, is its only variant.
+        The best weight of bins depends on the signal; see the documentation. A map without bins, or
+        with bins only, is its only variant.
         """
         views = self.kmer_views(0)
         if len({view.width == 1 for view in views}) < 2:
@@ -208,10 +207,10 @@ class PositionalKmers(FeatureDefinition):
         return found
 
     def parts(self, length: int) -> list[tuple[float, PositionalKmers]]:
-        """Return maps and their shares, whose kernels add up to this map's.
+        """Return weighted maps whose kernels sum to the kernel of this map.
 
-        One is of the positions, one of the bins. They are the same for all :meth:`variants`, of
-        which only the shares differ.
+        One has the single positions, the other the bins. All :meth:`variants` have the same maps,
+        with different weights.
         """
         views = self.kmer_views(length)
         groups = [[v for v in views if (v.width == 1) is exact] for exact in (True, False)]
@@ -226,7 +225,7 @@ class PositionalKmers(FeatureDefinition):
         return found
 
     def to_dict(self, length: int) -> dict[str, Any]:
-        """Describe the map as it is resolved for windows of `length` bases (model files)."""
+        """Describe the map as resolved for windows of `length` bases (model files)."""
         return {
             "kind": PositionalKmers.kind,
             "views": format_views(self.kmer_views(length)),

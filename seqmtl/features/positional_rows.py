@@ -1,4 +1,4 @@
-"""K-mers in bins of positions, of given windows."""
+"""Positional k-mers bound to windows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from seqmtl.sequences import Windows
 class PositionalRows(Rows):
     """Positional k-mers of given windows; see :class:`seqmtl.blocks.Rows`."""
 
-    #: Windows whose kernel matrix is quickly made.
+    #: Number of windows up to which computing a kernel matrix is fast.
     gram_rows = 600
 
     def __init__(self, layout: Layout, windows: Windows, hash_bits: int) -> None:
@@ -37,7 +37,7 @@ class PositionalRows(Rows):
         self.scoring_cost = 0.1 if self.tables.pay_to_score(self.n_rows, self.row_size) else 0.5
 
     def squared_norms(self) -> NDArray[np.float64]:
-        """Squared norm of every row, shape (n_rows,)."""
+        """Return the squared norm of every row, shape (n_rows,)."""
         from seqmtl.features._kmer_kernels import squared_norms
 
         if self._norms is None:
@@ -52,7 +52,7 @@ class PositionalRows(Rows):
         return self._norms
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
-        """Generate the features of the given windows."""
+        """Compute the features of the given windows."""
         from seqmtl.features._kmer_kernels import fill_rows
 
         w, layout = self.windows, self.layout
@@ -64,15 +64,15 @@ class PositionalRows(Rows):
         return block
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
-        """Kernel matrix of the given windows, shape (m, m); only the lower triangle is set."""
+        """Return the kernel matrix of the given windows, shape (m, m); lower triangle only."""
         return gram_by_features(self, rows, dtype)
 
     def scores(
         self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Inner product of window i with ``W[:, columns[i]]``, for i in rows (default: all).
+        """Return the inner product of window i with ``W[:, columns[i]]``, for i in rows or all.
 
-        Many windows are scored by tables: one look-up per position.
+        Many windows are scored with tables, at one look-up per position.
         """
         from seqmtl.features._kmer_kernels import place_weights
 
@@ -105,7 +105,7 @@ class PositionalRows(Rows):
     ) -> None:
         """Add ``amount[i] K[tasks[i], :]`` times the features of window i to W, for i in rows.
 
-        The sums of many windows are formed position by position, in double precision.
+        Many windows are summed position by position, in double precision.
         """
         from seqmtl.features._kmer_kernels import take_weights
 
@@ -130,7 +130,7 @@ class PositionalRows(Rows):
             add_by_blocks(self, np.concatenate(rest), amount, tasks, K, W)
 
     def tree(self) -> PositionalTree | None:
-        """Return the view with fewer look-ups; None where features are hashed."""
+        """Return the rows with fewer look-ups, or None if features are hashed."""
         if self.hash_bits:
             return None
         return PositionalTree(self.layout, self.windows, self.tables)

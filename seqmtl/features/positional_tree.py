@@ -1,19 +1,19 @@
-"""Weights of positional k-mers summed over pairs of lengths, where a window reads half as many.
+"""Weights of positional k-mers summed over pairs of lengths, to halve the look-ups per window.
 
-In place of one weight per k-mer and length, F holds for every bin and every second length the sum
+Instead of one weight per k-mer and length, F holds for every bin and every second length the sum
 over the k-mer and its prefix one letter shorter. A window then reads half as many numbers, and
 adding a window touches each k-mer and its three siblings: one vector instruction. Scores, and
 hence the optimum, are those of the plain weights.
 
-Where the longer k-mer of a pair holds an N but its prefix does not, a window has that prefix
-alone. Let A be the plain sum of a k-mer or prefix, c and c' their weights in the kernel, and E the
-part of A[prefix] that comes from such lone prefixes. As every other prefix is continued by one of
-four letters, A[prefix] = E + sum of A[k-mer] over the four, so that
+If the longer k-mer of a pair contains N but its prefix does not, the window has only the prefix.
+Let A be the plain sum of a k-mer or prefix, c and c' their weights in the kernel, and E the part
+of A[prefix] from such lone prefixes. Every other prefix is continued by one of four letters, so
+A[prefix] = E + sum of A[k-mer] over the four, and
 
     sum of F over the four = c (A[prefix] - E) + 4 c' A[prefix]
 
-gives A[prefix] from F and E. E stands behind the weights of F, in a quarter of their number, and
-only windows with N touch it.
+gives A[prefix] from F and E. E is stored after the weights of F, with a quarter as many entries,
+and only windows with N use it.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _ALIGNMENT = 64
 
 
 class PositionalTree:
-    """Rows over tree weights F; the counterpart of rows over plain weights.
+    """Rows for tree weights F; the counterpart of rows for plain weights.
 
     Attributes
     ----------
     n_weights : int
-        Rows of F.
+        Number of rows of F.
     row_size : int
-        Numbers that a window reads.
+        Numbers read per window.
     """
 
     def __init__(self, layout: Layout, windows: Windows, tables: PositionTables) -> None:
@@ -51,9 +51,9 @@ class PositionalTree:
         self._indices = np.empty((0, self.row_size), dtype=np.int32)
 
     def new_weights(self, n_tasks: int, dtype: Any) -> NDArray[Any]:
-        """Return F = 0, shape (n_weights, n_tasks or the next multiple of 4), at a cache line.
+        """Return F = 0, shape (n_weights, n_tasks or the next multiple of 4), cache-line aligned.
 
-        Where windows have N, n_weights / 4 rows follow: E.
+        If windows contain N, n_weights / 4 rows for E follow.
         """
         columns = 1 if n_tasks == 1 else -(-n_tasks // 4) * 4
         n_rows = self.n_weights + (0 if self._is_clean.all() else self.n_weights // 4)
@@ -63,7 +63,7 @@ class PositionalTree:
         return raw[skip : skip + n_bytes].view(dtype).reshape(n_rows, columns)
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> TreeBlock:
-        """Generate the indices of the given windows; valid until the next call."""
+        """Compute the indices of the given windows; valid until the next call."""
         from seqmtl.features._kmer_kernels import fill_tree, fill_tree_with_n
 
         w = self._windows
@@ -143,23 +143,23 @@ class PositionalTree:
 
 
 def _are_clean(windows: Windows) -> NDArray[np.bool_]:
-    """Tell of every window whether it holds A, C, G and T alone, shape (n,)."""
+    """Tell for every window whether all its letters are A, C, G or T, shape (n,)."""
     others = np.flatnonzero(windows.codes >= OTHER)
     first = np.searchsorted(others, windows.starts)
     return first == np.searchsorted(others, windows.starts + windows.length)
 
 
 def _make_slots(layout: Layout, length: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
-    """List what a window reads, by position.
+    """List the numbers that a window reads, by position.
 
     Returns
     -------
     slots : ndarray of int64, shape (3, n)
         Position of the k-mer, its length, and the index of the first k-mer of its bin.
     shares : ndarray of float64, shape (n, 2)
-        Weight in the kernel of the k-mer, and of its prefix one letter shorter.
+        Weights in the kernel of the k-mer and of its prefix one letter shorter.
     n_weights : int
-        Indices in use.
+        Number of indices in use.
     """
     levels = layout.levels
     found, base = [], 0

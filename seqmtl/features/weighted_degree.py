@@ -1,4 +1,4 @@
-"""Weighted degrees and spectra: k-mers in the narrowest and in the widest bins."""
+"""Weighted-degree and spectrum features: k-mers in bins of one position, or in a single bin."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from seqmtl.features.positional_kmers import PositionalKmers
 
 
 class WeightedDegree(PositionalKmers):
-    """Weighted-degree features of windows of DNA: the d-mers of every position, d = 1..D.
+    """Weighted-degree features of DNA windows: the d-mers at every position, d = 1..D.
 
     Parameters
     ----------
     degree : int, default=8
-        Longest substring D, 1 to 20.
+        Longest d-mer length D, 1 to 20.
     weighting : {"wd", "flat"}, default="wd"
         ``"wd"``: beta_d = 2 (D - d + 1) / (D (D + 1)); ``"flat"``: beta_d = 1 / D.
     hash_bits, max_memory
@@ -21,9 +21,9 @@ class WeightedDegree(PositionalKmers):
 
     Notes
     -----
-    k(x, x') = sum_d beta_d sum_l [x[l:l+d] == x'[l:l+d]], divided by its value for a window
-    without N and itself, so that k(x, x) = 1. The exact index of a d-mer is ``offset_d + l * 4**d +
-    code``, n_features = L (4 + ... + 4**D); D is at most the window length.
+    k(x, x') = sum_d beta_d sum_l [x[l:l+d] == x'[l:l+d]], normalised so that k(x, x) = 1 for a
+    window without N. The exact index of a d-mer is ``offset_d + l * 4**d + code``, and
+    n_features = L (4 + ... + 4**D). D is limited to the window length.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class WeightedDegree(PositionalKmers):
         self.anchor = None
 
     def kmer_views(self, length: int) -> tuple[KmerView, ...]:
-        """Return the view of all degrees; those that are longer than the window hold nothing."""
+        """Return the view of all degrees that fit into the window."""
         if self.weighting not in ("wd", "flat"):
             raise ValueError(f"weighting must be 'wd' or 'flat', got {self.weighting!r}")
         check_integer("degree", self.degree, 1, MAX_K)
@@ -55,7 +55,7 @@ class WeightedDegree(PositionalKmers):
         return (KmerView(1, self.degree, decays=True),)
 
     def at_site(self, offset: int) -> WeightedDegree:
-        """Return the map itself: without bins it needs no anchor."""
+        """Return the map itself, which needs no anchor."""
         return self
 
 
@@ -67,12 +67,12 @@ class Spectrum(PositionalKmers):
     k : int, default=5
         Length of the k-mers, 1 to 12.
     begin, end : int, optional
-        Region of the window in reading direction, 0-based half-open. Default: all of it.
+        Region of the window in reading direction, 0-based half-open. Default: the window.
 
     Notes
     -----
-    The index of a k-mer is its base-4 number. Source: Leslie, Eskin, Noble (2002), but divided by
-    one constant instead of the norm of every window, so that it folds into a table of positions.
+    The index of a k-mer is its base-4 number. As in Leslie, Eskin, Noble (2002), but normalised
+    by one constant instead of the norm of every window, so that scores are sums over positions.
     """
 
     def __init__(self, k: int = 5, begin: int | None = None, end: int | None = None) -> None:
@@ -84,14 +84,14 @@ class Spectrum(PositionalKmers):
         self.max_memory = 1.0
 
     def __str__(self) -> str:
-        return repr(self)  # its view is not known before the window is
+        return repr(self)  # its view depends on the window
 
     def at_site(self, offset: int) -> Spectrum:
-        """Return the map itself: its only bin is the region."""
+        """Return the map itself, whose only bin is the region."""
         return self
 
     def resolved_anchor(self, length: int) -> int:
-        """Return where the only bin begins."""
+        """Return the start of the only bin."""
         return self.begin or 0
 
     def kmer_views(self, length: int) -> tuple[KmerView, ...]:

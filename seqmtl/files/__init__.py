@@ -1,1 +1,1 @@
-"""The only room that opens files: streams, numbered lines, whole files and folders, journals."""
+"""All file access: streams, numbered lines, atomic files and folders, journals."""

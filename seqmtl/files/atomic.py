@@ -1,4 +1,4 @@
-"""Files and folders appear under their name only when they are whole."""
+"""Atomic writing: files and folders appear under their name only when complete."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from seqmtl.exceptions import SeqmtlError
 def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file beside `path`, and rename it to `path` when the block succeeds.
 
-    A symbolic link is followed. What is not a regular file, such as ``/dev/null`` or a pipe, is
+    Symbolic links are followed. Anything but a regular file, such as ``/dev/null`` or a pipe, is
     written to directly.
 
     Parameters
     ----------
     path : path-like
-        Where the finished file is to stand.
+        Final path of the file.
     mode : {"w", "wb"}
         Text (UTF-8) or bytes.
 
     Raises
     ------
     SeqmtlError
-        If the folder cannot be written or the disk is full; nothing is left behind.
+        If the folder is not writable or the disk is full; nothing is left behind.
     """
     path = os.fspath(path)
     encoding = None if "b" in mode else "utf-8"
@@ -65,9 +65,9 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
 
 @contextmanager
 def atomic_gzip(path: str | os.PathLike[str]) -> Iterator[gzip.GzipFile]:
-    """Open a file for bytes to be compressed; see :func:`atomic_write`.
+    """Open a gzip file for writing bytes; see :func:`atomic_write`.
 
-    Its header has neither name nor time, so that equal contents give equal files.
+    The header has no name or time, so that equal contents give equal files.
     """
     with (
         atomic_write(path, "wb") as raw,
@@ -77,7 +77,7 @@ def atomic_gzip(path: str | os.PathLike[str]) -> Iterator[gzip.GzipFile]:
 
 
 def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
-    """Write lines that have their ends; see :func:`atomic_write`."""
+    """Write lines that include their line ends; see :func:`atomic_write`."""
     with atomic_write(path) as stream:
         stream.writelines(lines)
 
@@ -93,25 +93,25 @@ def write_json(path: str | os.PathLike[str], content: Any) -> None:
 def atomic_folder(
     path: str | os.PathLike[str], last: str, folders: Collection[str] = ()
 ) -> Iterator[Path]:
-    """Yield a hidden folder inside `path`; its files move into place when the block succeeds.
+    """Yield a hidden folder inside `path`, and move its files into place when the block succeeds.
 
-    Files of the same names are replaced, others stay. If the block fails, everything is as it
-    was before.
+    Files with the same names are replaced, others are kept. If the block fails, nothing
+    changes.
 
     Parameters
     ----------
     path : path-like
-        Made if it does not exist.
+        Created if it does not exist.
     last : str
-        File that is removed before the first of the others is moved and moved after all of them:
-        where it is, the folder is whole.
+        A file that is removed before the others are moved, and moved after them: if it is
+        present, the folder is complete.
     folders : collection of str
-        Folders to make in the hidden one.
+        Subfolders to create.
 
     Raises
     ------
     SeqmtlError
-        If the folder cannot be made or written.
+        If the folder cannot be created or written.
     """
     path = os.fspath(path)
     is_new = not os.path.exists(path)
@@ -145,28 +145,28 @@ def _files_below(folder: str) -> Iterator[str]:
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """Return a folder elsewhere that vanishes with the object or its ``cleanup``."""
+    """Return a temporary folder that is removed with the object or by its ``cleanup``."""
     return tempfile.TemporaryDirectory(prefix="seqmtl-")
 
 
 def remove_file(path: str | os.PathLike[str]) -> None:
-    """Remove a file, if it is there."""
+    """Remove a file if it exists."""
     with suppress(FileNotFoundError):
         os.unlink(path)
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
-    """Tell what is there but no regular file: a device, a pipe, a folder."""
+    """Tell whether a path exists but is not a regular file: a device, a pipe, a folder."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse an output that cannot be created, before long work starts.
+    """Check that an output can be created, before long work starts.
 
     Raises
     ------
     SeqmtlError
-        If the folder is absent or not writable, or `path` is a folder.
+        If the folder is missing or not writable, or `path` is a folder.
     """
     path = os.fspath(path)
     folder = os.path.dirname(path) or "."
@@ -181,5 +181,5 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 def cannot_write(
     path: str, error: OSError, remedy: str = "free some space or choose another output"
 ) -> SeqmtlError:
-    """Return the error of an output that cannot be written."""
+    """Return the error for an output that cannot be written."""
     return SeqmtlError(f"cannot write {path}: {error.strerror}; {remedy}")

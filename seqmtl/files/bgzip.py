@@ -1,4 +1,4 @@
-"""bgzip: gzip in small blocks, which every gzip reader takes and tabix can index."""
+"""bgzip: gzip in small blocks, which every gzip reader accepts and tabix can index."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from seqmtl.files.streams import Output
 #: The empty block that ends a file.
 BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
-_TEXT_BYTES = 65_280  # of text in a compressed block
+_TEXT_BYTES = 65_280  # uncompressed bytes per block
 _HEADER = bytes.fromhex("1f8b08040000000000ff060042430200")
 _LEVEL = 4
 _LONGEST_TBI = 1 << 29
 
 
 def bgzip(text: bytes) -> bytes:
-    """Compress text into gzip members of at most 64 KiB that state their size (SAM spec., 4.1).
+    """Compress text to gzip members of at most 64 KiB that state their size (SAM spec., 4.1).
 
-    The results of several calls can be joined; :data:`BGZIP_END` follows the last.
+    Results may be concatenated; :data:`BGZIP_END` follows the last.
     """
     packed = []
     for first in range(0, len(text), _TEXT_BYTES):
@@ -38,16 +38,16 @@ def bgzip(text: bytes) -> bytes:
 
 
 def packer(output: Output) -> Callable[[bytes], bytes]:
-    """Return how text is written to an output: by :func:`bgzip` where its name ends in ``.gz``."""
+    """Return the compressor for an output: :func:`bgzip` if its name ends in ``.gz``."""
     is_packed = not hasattr(output, "write") and os.fspath(output).endswith(".gz")
     return bgzip if is_packed else bytes
 
 
 @contextmanager
 def open_packed(output: Output) -> Iterator[IO[bytes]]:
-    """Open an output for what the :func:`packer` has made of text.
+    """Open an output for text compressed by :func:`packer`.
 
-    A file appears under its name when it is whole; a stream is taken as it is.
+    A file appears under its name when it is complete; a stream is used unchanged.
     """
     if hasattr(output, "write"):
         yield cast(IO[bytes], output)
@@ -65,14 +65,14 @@ def drop_index(path: str | os.PathLike[str]) -> None:
 
 
 def write_index(path: str | os.PathLike[str], preset: str, longest: int = 0) -> None:
-    """Write beside a sorted bgzip file the index that lets tabix and genome browsers read parts.
+    """Write the index of a sorted bgzip file, with which tabix and genome browsers read parts.
 
     Parameters
     ----------
     path : path-like
         The file.
     preset : {"bed", "gff", "vcf"}
-        Which columns hold the intervals.
+        Format, which defines the columns of the intervals.
     longest : int
         Upper bound on the coordinates; beyond 2**29 the index is .csi instead of .tbi.
 

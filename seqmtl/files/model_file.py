@@ -1,8 +1,8 @@
-"""One file for arrays and a description: safetensors layout, checksummed, memory-mapped, no code.
+"""One file for arrays and a description: safetensors layout, checksum, memory-mapped, no code.
 
 Layout: 8 bytes little-endian header size, a JSON header, the raw little-endian arrays. The
-description is a JSON text under ``__metadata__``; the last array, ``sha256``, is the digest of all
-bytes before it, so every flipped bit is found.
+description is a JSON text under ``__metadata__``. The last array, ``sha256``, is the digest of all
+preceding bytes, so every flipped bit is detected.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MAX_DIMENSIONS = 8
 def write_arrays(
     path: str | os.PathLike[str], description: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> None:
-    """Write a description (JSON values) and named arrays; the file appears when it is whole.
+    """Write a description (JSON values) and named arrays, atomically.
 
     Raises
     ------
@@ -56,12 +56,12 @@ def write_arrays(
 
 
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what :func:`write_arrays` wrote; arrays are read-only views of the mapped file.
+    """Read the output of :func:`write_arrays`; arrays are read-only views of the mapped file.
 
     Raises
     ------
     ModelFileError
-        If the file is absent, foreign, truncated or damaged.
+        If the file is missing, not a model, truncated or damaged.
     """
     path = os.fspath(path)
     try:
@@ -70,7 +70,7 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         raise ModelFileError(f"cannot be opened as a model: {error}", path=path) from error
     size = int.from_bytes(raw[:8].tobytes(), "little")
     if raw.size < 8 + _DIGEST or not 0 < size <= min(_MAX_HEADER, raw.size - 8):
-        raise ModelFileError("is not a seqmtl model (or is cut off in its header)", path=path)
+        raise ModelFileError("is not a seqmtl model (or is truncated in its header)", path=path)
     try:
         table = json.loads(raw[8 : 8 + size].tobytes())
         description = json.loads(table.pop("__metadata__")[_KEY])
@@ -117,7 +117,7 @@ def _parse_entry(entry: dict[str, Any]) -> tuple[np.dtype[Any], tuple[int, ...],
 
 
 def _check_entries(entries: dict[str, Any], digest: Any, size: int, path: str) -> None:
-    """Refuse arrays that leave holes, overlap, or do not match their shape."""
+    """Reject arrays that leave gaps, overlap, or do not match their shape."""
     position = 0
     for dtype, shape, begin, end in sorted([*entries.values(), digest], key=lambda e: e[2:]):
         n_bytes = dtype.itemsize
@@ -127,4 +127,4 @@ def _check_entries(entries: dict[str, Any], digest: Any, size: int, path: str) -
             raise ModelFileError("is not a seqmtl model: its arrays do not fit", path=path)
         position = end
     if position != size or digest[3] != size or digest[3] - digest[2] != _DIGEST:
-        raise ModelFileError("is cut off or has bytes too many; copy it again", path=path)
+        raise ModelFileError("is truncated or has extra bytes; copy it again", path=path)

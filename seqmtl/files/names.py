@@ -1,4 +1,4 @@
-"""Names of files from names that users gave."""
+"""Derive file names from names given by users."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 
 def safe_names(names: Iterable[str]) -> dict[str, str]:
-    """Return a part of a file name for every name: letters, digits, dots, hyphens, underscores.
+    """Map every name to a unique part of a file name: letters, digits, dots, hyphens, underscores.
 
-    All differ, also where only the case would; none is hidden or reads like an option.
+    The parts differ even if case is ignored; none starts with a dot or a hyphen.
     """
     found: dict[str, str] = {}
     taken: set[str] = set()

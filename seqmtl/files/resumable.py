@@ -1,4 +1,4 @@
-"""Long outputs that can be gone on with: files under another name until they are whole."""
+"""Resumable outputs: files have another name until they are complete."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from seqmtl.files.bgzip import drop_index
 
 
 def partial_path(path: str | os.PathLike[str], side: str = "") -> str:
-    """Return the name of an unfinished file, or of one beside it; a symbolic link is followed."""
+    """Return the name of an unfinished file or a side file; symbolic links are followed."""
     return f"{os.path.realpath(path)}.partial" + (f".{side}" if side else "")
 
 
 class OutputStream:
-    """An output that is written straight away: an open stream, a pipe, a device.
+    """An output that is written immediately: an open stream, a pipe, a device.
 
     Parameters
     ----------
     path : str
-        Its name, in messages too.
+        Its name, also in messages.
     stream : binary stream, optional
-        Where to write, and to be left open. Default: what `path` names.
+        Stream to write to, which is left open. Default: open `path`.
     """
 
     def __init__(self, path: str, stream: IO[bytes] | None = None) -> None:
@@ -39,40 +39,40 @@ class OutputStream:
         Raises
         ------
         SeqmtlError
-            If they cannot be written.
+            If writing fails.
         BrokenPipeError
-            If nobody reads any more.
+            If the reader has closed the pipe.
         """
         with _told(self.path):
             self._stream.write(data)
 
     def commit(self) -> None:
-        """Bring everything to where it goes."""
+        """Flush the stream."""
         with _told(self.path):
             self._stream.flush()
         self.discard()
 
     def discard(self) -> None:
-        """Close what was opened here."""
+        """Close the stream if it was opened here."""
         if self._is_own:
-            with suppress(OSError):  # what is still in its buffer
+            with suppress(OSError):  # flushing its buffer may fail
                 self._stream.close()
 
 
 class PartialFile:
-    """A file that is ``PATH.partial`` until :meth:`commit`, with side files beside it.
+    """A file named ``PATH.partial`` until :meth:`commit`, with side files.
 
-    A symbolic link is followed.
+    Symbolic links are followed.
 
     Parameters
     ----------
     path : path-like
-        Where the finished file is to stand.
+        Final path of the file.
     sides : sequence of str
-        Names of files of the same run that vanish when it ends, ``PATH.partial.NAME``.
+        Names of temporary side files, ``PATH.partial.NAME``.
     sizes : mapping of str to int, optional
-        Go on with the files there are, cut to these sizes (the key of the main file is "").
-        Default: begin afresh.
+        Resume with the existing files, truncated to these sizes (the key of the main file is
+        ""). Default: start afresh.
 
     Raises
     ------
@@ -93,7 +93,7 @@ class PartialFile:
         gone = [name for name in self._names.values() if not os.path.exists(name)]
         if sizes is not None and gone:
             raise SeqmtlError(
-                f"cannot go on without {gone[0]}, which is gone; scan again without --resume"
+                f"cannot resume without {gone[0]}, which is missing; scan again without --resume"
             )
         with _told(self.path):
             for side, name in self._names.items():
@@ -106,18 +106,18 @@ class PartialFile:
         if stream.seek(0, os.SEEK_END) < size:
             stream.close()
             raise SeqmtlError(
-                f"cannot go on with {name}: it has lost its end; scan again without --resume"
+                f"cannot resume with {name}: it is truncated; scan again without --resume"
             )
         stream.truncate(size)
         stream.seek(size)
 
     def write(self, data: bytes, side: str = "") -> None:
-        """Append bytes to the file or to one beside it.
+        """Append bytes to the file or a side file.
 
         Raises
         ------
         SeqmtlError
-            If they cannot be written.
+            If writing fails.
         """
         with _told(self.path):
             self._streams[side].write(data)
@@ -127,7 +127,7 @@ class PartialFile:
         return self._streams[side]
 
     def sizes(self) -> dict[str, int]:
-        """Bring everything to the disk and return the sizes of the files."""
+        """Flush the files to disk, and return their sizes."""
         with _told(self.path):
             for stream in self._streams.values():
                 stream.flush()
@@ -137,7 +137,7 @@ class PartialFile:
             }
 
     def commit(self) -> None:
-        """Give the file its name; remove those beside it, and the index of the one it replaces.
+        """Rename the file to its final name; remove side files and the index of a replaced file.
 
         Raises
         ------
@@ -153,27 +153,27 @@ class PartialFile:
                 os.unlink(name)
 
     def close(self) -> None:
-        """Close the files and leave them where they are."""
+        """Close the files, and keep them."""
         for stream in self._streams.values():
-            with suppress(OSError):  # a full disk: what was journaled is on it already
+            with suppress(OSError):  # the disk is full; journaled data is on it already
                 stream.close()
 
     def discard(self) -> None:
-        """Close the files and remove them."""
+        """Close and remove the files."""
         self.close()
         for name in self._names.values():
             remove_file(name)
 
 
 class Journal:
-    """What of a long run is done, a JSON object a line: first what the run is, then its steps.
+    """Journal of a long run, one JSON object per line: a header, then completed steps.
 
     Parameters
     ----------
     path : str
         The file.
     header : mapping
-        All that decides about the run, as JSON values.
+        Everything that defines the run, as JSON values.
     """
 
     def __init__(self, path: str, header: Mapping[str, Any]) -> None:
@@ -181,16 +181,16 @@ class Journal:
         self.header: dict[str, Any] = json.loads(json.dumps(header))
 
     def exists(self) -> bool:
-        """Tell whether there is a journal, of whatever run."""
+        """Tell whether there is a journal, of any run."""
         return os.path.exists(self.path)
 
     def read(self) -> list[Any]:
-        """Return the header and the steps that are there, and cut off half a line that a kill left.
+        """Return the header and the steps, dropping a last line that is incomplete.
 
         Raises
         ------
         SeqmtlError
-            If a whole line is not JSON.
+            If a complete line is not JSON.
         """
         try:
             with open(self.path, "rb") as stream:
@@ -208,16 +208,16 @@ class Journal:
         return entries
 
     def damaged(self, error: Exception) -> SeqmtlError:
-        """Return the error of a journal that holds something else."""
+        """Return the error for a journal with invalid content."""
         return SeqmtlError(f"{self.path} is damaged ({error}); remove it to start afresh")
 
     def start(self) -> None:
-        """Begin afresh."""
+        """Start a new journal."""
         self.remove()
         self.write(self.header)
 
     def write(self, step: Mapping[str, Any]) -> None:
-        """Append a step and bring it to the disk."""
+        """Append a step, and flush it to disk."""
         with _told(self.path), open(self.path, "ab") as stream:
             stream.write(json.dumps(step).encode() + b"\n")
             stream.flush()
@@ -230,7 +230,7 @@ class Journal:
 
 @contextmanager
 def _told(path: str) -> Iterator[None]:
-    """Say of an error in writing which output it was."""
+    """Name the output in errors of writing."""
     try:
         yield
     except BrokenPipeError:

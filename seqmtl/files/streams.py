@@ -1,4 +1,4 @@
-"""Bytes and numbered lines of a file, plain or gzip, in blocks: nothing is ever held whole."""
+"""Read bytes and numbered lines of plain or gzip files in blocks of bounded size."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from seqmtl.exceptions import InputFormatError
 
 #: Decompressed bytes handled at a time.
 BLOCK_BYTES = 1 << 20
-#: Compressed bytes read at a time; a bgzip block is at most as long.
+#: Compressed bytes read at a time, the maximum size of a bgzip block.
 RAW_BYTES = 1 << 16
-#: Zero bytes behind every block of lines, so that fixed-width reads stay inside it.
+#: Zero bytes after every block of lines, so that fixed-width reads stay inside it.
 PAD_BYTES = 256
 
 _GZIP = b"\x1f\x8b"
@@ -35,7 +35,7 @@ _FOREIGN = {
 }
 _LONGEST_MAGIC = 16
 
-#: What some editors put before UTF-8 text.
+#: Written by some editors before UTF-8 text.
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 PathLike = str | os.PathLike[str]
@@ -48,19 +48,19 @@ def source_name(path: PathLike) -> str:
 
 
 def byte_blocks(path: PathLike, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
-    """Yield the content of a file in non-empty blocks, decompressing gzip and bgzip.
+    """Yield the contents of a file in non-empty blocks, decompressing gzip and bgzip.
 
     Parameters
     ----------
     path : path-like
-        File, told by its first bytes to be gzip or not, or ``"-"`` for standard input.
+        File, recognised as gzip by its first bytes, or ``"-"`` for standard input.
     on_read : callable, optional
         Called with the number of bytes read from the file since the last call.
 
     Raises
     ------
     InputFormatError
-        If gzip data end early or are damaged, or the file is of another compression.
+        If gzip data are truncated or damaged, or the file has another compression.
     OSError
         If the file cannot be opened or read.
     """
@@ -83,29 +83,29 @@ def byte_blocks(path: PathLike, on_read: Callable[[int], None] | None = None) ->
 
 @dataclass(frozen=True)
 class Lines:
-    """A block of whole lines.
+    """A block of complete lines.
 
     Attributes
     ----------
     text : bytes
-        The lines, each ended by a line feed, then `PAD_BYTES` zeros.
+        The lines, each ending in a line feed, followed by `PAD_BYTES` zeros.
     first_line : int
-        1-based line number of the first.
+        1-based number of the first line.
     """
 
     text: bytes
     first_line: int
 
     def rows(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the 1-based number and the bytes of every line, without its end."""
+        """Yield the 1-based number and the bytes of every line, without its line end."""
         return enumerate(self.text[:-PAD_BYTES].split(b"\n")[:-1], self.first_line)
 
 
 def line_blocks(path: PathLike) -> Iterator[Lines]:
     """Yield the lines of a file in blocks of about `BLOCK_BYTES`, without byte order mark.
 
-    Line ends are LF (CRLF is turned into LF), and the last line gets one where it has none. A
-    longer line makes a longer block.
+    CRLF is converted to LF, and a missing line end is added to the last line. A line longer than
+    a block makes a longer block.
     """
     padding = bytes(PAD_BYTES)
     parts: list[bytes] = []
@@ -141,16 +141,16 @@ def numbered_lines(path: PathLike) -> Iterator[tuple[int, bytes]]:
 def pop_header(
     blocks: Iterator[Lines], is_header: Callable[[bytes], bool]
 ) -> tuple[bytes, int, Iterator[Lines]]:
-    """Take the first line for which `is_header` is true, and those before it, off the blocks.
+    """Split off the lines up to the first for which `is_header` is true.
 
     Returns
     -------
     header : bytes
-        The line without its end; empty where there is none.
+        The header line without its line end; empty if there is none.
     line : int
-        Its 1-based number; 0 where there is none.
+        Its 1-based number, or 0 if there is none.
     rest : iterator of Lines
-        What follows it.
+        The lines that follow.
     """
     for block in blocks:
         begin = 0
@@ -162,14 +162,14 @@ def pop_header(
 
 
 def readable(raw: bytes) -> str:
-    """Decode UTF-8; bytes that are not appear as escapes."""
+    """Decode UTF-8; invalid bytes become escapes."""
     return raw.decode("utf-8", errors="backslashreplace")
 
 
 def first_bytes(path: PathLike) -> bytes:
-    """Return the first of a file's bytes, decompressed, without byte order mark.
+    """Return the first bytes of a file, decompressed, without byte order mark.
 
-    Standard input is only looked at: what was seen is still there for the reader.
+    Standard input is not consumed.
     """
     if os.fspath(path) == "-":
         seen = cast(io.BufferedReader, sys.stdin.buffer).peek(RAW_BYTES)
@@ -179,18 +179,18 @@ def first_bytes(path: PathLike) -> bytes:
     if seen.startswith(_GZIP):
         try:
             seen = zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(seen, RAW_BYTES)
-        except zlib.error:  # the reader will say what is wrong
+        except zlib.error:  # the reader will report the error
             seen = b""
     return seen.removeprefix(BYTE_ORDER_MARK)
 
 
 def open_seekable(path: PathLike) -> IO[bytes]:
-    """Open a binary file for readers that jump about in it; standard input is read whole."""
+    """Open a binary file that must be seekable; standard input is read into memory."""
     return io.BytesIO(sys.stdin.buffer.read()) if os.fspath(path) == "-" else open(path, "rb")
 
 
 def is_compressed(path: PathLike) -> bool:
-    """Tell whether a file is gzip (or bgzip) by its first bytes."""
+    """Tell by its first bytes whether a file is gzip (or bgzip)."""
     with _open_raw(path) as stream:
         return bool(stream.read(len(_GZIP)) == _GZIP)
 
@@ -202,7 +202,7 @@ def _open_raw(path: PathLike) -> AbstractContextManager[IO[Any]]:
 
 
 class _Counted:
-    """A stream that tells how much of it is read."""
+    """A stream that reports the number of bytes read."""
 
     def __init__(self, stream: IO[bytes], on_read: Callable[[int], None]) -> None:
         self._stream, self._on_read = stream, on_read
@@ -214,7 +214,7 @@ class _Counted:
 
 
 def _inflate(stream: IO[bytes] | _Counted, data: bytes, name: str) -> Iterator[bytes]:
-    """Decompress a chain of gzip members; that of bgzip must end with an empty one."""
+    """Decompress a sequence of gzip members; bgzip must end with an empty one."""
     is_bgzip = _BGZIP.match(data) is not None
     size = 0
     while data:
@@ -229,7 +229,8 @@ def _inflate(stream: IO[bytes] | _Counted, data: bytes, name: str) -> Iterator[b
                 block = inflater.decompress(data, BLOCK_BYTES)
             except zlib.error as error:
                 raise InputFormatError(
-                    f"the gzip data are damaged ({error}); fetch or write the file again", path=name
+                    f"the gzip data are damaged ({error}); download or write the file again",
+                    path=name,
                 ) from error
             data = inflater.unconsumed_tail
             has_more = len(block) == BLOCK_BYTES
@@ -237,7 +238,7 @@ def _inflate(stream: IO[bytes] | _Counted, data: bytes, name: str) -> Iterator[b
             if block:
                 yield block
         data = inflater.unused_data
-        while not data.strip(b"\0"):  # zeros may fill up the last block of a disk or tape
+        while not data.strip(b"\0"):  # zeros may pad the last block of a disk or tape
             data = stream.read(RAW_BYTES)
             if not data:
                 break
@@ -248,5 +249,5 @@ def _inflate(stream: IO[bytes] | _Counted, data: bytes, name: str) -> Iterator[b
 
 def _truncated(name: str) -> InputFormatError:
     return InputFormatError(
-        "the gzip data end early: the file is truncated; fetch or write it again", path=name
+        "the gzip data end early: the file is truncated; download or write it again", path=name
     )

@@ -1,4 +1,4 @@
-"""Small files read at once."""
+"""Read small files into memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from seqmtl.files.streams import PathLike, byte_blocks
 
 
 def read_bytes(path: PathLike) -> bytes:
-    """Return a file as it is.
+    """Return the bytes of a file.
 
     Raises
     ------
@@ -24,14 +24,14 @@ def read_bytes(path: PathLike) -> bytes:
 
 
 def read_text(path: PathLike, what: str) -> str:
-    """Return the content of a UTF-8 file, plain or gzip, without byte order mark.
+    """Return the text of a UTF-8 file, plain or gzip, without byte order mark.
 
     Parameters
     ----------
     path : path-like
         File.
     what : str
-        What it should be, for the message.
+        What the file should be, for messages.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def read_text(path: PathLike, what: str) -> str:
 
 
 def read_json(path: PathLike) -> Any:
-    """Return the content of a JSON document.
+    """Return the contents of a JSON document.
 
     Raises
     ------

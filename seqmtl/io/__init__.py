@@ -1,4 +1,4 @@
-"""What biology knows of files: FASTA, genomes, annotation, sites, variants, tables."""
+"""Read biological files: FASTA, genomes, annotation, sites, variants, tables."""
 
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import Dataset, is_dataset, read_dataset

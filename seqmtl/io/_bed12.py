@@ -14,12 +14,12 @@ _REASON = "transcript without a strand"
 
 
 def read_bed12(lines: Iterator[tuple[int, bytes]], source: str) -> Annotation:
-    """Read transcripts from the numbered lines of BED12; the thick part is the coding sequence.
+    """Read transcripts from numbered BED12 lines; the thick part is the coding sequence.
 
     Raises
     ------
     InputFormatError
-        If a row is wrong.
+        If a row is invalid.
     """
     transcripts: list[Transcript] = []
     left_out: list[LeftOutTranscript] = []
@@ -38,12 +38,12 @@ def _add(
     transcripts: list[Transcript],
     left_out: list[LeftOutTranscript],
 ) -> None:
-    """Add the transcript of a row.
+    """Add the transcript of one row.
 
     Raises
     ------
     ValueError
-        If the row is wrong.
+        If the row is invalid.
     """
     if len(fields) != _N_FIELDS:
         raise ValueError(
@@ -65,7 +65,7 @@ def _add(
 
 
 def _blocks(fields: list[str], start: int, end: int) -> tuple[Segment, ...]:
-    """Return the exons of a row, those that touch joined."""
+    """Return the exons of a row, merging adjacent ones."""
     count = _integer(fields[9])
     sizes, starts = (
         [_integer(part) for part in fields[i].rstrip(",").split(",")] for i in (10, 11)

@@ -1,14 +1,14 @@
-"""Kernels of bigWig: summaries of values in bins of positions."""
+"""Compiled loops of bigWig: summaries of values in bins of positions."""
 
 from seqmtl._jit import njit
 
 
 @njit
 def sum_bins(starts, values, bases, bins, counts, sums):
-    """Sum up values by bins of `bases` positions; return how many bins have any.
+    """Summarise values in bins of `bases` positions; return the number of nonempty bins.
 
-    bins[b] receives the bin's number, counts[b] its values, sums[b] their least, their largest,
-    their sum and that of their squares.
+    bins[b] receives the index of the bin, counts[b] the number of values, sums[b] their minimum,
+    maximum, sum and sum of squares.
     """
     n = -1
     for i in range(starts.size):

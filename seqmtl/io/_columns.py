@@ -1,4 +1,4 @@
-"""Columns over all blocks of a file: labels, and names as numbers."""
+"""Parse columns across all blocks of a file: labels, and names as numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_NAMES = int(np.iinfo(np.int16).max)
 
 
 class LabelColumn:
-    """Parse labels block by block and watch that -1 and 0 do not both stand for "negative".
+    """Parse labels block by block, and reject files with both -1 and 0 for negatives.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class LabelColumn:
         Raises
         ------
         InputFormatError
-            If a label is not one of 1, +1, -1, 0, or the file has both -1 and 0.
+            If a label is not 1, +1, -1 or 0, or the file has both -1 and 0.
         """
         begins, lengths = fields.begins(column), fields.lengths(column)
         first, second = fields.text[begins], fields.text[begins + 1]
@@ -76,14 +76,14 @@ class LabelColumn:
 
 
 class NameTable:
-    """Names of a column, numbered by first appearance over all blocks.
+    """Names of a column, numbered in order of appearance across all blocks.
 
     Parameters
     ----------
     what : str
-        What the names are, for messages.
+        What the names stand for, in messages.
     most : int
-        How many different ones there may be.
+        Maximum number of distinct names.
     """
 
     def __init__(self, what: str, most: int = _MOST_NAMES) -> None:
@@ -98,7 +98,7 @@ class NameTable:
         Raises
         ------
         InputFormatError
-            If a name is empty or longer than 255 bytes, or there are too many.
+            If a name is empty or longer than 255 bytes, or there are too many names.
         """
         values = fields.bytes_of(column, self.what)
         ids, is_known = self._look_up(values)
@@ -108,7 +108,7 @@ class NameTable:
         return ids
 
     def number(self, name: str) -> int:
-        """Return the number of a name, -1 if it has not appeared."""
+        """Return the number of a name, or -1 if it is unknown."""
         return self.names.index(name) if name in self.names else -1
 
     def _look_up(self, values: NDArray[np.bytes_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -128,7 +128,7 @@ class NameTable:
         if ids.size > self.most:
             raise InputFormatError(
                 f"there must be at most {self.most:,} different values of {self.what}; "
-                "is this the right column?",
+                "check that it is the right column",
                 path=fields.source,
             )
         self.names += [readable(name) for name in new.tolist()]

@@ -16,20 +16,20 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PAD_BYTES, Lines, PathLike, line_blocks, readable, source_name
 from seqmtl.io._table_columns import Cells, Places, Roles, TableFile
 
-_ROWS_AT_A_TIME = 64  # few enough that their cells stay in the cache of the processor
+_ROWS_AT_A_TIME = 64  # few enough that their cells stay in the processor cache
 _LONGEST_FIELD = 2**31 - 1
 _TITLES = {",": "commas", "\t": "tabs"}
 _OTHER_SEPARATORS = ",;\t|"
 
 
 class DelimitedFile(TableFile):
-    """A table whose first line that is not blank names the columns.
+    """A table whose first nonblank line names the columns.
 
     Raises
     ------
     InputFormatError
-        If a row has another number of fields than the header, a feature is no number, the quotes
-        are not those of CSV, or the file is not text.
+        If a row has a different number of fields from the header, a feature is not a number, the
+        quoting is not that of CSV, or the file is not text.
     """
 
     def __init__(self, path: PathLike, delimiter: str) -> None:
@@ -43,7 +43,7 @@ class DelimitedFile(TableFile):
         self._first = next(self._rows, (0, []))
         if not self._first[1]:
             raise InputFormatError(
-                "the table must have rows, but there is only a header; check how it was written",
+                "the table must have rows, but it has only a header; check how it was written",
                 path=source,
             )
         self._lines: list[int] = []
@@ -54,7 +54,7 @@ class DelimitedFile(TableFile):
         return _is_number(self._first[1][column])
 
     def read(self, roles: Roles) -> Cells:
-        """Return the values of the columns that have a role."""
+        """Return the values of the columns with a role."""
         kept = (roles.label, roles.task, roles.sequence, roles.name, roles.split)
         texts: dict[int, list[str]] = {column: [] for column in kept if column is not None}
         numbers = []
@@ -77,7 +77,7 @@ class DelimitedFile(TableFile):
         )
 
     def _numbers(self, rows: list[list[str]], features: Sequence[int]) -> NDArray[np.float64]:
-        # itemgetter of one place would return the cell itself
+        # with a single index itemgetter would return the cell itself
         one = slice(features[0], features[0] + 1)
         take = itemgetter(*features) if len(features) > 1 else itemgetter(one)
         cells = list(chain.from_iterable(map(take, rows)))
@@ -99,7 +99,7 @@ class DelimitedFile(TableFile):
 def _rows(
     records: Iterator[tuple[int, list[str]]], n_columns: int, delimiter: str, source: str
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the records that are not blank; each must have all fields."""
+    """Yield the nonblank records; each must have all fields."""
     for line, row in records:
         if len(row) == n_columns and (n_columns > 1 or row[0].strip()):
             yield line, row
@@ -125,7 +125,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _as_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
-    """Return whole numbers, else numbers, else the texts."""
+    """Convert to integers if possible, else to floats, else keep the texts."""
     cells = texts.tolist()
     if all(map(_is_number, cells)):
         try:
@@ -139,7 +139,7 @@ def _records(path: PathLike, delimiter: str, source: str) -> Iterator[tuple[int,
     """Yield the 1-based first line and the fields of every record."""
     texts = (_text_of(block, source) for block in line_blocks(path))
     lines = chain.from_iterable(map(io.StringIO, texts))
-    csv.field_size_limit(_LONGEST_FIELD)  # csv keeps one limit for all, 131,072 at first
+    csv.field_size_limit(_LONGEST_FIELD)  # a global setting of csv; its default is 131,072
     reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
     line = 1
     while True:
@@ -162,13 +162,13 @@ def _text_of(block: Lines, source: str) -> str:
     text = block.text[:-PAD_BYTES]
     if b"\0" in text:
         raise InputFormatError(
-            "the file must be text, but it is binary; is it the right one?", path=source
+            "the file must be text, but it is binary; check that it is the right one", path=source
         )
     return readable(text)
 
 
 def _check_header(names: list[str], delimiter: str, source: str, line: int) -> None:
-    """Refuse what is no header of a table with this separator."""
+    """Check for a table header with this separator."""
     if not names:
         raise InputFormatError(
             "the file must hold a table, but it is empty; check how it was written", path=source
@@ -183,7 +183,7 @@ def _check_header(names: list[str], delimiter: str, source: str, line: int) -> N
     if len(names) == 1 and any(mark in names[0] for mark in _OTHER_SEPARATORS):
         raise InputFormatError(
             f"the columns must be separated by {_TITLES[delimiter]}, got the header {names[0]!r}; "
-            "write the table so, or name the file .csv (commas) or .tsv (tabs) as it is",
+            "write the table that way, or name the file .csv (commas) or .tsv (tabs) accordingly",
             path=source,
             line=line,
         )

@@ -1,4 +1,4 @@
-"""The state machine that reads FASTA from blocks of bytes, however they are cut."""
+"""A state machine that reads FASTA from blocks of bytes of any size."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Header(NamedTuple):
     Attributes
     ----------
     name : str
-        First word after ``>``; empty where there is none.
+        First word after ``>``, or "".
     description : str
-        The whole header without ``>`` and outer blanks.
+        The whole header without ``>``, stripped of blanks.
     line : int
         1-based line of the header.
     number : int
@@ -35,7 +35,7 @@ class Header(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Name of the record for messages: its number where it has none."""
+        """Name of the record for messages, or its number if it has none."""
         return self.name or str(self.number)
 
 
@@ -46,19 +46,19 @@ def scan_fasta(
     keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[Header | bytes]:
-    """Yield each record's header, then its codes in pieces, in bounded memory.
+    """Yield the header of each record, then its codes in pieces, in bounded memory.
 
-    Lower case is upper case; line ends may be LF or CRLF, the last may be missing; blank lines
-    and blanks in a sequence are skipped.
+    Lower case counts as upper case. Lines may end in LF or CRLF, and the last line end may be
+    missing. Blank lines and blanks in a sequence are skipped.
 
     Parameters
     ----------
     path : path-like
         Plain, gzip or bgzip file, or ``"-"`` for standard input.
     unique_names : bool
-        Whether to refuse a second record of the same name.
+        Whether to reject repeated record names.
     keep_case : bool
-        Whether codes tell lower case, see :data:`~seqmtl.sequences.alphabet.CASED_CODES`.
+        Whether codes distinguish lower case, see :data:`~seqmtl.sequences.alphabet.CASED_CODES`.
     on_read : callable, optional
         Called with the number of bytes read from the file since the last call.
 
@@ -71,7 +71,7 @@ def scan_fasta(
     ------
     InputFormatError
         If the file is empty or not FASTA, a record has no sequence or an invalid letter, or a
-        name comes twice; names the file, the record and the line.
+        name is repeated; the message gives the file, the record and the line.
     """
     codes = CASED_CODES if keep_case else CHECKED_CODES
     scanner = _Scanner(source_name(path), unique_names, codes)
@@ -85,17 +85,17 @@ class _Scanner:
 
     def __init__(self, source: str, unique_names: bool, codes: bytes) -> None:
         self.source = source
-        self.codes = codes  # of every byte
+        self.codes = codes  # code of every byte
         self.seen: set[str] | None = set() if unique_names else None
         self.header: Header | None = None
-        self.open_header: bytes | None = None  # text of a header whose line has not ended yet
+        self.open_header: bytes | None = None  # text of a header whose line is incomplete
         self.has_sequence = True
         self.at_line_start = True
         self.line = 1
-        self.head = b""  # first bytes of the file, until one of them is not white space
+        self.head = b""  # leading bytes of the file, up to the first that is not white space
 
     def feed(self, block: bytes) -> Iterator[Header | bytes]:
-        """Take a block of bytes."""
+        """Process a block of bytes."""
         if self.header is None and self.open_header is None:
             self.head += block
             start = self.head.removeprefix(BYTE_ORDER_MARK).lstrip()
@@ -128,7 +128,7 @@ class _Scanner:
                     yield codes
 
     def finish(self) -> Iterator[Header]:
-        """Take the end of the file."""
+        """Process the end of the file."""
         if self.open_header is not None:
             yield self._close_header(self.open_header)
         if self.header is None:
@@ -142,7 +142,7 @@ class _Scanner:
 
     @staticmethod
     def _end_of_sequence(block: bytes, place: int) -> int:
-        """Return where the sequence that begins at `place` ends: at a ``>`` that begins a line."""
+        """Return the end of the sequence at `place`: the next ``>`` at the start of a line."""
         end = block.find(b">", place + 1)
         while end >= 0 and block[end - 1] != ord("\n"):
             end = block.find(b">", end + 1)
@@ -156,7 +156,7 @@ class _Scanner:
         if self.seen is not None and header.name:
             if header.name in self.seen:
                 raise InputFormatError(
-                    "the name of a record must be unique in the file, but it comes again; "
+                    "the name of a record must be unique in the file, but it is repeated; "
                     "rename or remove one of them",
                     path=self.source,
                     line=self.line,
@@ -191,8 +191,7 @@ class _Scanner:
         if not self.has_sequence:
             assert self.header is not None
             raise InputFormatError(
-                "a record must have a sequence, but there is none behind its header; remove it "
-                "or fetch the file again",
+                "the record has a header but no sequence; remove it or download the file again",
                 path=self.source,
                 line=self.header.line,
                 record=self.header.label,
@@ -204,8 +203,8 @@ class _Scanner:
         if "\t" in first:
             kind = " (this looks like a table)"
         raise InputFormatError(
-            f"the file must be FASTA, whose first character is '>', but it begins with {first!r}"
-            f"{kind}; is it the right one?",
+            f"the file must be FASTA, starting with '>', but it starts with {first!r}"
+            f"{kind}; check that it is the right one",
             path=self.source,
             line=1 + self.head.count(b"\n", 0, max(0, len(self.head) - len(start))),
         )

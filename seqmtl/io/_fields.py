@@ -1,4 +1,4 @@
-"""Tab-separated lines as arrays: a block of lines is cut into fields without a loop over rows."""
+"""Split blocks of tab-separated lines into arrays of fields, without a loop over rows."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _NO_ROWS = (b"#", b"track", b"browser")
 
 
 def is_row(line: bytes) -> bool:
-    """Tell rows of BED from blank lines, comments and the lines that speak to a browser."""
+    """Tell whether a BED line is a row, not blank, a comment, or a track or browser line."""
     return bool(line.strip()) and not line.startswith(_NO_ROWS)
 
 
 def bed_rows(path: PathLike) -> Iterator[tuple[int, bytes]]:
-    """Yield the 1-based line number and the bytes of every row of BED."""
+    """Yield the 1-based line number and the bytes of every BED row."""
     return ((line, row) for line, row in numbered_lines(path) if is_row(row))
 
 
 @dataclass(frozen=True)
 class Fields:
-    """The fields of a block of lines, blank lines and comments left out.
+    """The fields of a block of lines, without blank lines and comments.
 
     Attributes
     ----------
@@ -40,13 +40,13 @@ class Fields:
     text : ndarray of uint8
         The block's bytes and its padding.
     ends : ndarray of int64, shape (n_rows, n_columns)
-        Place in `text` of the tab or line feed that ends each field.
+        Index in `text` of the tab or line feed that ends each field.
     row_begins : ndarray of int64, shape (n_rows,)
-        Place of the first byte of each row.
+        Index of the first byte of each row.
     lines : ndarray of int64, shape (n_rows,)
         1-based line numbers.
     strays : ndarray of int64, shape (n_rows, n_columns)
-        How many of the `special` bytes given to :func:`split_fields` each field holds.
+        Number of `special` bytes in each field, see :func:`split_fields`.
     """
 
     source: str
@@ -60,7 +60,7 @@ class Fields:
         return self.row_begins.size
 
     def begins(self, column: int) -> NDArray[np.int64]:
-        """Return where the fields of a column begin in `text`."""
+        """Return the index in `text` where each field of a column begins."""
         return self.row_begins if column == 0 else self.ends[:, column - 1] + 1
 
     def lengths(self, column: int) -> NDArray[np.int64]:
@@ -78,7 +78,7 @@ class Fields:
         return [readable(text[begin:end]) for begin, end in spans]
 
     def rows(self, chosen: NDArray[Any]) -> Fields:
-        """Return some of the rows."""
+        """Return a subset of the rows."""
         return Fields(
             self.source,
             self.text,
@@ -89,11 +89,11 @@ class Fields:
         )
 
     def refuse(self, row: int, message: str) -> NoReturn:
-        """Raise an error that names the line of a row."""
+        """Raise an error that gives the line of a row."""
         raise InputFormatError(message, path=self.source, line=int(self.lines[row]))
 
     def cut(self, begins: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        """Copy `width` bytes from each place, shape (n, width)."""
+        """Copy `width` bytes from each index, shape (n, width)."""
         return cut(self.text, begins, width)
 
     def bytes_of(self, column: int, what: str) -> NDArray[np.bytes_]:
@@ -116,12 +116,12 @@ class Fields:
         return letters.view(f"S{width}").ravel()
 
     def integers(self, column: int, what: str) -> NDArray[np.int64]:
-        """Parse a column of non-negative whole numbers, shape (n_rows,).
+        """Parse a column of non-negative integers, shape (n_rows,).
 
         Raises
         ------
         InputFormatError
-            If a field has anything but 1 to 18 digits.
+            If a field is not 1 to 18 digits.
         """
         lengths = self.lengths(column)
         width = min(max(1, int(lengths.max(initial=1))), _MOST_DIGITS)
@@ -155,7 +155,7 @@ class Fields:
             got = self.string(int(bad[0]), column)
             self.refuse(
                 int(bad[0]),
-                f"strand must be + or -, got {got!r}; a site is read on one strand, so state which",
+                f"strand must be + or -, got {got!r}; give the strand of the site",
             )
         return is_reverse
 
@@ -168,22 +168,22 @@ def split_fields(
     special: NDArray[np.int64] | None = None,
     is_comment: Callable[[bytes], bool] | None = None,
 ) -> Fields:
-    """Cut a block of lines at tabs and line ends.
+    """Split a block of lines at tabs and line ends.
 
     Parameters
     ----------
     block : Lines
-        Whole lines.
+        Complete lines.
     n_columns : int
-        Fields that every line must have; blank lines are left out.
+        Fields per line; blank lines are skipped.
     source : str
         Name of the file, for messages.
     special : ndarray of int64, optional
-        Increasing places in the text of at least all tabs and line feeds; the others are counted
+        Rising indices in the text that include all tabs and line feeds; the others are counted
         per field as `strays`. Default: the control characters.
     is_comment : callable, optional
-        Says of a line with another number of fields, or one that begins with ``#``, whether it
-        is left out.
+        Called for lines with another number of fields or a leading ``#``; returns whether the
+        line is a comment.
 
     Raises
     ------
@@ -243,30 +243,30 @@ def _without_comments(
 
 
 def cut(text: NDArray[np.uint8], begins: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-    """Copy `width` bytes of a flat array from each place, shape (len(begins), width)."""
+    """Copy `width` bytes of a flat array from each index, shape (len(begins), width)."""
     if not begins.size:
         return np.empty((0, width), dtype=np.uint8)
     return np.lib.stride_tricks.sliding_window_view(text, width)[begins]
 
 
 def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -> dict[str, int]:
-    """Return the place of every column that a header names.
+    """Return the index of every column named in a header.
 
     Parameters
     ----------
     header : bytes
-        The line; empty where the file has none.
+        The header line; empty if the file has none.
     line : int
         Its 1-based number.
     wanted : sequence of str
-        Columns that must be there.
+        Required columns.
     source : str
         Name of the file, for messages.
 
     Raises
     ------
     InputFormatError
-        If there is no header, it is not text, a wanted column is missing, or a name comes twice.
+        If there is no header, it is not text, a column is missing, or a name is repeated.
     """
     if not header:
         raise InputFormatError(
@@ -274,7 +274,7 @@ def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -
         )
     if b"\0" in header:
         raise InputFormatError(
-            "the file must be text, but it is binary; is it the right one?", path=source
+            "the file must be text, but it is binary; check that it is the right one", path=source
         )
     names = [name.strip() for name in readable(header).split("\t")]
     for name in wanted:
@@ -290,7 +290,7 @@ def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -
 
 
 def _column_hint(wanted: str, names: list[str], header: bytes) -> str:
-    """Say what may have been meant where a column is missing."""
+    """Suggest what may have been meant by a missing column."""
     from difflib import get_close_matches
 
     lowered = {name.strip("\"'#").lower(): name for name in names}

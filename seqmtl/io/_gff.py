@@ -1,4 +1,4 @@
-"""Transcripts from the rows of GFF3 and GTF, in one pass."""
+"""Transcripts from GFF3 and GTF rows, in one pass."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PARTS = {
     b"five_prime_utr": _UTR, b"three_prime_utr": _UTR, b"5'-UTR": _UTR, b"3'-UTR": _UTR,
     b"start_codon": _START, b"stop_codon": _STOP,
 }  # fmt: skip
-# Types of rows that never are the parent of exons, and often are most of a file.
+# Feature types that are never parents of exons, and often make up most of a file.
 _NO_PARENTS = {b"intron", b"match", b"match_part", b"cDNA_match", b"cdna_match", b"EST_match"}
 _PROTEINS = {b"protein", b"polypeptide"}
 _STRANDS = {b"+", b"-"}
@@ -58,7 +58,7 @@ _IS_GFF3 = re.compile(rb'^\s*[^\s=";]+=')
 
 @dataclass(slots=True)
 class _Group:
-    """The rows of one transcript; `parents` are all transcripts that its first row belongs to."""
+    """The rows of one transcript; `parents` are all transcripts of its first row."""
 
     contig: bytes
     strand: bytes
@@ -74,12 +74,12 @@ class _Group:
 def read_gff(
     lines: Iterator[tuple[int, bytes]], source: str, sources: Collection[str] | None
 ) -> Annotation:
-    """Read transcripts from the numbered lines of GFF3 or GTF.
+    """Read transcripts from numbered lines of GFF3 or GTF.
 
     Raises
     ------
     InputFormatError
-        If a row is wrong, a wanted source is not there, or there is no transcript.
+        If a row is invalid, a requested source is missing, or there is no transcript.
     """
     reader = _Reader(source, sources)
     reader.read(lines)
@@ -87,7 +87,7 @@ def read_gff(
 
 
 class _Reader:
-    """What has been read of a file so far."""
+    """State of reading a file."""
 
     def __init__(self, source: str, sources: Collection[str] | None) -> None:
         self.source = source
@@ -101,7 +101,7 @@ class _Reader:
         self.line = 0
 
     def read(self, lines: Iterator[tuple[int, bytes]]) -> None:
-        """Read all lines of the annotation, which ends where FASTA begins."""
+        """Read all lines of the annotation, up to the FASTA section if there is one."""
         for self.line, row in lines:
             if not row or row.startswith(b"#"):
                 if row.startswith(b"##FASTA"):
@@ -165,7 +165,7 @@ class _Reader:
         self.groups[name] = group
 
     def _segment(self, first: bytes, last: bytes) -> Segment:
-        """Return a feature's interval, 0-based half-open."""
+        """Return the interval of a feature, 0-based half-open."""
         if not (first.isdigit() and last.isdigit()):
             got = readable(last if first.isdigit() else first)
             self._refuse(f"start and end must be whole numbers, got {got!r}; correct it")
@@ -187,7 +187,7 @@ class _Reader:
         )
 
     def _add_parent(self, kind: bytes, attributes: bytes) -> None:
-        """Remember what kind of feature an ID is, and what it belongs to."""
+        """Record the type of the feature with an ID, and its parents."""
         found = _ID.search(attributes)
         if found is not None:
             parent, biotype = _PARENT.search(attributes), _BIOTYPE.search(attributes)
@@ -198,7 +198,7 @@ class _Reader:
             )
 
     def _gff3_names(self, kind: bytes, attributes: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the transcripts that a row belongs to; their genes are known later."""
+        """Return the transcripts of a row; their genes are resolved later."""
         found = _PARENT.search(attributes)
         if found is None and kind == b"CDS":
             found = _ID.search(attributes)
@@ -210,16 +210,16 @@ class _Reader:
         return [(name, b"") for name in dict.fromkeys(names) if name]
 
     def _gtf_names(self, kind: bytes, attributes: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the transcript that a row belongs to, told by gene and name, and the gene.
+        """Return the transcript of a row, identified by gene and name, and the gene.
 
-        Files of NCBI may have ``unknown_transcript_1`` in many genes.
+        NCBI files may have ``unknown_transcript_1`` in many genes.
         """
         gene = _gtf_value(b"gene_id", attributes)
         name = _gtf_value(b"transcript_id", attributes) or gene
         return [(gene + b"\t" + name, gene)] if name else []
 
     def annotation(self) -> Annotation:
-        """Make transcripts of the rows."""
+        """Build the transcripts from the rows."""
         if self.wanted is not None and not self.wanted & set(self.seen_sources):
             wanted = ", ".join(sorted(map(readable, self.wanted)))
             seen = describe_features(_readable_counts(self.seen_sources))
@@ -262,7 +262,7 @@ class _Reader:
         )
 
     def _problem(self, name: bytes, group: _Group, owners: set[bytes]) -> str:
-        """Say why a transcript cannot be used; empty where it can."""
+        """Return the reason why a transcript cannot be used, or ""."""
         if name in owners and self._is_gene(name):
             return OF_GENE
         if group.gene in self.groups and group.gene in owners and not self._is_gene(group.gene):
@@ -272,7 +272,7 @@ class _Reader:
         return "" if group.strand in _STRANDS else NO_STRAND
 
     def _is_gene(self, name: bytes) -> bool:
-        """Tell a gene, of any kind or without a row of its own, from a transcript."""
+        """Tell whether an ID is a gene, of any type or without a row of its own."""
         kind = self.parents.get(name, (b"", b"", b""))[0]
         return not kind or kind.lower().endswith(b"gene")
 
@@ -296,13 +296,13 @@ def _readable_counts(counts: Counter[bytes]) -> dict[str, int]:
 
 
 def _text(name: bytes, is_gtf: bool | None) -> str:
-    """Decode a name; GFF3 writes odd letters as %XX, and names of GTF may come after the gene's."""
+    """Decode a name: undo %XX of GFF3, drop the gene before the name of GTF."""
     text = readable(name)
     return unquote(text) if "%" in text and not is_gtf else text.rpartition("\t")[2]
 
 
 def _gtf_value(name: bytes, attributes: bytes) -> bytes:
-    """Return the value of an attribute that is not inside the quotes of another."""
+    """Return the value of an attribute, ignoring matches inside quotes of another."""
     for found in _GTF_NAMES[name].finditer(attributes):
         if attributes.count(b'"', 0, found.start()) % 2 == 0:
             return found[1] if found[1] is not None else found[2]
@@ -332,7 +332,7 @@ def _transcripts(name: str, group: _Group, is_gtf: bool | None) -> list[Transcri
 
 
 def _coding(group: _Group) -> list[tuple[list[Segment], int | None]]:
-    """Return segments and first phase of each coding sequence; one without any if there is none."""
+    """Return segments and phase of each coding sequence, or one entry without segments."""
     if not group.coding:
         return [([], None)]
     ids = dict.fromkeys(row[2] for row in group.coding)
@@ -353,7 +353,7 @@ def _overlap(segments: Sequence[Segment]) -> bool:
 
 
 def _join(segments: Sequence[Segment]) -> tuple[Segment, ...]:
-    """Sort segments and join those that overlap or touch."""
+    """Sort segments, and merge those that overlap or touch."""
     joined: list[Segment] = []
     for start, end in sorted(segments):
         if joined and start <= joined[-1][1]:

@@ -26,12 +26,12 @@ _DAMAGED = (
 
 
 class Archive(TableFile):
-    """The arrays of an open archive, each read when it is asked for; nothing in it is executed.
+    """The arrays of an open archive, each read on demand; no code in it is executed.
 
     Raises
     ------
     InputFormatError
-        If the archive is damaged, or an array is missing, of objects, or of another shape.
+        If the archive is damaged, or an array is missing, holds objects, or has a wrong shape.
     """
 
     aliases: Mapping[str | None, str] = {
@@ -61,7 +61,7 @@ class Archive(TableFile):
         return self._array(self.names[column]).dtype.kind != "U"
 
     def features(self, taken: set[int | None]) -> dict[str, int]:
-        """Return the names and numbers of the columns of X; x0, x1, ... where it names none."""
+        """Return names and indices of the columns of X; x0, x1, ... if it names none."""
         d = self._matrix.shape[1]
         if "feature_names" not in self.names:
             return {f"x{j}": j for j in range(d)}
@@ -70,7 +70,7 @@ class Archive(TableFile):
         return {name: j for j, name in enumerate(names)}
 
     def read(self, roles: Roles) -> Cells:
-        """Return the values of the arrays that have a role."""
+        """Return the values of the arrays with a role."""
         if roles.sequence is not None:
             examples: NDArray[Any] = self._sequences(self.names[roles.sequence])
         elif roles.features == tuple(range(self._matrix.shape[1])):
@@ -88,7 +88,7 @@ class Archive(TableFile):
 
     @functools.cached_property
     def _matrix(self) -> NDArray[np.float64]:
-        """The table of numbers, shape (n, d)."""
+        """Feature matrix X, shape (n, d)."""
         array = self._array("X")
         if array.dtype.kind == "U":
             self._refuse("X", "hold numbers", "text", "say which array holds sequences")
@@ -98,13 +98,13 @@ class Archive(TableFile):
         return np.ascontiguousarray(array, dtype=np.float64)
 
     def _array(self, name: str) -> NDArray[Any]:
-        """Return an array of numbers or of text."""
+        """Return an array of numbers or text."""
         if name not in self.names:
             refuse_missing(self.rule, name, self.names, self)
         try:
             array = self.arrays[name]
             if not isinstance(array, np.ndarray):
-                raise ValueError("it is no array")
+                raise ValueError("it is not an array")
         except _DAMAGED as error:
             problem = "it holds Python objects" if "allow_pickle" in str(error) else str(error)
             raise InputFormatError(
@@ -127,11 +127,11 @@ class Archive(TableFile):
         return array
 
     def _vector(self, column: int | None, n: int) -> NDArray[Any] | None:
-        """Return an array of one value for each example; None where there is none."""
+        """Return an array with one value per example, or None if there is none."""
         return None if column is None else self._of_length(self.names[column], n, "example")
 
     def _tasks(self, column: int | None, n: int) -> NDArray[Any] | None:
-        """Return the task of each example, by its name where ``task_names`` has one."""
+        """Return the task of each example, by name if ``task_names`` has one."""
         if column is None:
             return None
         name, named = self.names[column], "task_names"

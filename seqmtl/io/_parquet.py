@@ -1,4 +1,4 @@
-"""Parquet files as columns of numbers and names; needs pyarrow."""
+"""Parquet files as columns of numbers and names; requires pyarrow."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.streams import PathLike, open_seekable, source_name
 from seqmtl.io._table_columns import Cells, Places, Roles, TableFile
 
-#: How pandas writes the numbers or names of rows that have no title of their own.
+#: Name that pandas gives to an unnamed index.
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
 class ParquetFile(TableFile):
-    """A Parquet file, read at once.
+    """A Parquet file, read in one go.
 
     Raises
     ------
     InputFormatError
-        If the file is damaged, or a feature is no column of numbers.
+        If the file is damaged, or a feature is not a numeric column.
     SeqmtlError
         If pyarrow is not installed.
     """
@@ -41,19 +41,19 @@ class ParquetFile(TableFile):
         with open_seekable(path) as stream:
             try:
                 table = pyarrow.parquet.ParquetFile(stream).read()
-                table.validate(full=True)  # text that is not UTF-8, offsets that leave the data
+                table.validate(full=True)  # detects invalid UTF-8 and offsets beyond the data
                 names = table.column_names
             except (pyarrow.ArrowException, OSError, ValueError) as error:
                 raise InputFormatError(
-                    f"the file must be Parquet, but it cannot be read ({error}); fetch or write it "
-                    "again",
+                    f"the file must be Parquet, but it cannot be read ({error}); download or write "
+                    "it again",
                     path=self.places.source,
                 ) from error
         self.table = table.drop_columns(list(filter(_PANDAS_INDEX.fullmatch, names)))
         self.names = self.table.column_names
 
     def read(self, roles: Roles) -> Cells:
-        """Return the values of the columns that have a role."""
+        """Return the values of the columns with a role."""
         sequences = self._text(roles.sequence)
         return Cells(
             examples=self._matrix(roles.features) if sequences is None else sequences,
@@ -64,7 +64,7 @@ class ParquetFile(TableFile):
         )
 
     def is_number(self, column: int) -> bool:
-        """Tell whether a column holds numbers or truth values."""
+        """Tell whether a column holds numbers or booleans."""
         kind, types = self.table.field(column).type, self.arrow.types
         return any(
             test(kind)
@@ -72,7 +72,7 @@ class ParquetFile(TableFile):
         )
 
     def _matrix(self, features: tuple[int, ...]) -> NDArray[np.float64]:
-        """Return columns of numbers side by side; a null is NaN."""
+        """Return numeric columns as a matrix, with NaN for null."""
         for column in features:
             if not self.is_number(column):
                 raise InputFormatError(
@@ -86,7 +86,7 @@ class ParquetFile(TableFile):
         return X
 
     def _values(self, column: int | None) -> NDArray[Any] | None:
-        """Return numbers (NaN for a null) or names (empty for a null)."""
+        """Return numbers (NaN for null) or names ("" for null)."""
         if column is None:
             return None
         if not self.is_number(column):
@@ -98,7 +98,7 @@ class ParquetFile(TableFile):
         return data.to_numpy()
 
     def _text(self, column: int | None) -> NDArray[np.str_] | None:
-        """Return a column as names; empty for a null."""
+        """Return a column as names, with "" for null."""
         if column is None:
             return None
         cells = self.table.column(column).to_pylist()

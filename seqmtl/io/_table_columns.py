@@ -1,4 +1,4 @@
-"""What the columns of a table of numbers are for, and how a bad cell is reported."""
+"""Assign roles to the columns of a numeric table, and report bad cells."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from seqmtl.exceptions import InputFormatError
 
 logger = logging.getLogger(__name__)
 
-_NAME_COLUMNS = ("name", "id")  # the first that is there holds the names of the rows
+_NAME_COLUMNS = ("name", "id")  # the first one present holds the names of the rows
 _SPLIT_COLUMN, _TASK_COLUMN = "split", "task"
 _MOST_NAMES_SHOWN = 12
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the caller calls the columns that are no features; see ``read_numeric_table``."""
+    """The caller's names for the columns that are not features; see ``read_numeric_table``."""
 
     label: str
     task: str
@@ -35,16 +35,16 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the rows of a table are in its file.
+    """The locations of the rows of a table in its file.
 
     Attributes
     ----------
     source : str
         Name of the file.
     lines : sequence of int, optional
-        1-based line of each row. Without them rows are counted from 1.
+        1-based line of each row. Without lines, rows are counted from 1.
     what : str
-        What holds the values of one kind: a column or an array.
+        What holds values of one kind: "column" or "array".
     """
 
     source: str
@@ -52,13 +52,13 @@ class Places:
     what: str = "column"
 
     def refuse(self, row: int, rule: str, got: object, remedy: str) -> NoReturn:
-        """Raise an error that names the line of a row, or its number where there are no lines."""
+        """Raise an error that gives the line of a row, or its number if there are no lines."""
         line = None if self.lines is None else self.lines[row]
         place = f" in row {row + 1}" if line is None else ""
         raise InputFormatError(f"{rule}, got {got}{place}; {remedy}", path=self.source, line=line)
 
     def refuse_number(self, row: int, column: str, got: object) -> NoReturn:
-        """Raise the error of a cell that is no finite number."""
+        """Raise the error for a cell that is not a finite number."""
         self.refuse(
             row,
             f"column {column!r} must hold finite numbers",
@@ -68,7 +68,7 @@ class Places:
 
 
 class Roles(NamedTuple):
-    """The places of the columns by what they are for; None for those that are not there."""
+    """Indices of the columns by role; None for missing ones."""
 
     features: tuple[int, ...]
     feature_names: tuple[str, ...]
@@ -80,16 +80,16 @@ class Roles(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """The values of a table as its reader found them.
+    """The values of a table as read.
 
     Attributes
     ----------
     examples : ndarray, shape (n, d) float64, or (n,) str
-        The features, or the sequences.
+        Features or sequences.
     labels, tasks : ndarray, shape (n,), optional
-        Numbers or names; an empty name is a missing one.
+        Numbers or names; an empty name is a missing value.
     names, splits : ndarray of str, shape (n,), optional
-        Other columns that are kept.
+        Other columns to keep.
     """
 
     examples: NDArray[Any]
@@ -100,20 +100,20 @@ class Cells(NamedTuple):
 
 
 class TableFile(ABC):
-    """An open file of one format: the names of its columns, and then their values.
+    """An open file of one format: its column names, then their values.
 
     Attributes
     ----------
     places : Places
-        Where the rows are; their lines are known when they have been read.
+        Locations of the rows; their lines are known after reading.
     names : list of str
-        Columns; a role is given by the place of one.
+        Names of the columns; roles refer to their indices.
     header_line : int or None
         1-based line of the names.
     aliases : mapping of str to str
-        What stands in for a column that is not there.
+        Fallback names for missing columns.
     rule, feature_rule : str
-        How the message begins where a column or a feature is missing.
+        First words of the message about a missing column or feature.
     """
 
     places: Places
@@ -123,7 +123,7 @@ class TableFile(ABC):
     rule = feature_rule = "the header must name the column"
 
     def features(self, taken: set[int | None]) -> dict[str, int]:
-        """Return the names and places of all that may be a feature when some columns are taken."""
+        """Return names and indices of the candidate features, given the columns taken."""
         return {name: i for i, name in enumerate(self.names) if i not in taken}
 
     @abstractmethod
@@ -132,16 +132,16 @@ class TableFile(ABC):
 
     @abstractmethod
     def read(self, roles: Roles) -> Cells:
-        """Return the values of the columns that have a role."""
+        """Return the values of the columns with a role."""
 
 
 def find_roles(table: TableFile, wanted: Wanted) -> Roles:
-    """Say what each column of a table is for.
+    """Assign a role to each column of a table.
 
     Raises
     ------
     InputFormatError
-        If a wanted column is missing, a name is empty or comes twice, or there are no features.
+        If a required column is missing, a name is empty or repeated, or there are no features.
     """
     _check_names(table)
     place: dict[str | None, int] = {name: i for i, name in enumerate(table.names)}
@@ -176,7 +176,7 @@ def find_roles(table: TableFile, wanted: Wanted) -> Roles:
 
 
 def _choose_features(table: TableFile, wanted: Wanted, taken: set[int | None]) -> dict[str, int]:
-    """Return the names and places of the features, or those of the sequences."""
+    """Return names and indices of the features, or of the sequences."""
     if wanted.sequence is not None:
         free = [name for i, name in enumerate(table.names) if i not in taken]
         chosen = {wanted.sequence: table.names.index(wanted.sequence)}
@@ -193,7 +193,7 @@ def _choose_features(table: TableFile, wanted: Wanted, taken: set[int | None]) -
     if not chosen:
         raise InputFormatError(
             f"the table must have a column of features, got only {shown(table.names)}; add one, or "
-            "say which column holds sequences",
+            "name the column that holds sequences",
             path=table.places.source,
             line=table.header_line,
         )
@@ -204,10 +204,10 @@ def _choose_features(table: TableFile, wanted: Wanted, taken: set[int | None]) -
 
 
 def refuse_missing(rule: str, name: str, names: Sequence[str], table: TableFile) -> NoReturn:
-    """Raise the error of a name that is not there, with those that may have been meant."""
+    """Raise the error for a missing name, with near matches."""
     lowered = {known.lower(): known for known in names}
     close = [repr(lowered[key]) for key in get_close_matches(name.lower(), lowered, n=3)]
-    hint = f"did you mean {' or '.join(close)}?" if close else "add it, or say how it is named"
+    hint = f"did you mean {' or '.join(close)}?" if close else "add it, or give its actual name"
     raise InputFormatError(
         f"{rule} {name!r}, got {shown(names)}; {hint}",
         path=table.places.source,
@@ -216,13 +216,13 @@ def refuse_missing(rule: str, name: str, names: Sequence[str], table: TableFile)
 
 
 def shown(names: Sequence[str]) -> str:
-    """Return names for a message; not more than a dozen."""
+    """Format names for a message, at most a dozen."""
     text = ", ".join(map(repr, names[:_MOST_NAMES_SHOWN]))
     return text if len(names) <= _MOST_NAMES_SHOWN else f"{text}, ... ({len(names):,} in all)"
 
 
 def check_distinct(names: Sequence[str], source: str, line: int | None = None) -> None:
-    """Refuse names of columns that come twice."""
+    """Reject repeated column names."""
     name, count = Counter(names).most_common(1)[0]
     if count > 1:
         raise InputFormatError(
@@ -246,5 +246,5 @@ def _check_names(table: TableFile) -> None:
 
 
 def _has_near_task(table: TableFile) -> bool:
-    """Tell whether another spelling of the task column would be taken for a feature."""
+    """Tell whether a feature is another spelling of the missing task column."""
     return bool({name.lower() for name in table.names} & {_TASK_COLUMN, _TASK_COLUMN + "s"})

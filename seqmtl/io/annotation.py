@@ -20,30 +20,30 @@ _FOREIGN = {
     b">": "this looks like FASTA, not an annotation",
     b"LOCUS": "this looks like GenBank: convert it to GFF3",
     b"ID  ": "this looks like EMBL: convert it to GFF3",
-    b"SQLite": "this looks like a database of gffutils: give the GFF3 or GTF it was made from",
+    b"SQLite": "this looks like a gffutils database: give the GFF3 or GTF it was made from",
 }
 
 
 def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -> Annotation:
-    """Read transcripts from GFF3, GTF or BED12; which of them is told by the content.
+    """Read transcripts from GFF3, GTF or BED12; the format is detected from the content.
 
-    A transcript is whatever exons or coding segments (CDS) belong to: by ``Parent`` in GFF3, where
-    one row may belong to several, and by ``transcript_id`` in GTF. Where a transcript has no
-    exons, its coding segments, UTRs and codons make them. A coding sequence that belongs to a gene
-    directly, or to nothing but has an ``ID``, counts as a transcript. Introns of a file are not
-    looked at: they are the gaps between exons. Exons of one transcript that overlap or touch are
-    joined; coding sequences of one transcript that overlap and have several IDs are alternatives.
+    A transcript is the parent of exons or coding segments (CDS): by ``Parent`` in GFF3, where a row
+    may have several, and by ``transcript_id`` in GTF. If a transcript has no exons, they are
+    derived from its coding segments, UTRs and codons. A coding sequence whose parent is a gene, or
+    that has only an ``ID``, counts as a transcript. Intron rows are ignored: introns are the gaps
+    between exons. Exons of a transcript that overlap or touch are merged. Overlapping coding
+    sequences of a transcript with different IDs are alternatives.
 
-    Left out and listed are transcripts without a strand, those with exons on two strands or contigs
-    (trans-splicing), those that are part of another one, such as the microRNAs of a precursor, and
-    exons of a gene that has transcripts of its own. ``##FASTA`` ends the annotation.
+    Some transcripts are left out and listed: those without a strand, those with exons on two
+    strands or contigs (trans-splicing), those that are part of another one, such as microRNAs of a
+    precursor, and exons of a gene that has transcripts of its own. ``##FASTA`` ends the annotation.
 
     Parameters
     ----------
     path : path-like
         Plain, gzip or bgzip file, or ``"-"`` for standard input.
     sources : collection of str, optional
-        Take only rows with one of these in the second column (GFF3, GTF).
+        Use only rows with one of these in the second column (GFF3, GTF).
 
     Returns
     -------
@@ -53,7 +53,8 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     Raises
     ------
     InputFormatError
-        If the file is none of these, a row is wrong (with its line), or there is no transcript.
+        If the file has another format, a row is invalid (with its line), or there is no
+        transcript.
 
     Examples
     --------
@@ -93,12 +94,12 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
 
 
 def _hint(first: bytes) -> str:
-    """Say what a file may be instead."""
+    """Suggest what a file may be instead."""
     if not first:
         return "the file has no rows; check how it was written"
     for start, remedy in _FOREIGN.items():
         if first.startswith(start):
             return remedy
     if first.count(b"\t") + 1 in (6, 3, 4, 5):
-        return "this looks like BED; a BED of sites is no annotation"
+        return "this looks like BED; a BED of sites is not an annotation"
     return "separate the fields by tabs" if b"\t" not in first else "check how it was written"

@@ -1,9 +1,9 @@
-"""bigWig: numbers along contigs in a compressed, indexed file that genome browsers read.
+"""Write bigWig: numbers along contigs in a compressed, indexed file for genome browsers.
 
-Kent et al., Bioinformatics 26:2204 (2010), supplementary tables 5 to 18, tell the format. Data can
-be appended block by block: what the end of the file needs (where the sections lie, summaries of
-the finest zoom level) is kept in two side files, so that memory does not grow and a writer that
-was stopped can go on.
+The format follows Kent et al., Bioinformatics 26:2204 (2010), supplementary tables 5 to 18. Data is
+appended block by block. What the end of the file needs (offsets of sections, summaries at the
+finest zoom level) is kept in two side files, so memory does not grow and an interrupted run can
+resume.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from seqmtl.io._bigwig_kernels import sum_bins
 
 try:
-    from isal import isal_zlib as zlib  # the same format, several times as fast
+    from isal import isal_zlib as zlib  # same format, several times faster
 except ImportError:
     import zlib  # type: ignore[no-redef]
 
-#: Bases that a record of the finest zoom level sums up.
+#: Bases summarised by a record of the finest zoom level.
 ZOOM_BASES = 250
 
 _ZOOM_FACTOR, _ZOOM_LEVELS = 4, 10
 _SECTION_ITEMS, _ZOOM_ITEMS = 4096, 512
-_LEAST_RUN = 64  # neighbouring bases that are worth a section of their own
-_LEVEL = 1  # numbers hardly get smaller at higher ones
+_LEAST_RUN = 64  # shortest run of adjacent bases with a section of its own
+_LEVEL = 1  # higher compression levels hardly reduce the size
 _CHUNK = 1 << 16  # zoom records read at a time
 
 _VERSION, _MAGIC = 4, 0x888FFC26
@@ -67,7 +67,7 @@ class PackedValues(NamedTuple):
     data : bytes
         Compressed sections.
     sections : ndarray of SECTION_DTYPE
-        Their places; offsets count from the first byte of `data`.
+        Sections with offsets relative to the first byte of `data`.
     zoom : ndarray of ZOOM_DTYPE
         Summaries of bins of :data:`ZOOM_BASES` bases.
     """
@@ -78,20 +78,20 @@ class PackedValues(NamedTuple):
 
 
 class BigWigLayout:
-    """The parts of a bigWig file of given contigs, each value standing for one base.
+    """The parts of a bigWig file with one value per base.
 
-    A file is :meth:`head`, then the data of :meth:`pack` for one stretch after the other, in the
-    order of the contigs and positions, then :meth:`finish`.
+    A file is :meth:`head`, then the data of :meth:`pack` for successive stretches in the order of
+    contigs and positions, then :meth:`finish`.
 
     Parameters
     ----------
     lengths : mapping of str to int
-        Bases of every contig, in the order in which values will come.
+        Length of every contig in bases, in the order of the values.
 
     Raises
     ------
     ValueError
-        If there is no contig, or one is longer than the format can say (2**32 - 1 bases).
+        If there is no contig, or one is longer than the format allows (2**32 - 1 bases).
     """
 
     def __init__(self, lengths: Mapping[str, int]) -> None:
@@ -105,13 +105,13 @@ class BigWigLayout:
         self._tree = contig_tree(self._lengths, _TREE_AT)
 
     def head(self) -> bytes:
-        """Return the beginning of the file, whose header is not true before :meth:`finish`."""
+        """Return the start of the file, with a provisional header until :meth:`finish`."""
         return bytes(_TREE_AT) + self._tree + bytes(8)
 
     def pack(
         self, contig: str, starts: NDArray[np.int64], values: NDArray[np.floating[Any]]
     ) -> PackedValues:
-        """Compress values; runs of neighbouring bases take 4 bytes a base, others 8, before zlib.
+        """Compress values: 4 bytes per base in runs of adjacent bases, else 8, before zlib.
 
         Parameters
         ----------
@@ -150,14 +150,14 @@ class BigWigLayout:
         return PackedValues(b"".join(parts), np.array(rows, dtype=SECTION_DTYPE), zoom)
 
     def finish(self, stream: IO[bytes], sections: IO[bytes], zoom: IO[bytes]) -> None:
-        """Append the index and the zoom levels, and write the true header.
+        """Append the index and the zoom levels, and write the final header.
 
         Parameters
         ----------
         stream : binary file
-            The file so far, for reading and writing.
+            The file so far, open for reading and writing.
         sections, zoom : binary file
-            Every record of :meth:`pack`, with true offsets in the file.
+            All records of :meth:`pack`, with offsets in the file.
         """
         stream.seek(0, 2)
         index_at = stream.tell()
@@ -208,7 +208,7 @@ class BigWigLayout:
 
 
 def _edges(starts: NDArray[np.int64]) -> list[int]:
-    """Cut before and after every long run of neighbouring bases."""
+    """Return the boundaries of long runs of adjacent bases."""
     n = starts.size
     breaks = np.concatenate([[0], np.flatnonzero(np.diff(starts) != 1) + 1, [n]])
     is_long = np.diff(breaks) >= _LEAST_RUN
@@ -254,7 +254,7 @@ def _chunks(zoom: IO[bytes]) -> Iterator[NDArray[Any]]:
 
 
 def _coarser(zoom: IO[bytes], bases: int, lengths: NDArray[np.int64]) -> Iterator[NDArray[Any]]:
-    """Sum up the finest level's records in bins of more bases."""
+    """Merge the finest level's records into larger bins."""
     held = np.zeros(0, dtype=ZOOM_DTYPE)
     for chunk in _chunks(zoom):
         records = np.concatenate([held, chunk])
@@ -288,7 +288,7 @@ def _merge(
 
 
 def _totals(zoom: IO[bytes]) -> tuple[int, float, float, float, float]:
-    """Return bases covered, least, largest, sum and sum of squares of all values."""
+    """Return number of bases, minimum, maximum, sum and sum of squares of all values."""
     n, lowest, highest, total, squares = 0, np.inf, -np.inf, 0.0, 0.0
     for records in _chunks(zoom):
         n += int(records["n"].sum(dtype=np.int64))
@@ -300,7 +300,7 @@ def _totals(zoom: IO[bytes]) -> tuple[int, float, float, float, float]:
 
 
 def contig_tree(lengths: Mapping[str, int], offset: int) -> bytes:
-    """Return the B+ tree from names to numbers and lengths, as it stands at an offset."""
+    """Return the B+ tree from contig names to numbers and lengths, for the given file offset."""
     names = {name: name.encode() for name in lengths}
     key_size = max(map(len, names.values()))
     numbers = {name: i for i, name in enumerate(lengths)}
@@ -332,7 +332,7 @@ def contig_tree(lengths: Mapping[str, int], offset: int) -> bytes:
 
 
 def write_index(stream: IO[bytes], rows: NDArray[Any], items_per_slot: int) -> None:
-    """Write the R-tree over sections that are sorted and apart."""
+    """Write the R-tree over sorted, disjoint sections."""
     levels = [rows]
     while levels[-1].size > _NODE_ITEMS:
         levels.append(_branches(levels[-1]))

@@ -1,4 +1,4 @@
-"""Names of contigs in one file to their names in another."""
+"""Map contig names between files."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
 
 
 def read_chrom_map(path: PathLike) -> dict[str, str]:
-    """Read a table of two columns: the name in use, and the name in the genome.
+    """Read a two-column table: the name used, and the name in the genome.
 
-    Blank lines and lines that begin with ``#`` are left out. ``bcftools annotate --rename-chrs``
+    Blank lines and lines that begin with ``#`` are skipped. ``bcftools annotate --rename-chrs``
     takes the same file.
 
     Parameters
@@ -20,7 +20,7 @@ def read_chrom_map(path: PathLike) -> dict[str, str]:
     Raises
     ------
     InputFormatError
-        If a line has not two columns, or a name stands twice in the first one.
+        If a line does not have two columns, or a name is repeated in the first column.
     """
     names: dict[str, str] = {}
     for line, text in numbered_lines(path):

@@ -1,4 +1,4 @@
-"""Read a dataset of ``seqmtl dataset`` back: virtual windows into its genomes."""
+"""Read a dataset of ``seqmtl dataset`` as virtual windows into its genomes."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ WINDOWS, SUMMARY, LEFT_OUT = "windows.tsv", "summary.json", "left_out.tsv"
 
 _COLUMN = {name: i for i, name in enumerate(HEADER.removeprefix("#").split("\t"))}
 _MOST_CONTIGS = 1 << 31
-#: What to do about a dataset that is damaged.
+#: Remedy for a damaged dataset.
 REMEDY = "build it again with seqmtl dataset"
 
 
 class Dataset(NamedTuple):
-    """What :func:`read_dataset` returns.
+    """The result of :func:`read_dataset`.
 
     Attributes
     ----------
     windows : Windows
         With labels, organisms as tasks, splits and weights.
     site : dict
-        Where the signal is in a window: offset, length, letters, signal.
+        Position of the signal in the window: offset, length, letters, signal.
     summary : dict
-        The content of summary.json.
+        Contents of summary.json.
     """
 
     windows: Windows
@@ -49,7 +49,7 @@ class Dataset(NamedTuple):
 
 
 def is_dataset(path: PathLike) -> bool:
-    """Tell a dataset (its folder or its windows.tsv) from other inputs by the content."""
+    """Tell whether a path is a dataset (its folder or its windows.tsv), by content."""
     if os.fspath(path) == "-":
         return False
     windows = os.path.join(path, WINDOWS) if os.path.isdir(path) else path
@@ -62,7 +62,7 @@ def read_summary(path: PathLike) -> dict[str, Any]:
     Raises
     ------
     InputFormatError
-        If it is absent or not of a dataset.
+        If the summary is missing or not that of a dataset.
     """
     source = os.path.join(folder_of(path), SUMMARY)
     try:
@@ -85,7 +85,7 @@ def read_summary(path: PathLike) -> dict[str, Any]:
 
 
 def folder_of(path: PathLike) -> str:
-    """Return the folder of a dataset, given it or its windows.tsv."""
+    """Return the folder of a dataset, given the folder or its windows.tsv."""
     path = os.fspath(path)
     return path if os.path.isdir(path) else os.path.dirname(path) or "."
 
@@ -102,13 +102,13 @@ def read_dataset(
     Parameters
     ----------
     path : path-like
-        Folder that ``seqmtl dataset`` wrote, or the windows.tsv in it.
+        Folder written by ``seqmtl dataset``, or the windows.tsv in it.
     split : str, optional
         Keep only the windows of this split: train, valid or test.
     organism : str, optional
         Keep only the windows of this organism, and read only its genome.
     genomes : mapping of str to path-like, optional
-        FASTA files of organisms that are no longer where they were.
+        FASTA files of genomes that have been moved.
 
     Returns
     -------
@@ -118,9 +118,9 @@ def read_dataset(
     Raises
     ------
     InputFormatError
-        If the files are not a dataset; names the file and the line.
+        If the files are not a dataset; the message gives the file and the line.
     SeqmtlError
-        If a genome is missing or is not the one that the dataset was made from.
+        If a genome is missing or differs from the one used to build the dataset.
 
     Examples
     --------
@@ -153,12 +153,12 @@ def read_dataset(
 
 
 def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
-    """Return where an organism's genome is.
+    """Return the path of an organism's genome.
 
     Raises
     ------
     SeqmtlError
-        If it is not there, or not as long as it was.
+        If it is missing or its size has changed.
     """
     stated = summary["genomes"][name]
     path = os.path.normpath(os.path.join(os.path.realpath(folder), stated["path"]))
@@ -177,7 +177,7 @@ def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
 
 
 def genome_sum(genome: Genome) -> int:
-    """Return a checksum of a genome's bases (CRC-32 of the codes of its contigs, in order)."""
+    """Return a checksum of a genome (CRC-32 of the codes of its contigs, in order)."""
     value = 0
     for start, length in zip(genome.starts.tolist(), genome.lengths.tolist(), strict=True):
         value = zlib.crc32(genome.codes[start : start + length].data, value)
@@ -185,22 +185,22 @@ def genome_sum(genome: Genome) -> int:
 
 
 def check_genome(name: str, path: str, genome: Genome, summary: Mapping[str, Any]) -> None:
-    """Refuse a genome whose bases are not those that the dataset was made from.
+    """Check that a genome has the bases that the dataset was built from.
 
     Raises
     ------
     SeqmtlError
-        If they are others.
+        If it does not.
     """
     if genome_sum(genome) != summary["genomes"][name]["crc32"]:
         raise SeqmtlError(
             f"the genome of {name} must be the one that the dataset was made from, but the bases "
-            f"in {path} are others; restore it or build the dataset again"
+            f"in {path} differ; restore it or build the dataset again"
         )
 
 
 class _Reader:
-    """What has been read of windows.tsv so far."""
+    """State of reading windows.tsv."""
 
     def __init__(
         self, source: str, genomes: Mapping[str, Genome], length: int, split: str | None
@@ -243,7 +243,7 @@ class _Reader:
             self.columns[name].append(column)
 
     def _starts(self, fields: Fields, tasks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where the windows start in the buffer of all genomes."""
+        """Return the starts of the windows in the buffer of all genomes."""
         ids = self.contigs.encode(fields, _COLUMN["contig"])
         begins = fields.integers(_COLUMN["start"], "start")
         ends = fields.integers(_COLUMN["end"], "end")

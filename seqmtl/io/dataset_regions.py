@@ -1,4 +1,4 @@
-"""The regions of a dataset's splits, and every annotated site in them."""
+"""Read the regions of a dataset's splits, and every annotated site in them."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ SITES_HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel"
 
 @dataclass(frozen=True, eq=False)
 class SplitGenome:
-    """The genome of an organism, the regions of some of its splits, and its annotated sites.
+    """The genome of an organism, the regions of some splits, and its annotated sites.
 
     Attributes
     ----------
     genome : Genome
         All contigs, in one buffer.
     regions : ndarray of int64, shape (n, 2)
-        Where the regions begin and end in the buffer; increasing and disjoint.
+        Bounds of the regions in the buffer; increasing and disjoint.
     sites : ndarray of int64, shape (m,)
-        First base of every annotated site on the forward strand, in the buffer.
+        First base of every annotated site, in the buffer on the forward strand.
     is_reverse : ndarray of bool, shape (m,)
-        Sites on the minus strand.
+        Whether a site is on the minus strand.
     is_true : ndarray of bool, shape (m,)
-        True sites of the dataset; the others are annotated, but left out of it for a reason.
+        Whether a site is a true site of the dataset; the others were excluded from it.
     """
 
     genome: Genome
@@ -52,18 +52,18 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
     Parameters
     ----------
     path : path-like
-        Folder that ``seqmtl dataset`` wrote, or the windows.tsv in it.
+        Folder written by ``seqmtl dataset``, or the windows.tsv in it.
     organism : str
-        One of its organisms.
+        Organism of the dataset.
     split : str, optional
         train, valid or test. Default: all regions.
 
     Raises
     ------
     InputFormatError
-        If a file is missing or damaged; names the file and the line.
+        If a file is missing or damaged; the message gives the file and the line.
     SeqmtlError
-        If the genome is missing or is not the one that the dataset was made from.
+        If the genome is missing or differs from the one used to build the dataset.
     """
     summary, folder = read_summary(path), folder_of(path)
     if organism not in summary["genomes"]:
@@ -113,7 +113,7 @@ def _rows(source: str, header: str) -> Iterator[tuple[list[str], int, str]]:
 
 
 def _interval(fields: list[str], genome: Genome, source: str, line: int) -> tuple[int, int]:
-    """Return where the interval of a row lies in the buffer."""
+    """Return the bounds of the interval of a row in the buffer."""
     name, start, end = fields[:3]
     if name not in genome:
         raise InputFormatError(unknown_contig([name], genome.names), source, line)

@@ -1,4 +1,4 @@
-"""FASTA: records one by one, and windows from FASTA files."""
+"""FASTA records, and windows from FASTA files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEY_VALUE = re.compile(r"(?:^|[\s,|;])(\w+)=([^\s,|;]+)")
 
 
 def guess_format(path: PathLike) -> str:
-    """Tell a FASTA file from a table by its first bytes.
+    """Distinguish FASTA from a table by the first bytes.
 
     Parameters
     ----------
@@ -31,22 +31,22 @@ def guess_format(path: PathLike) -> str:
     Returns
     -------
     {"fasta", "table"}
-        "fasta" where the first byte that is not white space is ``>``. An empty file is a table.
+        "fasta" if the first byte that is not white space is ``>``. An empty file is a table.
     """
     return "fasta" if first_bytes(path).lstrip().startswith(b">") else "table"
 
 
 class FastaSource(NamedTuple):
-    """A FASTA file of windows, and what holds for all of its records.
+    """A FASTA file of windows, with the organism and label of its records.
 
     Attributes
     ----------
     path : path-like
         Plain, gzip or bgzip file, or ``"-"``.
     organism : str or None
-        Organism; None to take it from the headers (``organism=NAME``).
+        Organism; None to read it from the headers (``organism=NAME``).
     label : int or None
-        1, or -1 or 0 for negatives; None to take it from the headers (``label=1``).
+        1, or -1 or 0 for negatives; None to read it from the headers (``label=1``).
     """
 
     path: PathLike
@@ -75,7 +75,7 @@ def read_fasta(path: PathLike) -> Iterator[tuple[str, str, NDArray[np.uint8]]]:
     ------
     InputFormatError
         If the file is empty or not FASTA, a record has no sequence or an invalid letter, or a
-        name comes twice; names the file, the record and the line.
+        name is repeated; the message gives the file, the record and the line.
     """
     for header, codes in _records(path, unique_names=True):
         yield header.name, header.description, codes
@@ -104,33 +104,33 @@ def read_fasta_windows(
 ) -> Windows:
     """Read windows from FASTA files, one per organism and label, or with both in the headers.
 
-    A header gives them as ``key=value``, set off by blanks, commas, ``|`` or ``;``, as in
-    ``> chr_num=1, strand=+, position=180699, label=-1``. What is given with the file holds for
-    all of its records; a header that gives another label is refused.
+    Headers give them as ``key=value``, separated by blanks, commas, ``|`` or ``;``, as in
+    ``> chr_num=1, strand=+, position=180699, label=-1``. The label of a file applies to all of its
+    records; a header with a different label is an error.
 
     Parameters
     ----------
     sources : path-like or sequence of FastaSource
-        One file, or triples of path, organism and label (None: see the headers).
+        One file, or triples of path, organism and label (None: read the headers).
     window : int, optional
         Keep the central `window` bases, from ``(length - window) // 2`` (0-based); sequences may
-        then differ in length. Default: the whole sequences, which must be of one length.
+        then differ in length. Default: whole sequences, which must have equal lengths.
     organism : str, optional
-        Organism of the files that are given without one; takes the place of the headers'.
+        Organism of files given without one; overrides the headers.
     require_labels : bool
-        Whether every record must have a label. Without one it is 0.
+        Whether every record must have a label. Records without a label get 0.
 
     Returns
     -------
     Windows
-        Names are the first words of the headers, or the 1-based numbers of the records where
-        the headers begin with a ``key=value``. The task is ``"task"`` where no organism is given.
+        Names are the first words of the headers, or the 1-based numbers of the records if the
+        headers begin with a ``key=value``. The task is ``"task"`` if no organism is given.
 
     Raises
     ------
     InputFormatError
-        If a file is not FASTA (see :func:`read_fasta`), names come twice, labels are missing or
-        wrong, or lengths differ.
+        If a file is not FASTA (see :func:`read_fasta`), names are repeated, labels are missing
+        or invalid, or lengths differ.
     """
     if isinstance(sources, (str, os.PathLike)):
         sources = [FastaSource(sources)]
@@ -141,7 +141,7 @@ def read_fasta_windows(
 
 
 class _Collector:
-    """Windows gathered from FASTA files so far."""
+    """Windows collected from FASTA files."""
 
     def __init__(self, window: int | None, require_labels: bool) -> None:
         if window is not None and window < 1:
@@ -168,7 +168,7 @@ class _Collector:
             name, values = parse_header(header)
             if name in seen:
                 raise InputFormatError(
-                    "the name of a record must be unique in the file, but it comes again; "
+                    "the name of a record must be unique in the file, but it is repeated; "
                     "rename or remove one of them",
                     path=path,
                     line=header.line,
@@ -208,8 +208,8 @@ class _Collector:
             self.length, self.first = codes.size, f"{path}:{line}"
         if self.window is None and codes.size != self.length:
             raise InputFormatError(
-                f"sequences must be of one length, got {codes.size} bases here and {self.length} "
-                f"in {self.first}; cut them to one length, or give a window (at most "
+                f"sequences must have equal lengths, got {codes.size} bases here and {self.length} "
+                f"in {self.first}; cut them to the same length, or give a window (at most "
                 f"{min(codes.size, self.length)}) to take the centre of each",
                 path=path,
                 line=line,
@@ -227,7 +227,7 @@ class _Collector:
         self.codes += codes[left : left + self.length].data
 
     def windows(self) -> Windows:
-        """Return all that was gathered."""
+        """Return all windows collected."""
         with_organism = [name for name in self.organisms if name is not None]
         if with_organism and len(with_organism) < len(self.organisms):
             record = self.names[self.organisms.index(None)]
@@ -251,7 +251,7 @@ class _Collector:
 def parse_header(header: Header) -> tuple[str, dict[str, str]]:
     """Split a header into the record's name and its ``key=value`` pairs (keys in lower case).
 
-    The name is the first word up to a pair; the record's number where nothing is left.
+    The name is the first word that is not in a pair, or else the number of the record.
     """
     values = {key.lower(): value for key, value in _KEY_VALUE.findall(header.description)}
     pair = _KEY_VALUE.search(header.name)

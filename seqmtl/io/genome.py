@@ -1,4 +1,4 @@
-"""Genomes from FASTA: whole into one encoded buffer, or contig by contig, or in pieces."""
+"""Read genomes from FASTA: into one encoded buffer, by contig, or in pieces."""
 
 from __future__ import annotations
 
@@ -21,34 +21,33 @@ logger = logging.getLogger(__name__)
 
 
 def load_genome(path: PathLike, *, padding: int, only: Collection[str] | None = None) -> Genome:
-    """Read a genome into one encoded buffer, one byte a base.
+    """Read a genome into one encoded buffer, one byte per base.
 
-    The file is streamed, so plain gzip will do; where only some contigs are asked of it, an index
-    beside it saves reading the others.
+    The file is streamed, so plain gzip works. If only some contigs are requested, an index beside
+    the file avoids reading the others.
 
     Parameters
     ----------
     path : path-like
         FASTA, plain, gzip or bgzip, or ``"-"`` for standard input.
     padding : int
-        Codes of N to put before, between and behind the contigs (at least 1): how far windows
-        may run over a contig's end. The window length is always enough.
+        Number of N codes before, between and after the contigs (at least 1), which limits how far
+        windows may extend beyond a contig. The window length is always enough.
     only : collection of str, optional
-        Contigs to keep; those that the file has not are no error unless it has none of them.
-        Default: all.
+        Contigs to keep. It is an error only if the file has none of them. Default: all.
 
     Raises
     ------
     InputFormatError
-        If the file is not FASTA or a contig has no name, no sequence or another's name.
+        If the file is not FASTA, or a contig has no name, no sequence or a repeated name.
     ValueError
-        If the file has none of the contigs in `only`; names contigs of both sides.
+        If the file has none of the contigs in `only`; the message names contigs of both.
     """
     return _load({"genome": path}, padding, only)["genome"]
 
 
 def load_genomes(paths: Mapping[str, PathLike], *, padding: int) -> dict[str, Genome]:
-    """Read several genomes into one shared buffer, so that their windows join without a copy.
+    """Read several genomes into a shared buffer, so that their windows join without copying.
 
     Parameters
     ----------
@@ -128,13 +127,13 @@ class ContigPiece(NamedTuple):
     name : str
         Contig.
     start : int
-        0-based place of the first base in the contig.
+        0-based position of the first base in the contig.
     codes : ndarray of uint8
         Encoded bases.
     is_last : bool
         Whether the contig ends with this piece.
     is_lower : ndarray of bool, optional
-        Lower-case letters, where they were asked for.
+        Mask of lower-case letters, if requested.
     """
 
     name: str
@@ -145,7 +144,7 @@ class ContigPiece(NamedTuple):
 
 
 def open_contigs(path: PathLike) -> Iterator[tuple[str, NDArray[np.uint8]]]:
-    """Yield name and codes of one contig after the other; only one is in memory.
+    """Yield name and codes of each contig, holding one in memory at a time.
 
     Parameters
     ----------
@@ -178,7 +177,7 @@ def open_pieces(
     keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[ContigPiece]:
-    """Yield a genome in pieces, in memory that grows neither with the genome nor with a contig.
+    """Yield a genome in pieces of bounded size.
 
     Pieces of a contig overlap, so that every window of ``overlap + 1`` bases lies in exactly one.
 
@@ -187,14 +186,14 @@ def open_pieces(
     path : path-like
         FASTA, plain, gzip or bgzip, or ``"-"`` for standard input.
     size : int
-        Bases of a piece; the last of a contig has at most as many, and more than `overlap` unless
-        the contig is shorter.
+        Bases per piece. The last piece of a contig may be shorter, but has more than `overlap`
+        bases unless the contig is shorter.
     overlap : int
-        Bases that a piece shares with the one before.
+        Number of bases that consecutive pieces share.
     only : collection of str, optional
-        Contigs to read; of each of the others there is one piece without bases. Default: all.
+        Contigs to read; each of the others yields one empty piece. Default: all.
     keep_case : bool
-        Whether pieces tell which letters are lower case.
+        Whether pieces record which letters are lower case.
     on_read : callable, optional
         Called with the number of bytes read from the file since the last call.
 
@@ -232,10 +231,10 @@ def open_pieces(
 
 
 def contig_lengths(path: PathLike) -> dict[str, int]:
-    """Return the bases of every contig, in the order of the file.
+    """Return the length of every contig in bases, in the order of the file.
 
-    They come from the index beside the file (``.fai``) where it describes the file as it is now;
-    else the file is read once.
+    If the index beside the file (``.fai``) is current, it is used; otherwise the file is read
+    once.
 
     Parameters
     ----------
@@ -251,7 +250,7 @@ def contig_lengths(path: PathLike) -> dict[str, int]:
     if index_is_current(path):
         return {row[0]: int(row[1]) for row in read_index(path)}
     if os.path.exists(index) and not is_compressed(path):
-        logger.warning("%s does not describe %s as it is now and is not used", index, path)
+        logger.warning("%s does not match the current %s and is not used", index, path)
     lengths: dict[str, int] = {}
     name = ""
     for item in _scan(path):
@@ -269,9 +268,9 @@ def _scan(
     keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[str | bytes]:
-    """Yield the name of each contig, and behind it its codes in blocks if it is asked for.
+    """Yield the name of each contig, followed by its codes in blocks if it is requested.
 
-    Where an index describes the file as it is now, contigs that are not asked for are not read.
+    If there is a current index, contigs that are not requested are skipped.
     """
     if only is not None and os.fspath(path) != "-" and index_is_current(path):
         yield from scan_indexed(path, only, keep_case=keep_case, on_read=on_read)

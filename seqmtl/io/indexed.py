@@ -1,4 +1,4 @@
-"""Some contigs of a FASTA file without reading the others, by pyfaidx and the index beside it."""
+"""Read some contigs of a FASTA file without the others, with pyfaidx and a .fai index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def scan_indexed(
     keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[str | bytes]:
-    """Yield the name of each contig, and behind it its codes in blocks if it is asked for.
+    """Yield the name of each contig, followed by its codes in blocks if it is requested.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def scan_indexed(
     only : collection of str
         Contigs to read.
     keep_case, on_read
-        See :func:`~seqmtl.io._fasta_scanner.scan_fasta`; what is skipped counts as read.
+        See :func:`~seqmtl.io._fasta_scanner.scan_fasta`; skipped bytes count as read.
 
     Raises
     ------
     InputFormatError
-        If a contig holds anything but nucleotide letters.
+        If a contig contains anything but nucleotide letters.
     """
     from pyfaidx import Faidx
 
@@ -60,16 +60,16 @@ def scan_indexed(
 
 
 def read_index(path: str | os.PathLike[str]) -> list[list[str]]:
-    """Return the fields of the index beside a FASTA file (``.fai``): name, length, and where."""
+    """Return the fields of a FASTA index (``.fai``): name, length, offset, line widths."""
     return [readable(row).split("\t") for _, row in numbered_lines(f"{os.fspath(path)}.fai")]
 
 
 def index_is_current(path: str | os.PathLike[str]) -> bool:
-    """Tell whether the index beside a FASTA file (``.fai``) describes the file as it is now.
+    """Tell whether the index beside a FASTA file (``.fai``) matches the current file.
 
-    It must not be older than the file, every record's header must stand where the index says,
-    its first line must not count its end as a letter (bedtools does so with CRLF), and the last
-    record must end where the file ends.
+    It must not be older than the file, every header must be where the index says, the first
+    line of a record must not count its line end as a letter (bedtools does so with CRLF), and
+    the last record must end at the end of the file.
     """
     path = os.fspath(path)
     try:

@@ -1,4 +1,4 @@
-"""Examples of numbers, or sequences of any letters, with labels and tasks, from one table."""
+"""Read examples, numbers or sequences of any letters, with labels and tasks from one table."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class NumericTable:
     Attributes
     ----------
     X : ndarray of shape (n, d) float64, or (n,) str
-        The features, all finite; or the sequences, where these are the examples.
+        Features, all finite; or sequences, if these are the examples.
     y : ndarray of shape (n,), optional
-        Labels as they stand: int64 where all are whole numbers, else float64 or str.
+        Labels as given: int64 if all are whole numbers, else float64 or str.
     tasks : ndarray of str, shape (n,), optional
-        Name of the task of each example; None where the file has no tasks.
+        Name of the task of each example; None if the file has no tasks.
     feature_names : tuple of str
-        Names of the d features, or that of the column of sequences.
+        Names of the d features, or of the column of sequences.
     names : ndarray of str, shape (n,)
-        Names of the examples; the 0-based row numbers of the file where it has none.
+        Names of the examples; 0-based row numbers if the file has none.
     splits : ndarray of str, shape (n,), optional
-        What a column ``split`` says.
+        Contents of the column ``split``.
     source : str
         Name of the file.
     """
@@ -61,7 +61,7 @@ class NumericTable:
         return len(self.X)
 
     def select(self, rows: ArrayLike | slice) -> NumericTable:
-        """Return some of the rows, by numbers, by a mask of booleans or by a slice."""
+        """Return a subset of the rows, by index, boolean mask or slice."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
         return replace(
             self,
@@ -84,49 +84,48 @@ def read_numeric_table(
 ) -> NumericTable:
     """Read a table of features, labels and tasks.
 
-    The format is told by the name, else by the content:
+    The format is determined by the file name, or else by the content:
 
     - ``.csv`` (commas), ``.tsv`` and ``.txt`` (tabs), plain, gzip or bgzip: UTF-8 text with a
-      header line, quoted as in CSV. Columns other than the label and the task are features, in
-      their order; ``name`` or ``id`` names the rows, and ``split`` is kept aside unless it holds
-      numbers (in text: unless its first cell is one), which make it a feature.
-    - ``.parquet``: the same columns; needs pyarrow (``pip install 'seqmtl[tables]'``).
-    - ``.npz`` (numpy.savez): the arrays ``X`` (n, d); ``label`` or ``y``, ``task`` or ``tasks``,
-      ``name``, ``id`` or ``names``, and ``split`` (n,), as far as they are there; and
-      ``feature_names`` (d,) and ``task_names``, the names of tasks that are numbers from 0.
-      Other arrays are not read. Objects (pickle) are refused.
+      header line and CSV quoting. Columns other than the label and the task are features, in
+      order. ``name`` or ``id`` holds row names. ``split`` is kept separately, unless it holds
+      numbers (in text: its first cell is a number) and is therefore a feature.
+    - ``.parquet``: the same columns; requires pyarrow (``pip install 'seqmtl[tables]'``).
+    - ``.npz`` (numpy.savez): the array ``X`` (n, d) and, optionally, ``label`` or ``y``, ``task``
+      or ``tasks``, ``name``, ``id`` or ``names``, and ``split`` (n,); ``feature_names`` (d,);
+      and ``task_names``, the names of tasks given as numbers from 0. Other arrays are ignored.
+      Objects (pickle) are rejected.
 
     Parameters
     ----------
     path : path-like
         File, or ``"-"`` for standard input.
     label : str
-        Name of the column (or array) of labels. In an archive, ``y`` stands in for the default.
+        Name of the column (or array) of labels. In an archive, ``y`` is a fallback for the default.
     task : str
-        Name of the column (or array) of tasks. There may be none where this is the default.
+        Name of the column (or array) of tasks. It may be missing if this is the default.
     sequence : str, optional
-        Name of a column (or array) of sequences, which then are the examples; there are no
-        features.
+        Name of a column (or array) of sequences to use as examples instead of features.
     features : sequence of str, optional
-        Names of the columns to take as features, in this order; others are left out. Default: all
-        that are nothing else.
+        Columns to use as features, in this order; others are ignored. Default: all columns
+        without another role.
     require_labels : bool
-        Whether labels must be there.
+        Whether labels are required.
 
     Returns
     -------
     NumericTable
-        All rows, in their order.
+        All rows, in order.
 
     Raises
     ------
     InputFormatError
-        If the file is not such a table; names the file, the 1-based line of text (else the row,
-        counted from 1) and the column.
+        If the file is not such a table; the message gives the file, the 1-based line of text
+        (else the row, counted from 1) and the column.
     SeqmtlError
         If the file is Parquet and pyarrow is not installed.
     ValueError
-        If one name is given to two of label, task and sequence.
+        If two of label, task and sequence have the same name.
 
     Examples
     --------
@@ -165,7 +164,7 @@ def _format_of(path: PathLike) -> str:
 
 
 def _assemble(table: TableFile, wanted: Wanted) -> NumericTable:
-    """Find out what the columns are for, and refuse values that are missing or not finite."""
+    """Assign roles to the columns, and reject missing or non-finite values."""
     roles = find_roles(table, wanted)
     cells = table.read(roles)
     n = len(cells.examples)
@@ -246,6 +245,6 @@ def _checked_tasks(
 
 
 def _is_whole(values: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
-    """Tell which values are whole numbers, exactly."""
+    """Tell which values are exact whole numbers."""
     with np.errstate(invalid="ignore"):
         return (values == np.round(values)) & (np.abs(values) < _LARGEST_EXACT)

@@ -1,4 +1,4 @@
-"""Regions of a genome from BED: sorted, overlaps merged."""
+"""Read regions of a genome from BED: sorted, overlaps merged."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def read_regions(
     path : path-like
         BED, plain, gzip or bgzip, sorted or not.
     lengths : mapping of str to int
-        Bases of the genome's contigs.
+        Length in bases of the genome's contigs.
 
     Returns
     -------
     dict of str to (starts, ends)
-        Per contig int64 arrays, 0-based half-open, sorted; intervals that overlap or touch are
-        one.
+        Per contig int64 arrays, 0-based half-open, sorted; overlapping or adjacent intervals are
+        merged.
 
     Raises
     ------
     InputFormatError
-        If a line is not an interval inside a contig of the genome, or there is none; names file
-        and line.
+        If a line is not an interval inside a contig of the genome, or there is none; the message
+        gives file and line.
     """
     name = source_name(path)
     found: dict[str, list[tuple[int, int]]] = {}

@@ -1,4 +1,4 @@
-"""Sites from BED6, as places."""
+"""Read sites from BED6 as positions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _N_FIELDS = 6
 
 
 class BedSite(NamedTuple):
-    """A row of BED6: contig, first base (0-based), strand, name and the 1-based line."""
+    """A BED6 row: contig, first base (0-based), strand, name and the 1-based line."""
 
     contig: str
     start: int
@@ -22,14 +22,14 @@ class BedSite(NamedTuple):
 
 
 def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
-    """Read sites; scores are not looked at.
+    """Read sites; scores are ignored.
 
     Parameters
     ----------
     path : path-like
         BED with six columns or more, plain, gzip or bgzip.
     length : int
-        Bases that every interval must have.
+        Required length of every interval in bases.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
     Raises
     ------
     InputFormatError
-        If a row is wrong or there is none; names the line.
+        If a row is invalid or there is none; the message gives the line.
     """
     source = source_name(path)
     sites: list[BedSite] = []
@@ -54,17 +54,17 @@ def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
 
 
 def _site(fields: list[str], line: int, length: int) -> BedSite:
-    """Read a row.
+    """Parse a row.
 
     Raises
     ------
     ValueError
-        If it is wrong.
+        If it is invalid.
     """
     if len(fields) < _N_FIELDS:
         raise ValueError(
             f"BED must have at least six tab-separated columns, got {len(fields)}; add name, "
-            "score and strand (+ or -): a site is read on one strand"
+            "score and strand (+ or -)"
         )
     contig, start, end, name, _, strand = fields[:_N_FIELDS]
     if not (start.isdigit() and end.isdigit()):
@@ -75,7 +75,5 @@ def _site(fields: list[str], line: int, length: int) -> BedSite:
             f"got {start}-{end}; give the interval of the site itself (0-based, half-open)"
         )
     if strand not in ("+", "-"):
-        raise ValueError(
-            f"strand must be + or -, got {strand!r}; a site is read on one strand, so state which"
-        )
+        raise ValueError(f"strand must be + or -, got {strand!r}; give the strand of the site")
     return BedSite(contig, int(start), strand == "-", name, line)

@@ -1,4 +1,4 @@
-"""Virtual windows around the sites of a BED file or a table of positions."""
+"""Read virtual windows around the sites in a BED file or a table of positions."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _AT_END = ("pad", "drop")
 
 
 class SiteReport(NamedTuple):
-    """What became of the sites of a file.
+    """Counts of the sites of a file by what became of them.
 
     Attributes
     ----------
     n_sites : int
         Sites read.
     n_padded : int
-        Windows that run over an end of their contig, where N stands.
+        Windows padded with N at an end of their contig.
     n_dropped : int
-        Sites left out because their window runs over an end of the contig.
+        Sites dropped because their window extends beyond the contig.
     n_skipped : int
         Sites of other organisms.
     n_positive, n_negative : int
@@ -58,7 +58,7 @@ class SiteReport(NamedTuple):
 
 
 class SiteWindows(Windows):
-    """Windows as read from a file of sites; slices of them are plain :class:`Windows`.
+    """Windows read from a file of sites; slices of them are plain :class:`Windows`.
 
     Attributes
     ----------
@@ -78,21 +78,21 @@ def read_sites(
     at_end: str = "pad",
     require_labels: bool = True,
 ) -> SiteWindows:
-    """Read sites as windows into a genome: 14 bytes each at most, the sequence is not copied.
+    """Read sites as windows into a genome, at most 14 bytes each, without copying the sequence.
 
     A **BED** file has at least six columns: contig, start, end (0-based half-open), name, score,
-    strand; lines that begin with ``#``, ``track`` or ``browser`` are skipped. If the scores are
-    numbers and some are 0 (or below) and some above, the former mark decoys (-1) and the latter
-    true sites; otherwise all sites are true (+1).
+    strand. Lines that begin with ``#``, ``track`` or ``browser`` are skipped. If the scores are
+    numbers and both positive and non-positive ones occur, sites with positive scores are true
+    (+1) and the others decoys (-1); otherwise all sites are true (+1).
 
-    A **table** has a header that names ``contig``, ``position`` (0-based), ``strand``, ``label``
-    and where wanted ``end`` (half-open; default ``position + 1``, a site of one base),
-    ``organism`` and ``split``. On both strands `position` is the site's lowest coordinate.
+    A **table** has a header with ``contig``, ``position`` (0-based), ``strand``, ``label`` and
+    optionally ``end`` (half-open; default ``position + 1``, a site of one base), ``organism`` and
+    ``split``. On both strands `position` is the site's lowest coordinate.
 
-    With c the middle of a site and L the window length, the window of a plus site starts at
-    ``floor(c) - L // 2``, and that of a minus site ends at ``ceil(c) + L // 2``: its mirror image.
-    In reading direction a site of one base lies at window offset ``L // 2``, one of two bases at
-    ``L // 2 - 1`` and ``L // 2``.
+    With c the middle of a site and L the window length, the window of a plus-strand site starts at
+    ``floor(c) - L // 2``, and that of a minus-strand site ends at ``ceil(c) + L // 2``, its mirror
+    image. In reading direction a site of one base is at window offset ``L // 2``, one of two bases
+    at ``L // 2 - 1`` and ``L // 2``.
 
     Parameters
     ----------
@@ -106,22 +106,22 @@ def read_sites(
         Organism of the sites. In a table with that column, rows of other organisms are skipped.
         Default: the column, or ``"task"``.
     at_end : {"pad", "drop"}
-        What to do with windows that run over an end of the contig: N stands there, or leave out.
+        Whether to pad windows that extend beyond the contig with N, or to drop them.
     require_labels : bool
         Whether a table must have the column ``label``. Without it labels are 0.
 
     Returns
     -------
     SiteWindows
-        In the order of the file, named ``contig:start-end(strand)`` after the window; the
+        In the order of the file, named ``contig:start-end(strand)`` after the window. The
         attribute ``report`` counts the sites read, padded, dropped and skipped.
 
     Raises
     ------
     InputFormatError
-        If the file is neither, or a site is not in the genome; names the file and the line.
+        If the file is neither, or a site is not in the genome; the message gives file and line.
     ValueError
-        If the genome's padding is too small for windows at an end.
+        If the genome's padding is too small for windows at contig ends.
     """
     if window < 1:
         raise ValueError(f"window must be 1 or more, got {window}")
@@ -134,7 +134,7 @@ def read_sites(
 
 
 class _Reader:
-    """What has been read of a file of sites so far."""
+    """State of reading a file of sites."""
 
     def __init__(
         self, path: PathLike, genome: Genome, window: int, organism: str | None, drop: bool
@@ -156,7 +156,7 @@ class _Reader:
         self.n_sites = self.n_padded = self.n_dropped = self.n_skipped = 0
 
     def blocks(self, require_labels: bool) -> Iterator[Lines]:
-        """Return the blocks of rows; BED is told from a table by the first line of them."""
+        """Return the blocks of rows; the first line distinguishes BED from a table."""
         first, line, rest = pop_header(line_blocks(self.path), lambda line: not _is_comment(line))
         if not first:
             raise InputFormatError(
@@ -178,7 +178,7 @@ class _Reader:
     def _check_bed(self, first: bytes, line: int) -> None:
         if self.n_columns >= _BED_COLUMNS:
             return
-        remedy = "add name, score and strand (+ or -): a site is read on one strand"
+        remedy = "add name, score and strand (+ or -)"
         if self.n_columns == 1:
             remedy = "separate columns by tabs; a table has a header with contig, position, strand"
         if first.startswith(b">"):
@@ -190,7 +190,7 @@ class _Reader:
         )
 
     def add(self, block: Lines) -> None:
-        """Turn the sites of a block into windows."""
+        """Convert the sites of a block to windows."""
         fields = split_fields(block, self.n_columns, self.source, is_comment=_is_comment)
         if "organism" in self.columns and len(fields):
             fields = self._of_organism(fields)
@@ -227,7 +227,7 @@ class _Reader:
 
     @property
     def tasks_from_column(self) -> bool:
-        """Whether each row says its organism."""
+        """Whether each row gives its organism."""
         return self.organism is None and "organism" in self.columns
 
     def _of_organism(self, fields: Fields) -> Fields:
@@ -263,12 +263,12 @@ class _Reader:
                 rule, remedy = "must start before it ends", "swap or correct the coordinates"
             else:
                 rule = f"must lie inside {name} ({lengths[row]} bases)"
-                remedy = "coordinates are 0-based, half-open; is it the right genome?"
+                remedy = "coordinates are 0-based, half-open; check that it is the right genome"
             fields.refuse(row, f"site {rule}, got {begins[row]}-{ends[row]}; {remedy}")
         return begins, ends
 
     def _labels(self, fields: Fields) -> NDArray[np.int8]:
-        """Return labels; of BED the signs of the scores, to be settled when all are known."""
+        """Return labels; for BED the signs of the scores, to be interpreted when all are known."""
         if not self.is_bed:
             if "label" in self.columns:
                 return self.label_column.parse(fields, self.columns["label"])
@@ -341,12 +341,12 @@ class _Reader:
                 path=self.source,
             )
         raise InputFormatError(
-            "the table must have rows, but there is only a header; check how it was written",
+            "the table must have rows, but it has only a header; check how it was written",
             path=self.source,
         )
 
 
 def _is_comment(line: bytes) -> bool:
-    """Tell comments and the lines of BED that speak to a browser."""
+    """Tell whether a line is a comment, or a track or browser line of BED."""
     words = line.split(None, 1)
     return not words or words[0] in (b"track", b"browser") or line.startswith(b"#")

@@ -1,4 +1,4 @@
-"""Windows from a table: organism, label, sequence and optionally split and name."""
+"""Read windows from a table: organism, label, sequence and optionally split and name."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def read_windows(
     """Read labelled windows from a tab-separated table.
 
     The header names the columns, in any order: ``sequence``, ``label`` (1 or +1; -1 or 0 for
-    negatives), ``organism``, and where wanted ``split`` and ``name``; others are ignored. The
-    file is read in blocks, and only the bases that are kept stay in memory: one byte each. All
-    rows are checked, kept or not.
+    negatives), ``organism``, and optionally ``split`` and ``name``; others are ignored. The file
+    is read in blocks, and only the bases kept stay in memory, one byte each. All rows are
+    checked, whether kept or not.
 
     Parameters
     ----------
@@ -47,25 +47,25 @@ def read_windows(
         Plain, gzip or bgzip file, or ``"-"`` for standard input.
     window : int, optional
         Keep the central `window` bases, from ``(length - window) // 2`` (0-based); sequences may
-        then differ in length. Default: the whole sequences, which must be of one length.
+        then differ in length. Default: whole sequences, which must have equal lengths.
     split : str, optional
         Keep only the rows with this value in the column ``split``. Without such a column all
         rows are kept.
     organism : str, optional
-        Name of the organism of all rows; takes the place of the column.
+        Organism of all rows; overrides the column.
     require_labels : bool
-        Whether the column ``label`` must be there. Without it labels are 0.
+        Whether the column ``label`` is required. Without it labels are 0.
 
     Returns
     -------
     Windows
-        Labels +1 and -1. Names are those of the column ``name``, else the 0-based number of the
-        row in the table. Organisms are numbered by first appearance in the rows kept.
+        Labels +1 and -1. Names are those of the column ``name``, or else 0-based row numbers.
+        Organisms are numbered in order of appearance in the rows kept.
 
     Raises
     ------
     InputFormatError
-        If the file is not such a table; names the file and the 1-based line.
+        If the file is not such a table; the message gives the file and the 1-based line.
 
     Examples
     --------
@@ -80,17 +80,17 @@ def read_windows(
 
 
 def is_table_of_windows(path: PathLike) -> bool:
-    """Tell by its header whether a file is a table that :func:`read_windows` takes.
+    """Tell by its header whether a file is a table for :func:`read_windows`.
 
-    That is one of text with the columns ``organism`` and ``sequence`` between tabs. Standard
-    input is only looked at.
+    Such a table is text with the tab-separated columns ``organism`` and ``sequence``. Standard
+    input is not consumed.
     """
     header = first_bytes(path).lstrip().partition(b"\n")[0]
     return {b"organism", b"sequence"} <= {name.strip() for name in header.split(b"\t")}
 
 
 class _Reader:
-    """What has been read of a table so far."""
+    """State of reading a table."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class _Reader:
         self.names: list[str] = []
 
     def add(self, block: Lines) -> None:
-        """Check the rows of a block and keep those of the wanted split."""
+        """Check the rows of a block, and keep those of the requested split."""
         encoded = np.frombuffer(block.text.translate(CHECKED_CODES), dtype=np.uint8)
         special = np.flatnonzero(encoded[:-PAD_BYTES] > OTHER)
         fields = split_fields(block, self.n_columns, self.source, special=special)
@@ -192,16 +192,16 @@ class _Reader:
                 fields.refuse(row, "sequence must not be empty; fill the field")
             fields.refuse(
                 row,
-                f"sequences must be of one length, got {lengths[row]} bases here and {expected} on "
-                f"line {line}; cut them to one length, or give a window (at most "
+                f"sequences must have equal lengths, got {lengths[row]} bases here and {expected} "
+                f"on line {line}; cut them to the same length, or give a window (at most "
                 f"{min(int(lengths[row]), expected)}) to take the centre of each",
             )
 
     def windows(self) -> Windows:
-        """Return all that was kept."""
+        """Return all windows that were kept."""
         if not self.n_rows:
             raise InputFormatError(
-                "the table must have rows, but there is only a header; check how it was written",
+                "the table must have rows, but it has only a header; check how it was written",
                 path=self.source,
             )
         has_split = "split" in self.columns

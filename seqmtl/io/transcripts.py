@@ -1,4 +1,4 @@
-"""Transcripts as an annotation has them."""
+"""Transcripts of an annotation."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ class Transcript:
     Attributes
     ----------
     name : str
-        Its identifier.
+        Identifier.
     gene : str
-        Identifier of its gene; its own where the file names none.
+        Identifier of its gene, or its own if the file names no gene.
     contig : str
         Contig.
     is_reverse : bool
         Whether it is on the minus strand.
     exons : tuple of (int, int)
-        Exons by place; neither overlapping nor touching.
+        Exons by position; neither overlapping nor adjacent.
     cds : tuple of (int, int)
-        Coding segments by place, empty where there are none. Whether the stop codon is among them
-        depends on the file's format (GFF3: yes, GTF: no) and on who wrote it.
+        Coding segments by position, or empty. Whether they include the stop codon depends on
+        the format (GFF3: yes, GTF: no) and on the program that wrote the file.
     phase : int or None
-        Bases before the first whole codon of the first coding segment in reading direction.
+        Bases before the first complete codon of the first coding segment in reading direction.
     start_codon, stop_codon : tuple of (int, int)
-        What the file calls so; empty where it does not say.
+        Codons as annotated, or empty.
     biotype : str
-        Kind of transcript in the file's own words.
+        Type of the transcript as annotated.
     line : int
         1-based line of its first exon or coding segment.
     """
@@ -60,12 +60,12 @@ class Transcript:
 
     @property
     def end(self) -> int:
-        """Behind the last base on the forward strand."""
+        """End on the forward strand (exclusive)."""
         return self.exons[-1][1]
 
     @property
     def introns(self) -> list[Segment]:
-        """Gaps between consecutive exons, by place."""
+        """Gaps between consecutive exons, by position."""
         return [(left[1], right[0]) for left, right in pairwise(self.exons)]
 
 
@@ -75,9 +75,9 @@ class LeftOutTranscript(NamedTuple):
     Attributes
     ----------
     name, contig : str
-        Its identifier, and the contig of its first row.
+        Identifier, and contig of its first row.
     start, end : int
-        What its rows span, 0-based half-open.
+        Range of its rows, 0-based half-open.
     strand : str
         As in the first row.
     reason : str
@@ -106,12 +106,12 @@ class Annotation:
     format : str
         GFF3, GTF or BED12.
     transcripts : list of Transcript
-        In the order of their first rows. One with several coding sequences is listed once for
-        each.
+        In the order of their first rows. A transcript with several coding sequences is listed
+        once for each.
     left_out : list of LeftOutTranscript
-        What cannot be used.
+        Transcripts that cannot be used.
     features : dict of str to int
-        Rows of the file by type.
+        Number of rows of the file by type.
     """
 
     path: str
@@ -122,16 +122,16 @@ class Annotation:
 
     @property
     def contigs(self) -> list[str]:
-        """Contigs with transcripts, by first appearance."""
+        """Contigs with transcripts, in order of appearance."""
         return list(dict.fromkeys(transcript.contig for transcript in self.transcripts))
 
     def describe(self) -> str:
-        """Say what the file holds, for messages."""
+        """Summarise the contents of the file, for messages."""
         return describe_features(self.features)
 
 
 def describe_features(features: dict[str, int]) -> str:
-    """Return the commonest types of features with their numbers."""
+    """List the most common feature types with their counts."""
     ordered = sorted(features.items(), key=lambda item: (-item[1], item[0]))
     shown = ", ".join(f"{kind} ({count:,})" for kind, count in ordered[:_SHOWN])
     more = f", and {len(ordered) - _SHOWN} more types" if len(ordered) > _SHOWN else ""

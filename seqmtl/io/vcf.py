@@ -1,4 +1,4 @@
-"""Read VCF in batches of records, and write it back with more in INFO and nothing else changed."""
+"""Read VCF in batches of records, and write it back with additional INFO entries."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
 CHROM, POS, REF, ALT, INFO = 0, 1, 3, 4, 7
 _FIXED = b"#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
 _N_FIXED = 8
-_BYTES = 1 << 23  # of text in a batch
+_BYTES = 1 << 23  # of text per batch
 _INFO_ID = re.compile(rb"##INFO=<ID=([^,>]+)")
 
 
 class VcfBatch(NamedTuple):
-    """Records that follow one another.
+    """Consecutive records.
 
     Attributes
     ----------
     rows : list of list of bytes
-        The fields of each line as they stand in the file: the eight of all VCF files, and behind
-        them all that is left, if anything, as one.
+        Fields of each line as bytes: the eight fixed ones, and the rest of the line, if any, as
+        one more.
     positions : list of int
         POS, 1-based.
     first_line : int
-        1-based line of the first record in the file; the others follow.
+        1-based line of the first record in the file; the others are on the next lines.
     """
 
     rows: list[list[bytes]]
@@ -36,7 +36,7 @@ class VcfBatch(NamedTuple):
 
 
 class VcfReader:
-    """A VCF file, plain, gzip or bgzip, read as a stream; line ends become LF.
+    """A VCF file, plain, gzip or bgzip, read as a stream; line ends are converted to LF.
 
     Parameters
     ----------
@@ -46,16 +46,16 @@ class VcfReader:
     Attributes
     ----------
     source : str
-        Name of the file for messages.
+        Name of the file, for messages.
     meta : list of bytes
-        The header's lines in ``##``.
+        Header lines that begin with ``##``.
     columns : bytes
         The line that begins with ``#CHROM``.
 
     Raises
     ------
     InputFormatError
-        If the file is BCF or damaged, or has no line that names the columns.
+        If the file is BCF or damaged, or has no ``#CHROM`` line.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -72,25 +72,25 @@ class VcfReader:
         if not self.columns:
             raise InputFormatError(
                 "a VCF file must have a line that begins with #CHROM and names the columns, but "
-                "there is none; is the file whole?",
+                "there is none; check that the file is complete",
                 path=self.source,
             )
         self._n_columns = self.columns.count(b"\t") + 1
 
     @property
     def info_ids(self) -> set[str]:
-        """The fields of INFO that the header declares."""
+        """The INFO fields that the header declares."""
         found = (_INFO_ID.match(line) for line in self.meta)
         return {readable(match[1]) for match in found if match}
 
     def batches(self, size: int) -> Iterator[VcfBatch]:
-        """Yield the records, at most `size` at a time, fewer where lines are long.
+        """Yield the records, at most `size` at a time, fewer if lines are long.
 
         Raises
         ------
         InputFormatError
-            If a line has another number of columns than the header names, POS is no number, or
-            REF or an entry of ALT is empty.
+            If the number of columns differs from the header, POS is not a number, or REF or an
+            entry of ALT is empty.
         """
         batch, n_bytes = VcfBatch([], [], 0), 0
         for line, text in self._lines:
@@ -132,7 +132,7 @@ class VcfReader:
     def _check_meta(self, line: int, text: bytes) -> None:
         if line == 1 and text.startswith(b"BCF"):
             raise InputFormatError(
-                "the file is BCF, the binary form of VCF; turn it into VCF with: bcftools view "
+                "the file is BCF, the binary form of VCF; convert it to VCF with: bcftools view "
                 "-Oz -o OUT.vcf.gz",
                 path=self.source,
             )
@@ -146,12 +146,12 @@ class VcfReader:
 
 
 def contigs_of(path: PathLike) -> list[str]:
-    """Read over a whole VCF file and return the contigs of its records, in their order.
+    """Scan a VCF file and return the contigs of its records, in order.
 
     Raises
     ------
     InputFormatError
-        If a line cannot be read, see :class:`VcfReader`.
+        If a line is invalid, see :class:`VcfReader`.
     """
     names: dict[bytes, None] = {}
     for batch in VcfReader(path).batches(1 << 14):
@@ -160,7 +160,7 @@ def contigs_of(path: PathLike) -> list[str]:
 
 
 def add_info(row: list[bytes], entry: bytes) -> bytes:
-    """Return a record's line with one more entry in INFO."""
+    """Return a record's line with an additional INFO entry."""
     if entry:
         info = row[INFO]
         entry = entry if info in (b".", b"") else info + b";" + entry
@@ -169,7 +169,7 @@ def add_info(row: list[bytes], entry: bytes) -> bytes:
 
 
 def escape(text: str) -> str:
-    """Write ``%XX`` (VCF 4.3) for what has a meaning in INFO or is not printable ASCII."""
+    """Escape as ``%XX`` (VCF 4.3) what is special in INFO or not printable ASCII."""
     plain = "-_./+*<>[]()"
     return "".join(
         letter

@@ -1,4 +1,4 @@
-"""Base kernels k(x, z) of examples: on numbers, and on sequences compared directly."""
+"""Base kernels of numbers, and of sequences without explicit features."""
 
 from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels.definitions import kernel_from_dict, make_kernel, short_name

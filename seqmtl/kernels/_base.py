@@ -1,4 +1,4 @@
-"""What all base kernels share: frozen parameters, their checks, and how they are written down."""
+"""Base class of the base kernels: frozen parameters, validation, serialisation."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 class BaseKernel(ABC):
     """A kernel k(x, z) of two examples.
 
-    Kernels are frozen dataclasses: they compare by their parameters, and can be copied and be the
-    parameter of an estimator.
+    Kernels are frozen dataclasses: they compare equal if their parameters do, and can be copied
+    and used as a parameter of an estimator.
 
     Attributes
     ----------
     kind : str
         Name in model files.
     is_psd : bool
-        Whether every kernel matrix is positive semi-definite whatever the data; False where this
-        is for the data to show.
+        Whether every kernel matrix is positive semi-definite for any data; False if this
+        depends on the data.
     inputs : {"numbers", "sequences"}
-        What it compares.
+        What the kernel compares.
     is_standardized : bool
-        Whether it scales numbers to mean 0 and variance 1 before it compares them.
+        Whether numbers are scaled to mean 0 and variance 1 first.
     """
 
     kind: ClassVar[str]
@@ -39,7 +39,7 @@ class BaseKernel(ABC):
         self.check()
 
     def check(self) -> None:  # noqa: B027
-        """Check the parameters; nothing to check where there are none.
+        """Check the parameters, if there are any.
 
         Raises
         ------
@@ -54,7 +54,7 @@ class BaseKernel(ABC):
         Parameters
         ----------
         X : sequence of n examples
-            What an example is, the class says.
+            Examples; the class defines their type.
         Z : sequence of m examples, optional
             Default: X, which gives a symmetric matrix.
 
@@ -66,12 +66,12 @@ class BaseKernel(ABC):
 
     @abstractmethod
     def diagonal(self, X: Any) -> NDArray[np.float64]:
-        """Return ``k(X[i], X[i])``, float64, shape (n,), without the rest of the matrix."""
+        """Return ``k(X[i], X[i])``, float64, shape (n,), without computing the matrix."""
 
     def resolve(self, X: Any, weight: NDArray[np.float64] | None = None) -> BaseKernel:
-        """Return the kernel with parameters that depend on the data as numbers.
+        """Return the kernel with data-dependent parameters replaced by numbers.
 
-        From examples, shape (n, ...), and how often each counts, shape (n,); default: once.
+        They are computed from examples, shape (n, ...), with weights, shape (n,); default: 1.
         """
         return self
 

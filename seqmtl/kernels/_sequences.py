@@ -1,4 +1,4 @@
-"""Sequences to codes and to words: what all string kernels read."""
+"""Convert sequences to codes and words, the input of all string kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import CHECKED_CODES, OTHER
 
-#: Code of a letter that matches nothing, itself included.
+#: Code of a letter that matches nothing, not even itself.
 NOTHING = 255
 
 _INVALID = 254
@@ -19,16 +19,16 @@ _OTHER_AMINO_ACIDS = "BJOUXZ*-."
 
 
 class Alphabet(NamedTuple):
-    """Letters that count, and the code of every byte."""
+    """The letters that count, and the code of every byte."""
 
     size: int
-    bits: int  # that a letter takes in a word
+    bits: int  # per letter of a word
     codes: NDArray[np.uint8]
     what: str
 
 
 class Letters(NamedTuple):
-    """Sequences laid end to end."""
+    """Concatenated sequences."""
 
     codes: NDArray[np.uint8]  # (n_letters,)
     begins: NDArray[np.int64]  # (n + 1,)
@@ -40,9 +40,9 @@ class Letters(NamedTuple):
 
 
 class Words(NamedTuple):
-    """The words of given length in every sequence."""
+    """The words of a given length in every sequence."""
 
-    words: NDArray[np.uint64]  # (n_words,), the different ones, packed
+    words: NDArray[np.uint64]  # (n_words,), the distinct ones, packed
     counts: Any  # csr_matrix of float64, (n, n_words)
 
 
@@ -73,14 +73,14 @@ def read_letters(X: Any, alphabet: str) -> Letters:
     X : sequence of str, ndarray of str of shape (n,) or (n, 1), or Windows
         Letters in any case.
     alphabet : {"dna", "protein"}
-        How letters are read.
+        Alphabet of the sequences.
 
     Raises
     ------
     ValueError
         If a sequence is missing or empty, or has a letter outside the alphabet.
     TypeError
-        If X is one string, or windows are to be read as proteins.
+        If X is a single string, or windows are read as proteins.
     """
     if isinstance(X, Windows):
         return _letters_of_windows(X, alphabet)
@@ -105,7 +105,7 @@ def read_letters(X: Any, alphabet: str) -> Letters:
 
 
 def _strings(X: Any) -> list[str]:
-    """Return the sequences as a list; every entry is a string."""
+    """Return the sequences as a list, and check that every entry is a string."""
     if isinstance(X, (str, bytes)):
         raise TypeError(f"sequences must be a list or an array of str, got {X!r}; write [{X!r}]")
     given = X if isinstance(X, list) else np.asarray(X, dtype=object)
@@ -122,7 +122,7 @@ def _strings(X: Any) -> list[str]:
         if not isinstance(sequence, str):
             raise ValueError(
                 f"sequences must be str, got {sequence!r} in row {row}; "
-                "leave rows without a sequence out"
+                "leave out rows without a sequence"
             )
     return given
 
@@ -136,7 +136,7 @@ def _letters_of_windows(windows: Windows, alphabet: str) -> Letters:
 
 
 def letter_matrix(letters: Letters) -> NDArray[np.uint8]:
-    """Return sequences of one length as codes of shape (n, length).
+    """Return sequences of equal length as codes of shape (n, length).
 
     Raises
     ------
@@ -150,15 +150,16 @@ def letter_matrix(letters: Letters) -> NDArray[np.uint8]:
     if other.size:
         raise ValueError(
             f"sequences must be of equal length, got {lengths[other[0]]} in row {other[0]} and "
-            f"{lengths[0]} in row 0; cut them to one length, or choose a kernel that counts words"
+            f"{lengths[0]} in row 0; cut them to the same length, or choose a kernel "
+            "that counts words"
         )
     return letters.codes.reshape(lengths.size, lengths[0])
 
 
 def count_words(letters: Letters, length: int, alphabet: str) -> Words:
-    """Count the words of given length; words with a letter that matches nothing are left out.
+    """Count the words of a given length; words with a letter that matches nothing are skipped.
 
-    A letter takes 2 (DNA) or 5 bits (proteins) of a word, the first one the most significant.
+    A letter takes 2 (DNA) or 5 bits (proteins) of a word; the first is the most significant.
 
     Raises
     ------

@@ -4,19 +4,19 @@ import numpy as np
 
 from seqmtl._jit import njit, popcount
 
-NOTHING = np.uint8(255)  # the code of a letter that matches nothing
+NOTHING = np.uint8(255)  # code of a letter that matches nothing
 
 
 @njit
 def sum_of_runs(x, z, shift, gain):
-    """Sum gain[r] over the positions l at which a run of matches has r letters.
+    """Sum gain[r] over the positions l, where r is the length of the run of matches ending at l.
 
     x[l + shift] is compared with z[l]; gain[0] is 0.
     """
     total = 0.0
     run = 0
     for l in range(x.size - shift):
-        # no branch, for whether letters match cannot be predicted
+        # branch-free, as matches cannot be predicted
         run = (run + 1) * ((x[l + shift] == z[l]) & (z[l] != NOTHING))
         total += gain[run]
     return total
@@ -63,8 +63,8 @@ def hamming(a, b, bits, lowest):
 def add_pairs_of_words(a, b, of_a, of_b, bits, lowest, table, symmetric, near, out):
     """Add table[Hamming distance] over all pairs of words, a[u] of row i and b[v] of row j.
 
-    of_a and of_b are the counts of the words by columns: where a column begins, rows, counts.
-    out[j, i] gets the sum; if a is b only half of the matrix that out + out.T is. near is scratch.
+    of_a and of_b are the counts of the words in column format: column starts, rows, counts.
+    out[j, i] receives the sum; if a is b, only half of the matrix out + out.T. near is scratch.
     """
     begin_a, row_a, count_a = of_a
     begin_b, row_b, count_b = of_b

@@ -1,4 +1,4 @@
-"""Base kernels by the name they have in model files, and by the short names users write."""
+"""Base kernels by their names in model files, and by the short names that users write."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _KINDS: dict[str, Any] = {
     )
 }
 
-# short name: the class, parameters that may follow the name, and those that are else not default
+# short name: class, parameters that may follow the name, and preset parameters
 _NAMES: dict[str, tuple[type[BaseKernel], dict[str, Callable[[str], Any]], dict[str, Any]]] = {
     "linear": (Linear, {}, {}),
     "poly": (Polynomial, {"degree": int}, {"gamma": SCALE}),
@@ -52,17 +52,17 @@ _SHORT: dict[type[BaseKernel], tuple[str, tuple[str, ...]]] = {
 
 
 def kernel_from_dict(description: dict[str, Any]) -> BaseKernel:
-    """Rebuild a kernel from what its ``to_dict`` returned.
+    """Rebuild a kernel from the result of its ``to_dict``.
 
     Parameters
     ----------
     description : dict
-        ``kind`` and the parameters of the kernel.
+        ``kind`` and parameters of the kernel.
 
     Raises
     ------
     ValueError
-        If the kind is unknown to this version, parameters are missing or unknown, or out of range.
+        If the kind is unknown, or parameters are missing, unknown or out of range.
 
     Examples
     --------
@@ -85,21 +85,21 @@ def kernel_from_dict(description: dict[str, Any]) -> BaseKernel:
 
 
 def make_kernel(spec: BaseKernel | str | Callable[[Any, Any], Any]) -> BaseKernel:
-    """Return the kernel that a user means.
+    """Return the kernel that a specification stands for.
 
     Parameters
     ----------
     spec : BaseKernel, str or callable
-        A kernel, which is returned as it is; a name, with parameters after colons (``"linear"``,
+        A kernel, which is returned unchanged; a name, with parameters after colons (``"linear"``,
         ``"poly:3"``, ``"rbf:0.5"``, ``"wd:8"``, ``"wd:8:2"`` with shifts of up to 2,
         ``"spectrum:4"``, ``"mismatch:5:1"``, ``"gapped:8:5"``); or a function, see
-        :class:`Function`. ``"rbf"`` alone, and ``"poly"``, have gamma ``"scale"``. Names of string
-        kernels may end in an alphabet: ``"spectrum:3:protein"``.
+        :class:`Function`. The default gamma of ``"rbf"`` and ``"poly"`` is ``"scale"``. Names of
+        string kernels may end in an alphabet: ``"spectrum:3:protein"``.
 
     Raises
     ------
     ValueError
-        If a name is unknown, or what follows it is no number or out of range.
+        If a name is unknown, or a parameter is not a number or out of range.
     TypeError
         If it is none of these.
 
@@ -121,10 +121,9 @@ def make_kernel(spec: BaseKernel | str | Callable[[Any, Any], Any]) -> BaseKerne
 
 
 def short_name(kernel: BaseKernel) -> str:
-    """Return a kernel as a user would write it for :func:`make_kernel`, with six digits.
+    """Format a kernel as users write it for :func:`make_kernel`, with six digits.
 
-    Where the name leaves something open, it follows in words; that numbers are standardized is not
-    said.
+    What the name does not express follows in words, except that numbers are standardized.
 
     Examples
     --------
@@ -156,7 +155,7 @@ def _brief(value: Any) -> str:
 
 
 def _named(spec: str) -> BaseKernel:
-    """Read a name with parameters."""
+    """Parse a name with parameters."""
     name, *texts = spec.lower().split(":")
     if name not in _NAMES:
         raise ValueError(f"kernel must be one of {', '.join(_NAMES)}, got {spec!r}")

@@ -1,4 +1,4 @@
-"""Kernels made from others: scaled to k(x, x) = 1, of scaled numbers, or given row by row."""
+"""Kernels derived from others: normalised, standardised, or given row by row."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl.kernels._base import BaseKernel
 
-_ROUNDING = 1e-12  # of a standard deviation, relative to the numbers
+_ROUNDING = 1e-12  # standard deviations below this, relative to the numbers, count as 0
 
 
 @dataclass(frozen=True)
 class Normalized(BaseKernel):
-    """Another kernel scaled to k(x, x) = 1: k(x, z) / sqrt(k(x, x) k(z, z)), 0 where that is 0 / 0.
+    """Another kernel scaled to k(x, x) = 1: k(x, z) / sqrt(k(x, x) k(z, z)), with 0 / 0 = 0.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Normalized(BaseKernel):
         return np.asarray(self.kernel.diagonal(X) > 0.0, dtype=np.float64)
 
     def resolve(self, X: Any, weight: NDArray[np.float64] | None = None) -> Normalized:
-        """Return the kernel with the parameters of the other known."""
+        """Return the kernel with the base kernel's parameters resolved."""
         return replace(self, kernel=self.kernel.resolve(X, weight))
 
     def to_dict(self) -> dict[str, Any]:
@@ -68,15 +68,15 @@ class Normalized(BaseKernel):
 
 @dataclass(frozen=True)
 class Standardized(BaseKernel):
-    """Another kernel, of numbers scaled to mean 0 and variance 1: k((x - c) / s, (z - c) / s).
+    """Another kernel on standardised numbers: k((x - c) / s, (z - c) / s).
 
     Parameters
     ----------
     kernel : BaseKernel
         A kernel of rows of numbers.
     center, scale : sequence of float, optional
-        c and s, one number per column; those of the training examples, which :meth:`resolve`
-        computes. The scale of a column that does not vary is 1.
+        c and s, one number per column: mean and standard deviation of the training examples,
+        computed by :meth:`resolve`. The scale of a constant column is 1.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Standardized(BaseKernel):
     scale: tuple[float, ...] | None = field(default=None, repr=False)
 
     def check(self) -> None:
-        """Check that there is a kernel, and a center where there is a scale."""
+        """Check the kernel, and that center and scale are both valid or both missing."""
         if not isinstance(self.kernel, BaseKernel):
             raise ValueError(f"kernel must be one of seqmtl.kernels, got {self.kernel!r}")
         object.__setattr__(self, "is_psd", self.kernel.is_psd)
@@ -119,7 +119,7 @@ class Standardized(BaseKernel):
         return self.kernel.diagonal(self.transform(X))
 
     def resolve(self, X: ArrayLike, weight: NDArray[np.float64] | None = None) -> Standardized:
-        """Return the kernel with mean and deviation of these rows, and the other resolved."""
+        """Return the kernel with the rows' mean and deviation, and the base kernel resolved."""
         rows = np.asarray(X, dtype=np.float64)
         center = np.average(rows, axis=0, weights=weight)
         scale = np.sqrt(np.average((rows - center) ** 2, axis=0, weights=weight))
@@ -150,9 +150,9 @@ class Standardized(BaseKernel):
 
 @dataclass(frozen=True)
 class KernelRows(BaseKernel):
-    """Kernel values given in place of examples: row i holds k(x_i, z_j) for all training examples.
+    """Kernel values in place of examples: row i holds k(x_i, z_j) for all training examples.
 
-    The second argument holds numbers of training examples, shape (m, 1).
+    The second argument holds indices of training examples, shape (m, 1).
     """
 
     kind: ClassVar[str] = "rows"

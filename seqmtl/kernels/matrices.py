@@ -1,12 +1,12 @@
-"""Kernel matrices: their checks, and the product with a task kernel."""
+"""Check kernel matrices, and multiply them by a task kernel."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_SYMMETRIC = 1e-10  # relative to the largest entry
-_NEGATIVE = 1e-8  # of an eigenvalue, relative to the largest one
+_SYMMETRIC = 1e-10  # tolerance relative to the largest entry
+_NEGATIVE = 1e-8  # tolerance for negative eigenvalues, relative to the largest one
 
 
 def product_kernel(
@@ -19,7 +19,7 @@ def product_kernel(
     K : ndarray of float64, shape (T, T)
         Task kernel.
     s, t : array_like of int, shape (n,) and (m,)
-        Tasks of the examples x and of the examples z, as row numbers of K.
+        Tasks of the examples x and z, as row indices of K.
     k : ndarray of float64, shape (n, m)
         Base kernel of the same examples.
 
@@ -43,12 +43,12 @@ def product_kernel(
 
 
 def check_symmetric(matrix: NDArray[np.float64], name: str) -> None:
-    """Refuse a kernel matrix that is not square, finite and symmetric.
+    """Check that a kernel matrix is square, finite and symmetric.
 
     Raises
     ------
     ValueError
-        If it is not; symmetric means to a relative 1e-10 of the largest entry.
+        If it is not; the tolerance for symmetry is 1e-10 times the largest entry.
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be a square matrix, got shape {matrix.shape}")
@@ -65,14 +65,14 @@ def check_symmetric(matrix: NDArray[np.float64], name: str) -> None:
 
 
 def check_psd(matrix: NDArray[np.float64], name: str) -> None:
-    """Refuse a kernel matrix that is not symmetric and positive semi-definite.
+    """Check that a kernel matrix is symmetric and positive semi-definite.
 
     Parameters
     ----------
     matrix : ndarray of float64, shape (n, n)
         Kernel matrix.
     name : str
-        What to call it in the message.
+        Name of the matrix in the message.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def check_psd(matrix: NDArray[np.float64], name: str) -> None:
     n = matrix.shape[0]
     if n == 0:
         return
-    # the mean eigenvalue is at most the largest: what passes here passes below, and sooner
+    # the mean eigenvalue is at most the largest, so this faster check implies the one below
     try:
         np.linalg.cholesky(matrix + _NEGATIVE * (np.trace(matrix) / n) * np.eye(n))
     except np.linalg.LinAlgError:

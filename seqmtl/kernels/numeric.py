@@ -1,4 +1,4 @@
-"""Kernels of numbers, kernels given as a matrix, and kernels given as a function."""
+"""Kernels of numbers, precomputed kernels, and kernels given as a function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels.matrices import check_symmetric
 from seqmtl.sequences import Windows
 
-#: The gamma that follows from the data: 1 / (number of features * variance of X).
+#: Name of the data-dependent gamma, 1 / (number of features * variance of X).
 SCALE = "scale"
 
 
@@ -50,10 +50,10 @@ class Polynomial(BaseKernel):
     degree : int, default=2
         At least 1.
     gamma : float or "scale", default=1.0
-        Above 0; ``"scale"`` is 1 / (d * variance of X) as in scikit-learn's SVC, which
-        :meth:`resolve` computes.
+        Above 0; ``"scale"`` is 1 / (d * variance of X) as in scikit-learn's SVC, computed by
+        :meth:`resolve`.
     coef0 : float, default=1.0
-        At least 0, for below the kernel is not positive semi-definite.
+        At least 0; negative values do not give a positive semi-definite kernel.
     """
 
     kind: ClassVar[str] = "polynomial"
@@ -82,7 +82,7 @@ class Polynomial(BaseKernel):
         return np.asarray(inner**self.degree)
 
     def resolve(self, X: ArrayLike, weight: NDArray[np.float64] | None = None) -> Polynomial:
-        """Return the kernel with gamma a number."""
+        """Return the kernel with a numeric gamma."""
         return _with_gamma(self, X, weight)
 
 
@@ -93,8 +93,8 @@ class RBF(BaseKernel):
     Parameters
     ----------
     gamma : float or "scale", default=1.0
-        Above 0; ``"scale"`` is 1 / (d * variance of X) as in scikit-learn's SVC, which
-        :meth:`resolve` computes.
+        Above 0; ``"scale"`` is 1 / (d * variance of X) as in scikit-learn's SVC, computed by
+        :meth:`resolve`.
 
     Examples
     --------
@@ -121,19 +121,19 @@ class RBF(BaseKernel):
         return np.ones(_pair(X, None)[0].shape[0])
 
     def resolve(self, X: ArrayLike, weight: NDArray[np.float64] | None = None) -> RBF:
-        """Return the kernel with gamma a number."""
+        """Return the kernel with a numeric gamma."""
         return _with_gamma(self, X, weight)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Precomputed(BaseKernel):
-    """A kernel matrix computed elsewhere; examples are row numbers.
+    """A precomputed kernel matrix; examples are row indices.
 
     Parameters
     ----------
     matrix : array_like of float64, shape (N, N)
-        Finite and symmetric (to a relative 1e-10). Whether it is positive semi-definite,
-        :func:`~seqmtl.kernels.check_psd` says.
+        Finite and symmetric (to a relative 1e-10). :func:`~seqmtl.kernels.check_psd` tells
+        whether it is positive semi-definite.
 
     Examples
     --------
@@ -146,13 +146,13 @@ class Precomputed(BaseKernel):
     matrix: NDArray[np.float64]
 
     def check(self) -> None:
-        """Check the matrix, and keep it as float64."""
+        """Check the matrix, and store it as float64."""
         matrix = np.asarray(self.matrix, dtype=np.float64)
         check_symmetric(matrix, "matrix")
         object.__setattr__(self, "matrix", matrix)
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return the part of the matrix in rows X, shape (n,) or (n, 1), and columns Z."""
+        """Return the submatrix of rows X, shape (n,) or (n, 1), and columns Z."""
         rows = self._numbers(X, "X")
         return self.matrix[np.ix_(rows, rows if Z is None else self._numbers(Z, "Z"))]
 
@@ -162,7 +162,7 @@ class Precomputed(BaseKernel):
         return self.matrix[rows, rows]
 
     def _numbers(self, X: ArrayLike, name: str) -> NDArray[np.int64]:
-        """Check row numbers."""
+        """Check row indices."""
         given = np.asarray(X)
         if given.ndim == 2 and given.shape[1] == 1:
             given = given[:, 0]
@@ -176,7 +176,7 @@ class Precomputed(BaseKernel):
         if outside.size:
             raise ValueError(
                 f"{name} must be row numbers from 0 to {n - 1}, got {outside[0]}; "
-                "the matrix must hold the examples to be scored as well"
+                "the matrix must include the examples to be scored"
             )
         return given.astype(np.int64)
 
@@ -196,12 +196,12 @@ class Precomputed(BaseKernel):
 
 @dataclass(frozen=True)
 class Function(BaseKernel):
-    """A kernel that a Python function computes.
+    """A kernel computed by a Python function.
 
     Parameters
     ----------
     function : callable
-        ``function(X, Z)`` gets n and m examples as they were passed and returns the kernel matrix,
+        ``function(X, Z)`` receives n and m examples unchanged and returns the kernel matrix,
         array_like of shape (n, m).
     """
 
@@ -210,7 +210,7 @@ class Function(BaseKernel):
     function: Callable[[Any, Any], ArrayLike]
 
     def check(self) -> None:
-        """Check that there is something to call."""
+        """Check that the function is callable."""
         if not callable(self.function):
             raise ValueError(f"function must be callable, got {self.function!r}")
 
@@ -233,11 +233,11 @@ class Function(BaseKernel):
         return values
 
     def diagonal(self, X: Any) -> NDArray[np.float64]:
-        """Return k(x, x) of every example, shape (n,), one call for each."""
+        """Return k(x, x) of every example, shape (n,), with one call each."""
         return np.array([self(X[i : i + 1])[0, 0] for i in range(_count(X))], dtype=np.float64)
 
     def to_dict(self) -> dict[str, Any]:
-        """Refuse, for a function is code.
+        """Raise an error, as a function cannot be saved.
 
         Raises
         ------
@@ -245,7 +245,7 @@ class Function(BaseKernel):
             Always.
         """
         raise ValueError(
-            "the kernel of a model that is written to a file must be one of seqmtl.kernels, got "
+            "the kernel of a saved model must be one of seqmtl.kernels, got "
             f"the Python function {self.function!r}; use Precomputed, or keep the model in memory"
         )
 
@@ -254,7 +254,7 @@ _Scaled = TypeVar("_Scaled", RBF, Polynomial)
 
 
 def _with_gamma(kernel: _Scaled, X: ArrayLike, weight: NDArray[np.float64] | None) -> _Scaled:
-    """Replace "scale" by its number."""
+    """Replace "scale" by its value."""
     if kernel.gamma != SCALE:
         return kernel
     X = _pair(X, None)[0]
@@ -271,7 +271,7 @@ def _check_gamma(gamma: Any) -> None:
 
 
 def _number(gamma: float | str) -> float:
-    """Return gamma, which must be a number by now."""
+    """Return gamma, which must be numeric at this point."""
     if isinstance(gamma, str):
         raise ValueError(
             f"gamma must be a number when the kernel is computed, got {gamma!r}; "
@@ -283,7 +283,7 @@ def _number(gamma: float | str) -> float:
 def _pair(
     X: ArrayLike, Z: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Check rows of numbers: finite, as many columns in both."""
+    """Check rows of numbers: finite, with the same number of columns."""
     first = X[0] if isinstance(X, (list, np.ndarray)) and len(X) else None
     if isinstance(first, str) or isinstance(X, Windows):
         raise ValueError(
@@ -302,5 +302,5 @@ def _squared_norms(X: ArrayLike) -> NDArray[np.float64]:
 
 
 def _count(X: Any) -> int:
-    """Return how many examples there are."""
+    """Return the number of examples."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)

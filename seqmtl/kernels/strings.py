@@ -26,15 +26,15 @@ class StringKernel(BaseKernel):
     """A kernel of sequences.
 
     Examples are a list of str, an array of str of shape (n,) or (n, 1), or
-    :class:`~seqmtl.sequences.Windows`. Case does not matter. Letters that stand for no single
-    base or amino acid match nothing, themselves included.
+    :class:`~seqmtl.sequences.Windows`. Case is ignored. Letters other than single bases or amino
+    acids match nothing, not even themselves.
 
     Parameters
     ----------
     normalize : bool, default=True
-        Return k(x, z) / sqrt(k(x, x) k(z, z)); 0 where a sequence has nothing that could match.
+        Return k(x, z) / sqrt(k(x, x) k(z, z)), or 0 if a sequence has nothing that could match.
     alphabet : {"dna", "protein"}, default="dna"
-        ``"dna"``: A, C, G, T count (U is read as T), N and the other IUPAC codes match nothing;
+        ``"dna"``: A, C, G, T count (U is read as T); N and the other IUPAC codes match nothing.
         ``"protein"``: the 20 amino acids count; B, J, O, U, X, Z and ``*-.`` match nothing.
     """
 
@@ -68,11 +68,11 @@ class StringKernel(BaseKernel):
 
     @abstractmethod
     def _read(self, X: Any) -> Any:
-        """Turn sequences into what is compared."""
+        """Convert sequences to the form that is compared."""
 
     @abstractmethod
     def _matrix(self, x: Any, z: Any) -> NDArray[np.float64]:
-        """Compare all pairs; z is x where the matrix is symmetric."""
+        """Compare all pairs; z is x if the matrix is symmetric."""
 
     @abstractmethod
     def _diagonal(self, x: Any) -> NDArray[np.float64]:
@@ -86,9 +86,9 @@ class WeightedDegreeKernel(StringKernel):
     Parameters
     ----------
     degree : int, default=8
-        Longest substring D.
+        Longest substring length D.
     shift : int, default=0
-        Farthest shift S, in letters, at which a substring still counts.
+        Largest shift S, in letters, at which substrings still match.
     normalize : bool, default=True
         See :class:`StringKernel`.
     alphabet : {"dna", "protein"}, default="dna"
@@ -96,17 +96,17 @@ class WeightedDegreeKernel(StringKernel):
 
     Notes
     -----
-    With mu_d(x, l; z, l') = 1 where the d-mers of x at l and of z at l' are equal, and
+    With mu_d(x, l; z, l') = 1 if the d-mers of x at l and of z at l' are equal, and
     beta_d = 2 (D - d + 1) / (D (D + 1)), delta_s = 1 / (2 (s + 1)),
 
         k(x, z) = sum_d beta_d sum_{s=0..S} delta_s
                   sum_l ( mu_d(x, l + s; z, l) + mu_d(x, l; z, l + s) )
 
-    where both d-mers lie in the sequence. S = 0 is the kernel without shifts, and equals the
-    features of :class:`~seqmtl.WeightedDegree`. It is evaluated by the runs of matches: the last
-    of r letters that match adds beta_1 + ... + beta_min(r, D), so a pair costs O(L (S + 1)).
+    where both d-mers must lie in the sequence. S = 0 is the kernel without shifts, and equals
+    that of the features of :class:`~seqmtl.WeightedDegree`. It is computed from runs of matches:
+    the last of r matching letters adds beta_1 + ... + beta_min(r, D), so a pair costs O(L (S + 1)).
 
-    The sequences must be of equal length. The kernel is positive semi-definite for every S, because
+    The sequences must have equal lengths. The kernel is positive semi-definite for every S, because
     1 + sum_{s=1..S} cos(s w) / (s + 1) > 0 for all w (Rogosinski, Szegoe 1928).
 
     References
@@ -140,7 +140,7 @@ class WeightedDegreeKernel(StringKernel):
         if len(x) and len(z) and x.shape[1] != z.shape[1]:
             raise ValueError(
                 f"sequences of X and Z must be of equal length, got {x.shape[1]} and "
-                f"{z.shape[1]}; cut them to one length"
+                f"{z.shape[1]}; cut them to the same length"
             )
         out = np.empty((len(x), len(z)))
         weighted_degree_matrix(x, z, self.shift, self._gain(x.shape[1]), z is x, out)
@@ -154,7 +154,7 @@ class WeightedDegreeKernel(StringKernel):
         return out
 
     def _gain(self, length: int) -> NDArray[np.float64]:
-        """Return what the last letter of a run of 0 .. length matches adds: beta_1 + .. + beta_r.
+        """Return the gain of the last letter of a run of 0 .. length matches: beta_1 + .. + beta_r.
 
         It ends one d-mer of every d up to r.
         """
@@ -165,12 +165,12 @@ class WeightedDegreeKernel(StringKernel):
 
 @dataclass(frozen=True)
 class WordKernel(StringKernel):
-    """A kernel of the words that sequences are made of, wherever they are."""
+    """A kernel of the words in the sequences, regardless of position."""
 
     @property
     @abstractmethod
     def _length(self) -> int:
-        """Letters of a word."""
+        """Length of a word."""
 
     def _check_length(self, name: str) -> None:
         """Check that a word fits into 64 bits."""
@@ -182,14 +182,14 @@ class WordKernel(StringKernel):
 
 @dataclass(frozen=True)
 class NearWordKernel(WordKernel):
-    """A sum over all pairs of words, one of each sequence, of a number per Hamming distance."""
+    """A sum over all pairs of words, one of each sequence, of a value per Hamming distance."""
 
     @abstractmethod
     def _worth(self) -> NDArray[np.float64]:
-        """Return what a pair of words at distance 0 .. length is worth."""
+        """Return the value of a pair of words at distance 0 .. length."""
 
     def _bits(self) -> tuple[int, np.uint64]:
-        """Return the bits of a letter, and a word with the lowest bit of every letter set."""
+        """Return the bits per letter, and a word with the lowest bit of every letter set."""
         bits = ALPHABETS[self.alphabet].bits
         return bits, np.uint64(sum(1 << (bits * j) for j in range(self._length)))
 
@@ -217,7 +217,7 @@ class NearWordKernel(WordKernel):
 
 @dataclass(frozen=True)
 class SpectrumKernel(WordKernel):
-    """Spectrum kernel: the inner product of the counts of all k-mers, wherever they are.
+    """Spectrum kernel: the inner product of the counts of all k-mers, regardless of position.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ class SpectrumKernel(WordKernel):
         return self.k
 
     def _matrix(self, x: Words, z: Words) -> NDArray[np.float64]:
-        """Multiply the counts of the words that both have: no two different words match."""
+        """Multiply the counts of shared words; distinct words never match."""
         _, in_x, in_z = np.intersect1d(x.words, z.words, assume_unique=True, return_indices=True)
         return np.asarray((x.counts[:, in_x] @ z.counts[:, in_z].T).toarray())
 
@@ -262,14 +262,14 @@ class SpectrumKernel(WordKernel):
 
 @dataclass(frozen=True)
 class MismatchKernel(NearWordKernel):
-    """Mismatch kernel: k-mers count for all words within a few mismatches.
+    """Mismatch kernel: k-mers count towards all words within a few mismatches.
 
     Parameters
     ----------
     k : int, default=5
         Length of the words, 1 to 32 (DNA) or 12 (proteins).
     mismatches : int, default=1
-        Mismatches m, 0 to k.
+        Maximum number of mismatches m, 0 to k.
     normalize : bool, default=True
         See :class:`StringKernel`.
     alphabet : {"dna", "protein"}, default="dna"
@@ -277,9 +277,9 @@ class MismatchKernel(NearWordKernel):
 
     Notes
     -----
-    The features are the A**k words of an alphabet of A letters; each counts the k-mers of the
-    sequence within m mismatches. Two k-mers at Hamming distance h share as many features as there
-    are words within m of both.
+    The features are the A**k words of an alphabet of A letters. Each counts the k-mers of the
+    sequence within m mismatches. Two k-mers at Hamming distance h share one feature for each
+    word within m mismatches of both.
 
     References
     ----------
@@ -312,14 +312,14 @@ class MismatchKernel(NearWordKernel):
 
 @dataclass(frozen=True)
 class GappedKmerKernel(NearWordKernel):
-    """Gapped k-mer kernel: words of l letters of which any k are compared.
+    """Gapped k-mer kernel: words of l letters, compared at any k of them.
 
     Parameters
     ----------
     length : int, default=8
         Length l of the words, 1 to 32 (DNA) or 12 (proteins).
     k : int, default=5
-        Letters that are compared, 1 to l.
+        Number of letters compared, 1 to l.
     normalize : bool, default=True
         See :class:`StringKernel`.
     alphabet : {"dna", "protein"}, default="dna"
@@ -327,9 +327,9 @@ class GappedKmerKernel(NearWordKernel):
 
     Notes
     -----
-    The features count, for every choice of k of the l places and every word of k letters, the
-    l-mers with that word at these places. Two l-mers at Hamming distance h share C(l - h, k) of
-    them.
+    For every choice of k of the l positions and every word of k letters there is a feature, which
+    counts the l-mers with this word at these positions. Two l-mers at Hamming distance h share
+    C(l - h, k) of them.
 
     References
     ----------
@@ -363,13 +363,13 @@ class GappedKmerKernel(NearWordKernel):
 def _words_near_both(A: int, k: int, m: int, h: int) -> int:
     """Count the words within m mismatches of both of two k-mers at Hamming distance h.
 
-    Of the h letters in which they differ such a word has a in common with the first and b with
-    the second; of the others it differs in i.
+    At the h letters where they differ, such a word agrees with the first in a letters and with
+    the second in b; of the other letters it differs in i.
     """
     total = 0
     for i in range(min(m, k - h) + 1):
         alike = comb(k - h, i) * (A - 1) ** i
-        least = max(0, h + i - m)  # letters in common with either
+        least = max(0, h + i - m)  # letters shared with either
         for a in range(least, h + 1):
             for b in range(least, h - a + 1):
                 c = h - a - b
@@ -379,7 +379,7 @@ def _words_near_both(A: int, k: int, m: int, h: int) -> int:
 
 
 def _by_columns(x: Words) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
-    """Return the counts by words: where a word begins, rows, counts."""
+    """Return the counts in column format: column starts, rows, counts."""
     columns = x.counts.tocsc()
     return columns.indptr, columns.indices, columns.data
 

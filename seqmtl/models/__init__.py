@@ -1,1 +1,1 @@
-"""Where the rooms meet: training, scoring and keeping multi-task models, without scikit-learn."""
+"""Train, score, calibrate, save and load multi-task models, without scikit-learn."""

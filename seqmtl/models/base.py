@@ -1,4 +1,4 @@
-"""What every model answers, whatever it is made of."""
+"""The interface that all models share."""
 
 from __future__ import annotations
 
@@ -30,41 +30,41 @@ FORMAT_VERSION = 5
 
 
 class Model:
-    """A trained model of several tasks: scores, probabilities, accuracy, description, file.
+    """A trained multi-task model.
 
-    A subclass is a dataclass with these attributes. It scores in `decision_function`, says in
-    `predictions` what it finds, in `describe` and `text` what it is, and in `_pack` and `_unpack`
-    what its file holds besides the header.
+    A subclass is a dataclass with these attributes. It implements `decision_function` (scores),
+    `predictions` (the table of predictions), `describe` and `text` (summaries), and `_pack` and
+    `_unpack` (the part of the model file that follows the common header).
 
     Attributes
     ----------
     structure : {"weights", "kernels"}
-        What it is made of.
+        Representation of the trained function.
     inputs : {"windows", "numbers", "sequences"}
-        What it scores.
+        Type of the examples.
     length : int
-        Bases, or numbers, per example; 0 where that varies.
+        Bases, or numbers, per example; 0 if it varies.
     shift : int
-        Bases by which windows lie after the centre of the sequences they are cut from.
+        Offset in bases of the windows from the centre of the sequences they are cut from.
     can_scan : bool
-        Whether a score is a sum over positions, so that genomes can be scanned.
+        Whether the score is a sum over positions, as scanning a genome requires.
     kind : {"classification", "regression", "novelty"}
-        What was learned.
+        Learning problem.
     tasks : tuple of str
-        Tasks that were trained on, T of them.
+        Training tasks, T of them.
     classes : tuple
-        The classes, JSON values, sorted. Of two the second is positive.
+        Classes as JSON values, sorted. With two classes the second is positive.
     bias : ndarray of float64, shape (T,)
         Intercepts.
     calibration : ndarray of float64, shape (T, k)
-        What the scores of every task mean. Classification: slope and intercept of the sigmoid;
-        novelty: offset, the score from which on an example is none; regression: k = 0.
+        Calibration of each task. Classification: slope and intercept of the sigmoid. Novelty
+        detection: the offset, the lowest score of a normal example. Regression: k = 0.
     curves : dict of str to ProbabilityCurve
-        By task, what scores mean where the model was calibrated on held-out examples; takes the
-        place of the sigmoid.
+        Calibration curve of each task that was calibrated on held-out examples; replaces the
+        sigmoid.
     training : dict
         Settings, counts, objectives and history, as JSON values.
-    feature_names : tuple of str
+    Names of the input features, if known.
         Names of the numbers of an example, where known.
     """
 
@@ -82,12 +82,12 @@ class Model:
 
     @property
     def inputs(self) -> str:
-        """What it scores."""
+        """Type of the examples."""
         raise NotImplementedError
 
     @property
     def can_scan(self) -> bool:
-        """Whether a score is a sum over the positions of a window."""
+        """Whether the score is a sum over the positions of a window."""
         return False
 
     def decision_function(
@@ -99,28 +99,28 @@ class Model:
     def predictions(
         self, data: Any, tasks: Any = None, *, from_relatives: bool = False
     ) -> dict[str, NDArray[Any]]:
-        """Return all that is predicted of some examples, column by column, by the column's name.
+        """Predict examples; return the columns of the prediction table by name.
 
-        Parameters as in :meth:`decision_function`.
+        The parameters are those of :meth:`decision_function`.
         """
         raise NotImplementedError
 
     def predict_proba(
         self, data: Any, tasks: Any = None, *, from_relatives: bool = False
     ) -> NDArray[np.float64]:
-        """Return the probabilities of the classes, shape (n, n_classes).
+        """Return class probabilities, shape (n, n_classes).
 
-        Parameters as in :meth:`decision_function`.
+        The parameters are those of :meth:`decision_function`.
 
         Raises
         ------
         ValueError
-            If the model is not one of two classes.
+            If the model does not have two classes.
         """
         self._require("classification", "probabilities")
         if len(self.classes) > 2:
             raise ValueError(
-                f"probabilities must be asked of a model of two classes, got {len(self.classes)}; "
+                f"probabilities need a model with two classes, got {len(self.classes)}; "
                 "use the votes"
             )
         positive = self.predictions(data, tasks, from_relatives=from_relatives)["probability"]
@@ -133,55 +133,55 @@ class Model:
         tasks: Any,
         **options: Any,
     ) -> dict[str, Any]:
-        """Judge scores by labels; see :func:`seqmtl.evaluation.evaluate`.
+        """Compare scores with labels; see :func:`seqmtl.evaluation.evaluate`.
 
         Parameters
         ----------
         labels : ndarray, shape (n,)
-            What :meth:`signs` returns.
+            Labels as returned by :meth:`signs`.
         scores : ndarray of float64, shape (n,) or (n, n_classes)
-            What :meth:`decision_function` returns.
+            Scores as returned by :meth:`decision_function`.
         tasks : sequence of str, shape (n,)
-            Tasks.
+            Task of every example.
         **options
-            Counts, n_bootstrap, seed.
+            Passed on: counts, n_bootstrap, seed.
         """
         from seqmtl.evaluation import evaluate
 
         return evaluate(labels, scores, tasks, **options)
 
     def signs(self, labels: NDArray[Any]) -> NDArray[Any]:
-        """Turn labels as data have them into what :meth:`evaluate` takes."""
+        """Convert labels as they occur in the data to those that :meth:`evaluate` takes."""
         return labels
 
     def check_dataset(self, path: str) -> None:
-        """Refuse a dataset whose signal is another, or elsewhere in the window.
+        """Check that a dataset has the model's signal, at the same place in the window.
 
         Raises
         ------
         SeqmtlError
-            If it is.
+            If it does not.
         """
 
     def describe(self) -> dict[str, Any]:
-        """Return what the model is, as JSON values."""
+        """Return a summary of the model as JSON values."""
         raise NotImplementedError
 
     def text(self, file: str) -> list[str]:
-        """Return what the model is, as lines to read; `file` is what to call it."""
+        """Return a readable summary of the model, line by line; `file` is the name to show."""
         raise NotImplementedError
 
-    # ---- what scores mean
+    # ---- calibration
 
     def probability(self, scores: NDArray[np.float64], tasks: Sequence[str]) -> NDArray[np.float64]:
-        """Turn scores into probabilities by the calibration of each task, shape (n,).
+        """Convert scores to calibrated probabilities, shape (n,).
 
-        A task without training data borrows the log-odds of its relatives.
+        A task without training data uses the weighted mean log-odds of its relatives.
 
         Raises
         ------
         ValueError
-            If the model is not one of classification.
+            If the model is not a classifier.
         """
         names, ids = name_table(tasks)
         scores, out = np.asarray(scores, dtype=np.float64), np.empty(len(scores))
@@ -190,12 +190,12 @@ class Model:
         return to_probability(out)
 
     def log_odds(self, scores: NDArray[np.float64], task: str) -> NDArray[np.float64]:
-        """Turn scores of one task into log-odds of the positive class, shape (n,).
+        """Convert scores of one task to log-odds of the positive class, shape (n,).
 
         Raises
         ------
         ValueError
-            If the model is not one of classification.
+            If the model is not a classifier.
         """
         shares = self._shares([task], "classification", "probabilities")[:, 0]
         sum_ = np.zeros(len(scores))
@@ -206,14 +206,14 @@ class Model:
         return sum_
 
     def offsets(self, tasks: Sequence[str]) -> NDArray[np.float64]:
-        """Score below which an example of each task is a novelty, shape (n,).
+        """Return for each task the score below which an example is a novelty, shape (n,).
 
-        A task without training data borrows the offsets of its relatives.
+        A task without training data uses the weighted mean offset of its relatives.
 
         Raises
         ------
         ValueError
-            If the model is not one of novelty detection.
+            If the model is not a novelty detector.
         """
         names, ids = name_table(tasks)
         shares = self._shares(names, "novelty", "offsets")
@@ -228,20 +228,20 @@ class Model:
         method: str = "auto",
         prevalence: float | None = None,
     ) -> dict[str, Any]:
-        """Calibrate one task on scores of candidates that had no part in the training.
+        """Calibrate one task on scores of candidates that were not used for training.
 
         Parameters
         ----------
         task : str
-            One of the trained tasks.
+            One of the training tasks.
         scores, y, counts, method, prevalence
             See :func:`seqmtl.models.probability_curve.fit_curve`.
 
         Returns
         -------
         dict
-            Method, counts, prevalence, and a table of thresholds; kept in
-            ``training["calibration"]`` too.
+            Method, counts, prevalence and a table of thresholds; also stored in
+            ``training["calibration"]``.
         """
         name = self.match(task)
         curve = fit_curve(scores, y, counts, method, prevalence)
@@ -254,10 +254,10 @@ class Model:
         return dict(found)
 
     def prevalence(self, task: str) -> float:
-        """Return the share of positive examples at which a task's probabilities hold.
+        """Return the prevalence that a task's probabilities assume.
 
-        That of the calibration, weighted, else that of the training examples. A task without
-        training data has the mean of all.
+        This is the prevalence set at calibration or, without calibration, the weighted share of
+        positive training examples. A task without training data uses the mean over all tasks.
         """
         known = [name for name in self.tasks if is_known(task, [name])] or list(self.tasks)
         shares = []
@@ -268,25 +268,25 @@ class Model:
         return float(np.mean(shares))
 
     def match(self, name: str) -> str:
-        """Return the task's name in the model's own spelling.
+        """Return the name of a task as the model spells it.
 
         Raises
         ------
         UnknownTaskError
-            If the model was not trained on it.
+            If the model was not trained on this task.
         """
         return self.tasks[match_names([name], self.tasks, "this model")[0]]
 
     def _require(self, kind: str, what: str) -> None:
         if self.kind != kind:
             raise ValueError(
-                f"{what} must be asked of a model of {kind}, got one of {self.kind}; use its scores"
+                f"{what} need a model of {kind}, got one of {self.kind}; use its scores"
             )
 
     def _shares(self, names: Sequence[str], kind: str, what: str) -> NDArray[np.float64]:
-        """Return whose calibration some tasks use, in the shares of the scores, (T, len(names)).
+        """Return the weight of each training task's calibration, shape (T, len(names)).
 
-        For a task that was trained on, it is its own.
+        A training task uses its own calibration only.
         """
         self._require(kind, what)
         share = np.abs(self._mixing(names, True))
@@ -294,7 +294,7 @@ class Model:
         return np.where(sums > 0, share / np.where(sums > 0, sums, 1.0), 1.0 / len(self.tasks))
 
     def _mixing(self, names: Sequence[str], from_relatives: bool) -> NDArray[np.float64]:
-        """Return the shares in which tasks are made of the trained ones, shape (T, len(names))."""
+        """Return the weights that express tasks by the training tasks, shape (T, len(names))."""
         A = np.zeros((len(self.tasks), len(names)))
         A[match_names(names, self.tasks, "the model"), np.arange(len(names))] = 1.0
         return A
@@ -302,12 +302,12 @@ class Model:
     # ---- files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, arrays and JSON; it appears when it is whole.
+        """Write the model to a file, atomically.
 
         Raises
         ------
         ValueError
-            If a kernel is a Python function, which no file can hold.
+            If a kernel is a Python function, which cannot be saved.
         SeqmtlError
             If the file cannot be written.
         """
@@ -328,12 +328,12 @@ class Model:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model of this structure; dense weights stay on disk, memory-mapped.
+        """Read a model of this structure; dense weights are memory-mapped.
 
         Raises
         ------
         ModelFileError
-            If the file is damaged, foreign, of another structure or of another format.
+            If the file is damaged, not a model, or of another structure or format version.
         """
         path = os.fspath(path)
         description, arrays = read_model_file(path)
@@ -350,37 +350,37 @@ class Model:
     def rebuild(
         cls, path: str, description: dict[str, Any], arrays: dict[str, NDArray[Any]]
     ) -> Self:
-        """Make a model of what its file holds.
+        """Rebuild a model from the contents of its file.
 
         Raises
         ------
         ModelFileError
-            If that is no consistent model.
+            If they are inconsistent.
         """
         try:
             return cls._unpack(description, arrays, _common(description, arrays))
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"is not a consistent model: {error}", path=path) from error
+            raise ModelFileError(f"is an inconsistent model: {error}", path=path) from error
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return description and arrays of what the header does not hold."""
+        """Return description and arrays of everything that is not in the common header."""
         raise NotImplementedError
 
     @classmethod
     def _unpack(
         cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], common: dict[str, Any]
     ) -> Self:
-        """Rebuild a model from its file; `common` are the fields that all models have."""
+        """Rebuild a model from its file; `common` holds the fields that all models share."""
         raise NotImplementedError
 
 
 def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return description and arrays of a file of this format.
+    """Return description and arrays of a model file.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, foreign, or of another format.
+        If the file is damaged, not a model, or of another format version.
     """
     description, arrays = read_arrays(path)
     version = description.get("format_version")
@@ -389,7 +389,7 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
     if version != FORMAT_VERSION:
         remedy = "install a newer seqmtl" if version > FORMAT_VERSION else "train again"
         raise ModelFileError(
-            f"has model format {version}, this seqmtl ({__version__}) reads "
+            f"has model format {version}, but this seqmtl ({__version__}) reads "
             f"{FORMAT_VERSION}; {remedy}",
             path=path,
         )
@@ -397,13 +397,13 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 def _common(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """Return the fields that all models have."""
+    """Return the fields that all models share."""
     kind, tasks = description["kind"], tuple(map(str, description["tasks"]))
     check_choice("kind", kind, CALIBRATION)
     if arrays["bias"].shape != (len(tasks),):
-        raise ValueError("intercepts do not match the tasks")
+        raise ValueError("the number of intercepts differs from the number of tasks")
     if arrays["calibration"].shape != (len(tasks), len(CALIBRATION[kind])):
-        raise ValueError("calibration does not match the tasks")
+        raise ValueError("the calibration does not match the tasks")
     return {
         "kind": kind,
         "tasks": tasks,
@@ -416,7 +416,7 @@ def _common(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dic
 
 
 def is_known(name: str, names: Sequence[str]) -> bool:
-    """Tell whether a name is among some, in whatever spelling."""
+    """Tell whether a name matches one of `names`, in any spelling."""
     try:
         match_names([name], names, "")
     except UnknownTaskError:

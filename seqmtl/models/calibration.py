@@ -1,4 +1,4 @@
-"""What scores mean, task by task: probabilities of a class, thresholds of novelty."""
+"""Calibrate scores task by task: class probabilities, novelty thresholds."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: The kinds of models, and what the calibration of each holds for a task.
+#: The kinds of models, with the calibration parameters that each has per task.
 CALIBRATION: dict[str, tuple[str, ...]] = {
     "classification": ("slope", "intercept"),
     "regression": (),
     "novelty": ("offset",),
 }
-_SPAN_SAMPLE = 500  # support vectors whose distance to the span of the others is computed
+_SPAN_SAMPLE = 500  # support vectors in the sample used to estimate the span
 
 
 def span_share(G_of: Callable[[NDArray[np.int64]], NDArray[Any]], free: NDArray[np.int64]) -> float:
@@ -22,20 +22,20 @@ def span_share(G_of: Callable[[NDArray[np.int64]], NDArray[Any]], free: NDArray[
 
     S_i is the distance of an example to the span of the other free support vectors; S_i^2 is the
     inverse of the i-th diagonal element of the inverse kernel matrix (Vapnik, Chapelle 2000). It
-    is computed for a sample and a quarter of it, and extrapolated to all in the logarithm of
-    their number.
+    is computed for a sample and for a quarter of it, and extrapolated linearly in the logarithm
+    of the number of support vectors.
 
     Parameters
     ----------
     G_of : callable
-        Returns the kernel matrix of given examples, shape (m, m).
+        Returns the kernel matrix of the given examples, shape (m, m).
     free : ndarray of int64
         The free support vectors.
 
     Returns
     -------
     float
-        Between 0 and 1.
+        Estimate, between 0 and 1.
     """
     if free.size < 2:
         return 1.0
@@ -57,12 +57,12 @@ def _mean_share(G: NDArray[Any]) -> float:
 def find_copies(
     scores: NDArray[np.float64], norms: NDArray[np.float64], y: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """Return a number for every distinct example: equal score, squared norm and label are copies.
+    """Assign numbers to the distinct examples; copies have the same score, squared norm and label.
 
     Returns
     -------
     ndarray of int64, shape (n,)
-        Group of every example, ``0..n_distinct - 1``.
+        Group of every example, from 0 to n_distinct - 1.
     """
     keys = (np.asarray(y), _rounded(norms), _rounded(scores))
     order = np.lexsort(keys)
@@ -81,12 +81,12 @@ def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def fit_sigmoid(
     scores: NDArray[np.float64], y: NDArray[Any], weight: NDArray[np.float64] | None = None
 ) -> tuple[float, float]:
-    """Fit P(y = 1) = 1 / (1 + exp(-(a s + b))) by Platt's regularised likelihood.
+    """Fit P(y = 1) = 1 / (1 + exp(-(a s + b))) with Platt's regularised likelihood.
 
     Parameters
     ----------
     scores : ndarray, shape (n,)
-        Scores of examples that had no part in the training, or leave-one-out estimates.
+        Scores of examples not used for training, or leave-one-out estimates.
     y : ndarray, shape (n,)
         Labels; positive means +1.
     weight : ndarray, shape (n,), optional
@@ -95,12 +95,12 @@ def fit_sigmoid(
     Returns
     -------
     a, b : float
-        Slope (not negative) and intercept.
+        Slope (non-negative) and intercept.
 
     Notes
     -----
-    Newton's method with halving on the targets (n_+ + 1) / (n_+ + 2) and 1 / (n_- + 2) of Platt
-    (1999), in the stable form of Lin, Lin, Weng (2007).
+    Newton's method with step halving, on Platt's (1999) targets (n_+ + 1) / (n_+ + 2) and
+    1 / (n_- + 2), in the numerically stable form of Lin, Lin, Weng (2007).
     """
     weight = np.ones_like(scores) if weight is None else weight
     positive = y > 0
@@ -139,7 +139,7 @@ def calibrate_tasks(
     n_tasks: int,
     weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Fit one sigmoid per task; rows (slope, intercept), shape (n_tasks, 2)."""
+    """Fit one sigmoid per task; return slopes and intercepts, shape (n_tasks, 2)."""
     rows = [np.flatnonzero(tasks == t) for t in range(n_tasks)]
     return np.array(
         [fit_sigmoid(scores[r], y[r], None if weight is None else weight[r]) for r in rows]

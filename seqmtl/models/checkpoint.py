@@ -1,6 +1,6 @@
-"""Keep the state of a long training run on disk, so that a kill costs at most one epoch.
+"""Checkpoints of long training runs, so that an interruption costs at most one epoch.
 
-Where hyperparameters are chosen first, what is known of every candidate is kept as well.
+If hyperparameters are selected first, the scores of the candidates are saved as well.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _FORMAT = "seqmtl checkpoint"
 
 
 class Checkpoint:
-    """One file with the dual variables and the place in the random stream.
+    """A file with the dual variables and the position in the random stream.
 
     Parameters
     ----------
     path : str
         The file.
     windows, features, task_kernel, settings
-        The problem; a checkpoint of another problem is refused.
+        The training problem; a checkpoint of another problem is rejected.
     choices : JSON value, optional
-        What else there is to choose from.
+        The candidates of the selection, if there is one.
 
     Attributes
     ----------
     scores : dict of str to ndarray of float64
-        What is known of the candidates of a selection.
+        Scores of the candidates evaluated so far.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Checkpoint:
         self._fingerprint = _fingerprint(windows, features, task_kernel, settings, choices)
 
     def save_scores(self) -> None:
-        """Write what is known of the candidates; there is no state yet."""
+        """Write the scores of the candidates, before training has begun."""
         self._write({"has_state": False}, {})
 
     def save(self, state: State) -> None:
-        """Write the state; the file is whole at any time."""
+        """Write the state, atomically."""
         description = {
             "has_state": True,
             "random": state.rng.bit_generator.state,
@@ -85,7 +85,7 @@ class Checkpoint:
         self.is_written = True
 
     def load(self) -> State | None:
-        """Read the state and the scores back; None where training had not begun.
+        """Read the state and the scores; return None if training had not begun.
 
         Raises
         ------
@@ -99,14 +99,14 @@ class Checkpoint:
             raise ModelFileError("is not a checkpoint", path=self.path)
         if description.get("fingerprint") != self._fingerprint:
             raise SeqmtlError(
-                f"{self.path} belongs to other data or options; resume with those it was written "
-                "with, or remove it and start afresh"
+                f"{self.path} belongs to other data or options; resume with the original ones, "
+                "or remove it and start afresh"
             )
         try:
             self.scores.update(_read_scores(description, arrays))
             state = self._state(description, arrays) if description["has_state"] else None
         except (KeyError, TypeError, ValueError) as error:
-            message = f"is not a consistent checkpoint: {error}"
+            message = f"is an inconsistent checkpoint: {error}"
             raise ModelFileError(message, path=self.path) from error
         self.is_written = True
         return state
@@ -116,7 +116,7 @@ class Checkpoint:
         if alpha.shape != (self._n_examples,) or alpha.dtype != np.float64:
             raise ValueError("the dual variables do not match the examples")
         if not np.isfinite(alpha).all() or active.ndim != 1 or active.dtype != np.int64:
-            raise ValueError("the dual variables or the active set are unusable")
+            raise ValueError("the dual variables or the active set are invalid")
         if active.size and not (0 <= active.min() and active.max() < alpha.size):
             raise ValueError("the active set does not match the examples")
         rng = np.random.default_rng()
@@ -125,7 +125,7 @@ class Checkpoint:
         history = [Progress(**entry) for entry in description["history"]]
         theta = np.array(arrays.get("theta", np.zeros(0)))
         if theta.ndim != 1 or theta.dtype != np.float64 or not np.isfinite(theta).all():
-            raise ValueError("the kernel weights are unusable")
+            raise ValueError("the kernel weights are invalid")
         if theta.size and not (theta.min() >= 0 and theta.max() > 0):
             raise ValueError("the kernel weights are not positive")
         return State(alpha, active, rng, int(epoch), float(work), float(seconds), history, theta)
@@ -141,14 +141,14 @@ def _read_scores(
     names = description.get("scores", [])
     scores = {name: np.array(arrays[f"score {i}"]) for i, name in enumerate(names)}
     if not all(v.ndim == 1 and np.isfinite(v).all() for v in scores.values()):
-        raise ValueError("what is known of the candidates is unusable")
+        raise ValueError("the scores of the candidates are invalid")
     return scores
 
 
 def _fingerprint(
     windows: Windows, features: Any, task_kernel: Any, settings: Settings, choices: Any
 ) -> str:
-    """Digest what defines the problem; the tolerance and the epoch limit may change."""
+    """Hash the problem definition; the tolerance and the epoch limit may change on resuming."""
     options = settings.to_dict()
     del options["tol"], options["max_epochs"]
     kernels = task_kernel if isinstance(task_kernel, (list, tuple)) else [task_kernel]

@@ -1,4 +1,4 @@
-"""From examples to a trained model."""
+"""Train a model from examples."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from seqmtl.solvers.dcd import Progress, Solution, State
 
 
 def train_windows(windows: Windows, **arguments: Any) -> tuple[MultiTaskModel, Solution]:
-    """Train on the labels and tasks that windows carry; see :func:`train_model`."""
+    """Train on windows with labels and tasks; see :func:`train_model`."""
     if not len(windows):
-        raise ValueError("there must be windows to train on, got none; check the split and files")
+        raise ValueError("training needs windows, got none; check the split and files")
     if np.unique(windows.task_ids).size < len(windows.task_names):
         windows = windows.with_tasks(windows.tasks)
     labels = windows.labels
@@ -72,14 +72,14 @@ def train_model(  # noqa: PLR0913
     features : FeatureDefinition, optional
         Default: :class:`PositionalKmers`, anchored at the site.
     task_kernel : optional
-        See :func:`seqmtl.models.kernels.resolve_kernels`; None is (11' + 3 I) / 4 where no
-        weights are learnt.
+        See :func:`seqmtl.models.kernels.resolve_kernels`. None means (11' + 3 I) / 4 unless
+        kernel weights are learnt.
     settings : Settings, optional
-        How to train.
+        Training settings.
     sample_weight : ndarray, shape (n,), optional
         Positive factors on C.
     site : Site, optional
-        Where the signal sits. Default: what :func:`~seqmtl.models.site.find_site` finds.
+        Position of the signal. Default: the result of :func:`~seqmtl.models.site.find_site`.
     state, on_epoch : optional
         See :meth:`seqmtl.solvers.dcd.CoordinateDescent.solve`.
 
@@ -121,7 +121,7 @@ def train_model(  # noqa: PLR0913
             rows, y, task_ids, K, solution, upper=_largest(y, settings, sample_weight),
             bias_scale=float(settings.fit_intercept), weight=sample_weight,
         )  # fmt: skip
-    else:  # of novelty the margin, f(x) = 1
+    else:  # novelty detection: the margin, f(x) = 1
         calibration = np.ones((T, len(CALIBRATION[settings.kind])))
     length = data.shape[1]
     model = MultiTaskModel(
@@ -134,7 +134,7 @@ def train_model(  # noqa: PLR0913
 def _largest(
     y: NDArray[np.float64], settings: Settings, sample_weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """Return the largest value of every dual variable."""
+    """Return the upper bound of every dual variable."""
     if settings.loss == "squared_hinge":
         return np.full_like(y, np.inf)
     upper = settings.C * class_factors(y, settings.class_weight)
@@ -152,10 +152,10 @@ def calibrate(
     bias_scale: float,
     weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Fit a sigmoid per task to approximate leave-one-out scores.
+    """Fit one sigmoid per task to approximate leave-one-out scores.
 
-    Leaving out an example of dual variable alpha_i lowers its margin by alpha_i S_i^2 (Vapnik,
-    Chapelle 2000); copies of an example share its alpha evenly.
+    Leaving out example i with dual variable alpha_i lowers its margin by alpha_i S_i^2 (Vapnik,
+    Chapelle 2000). Copies of an example share its alpha equally.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def calibrate(
     solution : Solution
         Dual variables and margins.
     upper : ndarray of float64, shape (n,)
-        Largest value of every dual variable.
+        Upper bound of every dual variable.
     bias_scale : float
         Value of the constant feature.
     weight : ndarray, shape (n,), optional
@@ -207,7 +207,7 @@ def calibrate(
 def _describe_weights(
     kernel: TaskKernel, n_tasks: int, views: list[str], theta: NDArray[np.float64]
 ) -> list[dict[str, Any]]:
-    """Return view, label, members and weight of every kernel that was weighed, as JSON values."""
+    """Return view, label, members and weight of every weighted kernel, as JSON values."""
     used = used_kernels(kernel, n_tasks)
     return [
         {

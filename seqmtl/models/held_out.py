@@ -1,13 +1,14 @@
-"""How well labels are predicted by a model that was not trained on them.
+"""Held-out log-likelihoods, by which hyperparameters are selected.
 
-Up to :data:`MOST` examples are cross-validated on their kernel matrix, which makes one training
-a matter of milliseconds to a second; more are held out once, from training on the features. What
-counts is the log-likelihood of the labels: the held-out scores of a task go through one sigmoid.
-It adds up over examples, so that its differences say how sure they are, and it hears of every
-example, where the precision of a ranking hears of the few at its top.
+Up to :data:`MOST` examples are cross-validated on their kernel matrix, where one training run
+takes between milliseconds and a second. With more examples a single held-out set is scored by a
+model trained on the features of the rest. The criterion is the log-likelihood of the labels,
+computed by a sigmoid fitted per task to the held-out scores. It is a sum over examples, so
+differences come with standard errors, and it depends on every example, unlike precision, which
+depends on the top of the ranking.
 
-Folds hold each class of each task in its share. Copies of an example are one example of their
-summed weight, and stay in one fold.
+Folds are stratified by task and class. Copies of an example are merged into one with their summed
+weight, so they never span two folds.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _PASSES, _ROUNDS = 4, 50
 
 @dataclass(frozen=True)
 class Labelled:
-    """Examples with all that training needs.
+    """Examples with labels, tasks and weights.
 
     Attributes
     ----------
@@ -57,15 +58,15 @@ class Labelled:
     weight: Array
 
     def take(self, rows: NDArray[np.int64]) -> Labelled:
-        """Return some of the examples."""
+        """Return a subset of the examples."""
         return replace(
             self, data=self.data[rows], y=self.y[rows], ids=self.ids[rows], weight=self.weight[rows]
         )
 
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw about n examples, as many of every task where it has them, rising.
+        """Draw about n examples, balanced over tasks as far as possible; sorted.
 
-        Each class in its share, but two of either where there are.
+        Classes keep their proportions, with at least two examples of each where available.
         """
         sizes = np.bincount(self.ids, minlength=len(self.names))
         level = _level(sizes, n)
@@ -79,7 +80,7 @@ class Labelled:
 
 
 def _level(sizes: NDArray[np.int64], n: int) -> float:
-    """Return the l at which sum_t min(size_t, l) is n, or the largest size."""
+    """Return the l with sum_t min(size_t, l) = n, or the largest size if there is none."""
     rising, left = np.sort(sizes), float(n)
     for t, size in enumerate(rising):
         if size * (rising.size - t) > left:
@@ -89,23 +90,23 @@ def _level(sizes: NDArray[np.int64], n: int) -> float:
 
 
 class CrossValidation:
-    """Held-out log-likelihoods of some examples for any K and C.
+    """Held-out log-likelihoods for any K and C by cross-validation.
 
     Parameters
     ----------
     examples : Labelled
-        A few thousand.
+        Up to a few thousand examples.
     features : FeatureDefinition
         The feature map.
     settings : Settings
-        How to train.
+        Training settings.
     grams : dict, optional
-        Kernel matrices of parts of feature maps that are known; new ones are added.
+        Cache of kernel matrices of parts of feature maps; new ones are added.
 
     Attributes
     ----------
     y, ids, weight : ndarray, shape (n,)
-        Of the distinct examples.
+        Label, task and weight of the distinct examples.
     """
 
     def __init__(
@@ -129,9 +130,9 @@ class CrossValidation:
         self._H = np.empty_like(self._G)
 
     def log_likelihood(self, K: Array, C: float) -> Array:
-        """Return the held-out log-likelihood of every label, shape (n,), a mean over repeats.
+        """Return the held-out log-likelihood of every label, averaged over repeats, shape (n,).
 
-        It is 0 for an example that is alone of its class in its task.
+        It is 0 for an example that is the only one of its class in its task.
         """
         from seqmtl.solvers._dcd_kernels import couple_into
 
@@ -154,11 +155,11 @@ class CrossValidation:
         return found / len(self._folds)
 
     def of_examples(self, found: Array) -> Array:
-        """Return what was found of distinct examples for all, copies by their weights."""
+        """Expand values of distinct examples to all examples, split over copies by weight."""
         return found[self._copy_of] * self._shares
 
     def _descend(self, rows: NDArray[np.int64], alpha: Array, margins: Array, cost: Array) -> None:
-        """Train on some rows, and keep the margins of all up to date, both in place."""
+        """Train on some rows, updating alpha and the margins of all rows in place."""
         from seqmtl.solvers._dcd_kernels import descend_gram
 
         loss, rng = self._settings.loss, np.random.default_rng(self._settings.seed)
@@ -173,21 +174,21 @@ class CrossValidation:
 
 
 def label_likelihood(scores: Array, y: Array, ids: NDArray[Any], T: int, weight: Array) -> Array:
-    """Return the log-likelihood of every label given its score, through one sigmoid per task."""
+    """Return the log-likelihood of every label given its score, with one sigmoid per task."""
     slope, intercept = calibrate_tasks(scores, y, ids, T, weight).T
     z = np.clip(y * (slope[ids] * scores + intercept[ids]), -500.0, 500.0)
     return np.asarray(-weight * np.log1p(np.exp(-z)))
 
 
 class HoldOut:
-    """Held-out log-likelihoods of many examples: a part is trained on, the rest is scored.
+    """Held-out log-likelihoods of many examples from a single training/held-out split.
 
     Parameters
     ----------
     train, held : Labelled
-        Of the same tasks.
+        Training and held-out examples, with the same tasks.
     features, settings
-        As in training.
+        Feature map and training settings.
     """
 
     def __init__(self, train: Labelled, held: Labelled, features: Any, settings: Settings) -> None:
@@ -196,7 +197,7 @@ class HoldOut:
         self._settings = replace(settings, tol=max(_TOL, settings.tol))
 
     def log_likelihood(self, K: Any, C: float) -> Array:
-        """Return the log-likelihood of every held-out label; K may be kernels to be weighed."""
+        """Return the log-likelihood of every held-out label; K may be kernels to be weighted."""
         settings = replace(self._settings, C=C)
         if isinstance(K, np.ndarray):
             K = np.tile(K, (len(self._rows.views), 1, 1))
@@ -210,7 +211,7 @@ class HoldOut:
 def _kernel_matrix(
     features: Any, data: Any, bias_square: float, grams: dict[str, NDArray[np.float32]]
 ) -> NDArray[np.float32]:
-    """Return the kernel matrix of all examples: of all views, each with its constant feature."""
+    """Return the kernel matrix of all examples, summed over views with constant features."""
     from seqmtl.solvers._dcd_kernels import couple
 
     n, length = data.shape
@@ -236,9 +237,9 @@ def _gram(rows: Any) -> NDArray[np.float32]:
 def _distinct(
     G: NDArray[np.float32], examples: Labelled
 ) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
-    """Return a row of every distinct example, by length, their weights, and who is whose copy."""
+    """Return one row per distinct example, sorted by length, the weights, and the groups."""
     norms = np.diagonal(G).astype(np.float64)
-    blocks = np.array_split(G, max(len(G) // 256, 1))  # in float64, but never all of G
+    blocks = np.array_split(G, max(len(G) // 256, 1))  # converted to float64 piece by piece
     sums = np.concatenate([block.astype(np.float64) @ examples.weight for block in blocks])
     alike = np.column_stack([find_copies(sums, norms, examples.y), examples.ids])
     copy_of = np.unique(alike, axis=0, return_inverse=True)[1].reshape(-1)
@@ -249,7 +250,7 @@ def _distinct(
 
 
 def draw_folds(y: Array, ids: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the fold of every example, -1 for one that is alone of its class in its task."""
+    """Return the fold of every example, or -1 for the only one of its class in its task."""
     folds = np.full(y.size, -1)
     for t in range(int(ids.max(initial=-1)) + 1):
         for sign in (1, -1):

@@ -1,10 +1,10 @@
-"""A trained model in kernel space: support examples, what each counts in every task, the kernels.
+"""A trained model in dual form: support examples, their coefficients and the kernels.
 
     f_t(x) = sum_m sum_i A_m[t, t_i] a_i k_m(x, x_e(i)) + b_t
 
-with a_i = alpha_i y_i. An example may be in several tasks, and counts in each by itself. A_m is
-theta_m K_m where kernels are products with task kernels, and the diagonal matrix of theta_tm where
-tasks have kernels of their own.
+with a_i = alpha_i y_i. An example may belong to several tasks, with one support vector for each.
+A_m is theta_m K_m if the kernels are multiplied by task kernels, and diag(theta_tm) if each task
+has kernel weights of its own.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from seqmtl.similarity.tree_text import draw_tree_text
 
 _CHUNK = 1 << 22  # kernel values at a time
 _SHOWN = ("C", "p", "q", "norm", "share", "regularizer", "tol", "balanced", "task_kernel")
-_ALIKE = 1e-6  # of the largest weight: below, weights are shown as one for all tasks
+_ALIKE = 1e-6  # relative to the largest weight: below, tasks are shown as having the same weights
 
 
 @dataclass
 class KernelModel(Model):
-    """Support vectors of several tasks, with their kernels; see also :class:`Model`.
+    """A multi-task model of support vectors and kernels; see also :class:`Model`.
 
     Attributes
     ----------
@@ -57,9 +57,9 @@ class KernelModel(Model):
     tasks : tuple of str
         Names of the tasks.
     classes : tuple
-        The classes. With more than two, the tasks are their pairs.
+        Classes. With more than two, the tasks are pairs of classes.
     feature_names : tuple of str
-        Names of the numbers of an example, where known.
+        Names of the input features, if known.
     """
 
     kernels: tuple[BaseKernel, ...]
@@ -87,20 +87,20 @@ class KernelModel(Model):
 
     @property
     def inputs(self) -> str:
-        """What it scores."""
+        """Type of the examples."""
         if isinstance(self.examples, Windows):
             return "windows"
         return "sequences" if self.examples.dtype.kind in "UO" else "numbers"
 
     def task_scores(self, X: Any, tasks: str | Sequence[str]) -> NDArray[np.float64]:
-        """Return f_t(x) of every example, t its task; shape (n,).
+        """Return f_t(x) of every example for its task t, shape (n,).
 
         Raises
         ------
         UnknownTaskError
-            If a task was not trained on.
+            If the model was not trained on a task.
         ValueError
-            If there is not one task per example.
+            If the number of tasks differs from the number of examples.
         """
         n = len(X)
         is_one = isinstance(tasks, (str, int, np.integer))
@@ -122,28 +122,28 @@ class KernelModel(Model):
         Parameters
         ----------
         data : Windows or ndarray, shape (n, ...)
-            Examples, as the kernels take them.
+            Examples, as the kernels accept them.
         tasks : str or sequence of str, optional
-            Task of every example, or one for all. Default: what windows carry, or the only task;
-            with more than two classes, all pairs of them.
+            Task of every example, or one for all. Default: the tasks of the windows, or the only
+            task; with more than two classes, all pairs of classes.
         from_relatives : bool, default=False
-            Must be False: kernels are of the tasks that were trained on.
+            Must be False: a kernel model scores only the tasks it was trained on.
 
         Returns
         -------
         ndarray of float64, shape (n,) or (n, n_classes)
-            Positive for the second class; without tasks, votes for each of several classes.
+            Positive for the second class. With several classes and no tasks, votes per class.
 
         Raises
         ------
         UnknownTaskError
-            If a task was not trained on, or it is not known of which task the examples are.
+            If the model was not trained on a task, or the tasks of the examples are unknown.
         SeqmtlError
-            If relatives are asked for.
+            If `from_relatives` is True.
         """
         if from_relatives:
             raise SeqmtlError(
-                "scores from relatives need a model of weights, and this is one of kernels"
+                "scores from relatives need a model of weights, but this is one of kernels"
             )
         data, tasks = split_tasks(data, tasks)
         if tasks is None and len(self.classes) > 2:
@@ -153,9 +153,9 @@ class KernelModel(Model):
     def predictions(
         self, data: Any, tasks: Any = None, *, from_relatives: bool = False
     ) -> dict[str, NDArray[Any]]:
-        """Return task, score, class and probability, or votes and class where classes are several.
+        """Return task, score, class and probability; with several classes, votes and class.
 
-        Parameters as in :meth:`decision_function`.
+        The parameters are those of :meth:`decision_function`.
         """
         data, tasks = split_tasks(data, tasks)
         if tasks is None and len(self.classes) == 2:
@@ -178,7 +178,7 @@ class KernelModel(Model):
         tasks: Any,
         **options: Any,
     ) -> dict[str, Any]:
-        """Judge scores, with the accuracy; of several classes with the accuracy alone."""
+        """Compare scores with labels, including accuracy; with several classes accuracy only."""
         is_right = self.choose(scores) == labels
         if scores.ndim == 2:
             classes = [(str(c), is_right[labels == i]) for i, c in enumerate(self.classes)]
@@ -191,12 +191,12 @@ class KernelModel(Model):
         return metrics
 
     def signs(self, labels: NDArray[Any]) -> NDArray[np.int64]:
-        """Return labels as numbers of the classes, 0 or 1 of two.
+        """Convert labels to class indices, 0 or 1 with two classes.
 
         Raises
         ------
         SeqmtlError
-            If one is none of the classes.
+            If a label is not one of the classes.
         """
         number = {name: i for i, name in enumerate(self.classes)}
         given = labels.tolist()
@@ -209,16 +209,16 @@ class KernelModel(Model):
         return np.array([number[label] for label in given], dtype=np.int64)
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
-        """Return the class of every example; parameters as in :meth:`decision_function`."""
+        """Predict the class of every example; parameters as in :meth:`decision_function`."""
         return np.asarray(self.classes)[self.choose(self.decision_function(X, tasks), tasks)]
 
     def choose(self, scores: NDArray[np.float64], tasks: Any = None) -> NDArray[np.int64]:
-        """Turn scores into numbers of classes.
+        """Convert scores to class indices.
 
         Raises
         ------
         ValueError
-            If scores of single pairs of classes are given, which choose between two only.
+            If the scores are those of single pairs of classes.
         """
         if scores.ndim == 2:
             return scores.argmax(axis=1)
@@ -236,12 +236,12 @@ class KernelModel(Model):
         if len(self.tasks) > 1:
             raise UnknownTaskError(
                 f"tasks must be given: the model has several, {', '.join(self.tasks[:5])}; name "
-                "that of every example (in a search with scoring=TaskScorer())"
+                "the task of every example (in a search with scoring=TaskScorer())"
             )
         return self.tasks[0]
 
     def _scores_of(self, X: Any, wanted: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Score all examples as of some tasks, by number; shape (n, len(wanted))."""
+        """Score all examples for the tasks with the given indices, shape (n, len(wanted))."""
         scores = np.tile(self.bias[wanted], (len(X), 1))
         for kernel, A in zip(self.kernels, self.coupling, strict=True):
             weights = np.zeros((len(self.examples), wanted.size))
@@ -259,7 +259,7 @@ class KernelModel(Model):
         return scores
 
     def describe(self) -> dict[str, Any]:
-        """Return what the model is, as JSON values."""
+        """Return a summary of the model as JSON values."""
         return {
             "tasks": list(self.tasks),
             "classes": list(self.classes),
@@ -270,7 +270,7 @@ class KernelModel(Model):
         }
 
     def text(self, file: str) -> list[str]:
-        """Return what the model is, as lines to read; `file` is what to call it."""
+        """Return a readable summary of the model, line by line; `file` is the name to show."""
         training = self.training
         settings = ", ".join(f"{name}={training[name]}" for name in _SHOWN if name in training)
         return [
@@ -321,7 +321,7 @@ class KernelModel(Model):
         return model
 
     def _check(self) -> None:
-        """Refuse arrays that do not fit together, and numbers that are none."""
+        """Raise ValueError for arrays that do not match, or weights that are NaN."""
         n, M, T, k = self.amounts.size, len(self.kernels), len(self.tasks), len(self.classes)
         fits = (
             (k == 2 or (k > 2 and T == k * (k - 1) // 2))
@@ -332,13 +332,13 @@ class KernelModel(Model):
             and _are_numbers_below(self.example_ids, len(self.examples))
         )
         if not fits:
-            raise ValueError("its arrays do not fit")
+            raise ValueError("its arrays do not match")
         if not all(np.isfinite(a).all() for a in (self.amounts, self.coupling, self.bias)):
-            raise ValueError("it has weights of NaN")
+            raise ValueError("its weights contain NaN")
 
 
 def _accuracy(is_right: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return how many there are, and the share that is right, None of none."""
+    """Return the number of examples and the share that is right (None if there are none)."""
     return {"n": int(is_right.size), "accuracy": float(is_right.mean()) if is_right.size else None}
 
 
@@ -347,7 +347,7 @@ def _are_numbers_below(ids: NDArray[Any], limit: int) -> bool:
 
 
 def _pack_examples(kind: str, examples: Any) -> dict[str, NDArray[Any]]:
-    """Return arrays that hold the examples."""
+    """Return arrays that store the examples."""
     if kind == "numbers":
         return {"examples": np.asarray(examples, dtype=np.float64)}
     texts = list(map(str, examples.sequences() if kind == "windows" else examples))
@@ -362,7 +362,7 @@ def _unpack_examples(kind: str, arrays: dict[str, NDArray[Any]]) -> Any:
     letters = bytes(arrays["letters"]).decode("latin-1")
     ends = [0, *arrays["ends"].tolist()]
     if ends != sorted(ends) or ends[-1] != len(letters):
-        raise ValueError("its sequences do not end where they should")
+        raise ValueError("the ends of its sequences are invalid")
     texts = [letters[a:b] for a, b in itertools.pairwise(ends)]
     return Windows.from_strings(texts) if kind == "windows" else np.array(texts)
 
@@ -375,7 +375,7 @@ def _wrapped(title: str, text: str) -> list[str]:
 
 
 def _examples(model: KernelModel) -> str:
-    """Say what the examples are."""
+    """Describe the type of the examples."""
     if model.inputs == "windows":
         return f"windows of {model.length} bases"
     names = ", ".join(model.feature_names)
@@ -386,7 +386,7 @@ def _examples(model: KernelModel) -> str:
 
 
 def _solution(training: dict[str, Any]) -> list[str]:
-    """Say how far the training got."""
+    """Describe the solution: objective, duality gap, epochs."""
     known = [(name, training[name]) for name in ("objective", "gap", "n_iter") if name in training]
     if not known:
         return []
@@ -395,7 +395,7 @@ def _solution(training: dict[str, Any]) -> list[str]:
 
 
 def _tasks(model: KernelModel) -> list[str]:
-    """Lay out what is known of every task, in columns."""
+    """List what is known of every task, in columns."""
     counts = model.training.get("tasks", {})
     header, columns = ["tasks"], [list(model.tasks)]
     if "losses" not in model.training:
@@ -421,7 +421,7 @@ def _tasks(model: KernelModel) -> list[str]:
 
 
 def _weights(model: KernelModel) -> list[str]:
-    """Draw the learnt weights of the kernels; of each task where they differ."""
+    """Draw the learnt kernel weights, per task if they differ."""
     training = model.training
     if "mkl" in training:
         learnt = training["mkl"]

@@ -1,4 +1,4 @@
-"""From what a user gave as task kernels to the matrices of a training run, and back."""
+"""Convert task kernels given by the user to the matrices of a training run, and back."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from seqmtl.similarity.build import PLAIN
 from seqmtl.similarity.names import match_names
 from seqmtl.solvers.kernel_set import KernelSet
 
-#: What tasks share when nothing is said about them: K = (11' + 3 I) / 4.
+#: Similarity of tasks by default: K = (11' + 3 I) / 4.
 DEFAULT_SHARE = 0.25
-_LEAST = 1e-12  # share of the largest weight below which a kernel is not told from one without
+_LEAST = 1e-12  # smallest weight of a learnt kernel, relative to the largest
 
 
 def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
-    """Turn what a user gave as task kernel into a :class:`TaskKernel` that knows `names`.
+    """Convert a task kernel given by the user to a :class:`TaskKernel` that covers `names`.
 
     Parameters
     ----------
     task_kernel : TaskKernel, str, array or None
-        A kernel; one of "individual", "union", "easy"; a matrix in the order of `names`; None
+        A kernel; one of "individual", "union", "easy"; a matrix in the order of `names`; or None
         for K = (11' + 3 I) / 4.
     names : tuple of str
         Tasks in the data.
@@ -31,8 +31,8 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
     Returns
     -------
     TaskKernel
-        The tasks of the data first, in their order and spelling; then the other tasks that a
-        given kernel knows.
+        The tasks of the data first, in their order and spelling, then the other tasks of the
+        given kernel.
 
     Raises
     ------
@@ -63,20 +63,20 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
 
 
 def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
-    """Turn one or several task kernels into one with all their matrices.
+    """Combine one or several task kernels into one with all their matrices.
 
     Parameters
     ----------
     task_kernels : sequence, or anything that :func:`resolve_kernel` takes
-        Task kernels, each with one or more matrices. Tasks without data are kept where all of
-        them know the same ones. None: 11' and I, and for a single task just 1.
+        Task kernels, each with one or more matrices. Tasks without data are kept if all of
+        them have the same ones. None means 11' and I, or 1 for a single task.
     names : tuple of str
         Tasks in the data.
 
     Raises
     ------
     ValueError, UnknownTaskError
-        If there is none, or one of them is not to be used; see :func:`resolve_kernel`.
+        If there is none, or one of them is invalid; see :func:`resolve_kernel`.
     """
     if task_kernels is None:
         task_kernels = ["union", "individual"] if len(names) > 1 else ["union"]
@@ -103,9 +103,9 @@ def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
 
 
 def kernel_set(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float) -> KernelSet:
-    """Return every view times each task kernel that is not zero on the tasks with data.
+    """Return the product of every view with each task kernel that is nonzero on tasks with data.
 
-    The kernels of a view come next to each other, in the order of `kernel`.
+    The kernels of a view are adjacent, in the order of `kernel`.
     """
     K = kernel.matrices[used_kernels(kernel, n_tasks), :n_tasks, :n_tasks]
     views = np.repeat(np.arange(n_views), len(K))
@@ -113,23 +113,23 @@ def kernel_set(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float) -> K
 
 
 def used_kernels(kernel: TaskKernel, n_tasks: int) -> NDArray[np.int64]:
-    """Return the numbers of the kernels that are not zero on the first tasks."""
+    """Return the indices of the kernels that are nonzero on the first tasks."""
     return np.flatnonzero(kernel.matrices[:, :n_tasks, :n_tasks].any(axis=(1, 2)))
 
 
 def learnt_kernel(
     kernel: TaskKernel, n_tasks: int, theta: NDArray[np.float64], views: list[str]
 ) -> TaskKernel:
-    """Return K_g = sum_m theta_gm K_m of every view, for all tasks that these K_m relate.
+    """Return K_g = sum_m theta_gm K_m of every view, for all tasks of the kernels K_m.
 
-    No theta is quite 0, so that no task with data and no view is left without a similarity.
+    All theta are kept slightly above 0, so that tasks with data have a similarity in every view.
 
     Parameters
     ----------
     kernel : TaskKernel
         K_1..K_M.
     n_tasks : int
-        Tasks with data.
+        Number of tasks with data.
     theta : ndarray, shape (G * M',)
         Weights in the order of :func:`kernel_set`.
     views : list of str
@@ -147,12 +147,12 @@ def learnt_kernel(
 
 
 def view_names(features: Any) -> list[str]:
-    """Return a name for every view of the features, all different."""
+    """Return a unique name for every view of the features."""
     return _distinct([str(view) for view in features.side_by_side()])
 
 
 def _distinct(labels: list[str]) -> list[str]:
-    """Return the labels, numbered where one occurs more than once."""
+    """Make labels unique by numbering duplicates."""
     seen: dict[str, int] = {}
     out = []
     for label in labels:

@@ -1,4 +1,4 @@
-"""From examples to a model in which the worst task counts."""
+"""Train a model that weights tasks by a p-norm of their losses, up to the worst task."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from seqmtl.solvers.minimax import (
 )
 
 REGULARIZERS = ("trace", "mean")
-_LEAST = 1e-12  # share of the diagonal that a task without weights has in a learnt kernel
-_ROUNDING = 1e-9  # of dual variables at their bounds
+_LEAST = 1e-12  # added to the diagonal of a learnt kernel, for tasks with zero weights
+_ROUNDING = 1e-9  # relative distance at which dual variables count as at their bounds
 
 
 def train_minimax(  # noqa: PLR0913
@@ -47,13 +47,13 @@ def train_minimax(  # noqa: PLR0913
 ) -> tuple[MultiTaskModel, MinimaxSolution]:
     """Train a model; see :mod:`seqmtl.solvers.minimax`.
 
-    Its task kernel is the one of which W = V K: (1 - share) I + share 11' of "mean"; of "trace"
-    (W'W)^(1/2) over its trace, intercepts included.
+    The task kernel of the model satisfies W = V K. With "mean" it is (1 - share) I + share 11';
+    with "trace" it is (W'W)^(1/2) divided by its trace, intercepts included.
 
     Parameters
     ----------
     X : ndarray or csr_matrix of shape (n, d)
-        Examples. They are made dense.
+        Examples; converted to dense.
     y : ndarray of float64, shape (n,)
         Labels, -1 or +1.
     task_ids : ndarray of int, shape (n,)
@@ -61,13 +61,13 @@ def train_minimax(  # noqa: PLR0913
     names : tuple of str
         Names of the tasks.
     regularizer : {"trace", "mean"}
-        What relates the tasks.
+        Regularizer that couples the tasks.
     share : float
-        What tasks have in common, above 0, at most 1; only of "mean".
+        Share of the regularizer common to all tasks, in (0, 1]; only for "mean".
     norm : float
-        p of the norm of the losses.
+        p of the p-norm over the task losses.
     settings : Settings, optional
-        How to train; the loss is the hinge, the weights are float64.
+        Training settings; the loss is the hinge and weights are float64.
     sample_weight : ndarray, shape (n,), optional
         Positive weights of the examples in the mean loss of their task.
 
@@ -76,7 +76,7 @@ def train_minimax(  # noqa: PLR0913
     ValueError
         If a task lacks a class, or a setting is out of range.
     MemoryLimitError
-        If the dense examples cannot fit into memory.
+        If the dense examples do not fit into memory.
     """
     settings = settings or Settings(max_epochs=10_000, dtype="float64")
     settings.check()
@@ -116,7 +116,7 @@ def train_minimax(  # noqa: PLR0913
 def _check_options(regularizer: str, share: float, norm: float) -> None:
     check_choice("regularizer", regularizer, REGULARIZERS)
     check_norm(norm)
-    remedy = "the smaller, the more tasks keep to themselves"
+    remedy = "the smaller, the less tasks have in common"
     check_number("share", share, most=1, remedy=remedy)
 
 
@@ -126,7 +126,7 @@ def _costs(
     sample_weight: NDArray[np.float64] | None,
     class_weight: Any,
 ) -> NDArray[np.float64]:
-    """Return what every example counts in the loss of its task, shape (n,)."""
+    """Return the weight of every example in the loss of its task, shape (n,)."""
     weight = np.ones_like(y) if sample_weight is None else sample_weight
     cost = weight * class_factors(y, class_weight)
     return np.asarray(cost / np.bincount(task_ids, weight)[task_ids])
@@ -144,14 +144,14 @@ def _dense(X: Any, n_tasks: int, with_constant: bool) -> NDArray[np.float64]:
 
 
 def _split_intercept(solution: MinimaxSolution, d: int) -> MinimaxSolution:
-    """Take the row of the constant feature, if there is one, off the weights."""
+    """Remove the row of the constant feature, if there is one, from the weights."""
     W = solution.W
     bias = W[d] if len(W) > d else np.zeros(W.shape[1])
     return replace(solution, W=W[:d], bias=bias)
 
 
 def _trace_kernel(W: NDArray[np.float64], names: tuple[str, ...]) -> TaskKernel:
-    """Return the K of trace 1 that minimises tr(W K^-1 W'), (W'W)^(1/2) over its trace."""
+    """Return the K of trace 1 that minimises tr(W K^-1 W'): (W'W)^(1/2) over its trace."""
     _, values, right = np.linalg.svd(W, full_matrices=False)
     K = (right.T * (values / max(float(values.sum()), 1e-300))) @ right
     return TaskKernel(names, K + _LEAST * np.eye(len(names)), "learnt by the trace norm")

@@ -1,4 +1,4 @@
-"""A trained multi-task model of windows: weights, tasks, calibration, and where they came from."""
+"""A trained multi-task model of windows or numbers: weights, tasks, calibration, provenance."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.names import match_names
 from seqmtl.similarity.tree_text import draw_tree_text
 
-_SPARSE_BELOW = 0.5  # share of rows that are not all zeros, below which only they are stored
+_SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
 _ROWS_AT_A_TIME = 1 << 14
 
 
 @dataclass
 class MultiTaskModel(Model):
-    """Weights of several tasks over one feature map; see also :class:`~seqmtl.models.base.Model`.
+    """A multi-task model of weights on a feature map; see also :class:`~seqmtl.models.base.Model`.
 
     Attributes
     ----------
     features : FeatureDefinition
-        The feature map, resolved.
+        Feature map with all parameters resolved.
     length : int
         Window length in bases.
     tasks : tuple of str
-        Tasks that were trained on, T of them.
+        Training tasks, T of them.
     kernel : TaskKernel
-        Task kernel, or one per view of the features; the trained tasks first, then relatives
-        without data.
+        Task kernel, one matrix or one per view of the features; training tasks first, then
+        relatives without data.
     W : ndarray, shape (n_features, T)
         Weights.
     bias : ndarray of float64, shape (T,)
         Intercepts.
     site : Site
-        Where the signal sits.
+        Position of the signal in the window.
     """
 
     features: Any
@@ -70,20 +70,20 @@ class MultiTaskModel(Model):
 
     @property
     def inputs(self) -> str:
-        """What it scores."""
+        """Type of the examples."""
         return "numbers" if self.features.kind == "numeric" else "windows"
 
     @property
     def can_scan(self) -> bool:
-        """Whether a score is a sum over the positions of a window."""
+        """Whether the score is a sum over the positions of a window."""
         return self.inputs == "windows"
 
     def predictions(
         self, data: Any, tasks: Any = None, *, from_relatives: bool = False
     ) -> dict[str, NDArray[Any]]:
-        """Return task and score; the probability of classes, and -1 or 1 of novelties and others.
+        """Return task, score, and the class probability, or -1 or 1 in novelty detection.
 
-        Parameters as in :meth:`decision_function`.
+        The parameters are those of :meth:`decision_function`.
         """
         data, tasks = split_tasks(data, tasks)
         scores = self.decision_function(data, tasks, from_relatives=from_relatives)
@@ -107,11 +107,11 @@ class MultiTaskModel(Model):
         data : Windows, or ndarray or csr_matrix of shape (n, d)
             Windows of the model's length, or numeric features.
         tasks : str or sequence of str, optional
-            Task of every example, or one for all. Default: the tasks that windows carry, or the
-            only task of the model.
+            Task of every example, or one for all. Default: the tasks of the windows, or the only
+            task of the model.
         from_relatives : bool, default=False
-            Score a task without training data by its relatives, f = sum_s K[new, s] v_s, where
-            the task kernel knows it.
+            Score a task without training data as f = sum_s K[new, s] v_s, if the task kernel
+            contains it.
 
         Returns
         -------
@@ -120,9 +120,9 @@ class MultiTaskModel(Model):
         Raises
         ------
         UnknownTaskError
-            If a task was not trained on.
+            If the model was not trained on a task.
         ValueError
-            If the examples have another length, or their tasks are not known.
+            If the examples have another length, or their tasks are unknown.
         """
         data, tasks = split_tasks(data, tasks)
         if data.shape[1] != self.length:
@@ -139,7 +139,7 @@ class MultiTaskModel(Model):
     def weights(
         self, names: Sequence[str], *, from_relatives: bool = False
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the weights, shape (n_features, len(names)), and intercepts of some tasks."""
+        """Return weights, shape (n_features, len(names)), and intercepts of tasks."""
         A = self._mixing(names, from_relatives)
         if np.array_equal(A, np.eye(len(self.tasks))):
             return self.W, self.bias
@@ -149,7 +149,7 @@ class MultiTaskModel(Model):
         return W, self.bias @ A
 
     def _views(self) -> list[tuple[slice, NDArray[np.float64]]]:
-        """Return rows of W and task kernel of every view of the features."""
+        """Return the rows of W and the task kernel of every view of the features."""
         columns = self.features.view_columns(self.length)
         kernels = self.kernel.matrices
         if len(kernels) == 1:
@@ -159,19 +159,19 @@ class MultiTaskModel(Model):
     def position_weights(
         self, task: str, *, from_relatives: bool = False
     ) -> list[NDArray[np.float64]]:
-        """Weights of one task position by position: all that scores and explanations need.
+        """Return the weights of one task by position, as scanning and explanations use them.
 
         Returns
         -------
         list of ndarray of float64
-            For d = 1..S, S the longest k-mers, an array of shape (length, 4**d): what the d-mer
-            with this base-4 number adds to the score where it starts at this position. A d-mer
-            that covers a letter other than A, C, G, T adds nothing.
+            For d = 1..S, where S is the longest k-mer length, an array of shape (length, 4**d):
+            the contribution to the score of the d-mer with this base-4 index starting at this
+            position. A d-mer with a letter other than A, C, G, T contributes nothing.
 
         Raises
         ------
         SeqmtlError
-            If the model is not one of windows of DNA.
+            If the inputs are not DNA windows.
         MemoryLimitError
             If the weights of all S-mers do not fit into memory.
         """
@@ -182,9 +182,9 @@ class MultiTaskModel(Model):
     def _mixing(
         self, names: Sequence[str], from_relatives: bool, K: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return A with W_names = W A, shape (T, len(names)), where K is the task kernel.
+        """Return A with W_names = W A, shape (T, len(names)), for task kernel K.
 
-        Default: the mean over the views, which holds for the intercepts.
+        The default K is the mean over the views, which applies to the intercepts.
         """
         T = len(self.tasks)
         K = self.kernel.matrix if K is None else K
@@ -206,7 +206,7 @@ class MultiTaskModel(Model):
         return A
 
     def _task_table(self, data: Any, tasks: Any) -> tuple[list[str], NDArray[np.int64]]:
-        """Return the distinct tasks of some examples, and the number of each example's task."""
+        """Return the distinct tasks of the examples, and the index of each example's task."""
         n = data.shape[0]
         if isinstance(tasks, str):
             return [tasks], np.zeros(n, dtype=np.int64)
@@ -217,7 +217,7 @@ class MultiTaskModel(Model):
             if len(self.tasks) > 1:
                 raise ValueError(
                     f"tasks must be given: the model has {len(self.tasks)} tasks "
-                    f"({', '.join(self.tasks[:5])}) and the examples do not say theirs"
+                    f"({', '.join(self.tasks[:5])}) and the examples carry none"
                 )
             return list(self.tasks), np.zeros(n, dtype=np.int64)
         names, numbers = name_table(tasks)
@@ -226,11 +226,11 @@ class MultiTaskModel(Model):
         return names, numbers.astype(np.int64)
 
     def check_dataset(self, path: str) -> None:
-        """Refuse a dataset whose signal is another, or elsewhere in the window."""
+        """Check that a dataset has the model's signal, at the same place in the window."""
         site_of_model(self.site, path, self.length, self.shift)
 
     def describe(self) -> dict[str, Any]:
-        """Return what the model is, as JSON values."""
+        """Return a summary of the model as JSON values."""
         return {
             "duality_gap": self.training["duality_gap"],
             "epochs": self.training["n_epochs"],
@@ -252,7 +252,7 @@ class MultiTaskModel(Model):
         }
 
     def text(self, file: str) -> list[str]:
-        """Return what the model is, as lines to read; `file` is what to call it."""
+        """Return a readable summary of the model, line by line; `file` is the name to show."""
         training = self.training
         shown = [
             f"model          {file}",
@@ -331,7 +331,7 @@ class MultiTaskModel(Model):
 
 
 def _mix(W: NDArray[Any], A: NDArray[np.float64], out: NDArray[Any]) -> None:
-    """Set out to W A, a slab at a time; where A only picks columns, they are copied."""
+    """Write W A to out, slab by slab; if A only selects columns, copy them."""
     picked = A.argmax(axis=0)
     is_pick = np.array_equal(A, np.eye(A.shape[0])[:, picked])
     for first in range(0, W.shape[0], 1 << 20):
@@ -340,7 +340,7 @@ def _mix(W: NDArray[Any], A: NDArray[np.float64], out: NDArray[Any]) -> None:
 
 
 def _used_rows(W: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the rows that are not all zeros, of W that np.any would be slow on: narrow rows."""
+    """Return the nonzero rows of W; np.any is slow on rows this narrow."""
     is_used = np.zeros(W.shape[0], dtype=bool)
     for first in range(0, W.shape[0], _ROWS_AT_A_TIME):
         part = slice(first, first + _ROWS_AT_A_TIME)
@@ -350,9 +350,9 @@ def _used_rows(W: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _spread(rows: NDArray[Any], W: NDArray[Any], n_features: int) -> NDArray[Any]:
-    """Put the stored rows of weights at their places among rows of zeros."""
+    """Scatter the stored rows of weights into a matrix of zeros."""
     if rows.shape != W.shape[:1] or (np.diff(rows, prepend=-1) <= 0).any():
-        raise ValueError("weights must have one place each, in rising order")
+        raise ValueError("the rows of the stored weights must be distinct and in rising order")
     require_memory(
         n_features * W.shape[1] * W.dtype.itemsize,
         f"weights of {n_features:,} features for {W.shape[1]} tasks",
@@ -364,7 +364,7 @@ def _spread(rows: NDArray[Any], W: NDArray[Any], n_features: int) -> NDArray[Any
 
 
 def _chosen(training: dict[str, Any]) -> list[str]:
-    """Say what was chosen on held-out labels, and how sure that is."""
+    """Describe what was chosen on held-out labels, and with which evidence."""
     chosen = training.get("selection")
     if chosen is None:
         return []
@@ -396,7 +396,7 @@ def _chosen(training: dict[str, Any]) -> list[str]:
 
 
 def _weights(training: dict[str, Any]) -> list[str]:
-    """Draw the learnt weights of the kernels, view by view, as their groups are nested."""
+    """Draw the learnt kernel weights view by view, nested as their groups are."""
     learnt = training.get("mkl", [])
     lines = []
     for view in dict.fromkeys(kernel["view"] for kernel in learnt):

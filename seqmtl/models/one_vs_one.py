@@ -1,4 +1,4 @@
-"""Several classes as tasks of two: one against one."""
+"""Multi-class classification by one-vs-one tasks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 def split_pairs(
     y: NDArray[Any], classes: NDArray[Any]
 ) -> tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.float64], NDArray[np.int16]]:
-    """Turn k classes into k (k - 1) / 2 tasks.
+    """Turn a problem with k classes into k (k - 1) / 2 binary tasks.
 
     Parameters
     ----------
     y : ndarray, shape (n,)
-        Classes of the examples.
+        Class of every example.
     classes : ndarray, shape (k,)
         All classes, sorted.
 
@@ -25,7 +25,7 @@ def split_pairs(
     names : tuple of str
         ``"a vs b"`` for every pair a < b, in the order (0, 1), (0, 2), ..., (1, 2), ...
     rows : ndarray of int64, shape (n (k - 1),)
-        Examples, task by task.
+        Indices of the examples, task by task.
     signs : ndarray of float64
         -1 for a and +1 for b.
     ids : ndarray of int16
@@ -47,7 +47,7 @@ def pairs(n_classes: int) -> list[tuple[int, int]]:
 
 
 def vote(scores: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
-    """Return votes of the pairs for every class, ties broken by the sum of scores.
+    """Count the votes of the pairs for every class; sums of scores break ties.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def vote(scores: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float64, shape (n, n_classes)
-        Whole numbers of votes, plus a confidence between -1/3 and 1/3.
+        Number of votes plus a confidence between -1/3 and 1/3.
     """
     votes = np.zeros((len(scores), n_classes))
     sums = np.zeros_like(votes)

@@ -1,4 +1,4 @@
-"""Calibration on held-out windows: a rising curve from scores to log-odds for every task."""
+"""Calibration on held-out windows: one rising curve from scores to log-odds per task."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from seqmtl._checks import check_choice
 from seqmtl.models.calibration import fit_sigmoid
 
 METHODS = ("auto", "isotonic", "sigmoid")
-#: True sites of a task from which on "auto" trusts them with a curve of any shape.
+#: Number of true sites of a task from which "auto" uses isotonic regression.
 ENOUGH_FOR_ISOTONIC = 200
-#: Shares of the true sites for which a threshold is told.
+#: Recalls for which a threshold is reported.
 RECALLS = (0.5, 0.8, 0.9, 0.95)
 _FOLDS = 5
-_FEWEST = 10  # true sites that a probability rests on
+_FEWEST = 10  # smallest number of true sites behind a probability
 
 
 class ProbabilityCurve(NamedTuple):
-    """Log-odds of a true site by score: straight between knots, straight on with end slopes.
+    """Log-odds of a true site as a piecewise linear function of the score.
 
     Attributes
     ----------
     scores : ndarray of float64, shape (k,)
         Rising scores, at least one.
     log_odds : ndarray of float64, shape (k,)
-        Log-odds there, not falling.
+        Log-odds at these scores, non-decreasing.
     slopes : ndarray of float64, shape (2,)
-        Slopes below the first and above the last knot, not negative.
+        Non-negative slopes below the first and above the last knot.
     """
 
     scores: NDArray[np.float64]
@@ -52,21 +52,21 @@ def fit_curve(
     method: str = "auto",
     prevalence: float | None = None,
 ) -> ProbabilityCurve:
-    """Fit the log-odds of a true site to scores of candidates that had no part in the training.
+    """Fit a calibration curve to scores of candidates that were not used for training.
 
     Parameters
     ----------
     scores : ndarray of float64, shape (n,)
-        Scores, both classes.
+        Scores of both classes.
     y : ndarray, shape (n,)
         Labels; positive means +1.
     counts : ndarray, shape (n,), optional
-        How many candidates each row stands for. Default: 1.
+        Number of candidates that each row represents. Default: 1.
     method : {"auto", "isotonic", "sigmoid"}
-        ``"sigmoid"`` is Platt's, a straight line of log-odds; ``"isotonic"`` any rising curve;
-        ``"auto"`` takes the latter from 200 true sites on.
+        ``"sigmoid"`` is Platt's: log-odds are linear in the score. ``"isotonic"`` fits any
+        rising curve. ``"auto"`` is isotonic from 200 true sites on.
     prevalence : float, optional
-        Share of true sites where the probabilities are to hold. Default: that of the candidates.
+        Share of true sites for which the probabilities hold. Default: that of the candidates.
 
     Returns
     -------
@@ -79,15 +79,15 @@ def fit_curve(
 
     Notes
     -----
-    Isotonic regression by pooling adjacent violators, read off at the mean score of every pool
-    and joined there by straight lines (the centred isotonic regression of Oron and Flournoy,
-    2017), of log-odds here. The curve is flat beyond the outermost pools.
+    Isotonic regression pools adjacent violators. Each pool becomes a knot at its mean score, and
+    knots are joined linearly in log-odds (after the centred isotonic regression of Oron and
+    Flournoy, 2017). Beyond the outermost pools the curve is flat.
 
-    No probability rests on less than 10 true sites: from the highest scores down, pools are joined
-    until they have so many, and the sigmoid rises no higher than the best share that 10 or more of
-    the highest true sites have among the candidates down to theirs. Both count one decoy more than
-    there is, so that a high probability needs many true sites. Another prevalence moves the curve
-    by the difference of the log-odds.
+    Every probability rests on at least 10 true sites. In isotonic regression, pools are merged from
+    the highest scores down until they have that many. The sigmoid is capped at the largest share of
+    true sites among the candidates above any threshold that 10 or more true sites exceed. Both
+    count one additional decoy, so a high probability needs many true sites. Another prevalence
+    shifts the curve by the difference in log-odds.
     """
     check_choice("method", method, METHODS)
     levels, true, decoys = _count_levels(scores, y, counts)
@@ -114,13 +114,13 @@ def describe_curve(
     counts: NDArray[Any] | None = None,
     prevalence: float | None = None,
 ) -> dict[str, Any]:
-    """Return what a curve was fitted to, and which score finds which share of the true sites.
+    """Describe the data behind a curve, and the thresholds that reach given recalls.
 
     Returns
     -------
     dict
         ``{"method", "n", "n_positive", "prevalence", "thresholds": [{"recall", "score",
-        "probability", "precision"}]}``: precision is that at the prevalence; a threshold is the
+        "probability", "precision"}]}``. Precision is at the prevalence; a threshold is the
         score of the true site at which the recall is reached.
     """
     levels, true, decoys = (column[::-1] for column in _count_levels(scores, y, counts))
@@ -155,19 +155,19 @@ def cross_fitted(
     method: str = "auto",
     prevalence: float | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return probabilities of candidates by curves that were fitted without them, in five folds.
+    """Return out-of-fold probabilities of candidates, from five folds.
 
-    What a reliability diagram needs: on the candidates that it was fitted to, an isotonic curve
-    looks right however few they are. Every fifth candidate by its score, class by class, is a fold.
+    A reliability diagram needs these: on its own training data isotonic regression looks
+    calibrated however little there is. Folds take every fifth candidate by score within each class.
 
     Returns
     -------
     probabilities : ndarray of float64, shape (m,)
-        A row for each row and fold that has some of its candidates.
+        One entry for each row and fold that has some of its candidates.
     rows : ndarray of int64, shape (m,)
-        Row that each is of.
+        Row of each entry.
     counts : ndarray of int64, shape (m,)
-        How many candidates it stands for.
+        Number of candidates of each entry.
 
     Raises
     ------
@@ -199,12 +199,12 @@ def cross_fitted(
 
 
 def to_probability(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn log-odds into probabilities."""
+    """Convert log-odds to probabilities."""
     return np.asarray(np.exp(-np.logaddexp(0.0, -log_odds)))
 
 
 def pack_curves(curves: Mapping[str, ProbabilityCurve]) -> dict[str, NDArray[Any]]:
-    """Return the curves as arrays for a model file, none where there are none."""
+    """Return the curves as arrays for a model file; empty if there are none."""
     if not curves:
         return {}
     every = list(curves.values())
@@ -219,12 +219,12 @@ def pack_curves(curves: Mapping[str, ProbabilityCurve]) -> dict[str, NDArray[Any
 def unpack_curves(
     names: Sequence[str], arrays: Mapping[str, NDArray[Any]]
 ) -> dict[str, ProbabilityCurve]:
-    """Rebuild the curves of some tasks from the arrays of a model file.
+    """Rebuild the curves of tasks from the arrays of a model file.
 
     Raises
     ------
     KeyError, ValueError
-        If arrays are absent, or are not rising curves.
+        If arrays are missing or are not rising curves.
     """
     if not names:
         return {}
@@ -247,21 +247,21 @@ def unpack_curves(
 def weights_for_prevalence(
     y: NDArray[Any], prevalence: float, weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return weights that give the true sites this share: those of decoys are multiplied.
+    """Return weights that give the true sites this share, by rescaling the decoys.
 
     Parameters
     ----------
     y : ndarray, shape (n,)
         Labels; positive means +1.
     prevalence : float
-        Share wanted, between 0 and 1.
+        Target share of true sites, between 0 and 1.
     weights : ndarray of float64, shape (n,), optional
-        Weights so far. Default: 1.
+        Current weights. Default: 1.
 
     Raises
     ------
     ValueError
-        If the prevalence is not between 0 and 1, or a class is absent.
+        If the prevalence is not between 0 and 1, or a class is missing.
     """
     positive = np.asarray(y) > 0
     _check_prevalence(prevalence)
@@ -280,7 +280,7 @@ def _check_prevalence(prevalence: float) -> None:
 def _count_levels(
     scores: NDArray[np.float64], y: NDArray[Any], counts: NDArray[Any] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the distinct scores, rising, and the true sites and decoys that have each."""
+    """Return the distinct scores, rising, with the numbers of true sites and decoys at each."""
     levels, level_of = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
     positive = np.asarray(y) > 0
     counts = np.ones(level_of.size) if counts is None else np.asarray(counts, dtype=np.float64)
@@ -293,7 +293,7 @@ def _count_levels(
 def _capped_sigmoid(
     levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
 ) -> ProbabilityCurve:
-    """Fit a straight line that is flat where it would be above what is supported."""
+    """Fit a straight line, flat above the largest supported log-odds."""
     y = np.repeat([1.0, -1.0], levels.size)
     a, b = fit_sigmoid(np.tile(levels, 2), y, np.concatenate([true, decoys]))
     found, wrong = np.cumsum(true[::-1]), np.cumsum(decoys[::-1])
@@ -308,7 +308,7 @@ def _capped_sigmoid(
 def _isotonic(
     levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
 ) -> ProbabilityCurve:
-    """Pool adjacent violators, and from the top pools of too few true sites."""
+    """Pool adjacent violators, then merge top pools with too few true sites."""
     from sklearn.isotonic import isotonic_regression
 
     total = true + decoys
@@ -328,7 +328,7 @@ def _isotonic(
 
 
 def calibration_text(training: dict[str, Any]) -> list[str]:
-    """Say which score finds which share of the true sites, where the model was calibrated."""
+    """Describe the calibration of a model, with the thresholds that reach given recalls."""
     found = training.get("calibration", {})
     lines = ["calibrated on held-out windows"] if found else []
     for name, task in found.items():

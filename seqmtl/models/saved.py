@@ -1,4 +1,4 @@
-"""Read a model from its file, whatever it is made of."""
+"""Load a model of any structure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from seqmtl.models.base import Model, read_model_file
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Read a model, whatever it is made of.
+    """Read a model of any structure from its file.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, foreign, or of another format.
+        If the file is damaged, not a model, or of another format version.
     """
     path = os.fspath(path)
     description, arrays = read_model_file(path)
@@ -28,6 +28,6 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
         return MultiTaskModel.rebuild(path, description, arrays)
     raise ModelFileError(
-        f"is not a consistent model: a model must be of weights or kernels, got {structure!r}",
+        f"is an inconsistent model: its structure must be weights or kernels, got {structure!r}",
         path=path,
     )

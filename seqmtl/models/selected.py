@@ -1,4 +1,4 @@
-"""From labelled examples to the one model that selection asks for."""
+"""Train one model with hyperparameters selected on held-out labels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def labelled(
     names: tuple[str, ...],
     sample_weight: NDArray[np.float64] | None = None,
 ) -> Labelled:
-    """Return examples for a selection.
+    """Check examples and return them for a selection.
 
     Raises
     ------
@@ -53,14 +53,14 @@ def train_selected(  # noqa: PLR0913
     state: State | None = None,
     on_epoch: Callable[[State, Progress], None] | None = None,
 ) -> tuple[MultiTaskModel, Solution]:
-    """Choose relation, trust, cost and features, and train on all labels with them.
+    """Select relation, trust, cost and features, then train on all examples.
 
     Parameters
     ----------
     examples : Labelled
         See :func:`labelled`.
     space : Space, optional
-        What to choose from. Default: how far to take all tasks as alike, and three costs.
+        Search space. Default: the trust in treating all tasks as alike, and three costs.
     features, settings, site, state, on_epoch
         See :func:`seqmtl.models.fit.train_model`; C is replaced.
     known, on_score
@@ -69,9 +69,9 @@ def train_selected(  # noqa: PLR0913
     Returns
     -------
     model : MultiTaskModel
-        ``model.training["selection"]`` says what was chosen.
+        The selection is in ``model.training["selection"]``.
     solution : Solution
-        Of the one training.
+        Of the final training run.
     """
     settings = settings or Settings()
     settings.check()
@@ -100,7 +100,7 @@ def train_learnt(
     settings: Settings,
     site: Site | None = None,
 ) -> MultiTaskModel:
-    """Train MT-MKL (Widmer et al. 2015) with one cost for all, chosen by cross-validation.
+    """Train MT-MKL (Widmer et al. 2015), with one cost for all tasks chosen by cross-validation.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def train_learnt(
 
 
 def _placed(features: Any, data: Any, y: Any, site: Site | None) -> tuple[Any, Site | None]:
-    """Return the features at the site of windows, and the site."""
+    """Return the features anchored at the site of the windows, and the site."""
     features = PositionalKmers() if features is None else features
     if not isinstance(data, Windows):
         return features, site

@@ -1,29 +1,29 @@
-"""Choose how much every task shares, and its cost, from the labels that it is trained on.
+"""Select how much each task shares, and its cost, on held-out training labels.
 
     K_st = sqrt(d_s d_t) min(x_s, x_t) R_st,   K_tt = d_t
 
 =========  ==============================================================================
-R          relation of the tasks, unit diagonal: as given, all alike (11'), or of both in parts,
+R          relation of the tasks with unit diagonal: the given one, all alike (11'), or a mixture
            R_st = sum_r sqrt(p_rs p_rt) R^r_st, sum_r p_rt = 1
-x_t        trust, 0 to 1: what task t believes of R; a pair shares what the less trusting allows
-d_t        C_t / C, the cost of task t in units of the cost of all
+x_t        trust of task t in R, from 0 to 1; the less trusting task of a pair limits what it shares
+d_t        C_t / C, the cost of task t relative to the overall cost
 =========  ==============================================================================
 
-x = 0 is one model per task, x = 1 with R = 11' the union. min(x_s, x_t) is a kernel, and so is its
-product with R. All labels then train one model with this K: choosing costs none of them.
+x = 0 is one SVM per task; x = 1 with R = 11' is the union. min(x_s, x_t) is a kernel, and so is its
+product with R. The final model is then trained with this K on all labels.
 
-Candidates are x R + (1 - x) I with one x for all tasks, each scored on held-out labels (see
-:mod:`seqmtl.models.held_out`). The evidence of a candidate in a task is a prior, the task's own
-log-likelihood, and some of the others', which a task of few labels needs. Hyperparameters are not
-picked but averaged, each candidate by its evidence: with few labels what comes out is close to the
-prior, about a half in common; with many it is the best. p is half a task's own, half the mean of
-all. Then, at this K, come the costs, and
-at both the variants of the features, if they have any: all tasks see the same one, and the given
-one unless another is better by a standard error.
+Candidates are x R + (1 - x) I with the same x for all tasks, each scored on held-out labels (see
+:mod:`seqmtl.models.held_out`). The evidence of a candidate in a task combines a prior, the task's
+own log-likelihood and, for tasks with few labels, a part of the other tasks'. The
+hyperparameters are not the best candidate but the average of all, weighted by evidence. With few
+labels the result stays close to the prior, about half shared; with many it approaches the best
+candidate. p is half the task's own average and half the mean over tasks. At this K costs are
+selected next, then the variants of the features, if there are any. All tasks use the same variant,
+and the given one is replaced only by one that is better by a standard error.
 
-Where not all labels could be cross-validated, a tenth of up to :data:`_AT_SIZE` is held out to
-compare the variants of the features, and to see whether a smaller cost suits more labels. Trust is
-left as it is: lowered by the same evidence, which the many decoys rule, it ranked sites worse.
+If there are too many labels to cross-validate all, a tenth of up to :data:`_AT_SIZE` is held out
+to compare the variants and to test whether a smaller cost suits more labels. Trust stays as it is:
+lowered by the same evidence, which the many decoys dominate, it ranked sites worse.
 """
 
 from __future__ import annotations
@@ -42,34 +42,34 @@ from seqmtl.models.training import Settings
 from seqmtl.similarity import TaskKernel
 
 COSTS = (1.0, 3.0, 10.0)
-#: Degrees of trust to choose from, and how likely each is before anything is seen.
+#: Trust values to choose from, with their prior weights.
 TRUSTS = {0.0: 0.1, 0.1: 0.5, 0.25: 1.5, 0.5: 2.0, 1.0: 1.0}
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
-_SHARPNESS = 2.0  # of a task's own log-likelihood; an average of candidates is dull by itself
-_OTHERS = 0.3  # of the mean over the other tasks
-_CHEAPER = (0.3,)  # parts of the cost, with more labels
+_SHARPNESS = 2.0  # factor on a task's own log-likelihood, as averaging flattens the weights
+_OTHERS = 0.3  # factor on the mean over the other tasks
+_CHEAPER = (0.3,)  # factors on the cost to try with more labels
 _AT_SIZE = 60_000
 _HELD_OUT = 0.1
-_NEGLIGIBLE = 0.05  # part of a relation
-_FEWEST = 2  # labels of either class, to hold one out
+_NEGLIGIBLE = 0.05  # share of a relation in the mixture
+_FEWEST = 2  # labels per class needed to hold one out
 
 
 @dataclass(frozen=True)
 class Space:
-    """What there is to choose from.
+    """The search space of a selection.
 
     Attributes
     ----------
     relations : dict of str to TaskKernel
-        R by its name; the tasks of the data come first in each.
+        R by name; the tasks of the data come first in each.
     trusts : dict of float to float
-        Trust, and its prior. Where there is one only, 1, relations are taken as they are; else
-        they are brought to a unit diagonal.
+        Prior weight of each trust value. If 1 is the only one, relations are used as they
+        are; else they are scaled to a unit diagonal.
     costs : tuple of float
-        Rising.
+        In rising order.
     """
 
     relations: dict[str, TaskKernel]
@@ -83,7 +83,7 @@ class Space:
         relation: TaskKernel | None = None,
         costs: tuple[float, ...] = COSTS,
     ) -> Space:
-        """Return the space of the default: a relation, if there is one, and all tasks alike."""
+        """Return the default space: a relation, if given, and all tasks alike."""
         every = names if relation is None else relation.names
         relations = {"all alike": TaskKernel.union(every)}
         if relation is not None:
@@ -92,14 +92,14 @@ class Space:
 
     @classmethod
     def of_cost(cls, relations: Any, costs: tuple[float, ...] = COSTS) -> Space:
-        """Return the space of one kernel at several costs."""
+        """Return the space of one task kernel at several costs."""
         if isinstance(relations, TaskKernel):
             relations = {relations.source: relations}
         name, kernel = next(iter(relations.items()))
         return cls({name: kernel}, {1.0: 1.0}, costs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what there is to choose from, as JSON values."""
+        """Return the search space as JSON values."""
         relations = {name: kernel.to_tsv() for name, kernel in self.relations.items()}
         return {"relations": relations, "trusts": [*self.trusts.items()], "costs": self.costs}
 
@@ -111,18 +111,18 @@ def _unit_diagonal(kernel: TaskKernel) -> TaskKernel:
 
 @dataclass(frozen=True)
 class Selection:
-    """What was chosen: the arguments of the one training that is left.
+    """The result of a selection: arguments of the final training run.
 
     Attributes
     ----------
     kernel : TaskKernel
-        K.
+        Task kernel K.
     settings : Settings
-        With the cost of all.
+        With the selected overall cost.
     features : FeatureDefinition
-        The given ones, or a variant.
+        The given features or a variant of them.
     report : dict
-        For every task trust, cost, and the weights of the degrees of trust, as JSON values.
+        Trust, cost and the weights of the trust values per task, as JSON values.
     """
 
     kernel: TaskKernel
@@ -140,22 +140,22 @@ def select(
     known: dict[str, Array] | None = None,
     on_score: Callable[[str, int, int], None] | None = None,
 ) -> Selection:
-    """Choose relation, trust, cost and variant of the features.
+    """Select relation, trust, cost and variant of the features.
 
     Parameters
     ----------
     examples : Labelled
         All labelled examples.
     space : Space
-        What to choose from.
+        Search space.
     features : FeatureDefinition
-        The feature map; its ``variants()``, if it has any, are tried as well.
+        Feature map; its ``variants()``, if any, are tried as well.
     settings : Settings
-        How to train; the cost is replaced.
+        Training settings; the cost is replaced.
     known : dict of str to ndarray, optional
-        Held-out log-likelihoods that are known; new ones are added.
+        Held-out log-likelihoods computed before; new ones are added.
     on_score : callable, optional
-        Called after every new one with its name, its number and how many there will be.
+        Called after each new one with its name, its number and the total.
 
     Raises
     ------
@@ -255,14 +255,14 @@ class _Selector:
         names = np.array([name for name, *_ in candidates])
         shared = weights * trust[:, None]
         p = np.array([shared[names == name].sum(axis=0) for name in self._space.relations])
-        p = (p + 1e-300) / (p + 1e-300).sum(axis=0)  # even where nothing is shared
+        p = (p + 1e-300) / (p + 1e-300).sum(axis=0)  # defined even if nothing is shared
         p = 0.5 * p + 0.5 * p.mean(axis=1, keepdims=True)
         parts = dict(zip(self._space.relations, p, strict=True))
         by_trust = {x: weights[trust == x].sum(axis=0) for x in self._space.trusts}
         return weights.T @ trust, parts, by_trust
 
     def _choose_costs(self, folds: CrossValidation, K: Array) -> Array:
-        """Return C of every task, a geometric mean."""
+        """Return the cost of every task, a geometric mean over candidates."""
         costs = np.array(self._space.costs)
         if costs.size == 1:
             return np.full(self._T, costs[0])
@@ -273,7 +273,7 @@ class _Selector:
         return np.asarray(np.exp(self._weigh(found).T @ np.log(costs)))
 
     def _hold_out(self) -> tuple[Labelled, Labelled]:
-        """Split many examples into those to train on and those to judge by."""
+        """Split many examples into a training and a held-out part."""
         examples = self._all
         if examples.y.size > _AT_SIZE:
             examples = examples.take(examples.sample(_AT_SIZE, self._rng))
@@ -287,7 +287,7 @@ class _Selector:
         return folds.of_examples(folds.log_likelihood(K, 1.0))
 
     def _choose_variant(self, judge: Callable[[Any], Array]) -> tuple[Any, list[Any]]:
-        """Return the variant of the features that all tasks will see, and how each does."""
+        """Return the variant of the features for all tasks, and the results of each."""
         if len(self._variants) < 2:
             return self._features, []
         values = []
@@ -328,7 +328,7 @@ class _Selector:
         return features, variants, costs * np.exp(self._weigh(found).T @ np.log([1.0, *_CHEAPER]))
 
     def _kernel(self, R: Array, trust: Array, costs: Array, n: int | None = None) -> Array:
-        """Return K of the tasks of the data, or of the first n tasks: others trust all of R."""
+        """Return K of the first n tasks, or all; tasks without data have full trust in R."""
         n = n or self._T
         x, scale = np.ones(n), np.ones(n)
         x[: self._T], scale[: self._T] = trust, np.sqrt(costs)
@@ -338,7 +338,7 @@ class _Selector:
         return np.asarray(K * np.outer(scale, scale))
 
     def _mix(self, parts: dict[str, Array]) -> Array:
-        """Return R, of the tasks of the data and all others that the relations know."""
+        """Return R of the tasks of the data and all others in the relations."""
         total = []
         for name, kernel in self._space.relations.items():
             p = np.full(len(kernel.names), parts[name].mean())
@@ -355,7 +355,7 @@ class _Selector:
         return np.bincount(ids, values, minlength=self._T).astype(np.float64)
 
     def _score(self, key: str, compute: Callable[[], Array]) -> Array:
-        """Return what is known by this name, or compute it and tell."""
+        """Return the cached value of this name, or compute and report it."""
         is_new = key not in self._known
         if is_new:
             self._known[key] = compute()
@@ -365,7 +365,7 @@ class _Selector:
         return self._known[key]
 
     def _count(self) -> int:
-        """Count the candidates to come."""
+        """Count the candidates that will be scored."""
         trusts, costs = self._space.trusts, self._space.costs
         n_trusts = len(self._space.relations) * sum(x > 0 for x in trusts) + (0.0 in trusts)
         counts = [n_trusts, len(costs), len(self._variants)]
@@ -376,7 +376,7 @@ class _Selector:
 
 
 def weigh(found: Array, prior: Any = 1.0) -> Array:
-    """Return the weight of every candidate in every task by its log-likelihood, shape (R, T)."""
+    """Return the weight of every candidate in every task, from log-likelihoods; shape (R, T)."""
     own = found - found.mean(axis=0)
     others = (own.sum(axis=1, keepdims=True) - own) / max(own.shape[1] - 1, 1)
     log = np.reshape(np.log(prior), (-1, 1)) + _SHARPNESS * own + _OTHERS * others
@@ -385,14 +385,14 @@ def weigh(found: Array, prior: Any = 1.0) -> Array:
 
 
 def _variants(features: Any, length: int) -> list[Any]:
-    """Return the features that may be seen, the given ones first."""
+    """Return the candidate feature maps, the given one first."""
     given = features.to_dict(length)
     others = (other for other in features.variants() if other.to_dict(length) != given)
     return [features, *others]
 
 
 def _find_few(examples: Labelled) -> NDArray[np.bool_]:
-    """Return which tasks have too few labels of a class to hold one out; says so."""
+    """Return which tasks have too few labels of a class to hold one out; log them."""
     few = np.zeros(len(examples.names), dtype=np.bool_)
     for t, name in enumerate(examples.names):
         positive = examples.y[examples.ids == t] > 0
@@ -400,7 +400,7 @@ def _find_few(examples: Labelled) -> NDArray[np.bool_]:
         if fewest < _FEWEST:
             few[t] = True
             logger.info(
-                "%s has %d labels of a class, too few to hold one out: it shares as the others do, "
-                "or by default", name, fewest,
+                "%s has too few labels of a class (%d) to hold one out: it shares as the "
+                "others do, or by default", name, fewest,
             )  # fmt: skip
     return few

@@ -1,4 +1,4 @@
-"""Where the signal sits in a window."""
+"""Find the position of the signal in a window."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from seqmtl.sequences import Windows
 
 _SAMPLE = 4000
 _AGREEMENT = 0.95
-_NEIGHBOURS = 5  # bases over which differences of the letters are averaged
-_STANDS_OUT = 15.0  # chi-squared of 3 degrees of freedom; its mean is 3
+_NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
+_STANDS_OUT = 15.0  # threshold of chi-squared with 3 degrees of freedom, whose mean is 3
 
 
-#: The kinds of signals, and what the genome has at each of them; "" where letters differ.
+#: The kinds of signals with their consensus; "" if there is none.
 SIGNALS: dict[str, str] = {
     "donor": "GT",
     "acceptor": "AG",
@@ -32,19 +32,19 @@ SIGNALS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Site:
-    """Where the signal sits in a window, in reading direction.
+    """The position of the signal in a window, in reading direction.
 
     Attributes
     ----------
     offset : int
-        0-based first base of the site in the window.
+        First base of the site in the window, 0-based.
     length : int
         Bases of the site.
     letters : str
-        What nearly all training windows have there, several words with commas between them, or
-        "" where they differ.
+        Consensus of the training windows, several words separated by commas, or "" if there
+        is none.
     signal : str
-        One of :data:`SIGNALS`, or "" where it is not known.
+        One of :data:`SIGNALS`, or "" if unknown.
     """
 
     offset: int
@@ -54,16 +54,16 @@ class Site:
 
     @property
     def kind(self) -> str:
-        """The signal, guessed from the letters where it is not known; "site" in doubt."""
+        """The signal, guessed from the consensus if it is unknown; "site" if that is ambiguous."""
         by_letters = {"GT": "donor", "GT,GC": "donor", "AG": "acceptor", "ATG": "start"}
         return self.signal or by_letters.get(self.letters, "site")
 
 
 def find_site(windows: Windows) -> Site:
-    """Find the two bases that nearly all windows share: the consensus of a splice site.
+    """Find the two bases that nearly all windows share, such as the consensus of a splice site.
 
-    The place is that where most windows of a spread sample agree on two bases, 95 of 100 at least;
-    among equals the one nearest to the middle. Where there is none, the site is the middle base.
+    This is the position where most windows of an evenly spaced sample agree on two bases, at least
+    95 %; ties go to the one nearest to the middle. Otherwise the site is the middle base.
     """
     middle = windows.length // 2
     nothing = Site(middle, 1, "")
@@ -83,11 +83,11 @@ def find_site(windows: Windows) -> Site:
 
 
 def find_anchor(windows: Windows, y: NDArray[Any], site: Site) -> int:
-    """Return the base of the window around which features are finest, 0-based.
+    """Return the base of the window at which features have their finest resolution, 0-based.
 
-    The site, where it is known or all windows share its letters. Else the place where the letters
-    of true and other windows differ most, by the chi-squared statistic of their counts over five
-    neighbouring bases; the middle where no difference stands out from chance.
+    This is the site if it is known or has a consensus. Otherwise it is the position where the
+    composition of true sites and decoys differs most, by the chi-squared statistic of the counts
+    over five neighbouring bases, or the middle if no difference is significant.
     """
     if site.letters or site.signal or site.offset != windows.length // 2:
         return site.offset
@@ -110,16 +110,16 @@ def find_anchor(windows: Windows, y: NDArray[Any], site: Site) -> int:
 
 
 def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:
-    """Return where the site is in windows that were cut from a dataset; None for other inputs.
+    """Return the site in windows cut from a dataset, or None for other inputs.
 
     Parameters
     ----------
     data : str or None
-        What DATA names.
+        The DATA argument.
     length : int
-        Bases of the windows as they were cut.
+        Length of the cut windows in bases.
     shift : int
-        Bases by which they lie after the centre.
+        Their offset from the centre in bases.
     """
     if data is None or not is_dataset(data):
         return None
@@ -129,7 +129,7 @@ def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:
     before = (summary["window"] - wide) // 2 + abs(shift) + shift
     if not 0 <= site.offset - before <= length - site.length:
         raise SeqmtlError(
-            f"--window {length} --shift {shift} cuts the {site.kind} site off: it is at "
+            f"--window {length} --shift {shift} cuts off the {site.kind} site at offset "
             f"{site.offset} of the dataset's {summary['window']} bases; take a longer window or "
             "another shift"
         )
@@ -137,21 +137,21 @@ def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:
 
 
 def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift: int) -> Site:
-    """Return where the site of a dataset is in the windows of a model.
+    """Return the site of a dataset in windows cut like those of a model.
 
     Parameters
     ----------
     model : Site
-        That of the model.
+        Site of the model.
     data : path-like
         Dataset.
     length, shift : int
-        Of the model's windows.
+        Length and offset of the model's windows.
 
     Raises
     ------
     SeqmtlError
-        If the model has another signal, or has it elsewhere.
+        If the dataset has another signal, or has it at another position.
     """
     site = site_in_dataset(os.fspath(data), length, shift)
     if site is None:

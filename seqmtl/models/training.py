@@ -1,8 +1,7 @@
-"""From examples and settings to a solved problem; shared by the estimators and the commands."""
+"""Solve the training problem given by examples and settings, for estimators and commands."""
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._checks import check_choice, check_number
+from seqmtl._checks import check_choice, check_integer, check_number
 from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
 from seqmtl.models.calibration import CALIBRATION
@@ -22,34 +21,34 @@ from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train.
+    """Training settings.
 
     Attributes
     ----------
     C : float
         Cost of an example.
     loss : str
-        {"hinge", "squared_hinge", "logistic"}; in regression {"epsilon_insensitive",
-        "squared_epsilon_insensitive"}.
+        "hinge", "squared_hinge" or "logistic"; in regression "epsilon_insensitive" or
+        "squared_epsilon_insensitive".
     class_weight : dict, "balanced" or None
-        Factor on C for the labels +1 and -1; "balanced": n / (2 n_class).
+        Factor on C for the labels +1 and -1; "balanced" means n / (2 n_class).
     fit_intercept : bool
         Append a constant feature of value 1, coupled across tasks like any other.
     tol : float
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_epochs : int
-        Epochs at most.
+        Maximum number of epochs.
     dtype : {"float32", "float64"}
-        Of the weights.
+        Type of the weights.
     seed : int
-        Of the visiting order.
+        Seed of the visiting order.
     kind : {"classification", "regression", "novelty"}
-        What to learn.
+        Learning problem.
     epsilon : float
-        Distance from the target that costs nothing; regression only.
+        Error without cost; regression only.
     norm : float, optional
-        p >= 1 of the ball that the weights of several task kernels are learnt in, infinity for
-        weights of 1. Default: they are not learnt, K is the mean of the kernels.
+        p of the p-norm on the kernel weights: 1 sparse, inf uniform. Default: weights are not
+        learnt and K is the mean of the kernels.
     """
 
     C: float = 1.0
@@ -67,23 +66,19 @@ class Settings:
     def check(self) -> None:
         """Raise ValueError for a setting out of range."""
         for name in ("C", "tol"):
-            value = getattr(self, name)
-            if not (isinstance(value, numbers.Real) and 0 < float(value) < np.inf):
-                raise ValueError(f"{name} must be a positive number, got {value!r}")
-        if not (isinstance(self.epsilon, numbers.Real) and 0 <= float(self.epsilon) < np.inf):
-            raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon!r}")
+            check_number(name, getattr(self, name))
+        check_number("epsilon", self.epsilon, least=0)
         if self.norm is not None:
             check_norm(self.norm)
         check_choice("kind", self.kind, CALIBRATION)
         losses = REGRESSION_LOSSES if self.kind == "regression" else LOSSES
         check_choice("loss", self.loss, losses)
-        if not (isinstance(self.max_epochs, numbers.Integral) and self.max_epochs >= 1):
-            raise ValueError(f"max_epochs must be a positive integer, got {self.max_epochs!r}")
+        check_integer("max_epochs", self.max_epochs, 1)
         if self.dtype not in ("float32", "float64"):
             raise ValueError(f"dtype must be 'float32' or 'float64', got {self.dtype!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as JSON values; what only regression has is left out elsewhere."""
+        """Return the settings as JSON values; those of regression only for regression."""
         settings = asdict(self)
         if self.kind != "regression":
             del settings["epsilon"]
@@ -92,19 +87,19 @@ class Settings:
         if self.norm is None:
             del settings["norm"]
         elif np.isinf(self.norm):
-            settings["norm"] = "inf"  # no JSON number
+            settings["norm"] = "inf"  # JSON has no infinity
         if isinstance(self.class_weight, Mapping):
             settings["class_weight"] = {str(k): float(v) for k, v in self.class_weight.items()}
         return settings
 
 
 def check_norm(norm: Any) -> None:
-    """Refuse a p below 1.
+    """Raise ValueError if p is below 1.
 
     Raises
     ------
     ValueError
-        States it.
+        If it is.
     """
     remedy = "below 1 the problem is not convex"
     check_number("norm", norm, least=1, is_finite=False, remedy=remedy)
@@ -132,13 +127,13 @@ def solve(
     task_ids : ndarray of int, shape (n,)
         Rows of K.
     K : ndarray, shape (T, T) or (G, T, T), or KernelSet
-        Task kernel, one for every view of the rows; or the kernels to be weighed.
+        Task kernel, one matrix or one per view of the rows; or the kernels to be weighted.
     settings : Settings
-        How.
+        Training settings.
     sample_weight : ndarray, shape (n,), optional
         Positive factors on C.
     state : State, optional
-        Where to continue.
+        State to resume from.
     on_epoch : callable, optional
         Called after every epoch.
 
@@ -147,7 +142,7 @@ def solve(
     ValueError
         If a setting is out of range.
     MemoryLimitError
-        If the weights cannot fit into memory.
+        If the weights do not fit into memory.
     """
     settings.check()
     dtype = np.dtype(settings.dtype)
@@ -186,7 +181,7 @@ def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float
     Raises
     ------
     ValueError
-        If `class_weight` is neither None, "balanced", nor a mapping of the labels to numbers.
+        If `class_weight` is not None, "balanced", or a mapping of the labels to numbers.
     """
     if class_weight is None:
         return np.ones(y.size)
@@ -208,19 +203,19 @@ def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float
 
 
 def check_classes(y: NDArray[Any], task_ids: NDArray[Any], names: tuple[str, ...]) -> None:
-    """Refuse a task without examples of both classes.
+    """Check that every task has examples of both classes.
 
     Raises
     ------
     ValueError
-        Names the task and what it has.
+        If one lacks a class.
     """
     for t, name in enumerate(names):
         labels = y[task_ids == t]
         n_positive = int((labels > 0).sum())
         if n_positive == 0 or n_positive == labels.size:
             raise ValueError(
-                f"every task must have positive and negative examples to be trained, but task "
+                f"every task needs positive and negative examples for training, but task "
                 f"{name!r} has {n_positive} positive and {labels.size - n_positive} negative; "
                 "add the missing class or leave the task out"
             )

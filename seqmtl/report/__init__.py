@@ -1,4 +1,4 @@
-"""A folder of results as one HTML file with its tables and figures inside."""
+"""Report a folder of results as one HTML file with tables and figures."""
 
 from seqmtl.report.page import write_folder_report
 

@@ -1,4 +1,4 @@
-"""HTML: pieces, of which every text that comes from outside passes `text`, and the whole page."""
+"""Pieces of HTML, and the template of the page; external text is escaped by `text`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MEDIA_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 
 
 class Markup(str):
-    """A string that is HTML already."""
+    """A string that is already HTML."""
 
     __slots__ = ()
 
@@ -28,12 +28,12 @@ def text(value: object) -> Markup:
 
 
 def join(parts: Iterable[object], separator: str = "\n") -> Markup:
-    """Join pieces, each escaped unless it is Markup."""
+    """Join pieces, escaping each unless it is Markup."""
     return Markup(separator.join(text(part) for part in parts))
 
 
 def element(name: str, content: object, **attributes: object) -> Markup:
-    """Return one element; attribute values are escaped, `class_` stands for class."""
+    """Return one element with escaped attribute values; `class_` stands for class."""
     shown = "".join(
         f' {key.rstrip("_")}="{html.escape(str(value))}"' for key, value in attributes.items()
     )
@@ -47,18 +47,18 @@ def table(
     *,
     has_total: bool = False,
 ) -> Markup:
-    """Return a table whose first column names the rows.
+    """Return a table whose first column contains row headings.
 
     Parameters
     ----------
     heads : sequence of sequence
-        Lines of the head; a cell may be Markup of a whole ``<th>``.
+        Header lines; a cell may be Markup of a complete ``<th>``.
     rows : sequence of sequence
-        Cells; the first of a row is its heading.
+        Cells; the first in a row is its heading.
     caption : str
         Sentence above the table.
     has_total : bool, default False
-        Whether the last row sums up the others.
+        Whether the last row is a total of the others.
     """
     head = [join(_head_cell(cell) for cell in line) for line in heads]
     body = [
@@ -77,14 +77,14 @@ def table(
 
 
 def _head_cell(cell: object) -> Markup:
-    """Wrap a heading, unless it is a whole cell already."""
+    """Wrap a heading, unless it is already a complete cell."""
     if isinstance(cell, Markup) and cell.startswith("<th"):
         return cell
     return element("th", cell, scope="col")
 
 
 def embed(content: bytes, file_format: str, alternative: str, caption: str) -> Markup:
-    """Return a figure with the image inside the page."""
+    """Return a figure with the image embedded in the page."""
     data = base64.b64encode(content).decode("ascii")
     source = f"data:{_MEDIA_TYPES[file_format]};base64,{data}"
     image = Markup(f'<img src="{source}" alt="{html.escape(alternative)}">')
@@ -92,19 +92,19 @@ def embed(content: bytes, file_format: str, alternative: str, caption: str) -> M
 
 
 def picture(figure: Figure, alternative: str, caption: str) -> Markup:
-    """Return a matplotlib figure as SVG inside the page."""
+    """Return a matplotlib figure as embedded SVG."""
     return embed(render(figure, "svg"), "svg", alternative, caption)
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return a number that may be absent as text."""
+    """Format a number that may be missing."""
     return "n/a" if value is None else f"{value:.{digits}f}"
 
 
 def render_sections(
     title: str, summary: object, cards: Markup, sections: Sequence[tuple[str, Markup]]
 ) -> str:
-    """Return a whole page as text; sections without content are left out.
+    """Return a complete page as text, omitting sections without content.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def render_sections(
     summary : str or Markup
         First paragraph.
     cards : Markup
-        Large numbers below it.
+        Large numbers below the summary.
     sections : sequence of (str, Markup)
         Headings and contents.
     """

@@ -1,4 +1,4 @@
-"""Figures of the report: results of all models, learnt weights, training."""
+"""Figures of the report: bars and convergence of all models, learnt weights, learning curves."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def draw_convergence(
     Parameters
     ----------
     runs : mapping of str to sequence of mapping
-        ``training["history"]`` of every model by its name: work (coordinate steps so far, in
+        ``training["history"]`` of every model by name: work (coordinate steps so far, in
         passes over all training windows) and gap (duality gap divided by the objective).
     tolerance : float or None
         Relative duality gap at which training stops.
@@ -87,7 +87,7 @@ def draw_convergence(
 
 
 def draw_weights(learnt: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw the learnt weight of every kernel as bars, a colour per view, members beside them.
+    """Draw the learnt weight of every kernel as bars, coloured by view, with members beside them.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     documents : sequence of mapping
-        Results of ``seqmtl compare``, each of another size of training set.
+        Results of ``seqmtl compare``, each for another size of the training set.
     """
     by_size = sorted(documents, key=training_windows)
     methods = list(dict.fromkeys(m for document in by_size for m in document["methods"]))
@@ -156,5 +156,5 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def training_windows(document: Mapping[str, Any]) -> float:
-    """Return the mean number of training windows of an organism in a comparison."""
+    """Return the mean number of training windows per organism in a comparison."""
     return float(np.mean([parts["train"]["n"] for parts in document["sizes"].values()]))

@@ -1,4 +1,4 @@
-"""What a folder of results holds: data sets, models and comparisons, told by their content."""
+"""Contents of a folder of results: datasets, models and comparisons, recognised by content."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _DEEPEST = 3
 
 @dataclass
 class Signal:
-    """Everything in a folder that is about one signal.
+    """All results for one signal.
 
     Attributes
     ----------
     name : str
-        Such as "donor".
+        Name of the signal, such as "donor".
     dataset : dict
-        Summary of the data set; empty where the folder has none.
+        Summary of the dataset; empty if the folder has none.
     folder : str
-        Where the data set is.
+        Folder of the dataset.
     models : dict of str to MultiTaskModel
-        By the name of the file without suffix.
+        Models by file name without suffix.
     held : dict of str to HeldOut
-        Scores of all candidates of the test regions by each model that knows all organisms.
+        Scores of all candidates of the test regions, by each model that has all organisms.
     metrics : dict of str to dict
-        What `evaluate` says of them, the main one first.
+        Results of `evaluate` for each model, the main one first.
     """
 
     name: str
@@ -52,10 +52,10 @@ class Signal:
     def main(self) -> str:
         """The model that the page is about; test labels play no part in the choice.
 
-        The first by name of those that come first in this order: models that could be judged,
-        that share among organisms (neither each by itself nor all as one), whose trust and cost
-        were chosen on held-out labels (the default of ``seqmtl train``), that are calibrated, and
-        that know most organisms.
+        It is the first by name among the best in this order: models that could be evaluated, that
+        share among organisms (neither individual nor union), whose trust and cost were selected on
+        held-out labels (the default of ``seqmtl train``), that are calibrated, and that have the
+        most organisms.
         """
 
         def rank(name: str) -> tuple[bool, bool, bool, bool, int]:
@@ -69,7 +69,7 @@ class Signal:
 
 
 def _shares(model: MultiTaskModel) -> bool:
-    """Tell whether some organisms share their weights, but not all of them everything."""
+    """Tell whether some organisms share their weights, without all being alike."""
     matrix = model.kernel.restrict(model.tasks).matrix
     own = np.sqrt(np.diagonal(matrix))
     alike = (matrix / np.outer(own, own))[np.triu_indices(len(own), 1)]
@@ -78,7 +78,7 @@ def _shares(model: MultiTaskModel) -> bool:
 
 @dataclass
 class FolderContents:
-    """What was found.
+    """The results found in a folder.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class FolderContents:
     scans : dict of str to dict
         Summaries of ``seqmtl scan --json`` by file.
     left_out : list of str
-        Files that are no part of the page, and why.
+        Files that are not on the page, and why.
     """
 
     path: str
@@ -101,27 +101,27 @@ class FolderContents:
     left_out: list[str] = field(default_factory=list)
 
     def signal(self, name: str) -> Signal:
-        """Return the entry of a signal, new if need be."""
+        """Return the entry of a signal, creating it if necessary."""
         return self.signals.setdefault(name, Signal(name))
 
 
 def read_folder(folder: str | os.PathLike[str], *, n_bootstrap: int = 200) -> FolderContents:
-    """Find data sets, models, comparisons and scans in a folder, and judge the models.
+    """Find datasets, models, comparisons and scans in a folder, and evaluate the models.
 
-    Every model is judged on all candidates of the test regions of the data set of its signal.
+    Every model is evaluated on all candidates in the test regions of the dataset of its signal.
 
     Parameters
     ----------
     folder : path-like
-        Looked through three levels deep.
+        Folder, searched three levels deep.
     n_bootstrap : int, default 200
-        Resamples for the intervals.
+        Number of resamples for the intervals.
 
     Raises
     ------
     SeqmtlError
-        If there is no such folder, or it holds neither a model nor a data set; or a data set's
-        genomes are gone.
+        If the folder does not exist, contains neither a model nor a dataset, or the genomes of
+        a dataset are missing.
     """
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
@@ -143,7 +143,7 @@ def read_folder(folder: str | os.PathLike[str], *, n_bootstrap: int = 200) -> Fo
 
 
 def _files(folder: str) -> Iterator[str]:
-    """Yield the files of a folder by name, no hidden ones, not too deep."""
+    """Yield the files of a folder by name, except hidden and deeply nested ones."""
     depth = folder.rstrip(os.sep).count(os.sep)
     for place, folders, files in os.walk(folder):
         deep = place.rstrip(os.sep).count(os.sep) - depth >= _DEEPEST
@@ -152,7 +152,7 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def _add_model(found: FolderContents, path: str) -> None:
-    """Add a model, unless it is of kernels, or the same weights are there already."""
+    """Add a model, unless it is of kernels or a duplicate."""
     try:
         model = MultiTaskModel.load(path)
     except ModelFileError as error:
@@ -190,7 +190,7 @@ def _add_json(found: FolderContents, path: str) -> None:
 
 
 def _add_dataset(found: FolderContents, path: str, summary: Mapping[str, Any]) -> None:
-    """Add the data set of a signal; of several the first."""
+    """Add the dataset of a signal, keeping the first of several."""
     if not isinstance(summary.get("signal"), str):
         found.left_out.append(f"{path}: the summary of a data set, but it names no signal")
         return
@@ -205,7 +205,7 @@ def _add_dataset(found: FolderContents, path: str, summary: Mapping[str, Any]) -
 
 
 def _judge(signal: Signal, n_bootstrap: int, left_out: list[str]) -> None:
-    """Score all candidates of the test regions by every model that knows their organisms."""
+    """Score all candidates of the test regions with every model that has their organisms."""
     if not signal.dataset:
         return
     from seqmtl.scan.held_out import score_held_out

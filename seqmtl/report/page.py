@@ -1,4 +1,4 @@
-"""The page of a folder of results: one HTML file with its tables and figures inside."""
+"""The page of a folder of results: one HTML file with tables and figures."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def write_folder_report(
     command: str = "",
     versions: Mapping[str, str] | None = None,
 ) -> FolderContents:
-    """Write the page of a folder as one HTML file that needs no other file and no network.
+    """Write the page of a folder as one self-contained HTML file.
 
     Parameters
     ----------
     folder : path-like
-        Holds data sets, models and comparisons, see :func:`~seqmtl.report.folder.read_folder`.
+        Folder with datasets, models and comparisons, see :func:`~seqmtl.report.folder.read_folder`.
     path : path-like
-        The HTML file; it appears only when it is whole.
+        The HTML file; written atomically.
     title : str, optional
         Heading. Default: the name of the folder.
     tree : str, optional
-        Tree to draw beside the similarity, see :func:`~seqmtl.similarity.read_tree`. Default: the
-        organisms are joined by their similarity.
+        Tree to draw beside the similarity, see :func:`~seqmtl.similarity.read_tree`. Default:
+        average linkage of the similarity.
     n_bootstrap : int, default 200
-        Resamples for the intervals.
+        Number of resamples for the intervals.
     command : str, optional
-        Command line that asks for the page.
+        Command line that requested the page.
     versions : mapping of str to str, optional
-        Of the software.
+        Versions of the software.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def write_folder_report(
 
 
 def summarise(found: FolderContents) -> str:
-    """Say in a few sentences what the folder holds."""
+    """Summarise the contents of the folder in a few sentences."""
     parts = []
     for signal in found.signals.values():
         if not signal.models:
@@ -101,7 +101,7 @@ def summarise(found: FolderContents) -> str:
 
 
 def _against_others(metrics: Mapping[str, Any], main: str) -> str:
-    """Say how the other models do, whichever wins."""
+    """Summarise how the other models compare, whichever is better."""
     others = {name: found for name, found in metrics.items() if name != main}
     if not others:
         return ""
@@ -128,7 +128,7 @@ def _cards(found: FolderContents) -> Markup:
 
 
 def _card(number: str, label: str, kind: str) -> Markup:
-    """Return one large number with its meaning."""
+    """Return one large number with its label."""
     parts = [element("span", number, class_="number"), element("span", label, class_="label")]
     return element("div", join(parts), class_=kind)
 
@@ -159,7 +159,7 @@ def _comparisons(by_name: Mapping[str, Any]) -> Markup:
 
 
 def _scans(found: FolderContents) -> Markup:
-    """Return what was scanned, a row per organism."""
+    """Return a table of scans, one row per organism."""
     rows = [
         [
             ", ".join(os.path.basename(file) for file in scan["files"]),
@@ -187,7 +187,7 @@ def _made(found: FolderContents, command: str, versions: Mapping[str, str]) -> M
 
 
 def _run_facts(command: str, settings: Mapping[str, Any], versions: Mapping[str, str]) -> Markup:
-    """Return the command, settings and versions; what is empty is left out."""
+    """Return the command, settings and versions, omitting what is empty."""
     columns = [
         table([["Setting", "Value"]], list(settings.items()), "Settings"),
         table([["Software", "Version"]], list(versions.items()), "Versions")

@@ -1,4 +1,4 @@
-"""The sections of a page about one signal: data, similarity, accuracy, calibration, weights."""
+"""Sections of a page about one signal: data, similarity, accuracy, calibration, weights."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from seqmtl.report.track import Track, draw_track, score_track
 from seqmtl.similarity import Tree
 
 _POIM_ORDER = 6
-_MOST_ORGANISMS = 12  # whose logos are drawn
+_MOST_ORGANISMS = 12  # with logos
 _MOST_REASONS = 12
 
 
 def signal_sections(signal: Signal, tree: Tree | None) -> list[tuple[str, Markup]]:
-    """Return the sections of one signal; without content where there is nothing to show."""
+    """Return the sections of one signal, empty if there is nothing to show."""
     data = ("Data", _data(signal.dataset))
     if not signal.models:
         return [data]
@@ -43,7 +43,7 @@ def signal_sections(signal: Signal, tree: Tree | None) -> list[tuple[str, Markup
 
 
 def _data(summary: Mapping[str, Any]) -> Markup:
-    """Return sites and decoys by organism and split, what was left out, and the check for leaks."""
+    """Return sites and decoys by organism and split, items left out, and the leakage check."""
     if not summary:
         return Markup()
     splits = ("train", "valid", "test")
@@ -76,7 +76,7 @@ def _data(summary: Mapping[str, Any]) -> Markup:
 
 
 def _counts(entries: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
-    """Yield names and numbers of a mapping that may be nested."""
+    """Yield the names and values of a mapping, which may be nested."""
     for name, value in entries.items():
         label = f"{prefix}{name.replace('_', ' ')}"
         if isinstance(value, Mapping):
@@ -111,7 +111,7 @@ def _weights(model: MultiTaskModel) -> Markup:
 
 
 def _chosen(model: MultiTaskModel) -> Markup:
-    """Return what was chosen for every organism."""
+    """Return the selected hyperparameters of every organism."""
     chosen = model.training.get("selection", {}).get("tasks", {})
     rows = [
         [name, f"{task['trust']:.2f}" if "trust" in task else "", f"{task['C']:.2g}"]
@@ -123,7 +123,7 @@ def _chosen(model: MultiTaskModel) -> Markup:
 
 
 def _accuracy(signal: Signal) -> Markup:
-    """Return the results of all models, as table and bars, and the curves of the main one."""
+    """Return the results table and bars of all models, and the curves of the main model."""
     if signal.main not in signal.metrics:
         return Markup()
     main = signal.main
@@ -173,7 +173,7 @@ def results_table(methods: Mapping[str, Mapping[str, Any]], names: list[str]) ->
 
 
 def _metric_cells(entries: list[Mapping[str, Any]], metric: str) -> list[Markup]:
-    """Return one metric of all methods; the best as shown is bold, with equals."""
+    """Return one metric of all methods; the best, as displayed, is bold, including ties."""
     values = [number(entry.get(metric), 4) for entry in entries]
     best = max((value for value in values if value != "n/a"), default=None)
     cells = []
@@ -188,7 +188,7 @@ def _metric_cells(entries: list[Mapping[str, Any]], metric: str) -> list[Markup]
 
 
 def _genome_table(signal: Signal) -> Markup:
-    """Return the precision over the whole genome at several shares of the sites."""
+    """Return the precision over the whole genome at several recalls."""
     rows = []
     for method, metrics in signal.metrics.items():
         for name, task in metrics["tasks"].items():
@@ -244,10 +244,10 @@ def _calibration(signal: Signal) -> Markup:
 
 
 def _track(signal: Signal) -> Markup:
-    """Return scores along the held-out part of a chromosome, and what a threshold finds there.
+    """Return scores along the held-out part of a chromosome, with calls at thresholds.
 
-    It is of the organism with the fewest training windows, which the others help most. The
-    thresholds are those of the calibration, of which the one that finds 80 % is drawn.
+    The organism shown is the one with the fewest training windows, which gains most from the
+    others. The thresholds are those of the calibration; the one with 80 % recall is drawn.
     """
     if signal.main not in signal.held:
         return Markup()
@@ -276,7 +276,7 @@ def _track(signal: Signal) -> Markup:
 
 
 def _threshold_table(track: Track, thresholds: Sequence[float], drawn: float) -> Markup:
-    """Return recall and precision by threshold, the drawn one in bold."""
+    """Return recall and precision by threshold, with the drawn one in bold."""
     n_sites = int(track.is_site.sum())
     rows = []
     for threshold in thresholds:
@@ -312,7 +312,7 @@ def _training(signal: Signal) -> Markup:
 
 
 def _learnt(model: MultiTaskModel) -> Markup:
-    """Return a logo and the importance of oligomers, organism by organism."""
+    """Return a logo and the importance of oligomers for each organism."""
     parts = []
     for name in model.tasks[:_MOST_ORGANISMS]:
         found = poim(model, name, max_order=min(_POIM_ORDER, model.length))
@@ -338,7 +338,7 @@ def _learnt(model: MultiTaskModel) -> Markup:
 
 
 def _models(signal: Signal) -> Markup:
-    """Return how every model was made."""
+    """Return the provenance of every model."""
     rows = []
     for name, model in signal.models.items():
         training = model.training
@@ -358,5 +358,5 @@ def _models(signal: Signal) -> Markup:
 
 
 def _wrapped(content: str) -> Markup:
-    """Return text that may take several lines of a cell."""
+    """Return text that may wrap within a cell."""
     return element("span", content, class_="wrap")

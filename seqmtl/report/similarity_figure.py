@@ -1,7 +1,7 @@
-"""Picture of a task kernel: the tree on the left, the heat map beside it, leaf by row.
+"""Figure of a task kernel: the tree on the left, the heat map beside it, one row per leaf.
 
-Everything is placed in inches by the measured width of the names, so that none is cut and none
-lies on another.
+The layout is in inches and uses the measured width of the names, so that none is cut off or
+overlaps another.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BAR, _BAR_LABELS = 0.13, 0.55
 _HEADING, _LINE, _SMALL_LINE = 0.32, 0.18, 0.13
 _PANEL, _PITCH = 1.5, 1.74
 _SMALL = 7.5
-_BOLD = 1.15  # times the width of the regular letters
+_BOLD = 1.15  # width relative to regular letters
 _LONGEST = 1000
 _INK, _GREY, _FAINT = "#333333", "#777777", "#aaaaaa"
 
@@ -39,11 +39,11 @@ def draw_kernel(kernel: TaskKernel, tree: Tree | None = None) -> Figure:
     Parameters
     ----------
     kernel : TaskKernel
-        With numbers in the cells up to 15 tasks. Of several K_m the mean is large, and up to 12 of
-        them are small below it.
+        The cells show numbers for up to 15 tasks. With several K_m their mean is large, and up
+        to 12 of them are small below it.
     tree : Tree, optional
-        With all tasks among its leaves; rows are in its order. Default: the tasks are joined by
-        average linkage of 1 - K[s, t] / sqrt(K[s, s] K[t, t]).
+        Tree with all tasks among its leaves, in whose order rows are drawn. Default: average
+        linkage of 1 - K[s, t] / sqrt(K[s, s] K[t, t]).
 
     Raises
     ------
@@ -58,7 +58,7 @@ def draw_kernel(kernel: TaskKernel, tree: Tree | None = None) -> Figure:
 
 
 class _Sheet:
-    """Sizes in inches from the upper left corner, and what is drawn there."""
+    """The layout in inches from the upper left corner, and the drawing."""
 
     def __init__(self, kernel: TaskKernel, tree: Tree) -> None:
         self.kernel, self.tree, self.layout = kernel, tree, lay_out(tree)
@@ -82,7 +82,7 @@ class _Sheet:
         self.width = self.bar_left + _BAR + _BAR_LABELS + _MARGIN
 
     def draw(self) -> Figure:
-        """Draw all of it."""
+        """Draw the whole figure."""
         T = len(self.names)
         title = f"Similarity of {T} task{'s' * (T > 1)}: {self.kernel.source}"
         title_lines = _wrap(title, (self.width - 2 * _MARGIN) / _BOLD, 10.5)
@@ -114,7 +114,7 @@ class _Sheet:
         self.figure.text(*place, "\n".join(lines), fontsize=size, va="top", **look)
 
     def _fit_tree(self) -> tuple[float, float]:
-        """Return the width of the tree, and the x at its right end, so that labels fit."""
+        """Return the width of the tree and the x of its right end that leave room for labels."""
         if len(self.names) == 1:
             return 0.0, 0.0
         deepest = max(self.layout.tips) or 1.0
@@ -207,7 +207,7 @@ class _Sheet:
 
 
 def _heat_map(axes: Axes, matrix: NDArray[np.float64], scale: NDArray[np.float64]) -> Any:
-    """Draw a matrix in the colours that span the range of `scale`: blue above 0, red below."""
+    """Draw a matrix with colours over the range of `scale`: blue above 0, red below."""
     high = float(np.abs(scale).max())
     low = -high if scale.min() < -1e-9 * high else 0.0
     colours = "RdBu" if low else "Blues"
@@ -229,7 +229,7 @@ def _write_numbers(axes: Axes, matrix: NDArray[np.float64], image: Any) -> None:
 
 
 def _joined(kernel: TaskKernel) -> Tree:
-    """Join tasks by how similar they are."""
+    """Cluster tasks by similarity."""
     scale = np.sqrt(np.diagonal(kernel.matrix))
     D = np.maximum(1.0 - kernel.matrix / np.outer(scale, scale), 0.0)
     np.fill_diagonal(D, 0.0)
@@ -246,7 +246,7 @@ def _width(text: str, size: float) -> float:
 
 
 def _wrap(text: str, width: float, size: float) -> list[str]:
-    """Break a text after blanks, dots and underscores, or anywhere where it has none."""
+    """Break a text after blanks, dots and underscores, or anywhere if it has none."""
     lines = [""]
     for piece in re.findall(r"[^\s_.]{1,20}[\s_.]*|[\s_.]+", text):
         if lines[-1] and _width(lines[-1] + piece.rstrip(), size) > width:

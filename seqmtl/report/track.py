@@ -1,4 +1,4 @@
-"""The scores of a model along a held-out stretch of a chromosome, with the true sites marked."""
+"""Plot the scores of a model along a held-out stretch of a chromosome, with the true sites."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _ZOOM = 16
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """Scored candidates of the test regions along a stretch of a contig.
+    """Scored candidates of the test regions in a stretch of a contig.
 
     Attributes
     ----------
     organism, contig : str
-        Whose and which.
+        Organism and contig.
     start, end : int
-        The stretch, 0-based and half-open.
+        Bounds of the stretch, 0-based half-open.
     regions : ndarray of int64, shape (m, 2)
-        Test regions in the stretch; nothing else is scored.
+        Test regions in the stretch; only these are scored.
     positions : ndarray of int64, shape (n,)
         First base of each candidate on the forward strand.
     is_reverse : ndarray of bool, shape (n,)
-        Candidates on the minus strand.
+        Whether a candidate is on the minus strand.
     scores : ndarray of float64, shape (n,)
-        Their scores.
+        Scores of the candidates.
     is_site : ndarray of bool, shape (n,)
-        True sites; all others are false.
+        Whether a candidate is a true site; all others are false.
     """
 
     organism: str
@@ -58,7 +58,7 @@ class Track:
     is_site: NDArray[np.bool_]
 
     def counts(self, threshold: float) -> tuple[int, int]:
-        """Return how many candidates are called from a score on, and how many of them are sites."""
+        """Return the number of candidates called at a threshold, and of true sites among them."""
         is_called = self.scores >= threshold
         return int(is_called.sum()), int((is_called & self.is_site).sum())
 
@@ -66,28 +66,29 @@ class Track:
 def score_track(
     model: MultiTaskModel, dataset: str | os.PathLike[str], organism: str
 ) -> Track | None:
-    """Score the candidates of the test regions of the contig that has most true sites in them.
+    """Score the test regions of the contig with the most true sites in them.
 
-    Of a contig of more than two million bases, the stretch of that length with most of them.
+    On a contig of more than two million bases, the stretch of that length with the most true sites
+    is used.
 
     Parameters
     ----------
     model : MultiTaskModel
         Trained model.
     dataset : path-like
-        Folder of ``seqmtl dataset``.
+        Folder written by ``seqmtl dataset``.
     organism : str
-        One of its organisms, which the model must know.
+        Organism of the dataset and the model.
 
     Returns
     -------
     Track or None
-        None without a true site in the test regions.
+        None if there is no true site in the test regions.
 
     Raises
     ------
     InputFormatError, SeqmtlError
-        As :func:`seqmtl.scan.held_out.score_held_out` does.
+        As in :func:`seqmtl.scan.held_out.score_held_out`.
     """
     held = read_split_genome(dataset, organism, "test")
     genome = held.genome
@@ -101,7 +102,7 @@ def score_track(
     regions = np.clip(held.regions, first + start, first + end)
     regions = regions[regions[:, 0] < regions[:, 1]]
     from seqmtl.scan.finder import SiteFinder
-    from seqmtl.scan.held_out import find_candidates  # which load compiled loops
+    from seqmtl.scan.held_out import find_candidates  # loads compiled loops
     from seqmtl.scan.organism import scanner_of
 
     site = site_of_model(model.site, dataset, model.length, model.shift)
@@ -110,7 +111,7 @@ def score_track(
     blocks = list(find_candidates(finder, replace(held, regions=regions)))
     columns = [(b.starts, b.is_reverse, b.scores, b.labels) for b in blocks]
     starts, is_reverse, scores, labels = map(np.concatenate, zip(*columns, strict=True))
-    known = labels != 0  # the rest is annotated, but not in the data: neither true nor false
+    known = labels != 0  # annotated sites excluded from the dataset are neither true nor false
     return Track(
         organism, genome.names[contig], start, end, regions - first, starts[known] - first,
         is_reverse[known], scores[known].astype(np.float64), labels[known] > 0,
@@ -118,14 +119,14 @@ def score_track(
 
 
 def _tested(held: SplitGenome) -> NDArray[np.int64]:
-    """Return the true sites that lie in the regions."""
+    """Return the true sites inside the regions."""
     sites = held.sites[held.is_true]
     region = np.searchsorted(held.regions[:, 0], sites, side="right") - 1
     return sites[(region >= 0) & (sites < held.regions[region, 1])]
 
 
 def draw_track(track: Track, threshold: float) -> Figure:
-    """Draw the scores along the stretch, and below them its part richest in true sites."""
+    """Plot the scores along the stretch, and below them its part richest in true sites."""
     sites = track.positions[track.is_site]
     length = track.end - track.start
     start, end = richest_stretch(sites - track.start, length, max(length // _ZOOM, 1))
@@ -179,14 +180,14 @@ def _draw_panel(
 
 
 def _gaps(regions: Sequence[Sequence[int]], start: int, end: int) -> list[tuple[int, int]]:
-    """Return the parts of a stretch that are in no region."""
+    """Return the parts of a stretch that are outside all regions."""
     edges = [start, *(edge for region in regions for edge in region), end]
     edges = [min(max(edge, start), end) for edge in edges]
     return [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
 
 
 def richest_stretch(sites: NDArray[np.int64], length: int, size: int) -> tuple[int, int]:
-    """Return the stretch of `size` bases of a contig that holds most sites, half-open."""
+    """Return the stretch of `size` bases of a contig with the most sites, half-open."""
     if sites.size == 0:
         return 0, size
     ordered = np.sort(sites)
@@ -200,7 +201,7 @@ def richest_stretch(sites: NDArray[np.int64], length: int, size: int) -> tuple[i
 def _highest(
     positions: NDArray[np.int64], scores: NDArray[np.float64], rows: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """Return `rows`, or where they are too many to draw the highest score of each short stretch."""
+    """Return `rows` or, if they are too many to draw, the highest score per short stretch."""
     if rows.size <= _MOST_POINTS:
         return rows
     start, end = int(positions[rows].min()), int(positions[rows].max()) + 1

@@ -1,4 +1,4 @@
-"""Where the branches, joints and names of a tree lie in a picture."""
+"""Layout of a tree: positions of branches, joints and labels."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from seqmtl.similarity import Tree
 
 @dataclass(frozen=True)
 class TreeLayout:
-    """A tree from left to right: x from the root, leaf i from the top at the height i.
+    """A tree from left to right: x is the distance from the root, leaf i is at height i.
 
     Attributes
     ----------
     leaves : list of str
-        From the top to the bottom.
+        Leaves from top to bottom.
     tips : list of float
         x of every leaf.
     branches : list of (x0, x1, y)
@@ -25,9 +25,9 @@ class TreeLayout:
     joints : list of (x, y0, y1)
         Vertical lines at inner nodes.
     labels : list of (x, y, text)
-        Named inner nodes: the row to the right of (x, y) has no lines and no other label.
+        Labels of inner nodes; the row to the right of (x, y) has no lines and no other label.
     has_lengths : bool
-        Whether x is a path length; else all leaves are at one x.
+        Whether x is a path length; otherwise all leaves are at the same x.
     """
 
     leaves: list[str]
@@ -39,7 +39,7 @@ class TreeLayout:
 
 
 def lay_out(tree: Tree) -> TreeLayout:
-    """Place the nodes of a tree; without lengths all leaves are at one x."""
+    """Place the nodes of a tree; without lengths all leaves are at the same x."""
     n = len(tree)
     children: list[list[int]] = [[] for _ in range(n)]
     for i in range(1, n):
@@ -59,7 +59,7 @@ def lay_out(tree: Tree) -> TreeLayout:
         layout.joints.append((x[i], y[below[0]], y[below[-1]]))
         layout.branches.extend((x[i], x[child], y[child]) for child in below)
         if tree.labels[i]:
-            # between the rows of two children, where no line of either is
+            # between the rows of two children, where neither has a line
             gaps = [last[child] + 0.5 for child in below[:-1]] or [y[i]]
             gap = min(gaps, key=lambda value: abs(value - y[i]))
             layout.labels.append((x[i], float(gap), tree.labels[i]))
@@ -70,7 +70,7 @@ def lay_out(tree: Tree) -> TreeLayout:
 
 
 def _path_lengths(tree: Tree) -> NDArray[np.float64]:
-    """Return the distance of every node from the root; an absent length counts 1."""
+    """Return the distance of every node from the root; missing lengths count as 1."""
     x = np.where(np.isnan(tree.lengths), 1.0, tree.lengths)
     x[0] = 0.0
     for i in range(1, len(x)):
@@ -79,7 +79,7 @@ def _path_lengths(tree: Tree) -> NDArray[np.float64]:
 
 
 def _levels(tree: Tree) -> NDArray[np.float64]:
-    """Return how far left every node must be so that leaves line up on the right."""
+    """Return how far left every node must be for leaves to align on the right."""
     height = np.zeros(len(tree))
     for i in range(len(tree) - 1, 0, -1):
         height[tree.parents[i]] = max(height[tree.parents[i]], height[i] + 1)
@@ -87,7 +87,7 @@ def _levels(tree: Tree) -> NDArray[np.float64]:
 
 
 def _leaf_rows(children: list[list[int]]) -> dict[int, int]:
-    """Return the row of every leaf, so that the leaves of every node are one run."""
+    """Return the row of every leaf, so that the leaves of every node are contiguous."""
     rows: dict[int, int] = {}
     stack = [0]
     while stack:

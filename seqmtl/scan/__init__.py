@@ -1,4 +1,4 @@
-"""From a genome to scored windows: every position of both strands, as arrays or as files."""
+"""Score every position of a genome on both strands, as arrays or as files."""
 
 from seqmtl.scan.filters import SiteFilters
 from seqmtl.scan.finder import SiteFinder

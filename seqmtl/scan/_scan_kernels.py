@@ -1,7 +1,7 @@
-"""Kernels of the scan: number the d-mers of a contig, add table rows, finish the scores.
+"""Compiled loops of the scan: index the d-mers of a contig, add table rows, finish the scores.
 
-A *row* holds what one d-mer adds to the L windows that contain its first letter, in whole units.
-All sums are sums of integers, so no result depends on the order in which rows are added.
+A *row* holds what one d-mer adds to the L windows that contain its first letter, in integer units.
+All sums are sums of integers, so results do not depend on the order in which rows are added.
 """
 
 import numpy as np
@@ -17,14 +17,13 @@ LINE = 16  # entries of a cache line, and sums in a vector
 def index_rows(codes, is_reverse, degree, first_row, rows):
     """Find the row of the longest clean d-mer (d <= degree) at every position.
 
-    With `is_reverse`, positions are those of the reverse complement.
-    A d-mer with the base-4 number c has the row first_row[d] + c; d = 0 where the letter at the
-    position is not A, C, G or T.
+    With `is_reverse`, positions are those of the reverse complement. The d-mer with base-4 number
+    c has the row first_row[d] + c; d = 0 if the letter at the position is not A, C, G or T.
     """
     top = 2 * (degree - 1)
     full = first_row[degree]
     depth = 0
-    c = np.int64(0)  # the letters read last, the first of them at the top
+    c = np.int64(0)  # the last letters read, the first of them most significant
     for p in range(codes.size - 1, -1, -1):
         code = np.int64(codes[codes.size - 1 - p if is_reverse else p])
         if is_reverse and code < 4:
@@ -45,10 +44,10 @@ def index_rows(codes, is_reverse, degree, first_row, rows):
 def add_rows(table, stride, rows, n_positions, total):
     """Add the row of position p to the `length` sums from total[p] on, for all p < n_positions.
 
-    Every row is `stride` entries, a multiple of LINE: GROUP - 1 zeros, `length` numbers, zeros;
-    behind the last row there are GROUP - 1 zeros, too. n_positions is a multiple of GROUP, `rows`
-    goes on for AHEAD + GROUP more entries and `total` for stride + GROUP. Four neighbouring rows
-    are summed, each one entry further left than the last, before `total` is read and written once.
+    Every row has `stride` entries, a multiple of LINE: GROUP - 1 zeros, `length` numbers, zeros.
+    GROUP - 1 zeros follow the last row. n_positions is a multiple of GROUP, and AHEAD + GROUP more
+    entries follow in `rows`, stride + GROUP in `total`. Four adjacent rows are summed, each one
+    entry further left than the last, before `total` is read and written once.
     """
     for p in range(0, n_positions, GROUP):
         for k in range(p + AHEAD, p + AHEAD + GROUP):
@@ -67,16 +66,16 @@ def add_rows(table, stride, rows, n_positions, total):
 
 @njit
 def finish_scores(total, bias, unit, scores):
-    """Turn sums into scores."""
+    """Convert sums to scores."""
     for s in range(scores.size):
         scores[s] = bias + unit * total[s]
 
 
 @njit
 def count_mixed(codes, length):
-    """Count the windows of `length` letters that hold another letter than A, C, G and T."""
+    """Count the windows of `length` letters that contain a letter other than A, C, G and T."""
     n_mixed = 0
-    n_since = length  # letters since the last other one
+    n_since = length  # letters since the last other letter
     for p in range(codes.size):
         n_since = 0 if codes[p] > 3 else n_since + 1
         n_mixed += p >= length - 1 and n_since < length

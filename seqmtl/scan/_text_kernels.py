@@ -1,4 +1,4 @@
-"""Kernels that write numbers as text, a line per site, into one buffer of bytes."""
+"""Compiled loops that write numbers as text, one line per site, into a byte buffer."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from seqmtl._jit import njit
 _TAB, _NEWLINE, _POINT, _ZERO, _COLON, _PLUS, _MINUS = 9, 10, 46, 48, 58, 43, 45
 _LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
 
-NUMBER_BYTES = 28  # at most, with sign, point and the separator after it
+NUMBER_BYTES = 28  # maximum, with sign, decimal point and the separator that follows
 
 
 @njit
 def put_integer(buffer, p, value, n_digits):
-    """Write value >= 0 with at least n_digits digits at p and return the place after it."""
+    """Write value >= 0 with at least n_digits digits at p; return the next position."""
     size = 1
     bound = 10
     while size < n_digits or (size < 19 and value >= bound):
@@ -27,7 +27,7 @@ def put_integer(buffer, p, value, n_digits):
 
 @njit
 def put_decimal(buffer, p, value, n_decimals):
-    """Write a number with n_decimals >= 1 digits after the point; no minus before a zero."""
+    """Write a number with n_decimals >= 1 decimals; zero has no minus sign."""
     power = 10**n_decimals
     scaled = np.int64(np.rint(abs(value) * power))
     if value < 0 and scaled > 0:
@@ -67,7 +67,7 @@ def bedgraph_lines(contig, starts, ends, values, n_decimals, buffer):
 
 @njit
 def put_text(buffer, p, text):
-    """Write bytes and return the place after them."""
+    """Write bytes; return the next position."""
     for k in range(text.size):
         buffer[p + k] = text[k]
     return p + text.size
@@ -117,9 +117,8 @@ def bed_lines(piece, site_length, sites, heights, probabilities, n_decimals, buf
 def gff_lines(piece, site_length, sites, probabilities, n_decimals, words, buffer):
     """Write GFF3 lines; the score is the probability if there is one; return the bytes.
 
-    `piece` and `sites` are as in bed_lines. `words` holds, for all lines alike, what stands
-    between the contig and the start, between strand and ID, and before score, probability and
-    letters.
+    `piece` and `sites` are as in bed_lines. `words` holds the constant text between contig and
+    start, between strand and ID, and before score, probability and letters.
     """
     contig, origin, codes = piece
     starts, scores, is_reverse = sites

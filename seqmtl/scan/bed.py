@@ -1,4 +1,4 @@
-"""BED: a line per site, with the raw score and the probability behind the six columns."""
+"""BED: one line per site, with raw score and probability after the six columns."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from seqmtl.scan.site_block import SiteBlock, merge_strands
 
 
 class BedSink(TextSink):
-    """BED6 with one or two more columns, 0-based half-open."""
+    """BED6 with one or two additional columns, 0-based half-open."""
 
     def header(self) -> list[str]:
-        """Return the lines before all sites."""
+        """Return the header lines."""
         what, site = describe(self.finder)
         extra = "" if self.probability is None else "\tprobability"
         return [

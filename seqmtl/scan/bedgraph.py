@@ -1,4 +1,4 @@
-"""bedGraph: a value per base at which a site begins, neighbours of equal value joined."""
+"""bedGraph: one value per base where a site begins, merging runs of equal values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from seqmtl.scan.site_block import SiteBlock, merge_strands
 
 
 class _Run(NamedTuple):
-    """Bases of equal value, a line of the file."""
+    """A run of bases of equal value, one line of the file."""
 
     contig: str
     start: int
@@ -26,12 +26,12 @@ class _Run(NamedTuple):
     value: float
 
     def joins(self, other: _Run) -> bool:
-        """Tell whether the other run goes on where this one ends."""
+        """Tell whether the other run continues this one."""
         return self == other._replace(start=self.start, end=self.end) and self.end == other.start
 
 
 class _Lines(NamedTuple):
-    """Text of a block, and its first and last run, which are not in it."""
+    """Text of a block without its first and last run, and these runs."""
 
     parts: list[bytes]
     edges: list[_Run]
@@ -39,7 +39,7 @@ class _Lines(NamedTuple):
 
 
 class BedgraphSink(TextSink):
-    """bedGraph; where sites of both strands begin at a base, the larger value."""
+    """bedGraph; if sites on both strands begin at a base, the larger value."""
 
     def __init__(
         self, path: str, finder: SiteFinder, probability: Probability | None, track: Track
@@ -49,7 +49,7 @@ class BedgraphSink(TextSink):
         self._decimals = DECIMALS + (track.value == "probability")
 
     def header(self) -> list[str]:
-        """Return the lines before all sites."""
+        """Return the header lines."""
         what, site = describe(self.finder)
         value = "raw score" if self.track.value == "score" else "probability"
         return [
@@ -59,7 +59,7 @@ class BedgraphSink(TextSink):
         ]
 
     def prepare(self, block: Block, strands: Sequence[SiteBlock]) -> _Lines:
-        """Join runs inside a block and format all but the first and the last."""
+        """Merge runs within a block, and format all but the first and the last."""
         sites = merge_strands(strands)
         values = track_values(sites.scores, self.track, self.probability)
         starts, ends, values = merge_values(sites.starts, values)
@@ -73,7 +73,7 @@ class BedgraphSink(TextSink):
         return _Lines([self.pack(part) for part in parts], edges, starts[inner].size)
 
     def join(self, prepared: _Lines, output: Output) -> None:
-        """Write a block, its first run joined to the last of the block before."""
+        """Write a block, merging its first run with the last of the previous block."""
         ready: list[_Run] = []
         if prepared.edges:
             first, *others = prepared.edges
@@ -97,16 +97,16 @@ class BedgraphSink(TextSink):
         super().end(output)
 
     def state(self) -> dict[str, Any]:
-        """Return what the next block depends on."""
+        """Return the state on which the next block depends."""
         return {**super().state(), "held": self._held}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take back what :meth:`state` returned."""
+        """Restore the result of :meth:`state`."""
         super().restore(state)
         self._held = None if state["held"] is None else _Run(*state["held"])
 
     def _line(self, run: _Run) -> bytes:
-        """Write one run by the same kernel as all others, so that it is rounded alike."""
+        """Format one run with the loop used for all others, so that rounding agrees."""
         starts, ends = np.array([run.start]), np.array([run.end])
         values = np.array([run.value], dtype=np.float32)
         return self.pack(self._format(run.contig, starts, ends, values)[0])
@@ -134,7 +134,7 @@ class BedgraphSink(TextSink):
 def track_values(
     scores: NDArray[np.float32], track: Track, probability: Probability | None
 ) -> NDArray[np.float32]:
-    """Return what a track holds, raw scores or probabilities."""
+    """Return the values of a track, raw scores or probabilities."""
     if track.value == "score":
         return scores
     assert probability is not None
@@ -144,9 +144,9 @@ def track_values(
 def merge_values(
     starts: NDArray[np.int64], values: NDArray[np.float32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Return starts, ends and values of disjoint intervals: the largest value at each start.
+    """Return starts, ends and values of disjoint intervals, with the largest value per start.
 
-    Starts that follow each other and have the same value become one interval.
+    Consecutive starts with the same value become one interval.
     """
     values = values.copy()
     twice = np.flatnonzero(starts[1:] == starts[:-1])

@@ -1,4 +1,4 @@
-"""bigWig: a value per base at which a site begins, one strand a file."""
+"""bigWig: one value per base where a site begins, one file per strand."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.sink import Sink, Track
 from seqmtl.scan.site_block import SiteBlock
 
-#: Raw scores are rounded to so many parts, an error of 6.1e-5 at most: the files are a fifth
-#: smaller. The number is a power of two, so that the product is exact.
+#: Raw scores are rounded to this fraction, an error of at most 6.1e-5, which makes files a fifth
+#: smaller. It is a power of two, so that the product is exact.
 _PARTS = np.float32(1 << 13)
 
 
@@ -28,12 +28,12 @@ class BigwigSink(Sink):
     path, finder, probability, track
         See :class:`~seqmtl.scan.sink.Sink`.
     strand : {"+", "-"}
-        Strand whose values it holds.
+        Strand of the values.
 
     Raises
     ------
     ValueError
-        If the lengths of the contigs are not known.
+        If the lengths of the contigs are unknown.
     """
 
     sides = ("sections", "zoom")
@@ -52,7 +52,7 @@ class BigwigSink(Sink):
         self._layout = BigWigLayout(track.lengths or {})
 
     def begin(self, output: PartialFile) -> None:
-        """Write the header's place and the contigs."""
+        """Write a provisional header and the contigs."""
         output.write(self._layout.head())
 
     def prepare(self, block: Block, strands: Sequence[SiteBlock]) -> tuple[PackedValues, int]:
@@ -65,7 +65,7 @@ class BigwigSink(Sink):
         return packed, sites.starts.size
 
     def join(self, prepared: tuple[PackedValues, int], output: PartialFile) -> None:
-        """Write a block and note where its sections are."""
+        """Write a block, and record the offsets of its sections."""
         packed, n = prepared
         sections = packed.sections.copy()
         sections["offset"] += np.uint64(output.stream().tell())
@@ -75,5 +75,5 @@ class BigwigSink(Sink):
         self.n_records += n
 
     def end(self, output: PartialFile) -> None:
-        """Write index and zoom levels."""
+        """Write the index and the zoom levels."""
         self._layout.finish(output.stream(), output.stream("sections"), output.stream("zoom"))

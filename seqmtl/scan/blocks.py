@@ -1,4 +1,4 @@
-"""Cut a genome into blocks that always begin at the same places, however it is read."""
+"""Split a genome into blocks with fixed boundaries, however it is read."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from seqmtl.scan.summary import ScanSummary
 
 
 class Block(NamedTuple):
-    """Sites that start at first..last-1 of a contig, and the bases of their windows.
+    """Sites that start at first..last-1 of a contig, with the bases of their windows.
 
     Attributes
     ----------
     number : int
-        Running number in the genome.
+        Index of the block in the genome.
     piece : ContigPiece
-        Every base that a window of these sites needs.
+        Bases that include all windows of these sites.
     first, last : int
         Starts of the sites, 0-based half-open on the forward strand.
     """
@@ -37,23 +37,23 @@ def cut_blocks(
     size: int,
     summary: ScanSummary,
 ) -> Iterator[Block]:
-    """Cut pieces into blocks that begin at multiples of `size`, and count contigs on the way.
+    """Split pieces into blocks that begin at multiples of `size`, and count contigs.
 
     Parameters
     ----------
     pieces : iterable of ContigPiece
-        Contigs, whole or in pieces that follow one another without a gap; they may overlap.
+        Contigs, whole or in consecutive pieces without gaps; pieces may overlap.
     finder : SiteFinder
-        Knows how far windows reach, and which contigs are asked for.
+        Gives the extent of windows, and the contigs to scan.
     size : int
-        Sites' starts in a block.
+        Number of site starts per block.
     summary : ScanSummary
-        Where contigs and bases are counted.
+        Receives the counts of contigs and bases.
 
     Raises
     ------
     ValueError
-        If pieces do not follow one another.
+        If pieces are not consecutive.
     """
     length, contigs = finder.scanner.length, finder.filters.scanned
     number, next_first = 0, 0
@@ -84,8 +84,8 @@ def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
     n_known = expected - piece.start
     if n_known < 0 or (held is None and n_known) or (held is not None and held.name != piece.name):
         raise ValueError(
-            "pieces of a contig must follow one another without a gap, got "
-            f"{piece.name!r} from {piece.start} where {expected} was to come"
+            "pieces of a contig must be consecutive and without gaps, got "
+            f"{piece.name!r} from {piece.start} where {expected} was expected"
         )
     if held is None:
         return piece
@@ -97,14 +97,14 @@ def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
 
 
 def _cut(held: ContigPiece, finder: SiteFinder, first: int, last: int) -> ContigPiece:
-    """Take the bases of the windows around the sites first..last-1."""
+    """Return the bases of the windows around the sites first..last-1."""
     begin = max(0, first - finder.farthest - held.start)
     end = last - 1 - finder.nearest + finder.scanner.length - held.start
     return _slice(held, begin, end)
 
 
 def _drop(held: ContigPiece, place: int) -> ContigPiece:
-    """Forget the bases before a place of the contig."""
+    """Drop the bases before a position of the contig."""
     return _slice(held, min(max(0, place - held.start), held.codes.size), held.codes.size)
 
 

@@ -1,4 +1,4 @@
-"""What leaves sites out of a scan, beside their letters and a lowest score."""
+"""Filters of sites other than consensus and minimum score."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from seqmtl._checks import check_fraction
 if TYPE_CHECKING:
     from seqmtl.scan.site_block import SiteBlock
 
-#: Bases of the bins of a contig in which the best sites are kept.
+#: Size of the bins in which the best sites are kept, in bases.
 TOP_BASES = 1_000_000
 
 Probability = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -23,7 +23,7 @@ Regions = Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 @dataclass(frozen=True)
 class SiteFilters:
-    """What leaves sites out; they are applied in the order of this list.
+    """Filters of sites, applied in the order of this list.
 
     Parameters
     ----------
@@ -33,20 +33,20 @@ class SiteFilters:
         Keep sites whose interval starts in one of these, see
         :func:`seqmtl.io.regions.read_regions`; contigs without a region are not scanned.
     skip_lower : bool
-        Leave out sites that touch a lower-case (soft-masked) letter.
+        Drop sites that overlap a lower-case (soft-masked) letter.
     min_probability : float, optional
-        Lowest probability; needs `probability`.
+        Minimum probability; requires `probability`.
     probability : callable, optional
-        Turns raw scores, float64, into probabilities.
+        Converts raw scores, float64, to probabilities.
     top : int, optional
-        Keep at most this many sites in every bin of :data:`TOP_BASES` bases of a contig, both
-        strands together; of equal scores the one that starts first, plus before minus.
+        Keep at most this many sites in every bin of :data:`TOP_BASES` bases of a contig, over
+        both strands; ties go to the one that starts first, plus before minus.
 
     Raises
     ------
     ValueError
-        If `top` is below 1, or a probability is asked for that cannot be computed or is not
-        between 0 and 1.
+        If `top` is below 1, or `min_probability` is not between 0 and 1 or given without
+        `probability`.
     """
 
     contigs: Collection[str] | None = None
@@ -66,13 +66,13 @@ class SiteFilters:
 
     @property
     def scanned(self) -> Collection[str] | None:
-        """Contigs that are asked for and, where there are regions, have one; None for all."""
+        """Selected contigs that have a region, if there are regions; None for all."""
         if self.regions is None:
             return self.contigs
         return {name for name in self.regions if self.contigs is None or name in self.contigs}
 
     def in_regions(self, contig: str, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which places of a contig lie in a region."""
+        """Tell which positions of a contig are in a region."""
         assert self.regions is not None
         if contig not in self.regions:
             return np.zeros(starts.size, dtype=bool)
@@ -81,14 +81,14 @@ class SiteFilters:
         return (before >= 0) & (starts < ends[np.maximum(before, 0)])
 
     def is_probable(self, scores: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Tell which scores stand for at least the lowest probability."""
+        """Tell which scores have at least the minimum probability."""
         assert self.probability is not None
         assert self.min_probability is not None
         return np.asarray(self.probability(scores.astype(np.float64))) >= self.min_probability
 
 
 def keep_top(blocks: Sequence[SiteBlock], top: int) -> list[SiteBlock]:
-    """Keep the best sites of every bin; each strand is a block, and bins are whole."""
+    """Keep the best sites of every bin; there is one block per strand, with complete bins."""
     starts = np.concatenate([block.starts for block in blocks])
     scores = np.concatenate([block.scores for block in blocks])
     is_reverse = np.concatenate([block.is_reverse for block in blocks])

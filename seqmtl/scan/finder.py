@@ -1,4 +1,4 @@
-"""Which windows are reported, and where their sites lie on the forward strand."""
+"""Select the windows to report, and locate their sites on the forward strand."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from seqmtl.sequences.alphabet import OTHER
 
 
 class SiteFinder:
-    """Scan contigs, whole or in pieces, and keep what is asked for.
+    """Scan contigs, whole or in pieces, and keep the requested sites.
 
     Parameters
     ----------
     scanner : Scanner
-        Scores windows and knows where the site lies in them.
+        Scores windows, and defines the position of the site in them.
     strands : {"both", "+", "-"}
         Strands to scan.
     consensus : str, optional
-        Letters that a site must have in reading direction, e.g. ``"AG"``; several, separated by
+        Letters of the site in reading direction, e.g. ``"AG"``, or several words separated by
         commas, e.g. ``"GT,GC"``. Default: every position.
     threshold : float, optional
-        Lowest score to report. Default: all.
+        Minimum score to report. Default: all.
     filters : SiteFilters, optional
-        What else leaves sites out. Default: nothing.
+        Other filters of sites. Default: none.
 
     Attributes
     ----------
     nearest, farthest : int
-        Least and largest distance from a window's start to its site's start.
+        Smallest and largest distance from a window's start to its site's start.
 
     Raises
     ------
     ValueError
-        If the consensus is not as long as the site or holds letters other than A, C, G, T.
+        If the consensus has another length than the site, or letters other than A, C, G, T.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class SiteFinder:
         self.nearest, self.farthest = min(offsets), max(offsets)
 
     def find(self, piece: ContigPiece, first: int, last: int) -> SiteBlock:
-        """Report the sites that start at first..last-1 of the contig, from a piece of it."""
+        """Return the sites that start at first..last-1 of the contig, given a piece of it."""
         return merge_strands(self.find_strands(piece, first, last))
 
     def find_strands(self, piece: ContigPiece, first: int, last: int) -> list[SiteBlock]:
-        """Report the same strand by strand, plus before minus."""
+        """Return the sites as in `find`, by strand, plus before minus."""
         blocks = [self._find(piece, first, last, is_reverse) for is_reverse in self._is_reverse]
         return blocks if self.filters.top is None else keep_top(blocks, self.filters.top)
 
@@ -105,7 +105,7 @@ class SiteFinder:
         return SiteBlock(starts, scores, strands, end - begin, n_mixed, n_candidates, removed)
 
     def _passing(self, scores: NDArray[np.float32]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Yield what passes each filter of scores among what has passed the filters before."""
+        """Yield for each filter of scores which of the remaining sites pass."""
         if self.threshold is not None:
             passing = scores >= self.threshold
             yield "threshold", passing
@@ -115,7 +115,7 @@ class SiteFinder:
 
     def _touches_lower(self, piece: ContigPiece, places: NDArray[np.int64]) -> NDArray[np.bool_]:
         if piece.is_lower is None:
-            raise ValueError("the pieces must tell lower case; read them with keep_case=True")
+            raise ValueError("the pieces must record lower case; read them with keep_case=True")
         touched = np.zeros(places.size, dtype=bool)
         for k in range(self.scanner.site_length):
             touched |= piece.is_lower[places + k]

@@ -1,4 +1,4 @@
-"""GFF3: a feature per site, named by the Sequence Ontology."""
+"""GFF3: one feature per site, with Sequence Ontology types."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ FEATURE_TYPES = {
     "polya": "polyA_site",
     "site": "sequence_feature",
 }
-_UNESCAPED = ".:^*$@!+?-|"  # beside letters, digits and "_", in the first column
+_UNESCAPED = ".:^*$@!+?-|"  # in the first column, besides letters, digits and "_"
 
 
 class GffSink(TextSink):
     """GFF3: 1-based closed intervals, the probability as score, the raw score as attribute."""
 
     def header(self) -> list[str]:
-        """Return the lines before all sites."""
+        """Return the header lines."""
         lengths = self.track.lengths or {}
         regions = [f"##sequence-region {_escape(name)} 1 {n}" for name, n in lengths.items()]
         return ["##gff-version 3", *regions, *describe(self.finder)]

@@ -1,7 +1,7 @@
-"""Score every candidate of the regions of a dataset, on both strands.
+"""Score every candidate in the regions of a dataset, on both strands.
 
-Decoys are drawn to train on. What holds over a genome, probabilities and precision, is measured on
-all places that have the letters of the signal.
+Training uses a sample of decoys. Probabilities and precision over a genome are measured on all
+positions with the consensus.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from seqmtl.sequences.candidates import clean_windows
 logger = logging.getLogger(__name__)
 
 _BLOCK = 1 << 20
-_LEVELS_PER_UNIT = 1 << 14  # scores are rounded by less than the scanner's own error
+_LEVELS_PER_UNIT = 1 << 14  # the rounding error of scores is below that of the scanner
 _NONE = np.zeros(0, dtype=np.int64)
-_Counts = tuple[NDArray[np.int64], NDArray[np.int64]]  # levels, and how many candidates have each
+_Counts = tuple[NDArray[np.int64], NDArray[np.int64]]  # levels, and number of candidates at each
 
 
 class HeldOut(NamedTuple):
-    """Labels and scores of what was held out.
+    """Labels and scores of held-out candidates.
 
     Attributes
     ----------
     labels : ndarray of int8, shape (n,)
-        1 for true sites, -1 for all else.
+        1 for true sites, -1 otherwise.
     scores : ndarray of float64, shape (n,)
         Scores.
     tasks : ndarray of str, shape (n,)
         Organisms.
     counts : ndarray of int64, shape (n,), or None
-        How many candidates each row stands for; None: each is one window.
+        Number of candidates that each row represents; None if each row is one window.
     """
 
     labels: NDArray[np.int8]
@@ -69,21 +69,21 @@ class HeldOut(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Candidates of a part of a contig, and what is left out of them.
+    """Candidates in a part of a contig.
 
     Attributes
     ----------
     starts : ndarray of int64, shape (n,)
-        First base of each on the forward strand, in the genome's buffer.
+        First base of each in the genome's buffer, on the forward strand.
     is_reverse : ndarray of bool, shape (n,)
-        Candidates on the minus strand.
+        Whether a candidate is on the minus strand.
     scores : ndarray of float32, shape (n,)
         Scores of their windows.
     labels : ndarray of int8, shape (n,)
-        1 for a true site, -1 for another candidate, 0 for an annotated site that is left out of
-        the dataset, which is neither.
+        1 for a true site, -1 for another candidate, 0 for an annotated site that the dataset
+        excludes, which is neither.
     n_mixed : int
-        Candidates left out because their windows have other letters than A, C, G, T.
+        Number of candidates dropped because of letters other than A, C, G, T in the window.
     """
 
     starts: NDArray[np.int64]
@@ -101,19 +101,18 @@ def score_held_out(
     organism: str | None = None,
     from_relatives: bool = False,
 ) -> HeldOut:
-    """Score every candidate of a split of a dataset.
+    """Score every candidate in a split of a dataset.
 
-    A candidate is a place on either strand that has one of the signal's words and whose window
-    lies inside one region of the split and has no other letters than A, C, G, T. Annotated sites
-    that the dataset leaves out are counted and are neither true nor false; all other candidates
-    are false.
+    A candidate is a position on either strand with the consensus, whose window lies inside one
+    region of the split and contains only A, C, G, T. Annotated sites that the dataset excludes
+    are counted and are neither true nor false. All other candidates are false.
 
     Parameters
     ----------
     model : MultiTaskModel
         Trained model.
     path : path-like
-        Folder of ``seqmtl dataset``, or the windows.tsv in it.
+        Folder written by ``seqmtl dataset``, or the windows.tsv in it.
     split : str or None
         train, valid or test; None for all.
     organism : str, optional
@@ -124,15 +123,16 @@ def score_held_out(
     Returns
     -------
     HeldOut
-        Candidates of one organism, class and score share a row; scores are rounded to multiples of
-        2^-14. Memory does not grow with the genome.
+        Candidates with the same organism, class and score share a row. Scores are rounded to
+        multiples of 2^-14. Memory does not grow with the genome.
 
     Raises
     ------
     InputFormatError
         If a file of the dataset is missing or damaged.
     SeqmtlError
-        If a genome is missing or another, the signal is not the model's, or the split is empty.
+        If a genome is missing or different, the signal is not the model's, or the split is
+        empty.
     UnknownTaskError
         If the model does not know an organism.
     """
@@ -184,14 +184,14 @@ def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Candidate
 
 
 def _keys(starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return a number for each place and strand."""
+    """Return a unique number for each position and strand."""
     return 2 * starts + is_reverse
 
 
 def _count(
     name: str, finder: SiteFinder, held: SplitGenome
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return label, rounded score and number of the candidates that share both."""
+    """Return the distinct pairs of label and rounded score, with the number of candidates."""
     counts = {label: (_NONE, _NONE) for label in (1, -1)}
     n_left_out = n_mixed = n_found = 0
     for block in find_candidates(finder, held):
@@ -225,7 +225,7 @@ def _count(
 
 
 def _merge(a: _Counts, b: _Counts) -> _Counts:
-    """Return distinct levels, rising, and how often both have them."""
+    """Merge two tables of levels (rising) with counts."""
     levels, place = np.unique(np.concatenate([a[0], b[0]]), return_inverse=True)
     number = np.zeros(levels.size, dtype=np.int64)
     np.add.at(number, place, np.concatenate([a[1], b[1]]))
@@ -233,7 +233,7 @@ def _merge(a: _Counts, b: _Counts) -> _Counts:
 
 
 def _n_words(codes: NDArray[np.uint8], finder: SiteFinder) -> int:
-    """Count the places of a region, on both strands, that have one of the words."""
+    """Count the positions of a region with the consensus, on both strands."""
     n = codes.size - finder.scanner.site_length + 1
     if finder.consensus is None:
         return 2 * max(0, n)

@@ -1,4 +1,4 @@
-"""One organism of a model as a scanner."""
+"""Scanners for one organism of a model."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def scanner_of(
     from_relatives: bool = False,
     n_threads: int = 1,
 ) -> Scanner:
-    """Make a scanner with the weights of one organism.
+    """Return a scanner with the weights of one organism.
 
     Parameters
     ----------
     model : MultiTaskModel
         Trained model.
     organism : str
-        One of its tasks, or a relative without data where `from_relatives` is set.
+        Task of the model, or a relative without data if `from_relatives` is set.
     site_offset, site_length : int, optional
-        Place of the site in the window. Default: that of the model.
+        Position of the site in the window. Default: that of the model.
     from_relatives : bool, default=False
         See :meth:`MultiTaskModel.decision_function`.
     n_threads : int, default=1
-        Threads.
+        Number of threads.
 
     Raises
     ------
@@ -53,14 +53,14 @@ def scanner_of(
 def probability_of(
     model: MultiTaskModel, organism: str
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return the function from scores to probabilities of one organism.
+    """Return the function that converts scores of one organism to probabilities.
 
     Raises
     ------
     ValueError
-        If the model is not one of classification.
+        If the model is not a classifier.
     """
-    model.log_odds(np.zeros(0), organism)  # refuses now what it cannot do
+    model.log_odds(np.zeros(0), organism)  # raises errors now rather than during the scan
 
     def probability(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return to_probability(model.log_odds(scores, organism))

@@ -1,4 +1,4 @@
-"""The files of a scan while it runs, and the journal by which it can be gone on with."""
+"""Output files of a running scan, and the journal from which it can resume."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from seqmtl.files.streams import Output
 from seqmtl.scan.sink import Sink
 from seqmtl.scan.summary import BlockCounts, ScanSummary
 
-#: Seconds between two steps of the journal.
+#: Seconds between journal entries.
 JOURNAL_SECONDS = 2.0
 
 _log = logging.getLogger(__name__)
@@ -24,14 +24,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Recovery:
-    """How a scan that was stopped is gone on with.
+    """How to resume an interrupted scan.
 
     Parameters
     ----------
     fingerprint : mapping
-        All that decides about the output, as JSON values.
+        Everything that determines the output, as JSON values.
     resume : bool
-        Go on with an unfinished scan of this fingerprint, if there is one.
+        Resume an unfinished scan with this fingerprint, if there is one.
     """
 
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
@@ -39,18 +39,18 @@ class Recovery:
 
 
 class Run:
-    """Open the files of a scan, take its blocks, and finish or leave them.
+    """Open the files of a scan, write its blocks, and finish or keep them.
 
     Parameters
     ----------
     output : path-like or binary stream
-        What the user has named.
+        Output named by the user.
     sinks : sequence of Sink
-        A file each.
+        One per file.
     summary : ScanSummary
         Counts so far.
     recovery : Recovery, optional
-        Whether there is a journal.
+        Keeps a journal if given.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Run:
         self._last_step = time.monotonic()
 
     def begin(self) -> int:
-        """Open the files and return the number of blocks that are in them already.
+        """Open the files; return the number of blocks that they already contain.
 
         Raises
         ------
         SeqmtlError
-            If a file cannot be written, or the unfinished scan was another one.
+            If a file cannot be written, or the unfinished scan was a different one.
         """
         if self._stream is not None or is_special(self.path):
             self._files = [OutputStream(self.path, self._stream)]
@@ -83,7 +83,7 @@ class Run:
         else:
             journal = Journal(partial_path(self.path, "journal"), self._recovery.fingerprint)
             step = _last_step(journal) if self._recovery.resume else None
-            self._journal = journal  # from here on it is this run's
+            self._journal = journal  # from here on it belongs to this run
             if step is not None:
                 self._restore(step)
                 return self._n_done
@@ -96,11 +96,9 @@ class Run:
         there_was = journal.exists()
         journal.start()
         if is_resuming:
-            _log.info("%s: there is no unfinished scan to go on with; it begins afresh", self.path)
+            _log.info("%s: there is no unfinished scan to resume; starting afresh", self.path)
         elif there_was:
-            _log.warning(
-                "%s: an unfinished scan is overwritten; --resume goes on with it", self.path
-            )
+            _log.warning("%s: overwriting an unfinished scan; --resume would resume it", self.path)
         self._files = [PartialFile(sink.path, sink.sides) for sink in self._sinks]
 
     def _restore(self, step: Mapping[str, Any]) -> None:
@@ -110,7 +108,7 @@ class Run:
             if not self._is_whole or os.path.exists(partial_path(sink.path)):
                 self._files.append(PartialFile(sink.path, sink.sides, sizes))
         self._summary.add(BlockCounts(**step["counts"]))
-        _log.info("%s: goes on after %d blocks", self.path, self._n_done)
+        _log.info("%s: resuming after %d blocks", self.path, self._n_done)
 
     def add(self, parts: Sequence[Any], counts: BlockCounts) -> None:
         """Write one block."""
@@ -122,7 +120,7 @@ class Run:
             self._step()
 
     def _step(self) -> None:
-        """Note what is done, when it is on the disk."""
+        """Write a journal entry once the data is on disk."""
         if self._journal is None:
             return
         step = {
@@ -138,7 +136,7 @@ class Run:
         self._has_steps, self._last_step = True, time.monotonic()
 
     def finish(self) -> None:
-        """Complete the files and give them their names."""
+        """Complete the files and rename them to their final names."""
         if not self._is_whole:
             self._step()
             for sink, file in zip(self._sinks, self._files, strict=True):
@@ -152,10 +150,10 @@ class Run:
             self._journal.remove()
 
     def stop(self, error: BaseException) -> bool:
-        """Close the files after an error; return whether they are kept to go on with.
+        """Close the files after an error; return whether they are kept for resuming.
 
-        They are kept unless there is no journal, nothing is done yet, or the input is at fault:
-        another input makes another output.
+        They are kept unless there is no journal, nothing has been written, or the input is
+        faulty, as a corrected input changes the output.
         """
         is_kept = self._has_steps and not isinstance(error, InputFormatError)
         for file in self._files:
@@ -163,17 +161,17 @@ class Run:
         if self._journal is not None and not is_kept:
             self._journal.remove()
         if is_kept and not isinstance(error, KeyboardInterrupt):
-            _log.warning("what is done is kept, and the same command with --resume goes on")
+            _log.warning("finished parts are kept; the same command with --resume resumes the scan")
         return is_kept
 
 
 def _last_step(journal: Journal) -> dict[str, Any] | None:
-    """Return the last step of an unfinished scan; None where there is none to go on with.
+    """Return the last journal entry of an unfinished scan, or None if there is none to resume.
 
     Raises
     ------
     SeqmtlError
-        If the unfinished scan was another one.
+        If the unfinished scan was a different one.
     """
     entries = journal.read()
     if len(entries) < 2:
@@ -182,9 +180,9 @@ def _last_step(journal: Journal) -> dict[str, Any] | None:
     for key in {**before, **now}:
         if before.get(key) != now.get(key):
             raise SeqmtlError(
-                f"cannot go on: the unfinished run ({journal.path}) had another {key} "
-                f"({before.get(key)!r}, now {now.get(key)!r}); give the same, or leave --resume "
-                "out to begin afresh"
+                f"cannot resume: the unfinished run ({journal.path}) had another {key} "
+                f"({before.get(key)!r}, now {now.get(key)!r}); give the same, or omit --resume "
+                "to start afresh"
             )
     last: dict[str, Any] = entries[-1]
     return last

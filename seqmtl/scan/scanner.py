@@ -1,4 +1,4 @@
-"""Score every window of a contig on either strand, in bounded memory and on several threads."""
+"""Score every window of a contig on either strand, in bounded memory, with several threads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 
 class RangeScores(NamedTuple):
-    """Scores of a range of windows, and how many of them hold a letter other than A, C, G, T."""
+    """Scores of a range of windows, and the number with a letter other than A, C, G, T."""
 
     scores: NDArray[np.float32]
     n_mixed: int
@@ -37,7 +37,7 @@ class Scanner:
     """Score windows at every position of a contig.
 
     The score of a window x of L letters is ``bias + sum_d sum_l w_d[l, code(x[l:l+d])]``. A d-mer
-    that covers a letter other than A, C, G, T adds nothing.
+    with a letter other than A, C, G, T adds nothing.
 
     Parameters
     ----------
@@ -47,31 +47,31 @@ class Scanner:
     bias : float, default=0.0
         Added to every score.
     site_offset, site_length : int
-        Place of the site in the window, in reading direction. Default: the base at L // 2.
+        Position of the site in the window, in reading direction. Default: the base at L // 2.
     n_threads : int, default=1
-        Chunks scored at the same time. Results do not depend on it.
+        Chunks scored in parallel; does not affect results.
 
     Attributes
     ----------
     length : int
         Window length L.
     max_error : float
-        Bound on the error of a score by the rounding of the tables, beside that of float32.
+        Bound on the error of a score from rounding the tables, in addition to that of float32.
 
     Raises
     ------
     ValueError
-        If the weights have other shapes or are not finite, or the site is not in the window.
+        If the weights have wrong shapes or are not finite, or the site is not in the window.
     MemoryLimitError
-        If the tables do not fit.
+        If the tables do not fit into memory.
 
     Notes
     -----
     The weights of all degrees are folded into one table with a row of L numbers for every D-mer,
     which is added to the L scores that contain the D-mer's first letter. The numbers are integers
     in a unit that keeps the error of a score below 1e-5 (see :mod:`seqmtl.scan.score_tables`), so
-    results are the same to the last bit however a contig is cut into chunks. The minus strand is
-    the plus strand of the reverse complement, turned round.
+    results are bitwise identical however a contig is split into chunks. The minus strand is
+    scanned as the plus strand of the reverse complement, and reversed.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Scanner:
         self.max_error = self.tables.unit / 2 * self.length
 
     def count(self, codes: NDArray[np.uint8]) -> int:
-        """Return the number of windows that lie in a contig, 0 if it is shorter than a window."""
+        """Return the number of windows in a contig, 0 if it is shorter than a window."""
         return max(0, codes.size - self.length + 1)
 
     def scan_contig(self, codes: NDArray[np.uint8], strand: str = "+") -> NDArray[np.float32]:
@@ -111,12 +111,12 @@ class Scanner:
         codes : ndarray of uint8, shape (n,)
             Encoded contig, forward strand.
         strand : {"+", "-"}
-            ``"-"``: the reverse complement of every window is scored.
+            ``"-"`` scores the reverse complement of every window.
 
         Returns
         -------
         ndarray of float32, shape (max(0, n - L + 1),)
-            Entry i belongs to the window ``[i, i + L)`` of the forward strand, on either strand.
+            Entry i is the window ``[i, i + L)`` of the forward strand, on either strand.
         """
         scores = np.empty(self.count(codes), dtype=np.float32)
         for first, part in self.scan_chunks(codes, strand):
@@ -147,7 +147,7 @@ class Scanner:
         yield from zip(firsts, self.run(score, firsts), strict=True)
 
     def run(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """Do the jobs on n_threads threads and yield the results in order, a few ahead at most."""
+        """Run the jobs on n_threads threads; yield the results in order, a few ahead at most."""
         if self.n_threads == 1:
             yield from map(work, jobs)
             return
@@ -184,7 +184,7 @@ class Scanner:
 
 
 def is_minus(strand: str) -> bool:
-    """Return whether a strand is the minus strand.
+    """Tell whether a strand is the minus strand.
 
     Raises
     ------

@@ -1,12 +1,12 @@
-"""Fold position weights into tables of integer rows, exact to a stated error.
+"""Fold position weights into tables of integer rows, with bounded error.
 
 For every prefix c of at most D letters and every position l of a window,
 
     F[c, l] = sum over d <= len(c) with l + d <= L of w_d[l, first d letters of c]
 
-so the score of a window is one sum over its positions. F is held in whole multiples of a unit
-that is small enough for the precision asked for; with the default features (6-mers) the rows stay
-in the second-level cache.
+so the score of a window is one sum over its positions. F is stored in integer multiples of a unit
+that is small enough for the required precision. With the default features (6-mers) the rows stay in
+the second-level cache.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from seqmtl._memory import require_memory
 from seqmtl.scan._scan_kernels import GROUP, LINE
 
-#: Largest absolute error of a score by the rounding of the tables.
+#: Largest absolute error of a score from rounding the tables.
 PRECISION = 1e-5
 
 _COLUMNS = 16  # folded at a time
 
 
 class ScoreTables(NamedTuple):
-    """Rows of integers, ``degree + 1`` levels of prefixes laid end to end.
+    """Rows of integers for ``degree + 1`` concatenated levels of prefixes.
 
     Attributes
     ----------
@@ -35,13 +35,13 @@ class ScoreTables(NamedTuple):
         One row per prefix of 0 to `degree` letters; entry ``GROUP - 1 + L - 1 - l`` belongs to
         position l of the window.
     first_row : ndarray of int64, shape (degree + 1,)
-        Row of the first prefix of d letters.
+        First row of the prefixes of d letters.
     stride : int
-        Entries from row to row: whole cache lines.
+        Distance between rows in entries: whole cache lines.
     degree : int
-        Letters that choose a row.
+        Length of the prefix that selects a row.
     unit : float
-        Score of one unit.
+        Score of one integer unit.
     """
 
     rows: NDArray[np.int32]
@@ -57,15 +57,15 @@ def build_tables(weights: Sequence[NDArray[Any]], unit: float) -> ScoreTables:
     Parameters
     ----------
     weights : sequence of ndarray, shapes (L, 4), (L, 16), ... (L, 4**D)
-        Weight of the d-mer with number c at position l; D <= L. Entries of d-mers that would run
-        over the window's end are not read.
+        Weight of the d-mer with number c at position l; D <= L. Entries of d-mers that extend
+        beyond the window are ignored.
     unit : float
-        Rounding step wished for; a larger one is taken where 32 bits could not hold a score.
+        Requested rounding unit; a larger one is used if scores would exceed 32 bits.
 
     Raises
     ------
     MemoryLimitError
-        If the tables do not fit.
+        If the tables do not fit into memory.
     """
     length, degree = weights[0].shape[0], len(weights)
     n_before = (4 ** np.arange(degree + 2, dtype=np.int64) - 1) // 3
@@ -101,7 +101,7 @@ def _fold(weights: Sequence[NDArray[Any]], first: int, last: int) -> list[NDArra
 
 
 def _reach(weights: Sequence[NDArray[Any]]) -> float:
-    """Return sum_l max_c |F[c, l]|: no score is larger."""
+    """Return sum_l max_c |F[c, l]|, an upper bound on scores."""
     length = weights[0].shape[0]
     total = 0.0
     for first in range(0, length, _COLUMNS):
@@ -112,7 +112,7 @@ def _reach(weights: Sequence[NDArray[Any]]) -> float:
 
 
 def _aligned_zeros(n: int) -> NDArray[np.int32]:
-    """Return n zeros that begin with a cache line."""
+    """Return n zeros aligned to a cache line."""
     raw = np.zeros(4 * n + 64, dtype=np.uint8)
     skip = -raw.ctypes.data % 64
     return raw[skip : skip + 4 * n].view(np.int32)

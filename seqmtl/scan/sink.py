@@ -1,4 +1,4 @@
-"""What every format of a scan has in common: prepared block by block, joined in order."""
+"""Base classes of the scan formats: blocks are formatted in threads and written in order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from seqmtl.scan.filters import Probability
 from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.site_block import SiteBlock
 
-#: Digits after the point of a raw score; a probability has one more.
+#: Decimals of a raw score; a probability has one more.
 DECIMALS = 5
 #: Lines formatted at a time.
 LINES = 1 << 15
@@ -21,18 +21,18 @@ LINES = 1 << 15
 
 @dataclass(frozen=True)
 class Track:
-    """What a file says beside the scores.
+    """What a file describes besides the scores.
 
     Parameters
     ----------
     value : {"score", "probability"}
-        What bedGraph and bigWig hold.
+        Values in bedGraph and bigWig.
     signal : str
         Kind of the sites, see :attr:`seqmtl.models.site.Site.kind`.
     lengths : mapping of str to int, optional
-        Bases of every contig; bigWig needs them, GFF3 tells them.
+        Length of every contig in bases; required by bigWig, listed in GFF3.
     prior : float, optional
-        Share of true sites by which probabilities were calibrated; spsc needs it.
+        Prevalence at which probabilities were calibrated; required by spsc.
     """
 
     value: str = "score"
@@ -42,37 +42,37 @@ class Track:
 
 
 class Output(Protocol):
-    """Where a sink writes."""
+    """Destination of a sink."""
 
     def write(self, data: bytes) -> None:
         """Append bytes."""
 
 
 class Sink(ABC):
-    """One file of a scan.
+    """One output file of a scan.
 
     Parameters
     ----------
     path : str
-        Where it is to stand.
+        Final path of the file.
     finder : SiteFinder
         What is scored and reported.
     probability : callable, optional
-        Turns raw scores into probabilities.
+        Converts raw scores to probabilities.
     track : Track
-        What else the file says.
+        What else the file describes.
 
     Attributes
     ----------
     n_records : int
-        Lines or values so far, the header aside.
+        Number of lines or values so far, without the header.
     sides : tuple of str
-        Files beside it while it is written.
+        Names of the side files used while writing.
 
     Raises
     ------
     ValueError
-        If the track's value is not known, or there are no probabilities for it.
+        If the track's value is unknown, or there are no probabilities for it.
     """
 
     sides: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class Sink(ABC):
 
     @abstractmethod
     def begin(self, output: Any) -> None:
-        """Write what stands before all sites."""
+        """Write what precedes all sites."""
 
     @abstractmethod
     def prepare(self, block: Block, strands: Sequence[SiteBlock]) -> Any:
@@ -102,19 +102,19 @@ class Sink(ABC):
 
     @abstractmethod
     def end(self, output: Any) -> None:
-        """Write what stands behind all sites."""
+        """Write what follows all sites."""
 
     def state(self) -> dict[str, Any]:
-        """Return what the next block depends on, as JSON values."""
+        """Return the state on which the next block depends, as JSON values."""
         return {"n_records": self.n_records}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take back what :meth:`state` returned."""
+        """Restore the result of :meth:`state`."""
         self.n_records = state["n_records"]
 
 
 class TextSink(Sink):
-    """A file of lines, in bgzip blocks where its name ends in .gz."""
+    """A text file, in bgzip blocks if its name ends in .gz."""
 
     def __init__(
         self, path: str, finder: SiteFinder, probability: Probability | None, track: Track
@@ -124,7 +124,7 @@ class TextSink(Sink):
 
     @abstractmethod
     def header(self) -> list[str]:
-        """Return the lines before all sites."""
+        """Return the header lines."""
 
     def begin(self, output: Output) -> None:
         """Write the header."""
@@ -137,7 +137,7 @@ class TextSink(Sink):
 
 
 def describe(finder: SiteFinder) -> list[str]:
-    """Say in comment lines what was scanned for and which base is the site."""
+    """Describe the scan and the site in comment lines."""
     scanner, filters = finder.scanner, finder.filters
     asked = [f"strands {finder.strands}"]
     if finder.consensus is not None:

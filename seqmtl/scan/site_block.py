@@ -1,4 +1,4 @@
-"""Sites that a scan reports of a part of a contig."""
+"""Reported sites in a part of a contig."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class SiteBlock(NamedTuple):
-    """Reported sites of a part of a contig, by start, plus before minus.
+    """Reported sites in a part of a contig, by start, plus before minus.
 
     Attributes
     ----------
@@ -20,13 +20,13 @@ class SiteBlock(NamedTuple):
     scores : ndarray of float32, shape (n,)
         Scores of the windows around the sites.
     is_reverse : ndarray of bool, shape (n,)
-        Sites on the minus strand.
+        Whether a site is on the minus strand.
     n_scored, n_mixed : int
-        Windows scored, and windows that hold a letter other than A, C, G, T.
+        Windows scored, and windows with a letter other than A, C, G, T.
     n_candidates : int
-        Sites with the letters asked for, before any filter.
+        Sites with the consensus, before any filter.
     removed : mapping of str to int
-        Candidates that each filter took away.
+        Candidates removed by each filter.
     """
 
     starts: NDArray[np.int64]
@@ -39,7 +39,7 @@ class SiteBlock(NamedTuple):
 
 
 def merge_strands(blocks: Sequence[SiteBlock]) -> SiteBlock:
-    """Put the sites of several strands in one order: by start, plus before minus."""
+    """Merge the sites of both strands in one order: by start, plus before minus."""
     if len(blocks) == 1:
         return blocks[0]
     starts = np.concatenate([block.starts for block in blocks])

@@ -1,10 +1,10 @@
-"""Splice scores as minimap2 (--spsc) and miniprot (--spsc) read them.
+"""Splice scores in the format of minimap2 (--spsc) and miniprot (--spsc).
 
-A line is contig, offset, strand, D (donor) or A (acceptor) and an integer score. The offset is
-the number of forward-strand bases before the junction, so that of a donor on + is the first base
-of the intron, and of an acceptor on + the base behind it; on - it is the other way round. The score
-is 2 log2 of an odds ratio: the odds of the site over those of any candidate, as Yang, Huang, Li
-(2025, arXiv:2506.12986) scale it; the readers' penalties are made for the range -6 to 13.
+A line is contig, offset, strand, D (donor) or A (acceptor) and an integer score. The offset is the
+number of forward-strand bases before the junction. For a donor on + it is the first base of the
+intron, for an acceptor on + the base after it; on - it is the reverse. The score is 2 log2 of an
+odds ratio, the odds of the site over those of any candidate, on the scale of Yang, Huang, Li (2025,
+arXiv:2506.12986); the penalties of the aligners are made for the range -6 to 13.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TINY = 1e-300
 
 
 class _Junctions(NamedTuple):
-    """Text of a block, and the lines at its ends, which may change places with a neighbour's.
+    """Text of a block, and the lines at its ends, which may need sorting with adjacent blocks.
 
     Lines are (offset, is_reverse, score).
     """
@@ -43,14 +43,14 @@ class _Junctions(NamedTuple):
 
 
 def splice_scores(probabilities: NDArray[np.float64], prior: float) -> NDArray[np.int64]:
-    """Return 2 log2 of the odds ratio of probabilities to the prior, rounded and at most 13."""
+    """Return 2 log2 of the odds ratio of probabilities to the prior, rounded, at most 13."""
     odds = np.maximum(probabilities, _TINY) / np.maximum(1.0 - probabilities, _TINY)
     scores = np.rint(2.0 * np.log2(odds * (1.0 - prior) / prior))
     return np.clip(scores, LOWEST - 1, HIGHEST).astype(np.int64)
 
 
 class SpliceScoreSink(TextSink):
-    """Junctions and their scores; candidates at or below -6 are left to the readers' default."""
+    """Splice junctions with scores; those at or below -6 are left to the aligners' default."""
 
     def __init__(
         self, path: str, finder: SiteFinder, probability: Probability | None, track: Track
@@ -71,7 +71,7 @@ class SpliceScoreSink(TextSink):
         self._contig = ""
 
     def header(self) -> list[str]:
-        """Return comment lines, which the readers pass over because they have no tabs."""
+        """Return comment lines, which the aligners ignore because they have no tabs."""
         what, site = describe(self.finder)
         return [
             what,
@@ -80,7 +80,7 @@ class SpliceScoreSink(TextSink):
         ]
 
     def prepare(self, block: Block, strands: Sequence[SiteBlock]) -> _Junctions:
-        """Score the junctions of a block and order them by offset."""
+        """Score the junctions of a block, and sort them by offset."""
         assert self.probability is not None
         assert self.track.prior is not None
         sites = merge_strands(strands)
@@ -100,7 +100,7 @@ class SpliceScoreSink(TextSink):
         return _Junctions(name, block.last, rows[:begin], self.pack(text), rows[end:], offsets.size)
 
     def join(self, prepared: _Junctions, output: Output) -> None:
-        """Write a block after the lines that the one before has left."""
+        """Write a block, after the pending lines of the previous one."""
         if prepared.contig != self._contig:
             self._flush(output)
         self._contig = prepared.contig
@@ -117,11 +117,11 @@ class SpliceScoreSink(TextSink):
         super().end(output)
 
     def state(self) -> dict[str, Any]:
-        """Return what the next block depends on."""
+        """Return the state on which the next block depends."""
         return {**super().state(), "contig": self._contig, "held": self._held}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take back what :meth:`state` returned."""
+        """Restore the result of :meth:`state`."""
         super().restore(state)
         self._contig = state["contig"]
         self._held = [(int(row[0]), bool(row[1]), int(row[2])) for row in state["held"]]

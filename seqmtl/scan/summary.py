@@ -1,4 +1,4 @@
-"""What a scan went through, in numbers."""
+"""Counts of a scan."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from seqmtl.scan.site_block import SiteBlock
 
 @dataclass
 class BlockCounts:
-    """What is counted block by block.
+    """Counts per block.
 
     Attributes
     ----------
     n_scored, n_mixed : int
-        Windows scored, both strands counted, and those of them that hold a letter other than A,
-        C, G, T.
+        Windows scored on both strands, and those among them with a letter other than A, C, G, T.
     n_candidates : int
-        Sites with the letters asked for, before any filter.
+        Sites with the consensus, before any filter.
     removed : dict of str to int
-        Candidates that each filter took away, in the order in which they are applied.
+        Candidates removed by each filter, in the order of application.
     n_reported : int
-        Sites left.
+        Sites that remain.
     """
 
     n_scored: int = 0
@@ -54,30 +53,30 @@ class BlockCounts:
             self.removed[reason] = self.removed.get(reason, 0) + n
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON values."""
+        """Return all counts as JSON values."""
         return asdict(self)
 
 
 @dataclass
 class ScanSummary(BlockCounts):
-    """What a scan went through.
+    """Counts of a scan.
 
     Attributes
     ----------
     n_contigs, n_bases : int
         Contigs scanned and their bases.
     n_records : int
-        Lines or values written, the header aside.
+        Lines or values written, without the header.
     longest_contig : int
         Bases of the longest contig scanned.
     short_contigs : list of str
-        Contigs shorter than a window; nothing is reported on them.
+        Contigs shorter than a window, which have no sites.
     n_contigs_left_out : int
-        Contigs that were not asked for, or have none of the regions.
+        Contigs that were not selected, or have no region.
 
     Notes
     -----
-    Beside these, the attributes of :class:`BlockCounts`, summed up.
+    The attributes of :class:`BlockCounts` are sums over blocks.
     """
 
     n_contigs: int = 0

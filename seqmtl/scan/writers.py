@@ -1,4 +1,4 @@
-"""Write a scan while it runs; memory does not grow with the genome."""
+"""Write the results of a scan as a stream; memory does not grow with the genome."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from seqmtl.scan.sink import Sink, TextSink, Track
 from seqmtl.scan.spsc import SpliceScoreSink
 from seqmtl.scan.summary import BlockCounts, ScanSummary
 
-#: Starts of sites that are scanned and formatted at a time; divides the bins of the best sites.
+#: Site starts scanned and formatted at a time; divides the bins of the best sites.
 BLOCK = 250_000
 
 FORMATS = ("bigwig", "bedgraph", "bed", "gff3", "spsc")
@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Done(NamedTuple):
-    """A scored block: prepared for every file, and counted."""
+    """A scored block, formatted for every file, with its counts."""
 
     parts: list[Any]
     counts: BlockCounts
@@ -68,32 +68,32 @@ def write_scan(
 ) -> ScanSummary:
     """Scan a genome and write the sites, by contig and start, plus before minus.
 
-    BED and GFF3 have a line per site, with its letters, raw score and, if known, probability.
-    bedGraph has a value at the first base of the site's interval on the forward strand, the larger
-    one where sites of both strands share it; bigWig the same, but a file for each strand, and raw
-    scores to the nearest 1/8192. spsc has integer splice scores for aligners, see
+    BED and GFF3 have one line per site, with its letters, raw score and, if known, probability.
+    bedGraph has one value at the first base of the site's interval on the forward strand, the
+    larger one if both strands have a site there. bigWig has the same values in one file per
+    strand, with raw scores rounded to 1/8192. spsc has integer splice scores for aligners, see
     :mod:`seqmtl.scan.spsc`.
 
     Parameters
     ----------
     output : path-like or binary stream
-        A file appears under its path when it is whole; until then it is ``OUTPUT.partial``, with
-        files of that name and another suffix. A name in ``.gz`` is compressed in blocks (bgzip),
-        which every gzip reader takes and tabix can index. See :func:`output_paths` for bigWig.
+        A file is named ``OUTPUT.partial`` until it is complete, with side files of that name and
+        another suffix. A name in ``.gz`` is compressed in blocks (bgzip), which every gzip reader
+        accepts and tabix can index. See :func:`output_paths` for bigWig.
     pieces : iterable of ContigPiece
-        Contigs, whole or in pieces that follow one another, with or without an overlap.
+        Contigs, whole or in consecutive pieces, which may overlap.
     finder : SiteFinder
-        What to score and to report.
+        What to score and report.
     file_format : {"bigwig", "bedgraph", "bed", "gff3", "spsc"}, optional
-        Default: by the name of `output`, BED where it does not tell.
+        Default: by the name of `output`, or else BED.
     probability : callable, optional
-        Turns raw scores, float64, into probabilities; it must not decrease.
+        Converts raw scores, float64, to probabilities; must not decrease.
     track : Track, optional
-        What the file says beside the scores.
+        What the file describes besides the scores.
     progress : callable, optional
-        Called with the number of sites' starts done since the last call.
+        Called with the number of site starts processed since the last call.
     recovery : Recovery, optional
-        Keep a journal, and leave what there is of the output when the scan is stopped.
+        Keeps a journal, and keeps partial output if the scan is interrupted.
 
     Returns
     -------
@@ -102,9 +102,9 @@ def write_scan(
     Raises
     ------
     SeqmtlError
-        If the output cannot be written, or the model does not fit the format.
+        If the output cannot be written, or the model does not support the format.
     ValueError
-        If the format is not known, or pieces do not follow one another as they should.
+        If the format is unknown, or pieces are not consecutive.
     """
     file_format = guess_format(output) if file_format is None else file_format
     check_choice("file_format", file_format, FORMATS)
@@ -125,7 +125,8 @@ def write_scan(
     except BaseException as error:
         if run.stop(error) and isinstance(error, KeyboardInterrupt):
             raise ScanInterrupted(
-                "interrupted; what is done is kept, and the same command with --resume goes on"
+                "interrupted; finished parts are kept, and the same command with --resume "
+                "resumes the scan"
             ) from error
         raise
     for sink in sinks:
@@ -135,7 +136,7 @@ def write_scan(
 
 
 def guess_format(output: Output) -> str:
-    """Return the format that a name stands for; "bed" where it does not tell."""
+    """Return the format of a file name; "bed" if the name gives none."""
     name = _name(output).lower().removesuffix(".gz")
     found = [kind for kind, suffixes in _SUFFIXES.items() if name.endswith(suffixes)]
     return found[0] if found else "bed"
@@ -160,9 +161,9 @@ def _sinks(
     if file_format != "bigwig":
         return [_TEXT[file_format](name, finder, probability, track)]
     if not name or is_special(name):
-        raise SeqmtlError("bigWig needs a file that can be gone back in; name a file")
+        raise SeqmtlError("bigWig needs a seekable output; name a file")
     if name.endswith(".gz"):
-        raise SeqmtlError(f"bigWig is compressed in itself; name it without .gz, got {name}")
+        raise SeqmtlError(f"bigWig is already compressed; name it without .gz, got {name}")
     strands = "+-" if finder.strands == "both" else finder.strands
     paths = output_paths(name, file_format, finder.strands)
     return [
@@ -183,14 +184,14 @@ def _name(output: Output) -> str:
 
 
 def _index(path: str, file_format: str, longest: int) -> None:
-    """Write the index beside a bgzip file, if pysam is there to do it."""
+    """Write the index of a bgzip file, if pysam is installed."""
     preset = {"bed": "bed", "bedgraph": "bed", "gff3": "gff"}.get(file_format)
     if preset is None or not path.endswith(".gz") or not os.path.isfile(path):
         return
     try:
         write_index(path, preset, longest)
     except ImportError as error:
-        _log.info("%s: no index beside it: %s", path, error)
+        _log.info("%s: no index was written: %s", path, error)
 
 
 def _warn(summary: ScanSummary, length: int) -> None:

@@ -1,4 +1,4 @@
-"""What a sequence is: letters, codes, windows into an encoded buffer, and encoded genomes."""
+"""Sequences: letters and codes, windows into an encoded buffer, encoded genomes."""
 
 from seqmtl.sequences.alphabet import decode, encode, reverse_complement
 from seqmtl.sequences.decoys import add_decoys

@@ -1,19 +1,19 @@
-"""Letters to codes and back: A, C, G, T are 0 to 3 in either case, all else is 4."""
+"""Convert letters to codes and back: A, C, G, T in either case are 0 to 3, all others 4."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Code of every letter that is not A, C, G or T; it matches nothing, itself included.
+#: Code of every letter other than A, C, G or T; it matches nothing, not even itself.
 OTHER = 4
 
 LETTERS = b"ACGTN"
 
-#: What :data:`CHECKED_CODES` gives for a byte that cannot stand in a nucleotide sequence.
+#: Value in :data:`CHECKED_CODES` of a byte that is invalid in a nucleotide sequence.
 INVALID = 255
 
-#: Bytes that may stand in a nucleotide sequence: IUPAC letters in either case, X, gaps and stop.
+#: Valid bytes of a nucleotide sequence: IUPAC letters in either case, X, gaps and stop.
 NUCLEOTIDE_BYTES = b"ACGTUNRYSWKMBDHVXacgtunryswkmbdhvx-*."
 
 
@@ -29,13 +29,13 @@ def _code_table(other: int) -> bytes:
 
 
 _CODES = _code_table(OTHER)
-#: Code of every byte, :data:`INVALID` where it is not a nucleotide letter.
+#: Code of every byte, or :data:`INVALID` if it is not a nucleotide letter.
 CHECKED_CODES = _code_table(INVALID)
 
 #: Added to the code of a lower-case letter in :data:`CASED_CODES`.
 LOWER = 8
 
-#: The same with :data:`LOWER` added where the letter is lower case (a soft-masked base).
+#: The same, plus :data:`LOWER` for lower-case letters (soft-masked bases).
 CASED_CODES = bytes(
     code + LOWER if code != INVALID and chr(byte).islower() else code
     for byte, code in enumerate(CHECKED_CODES)
@@ -63,7 +63,7 @@ def encode(sequence: bytes | str) -> NDArray[np.uint8]:
 
 
 def decode(codes: NDArray[np.uint8]) -> str:
-    """Turn codes into upper-case letters, 4 into N."""
+    """Convert codes to upper-case letters, 4 to N."""
     return _LETTER_OF_CODE[codes].tobytes().decode("ascii")
 
 

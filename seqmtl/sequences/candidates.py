@@ -1,4 +1,4 @@
-"""Candidates of a genome, found stretch by stretch, and those drawn from them by stratum."""
+"""Count the candidates of a genome by stratum, and draw decoys from them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _BLOCK = 1 << 20
 
 
 class Candidates(NamedTuple):
-    """Windows of one strand, in a stretch of the genome, that look like true sites."""
+    """Candidate windows of one strand in a stretch of the genome."""
 
     is_reverse: bool
-    starts: NDArray[np.int64]  # on the forward strand, in the genome's buffer, increasing
+    starts: NDArray[np.int64]  # forward positions in the genome's buffer, increasing
     strata: NDArray[np.int16]
-    is_near: NDArray[np.bool_]  # near a true site: counted, and never drawn
+    is_near: NDArray[np.bool_]  # near a true site: counted, but never drawn
 
 
 def stretches(first: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut first..end-1 into stretches that fit into memory; yield their begins and lengths."""
+    """Split first..end-1 into stretches that fit in memory; yield their begins and lengths."""
     for begin in range(first, end, _BLOCK):
         yield begin, min(_BLOCK, end - begin)
 
 
 def clean_windows(codes: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
-    """Tell of each window of `length` in encoded bases whether it has only A, C, G, T."""
+    """Tell for each window of `length` whether it contains only A, C, G, T."""
     n_other = np.concatenate([[0], np.cumsum(codes == OTHER, dtype=np.int32)])
     is_clean: NDArray[np.bool_] = n_other[length:] == n_other[:-length]
     return is_clean
@@ -38,7 +38,7 @@ def clean_windows(codes: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
 def count_strata(
     candidates: Iterator[Candidates], n_strata: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many candidates there are of each stratum, and how many may be drawn."""
+    """Return the number of candidates in each stratum, and how many of them may be drawn."""
     population, free = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
     for found in candidates:
         population += np.bincount(found.strata, minlength=n_strata)
@@ -52,21 +52,21 @@ def draw(
     wanted: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int16]]:
-    """Draw uniformly, without replacement, in memory that grows with what is drawn.
+    """Draw uniformly, without replacement; memory is proportional to the number drawn.
 
     Parameters
     ----------
     candidates : iterator of Candidates
-        The same as those counted.
+        The same candidates that were counted.
     free, wanted : ndarray of int64, shape (n_strata,)
-        How many there are to draw from, see :func:`count_strata`, and how many to draw.
+        Available candidates per stratum, see :func:`count_strata`, and how many to draw.
     rng : numpy.random.Generator
-        Source of randomness.
+        Random generator.
 
     Returns
     -------
     starts, is_reverse, strata : ndarray, shape (n,)
-        Of the windows drawn, in the order of the candidates.
+        Windows drawn, in the order of the candidates.
     """
     ranks = [draw_ranks(int(n), int(k), rng) for n, k in zip(free, wanted, strict=True)]
     seen = np.zeros(free.size, dtype=np.int64)
@@ -94,16 +94,16 @@ def draw(
 
 
 def draw_ranks(total: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw distinct numbers, sorted, in memory that grows with how many are wanted.
+    """Draw distinct numbers, sorted, in memory proportional to their count.
 
     Parameters
     ----------
     total : int
-        The numbers are below it.
+        Upper bound of the numbers, exclusive.
     wanted : int
-        How many, at most `total`.
+        How many to draw, at most `total`.
     rng : numpy.random.Generator
-        Source of randomness.
+        Random generator.
     """
     if 2 * wanted > total:
         return np.sort(rng.permutation(total)[:wanted])

@@ -1,4 +1,4 @@
-"""Decoys: places of a genome that look like true sites and are not known to be any."""
+"""Draw decoys: candidates of a genome that are not known to be true sites."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from seqmtl.sequences.windows import Windows, concatenate
 
 logger = logging.getLogger(__name__)
 
-#: A decoy's centre is further than this many bases from that of any true site.
+#: Minimum distance between the centres of a decoy and of any true site, exclusive, in bases.
 CLEARANCE = 5
-#: Share of the true sites that must have a dinucleotide for decoys to be drawn at it.
+#: Share of the true sites with a common dinucleotide at which decoys are restricted to it.
 SHARED = 0.9
 
 _SEARCH = 3
 
 
 def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: int = 0) -> Windows:
-    """Join true sites with decoys drawn from their genome.
+    """Add decoys drawn from the genome to true sites.
 
-    Where at least 90 % of the true sites have one dinucleotide (such as AG or GT) at one place
-    near the window's centre, decoys are drawn uniformly, without replacement, from its other
-    occurrences on both strands; else from all positions. A decoy's window lies inside its contig
-    and holds no letter but A, C, G, T, and its centre is more than 5 bases from that of any true
-    site on either strand. Whether it is an unknown site cannot be told.
+    If at least 90 % of the true sites share a dinucleotide (such as AG or GT) at one position
+    near the centre of the window, decoys are drawn uniformly, without replacement, from its other
+    occurrences on both strands; otherwise from all positions. A decoy's window lies inside its
+    contig and contains only A, C, G, T, and its centre is more than 5 bases from that of any true
+    site on either strand. A decoy may be an unknown true site.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
     Returns
     -------
     Windows
-        The true sites, then the decoys (-1) in an order of their own. Where the sites have splits,
-        a decoy is in that of the true site nearest to it.
+        The true sites, then the decoys (-1) in random order. If the sites have splits, a decoy
+        belongs to that of the nearest true site.
 
     Raises
     ------
@@ -112,8 +112,9 @@ def shared_dinucleotide(windows: Windows) -> tuple[int, str] | None:
     Returns
     -------
     (offset, letters) or None
-        0-based place of the dinucleotide in the window and its letters, if at least 90 % of the
-        windows have it; the most frequent one within 3 bases of the centre, the nearest of these.
+        0-based position of the dinucleotide in the window and its letters, if at least 90 % of
+        the windows have it: the most frequent one within 3 bases of the centre; ties go to the
+        nearest.
     """
     middle = windows.length // 2 - 1
     nearby = range(max(0, middle - _SEARCH), min(middle + _SEARCH + 1, windows.length - 1))
@@ -147,7 +148,7 @@ def _check(windows: Windows, genome: Genome, ratio: float) -> None:
 
 
 def _letters_at(windows: Windows, offset: int) -> NDArray[np.int64]:
-    """Return the codes at one place of every window, in reading direction."""
+    """Return the codes at one position of every window, in reading direction."""
     forward = windows.codes[windows.starts + offset]
     mirrored = windows.codes[windows.starts + windows.length - 1 - offset]
     reverse = np.where(mirrored < OTHER, 3 - mirrored, OTHER)
@@ -155,23 +156,23 @@ def _letters_at(windows: Windows, offset: int) -> NDArray[np.int64]:
 
 
 def _center_offsets(length: int) -> tuple[int, int]:
-    """Return how far a window's centre is from its start on the plus and minus strand."""
+    """Return the distance from start to centre of a window on the plus and minus strand."""
     return length // 2, length - 1 - length // 2
 
 
 def _centers(
     starts: NDArray[np.int64], is_reverse: NDArray[np.bool_], length: int
 ) -> NDArray[np.int64]:
-    """Return the places in the buffer of the bases at window offset ``length // 2``."""
+    """Return the buffer positions of the bases at window offset ``length // 2``."""
     return starts + np.where(is_reverse, *_center_offsets(length)[::-1])
 
 
 def _candidates(
     genome: Genome, length: int, site: tuple[int, str] | None, near: NDArray[np.int64]
 ) -> Iterator[Candidates]:
-    """Yield the clean windows that have the dinucleotide, plus and minus strand in turn.
+    """Yield the clean windows with the dinucleotide, on the plus and minus strand in turn.
 
-    `near` are the places where a window's centre is near that of a true site, as intervals.
+    `near` holds the intervals where the centre of a window is near that of a true site.
     """
     first, last = genome.span
     for begin, n in stretches(first, last - length + 1):

@@ -1,4 +1,4 @@
-"""Encoded genomes: contigs in one flat buffer with N between them."""
+"""Encoded genomes: contigs in one flat buffer, separated by N."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _EXAMPLES = 5
 
 @dataclass(frozen=True, eq=False)
 class ContigTable:
-    """Where contigs lie in a flat buffer; holds no sequence.
+    """The location of contigs in a flat buffer, without their sequence.
 
     Parameters
     ----------
     names : sequence of str
         Contigs in the order of the buffer.
     starts : ndarray of int64, shape (n_contigs,)
-        0-based place of each contig's first base in the buffer, increasing.
+        0-based position of each contig's first base in the buffer, increasing.
     lengths : ndarray of int64, shape (n_contigs,)
-        Bases of each contig.
+        Length of each contig in bases.
     """
 
     names: tuple[str, ...]
@@ -32,7 +32,7 @@ class ContigTable:
     lengths: NDArray[np.int64]
 
     def contig_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the index of the contig that each place of the buffer is in or nearest to."""
+        """Return the index of the contig that contains, or is nearest to, each buffer position."""
         ends = self.starts + self.lengths
         middles = (ends[:-1] + self.starts[1:] + 1) // 2
         return np.searchsorted(middles, places, side="right")
@@ -42,8 +42,8 @@ class ContigTable:
     ) -> list[str]:
         """Return ``contig:start-end(strand)``, 0-based half-open, of windows of the buffer.
 
-        A window that runs over an end of its contig has a negative start or an end beyond the
-        contig's length. See :class:`~seqmtl.sequences.naming.Locator`.
+        A window that extends beyond its contig has a negative start, or an end above the contig's
+        length. See :class:`~seqmtl.sequences.naming.Locator`.
         """
         contig = self.contig_of(starts + length // 2)
         begins = starts - self.starts[contig]
@@ -54,7 +54,7 @@ class ContigTable:
         ]
 
     def count_overrunning(self, starts: NDArray[np.int64], length: int) -> int:
-        """Count the windows that run over an end of their contig."""
+        """Count the windows that extend beyond their contig."""
         contig = self.contig_of(starts + length // 2)
         begins = starts - self.starts[contig]
         return int(((begins < 0) | (begins + length > self.lengths[contig])).sum())
@@ -62,20 +62,20 @@ class ContigTable:
 
 @dataclass(frozen=True, eq=False)
 class Genome:
-    """Contigs encoded into one flat buffer, separated and surrounded by N.
+    """Contigs encoded in one flat buffer, separated and surrounded by N.
 
-    Several genomes may share one buffer; windows of them are then joined without a copy.
+    Several genomes may share one buffer; their windows are then joined without copying.
 
     Parameters
     ----------
     codes : ndarray of uint8
         Encoded bases, see :mod:`seqmtl.sequences.alphabet`.
     contigs : ContigTable
-        Where this genome's contigs lie in `codes`.
+        Location of this genome's contigs in `codes`.
     padding : int
-        Codes of N (4) that at least lie before, between and behind the contigs.
+        Minimum number of N codes (4) before, between and after the contigs.
     locator : ContigTable, optional
-        Where all contigs of the buffer lie, if it holds other genomes too. Default: `contigs`.
+        Location of all contigs in the buffer, if it holds other genomes too. Default: `contigs`.
     """
 
     codes: NDArray[np.uint8]
@@ -105,33 +105,33 @@ class Genome:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """Place of each contig's first base in `codes`."""
+        """Position of each contig's first base in `codes`."""
         return self.contigs.starts
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Bases of each contig."""
+        """Length of each contig in bases."""
         return self.contigs.lengths
 
     @property
     def n_bases(self) -> int:
-        """Bases of all contigs."""
+        """Total length of all contigs in bases."""
         return int(self.lengths.sum())
 
     @property
     def span(self) -> tuple[int, int]:
-        """Place of the first and behind the last base of this genome in `codes`."""
+        """Start and end of this genome in `codes`."""
         if not len(self):
             return 0, 0
         return int(self.starts[0]), int(self.starts[-1] + self.lengths[-1])
 
     def index(self, name: str) -> int:
-        """Return the number of a contig.
+        """Return the index of a contig.
 
         Raises
         ------
         ValueError
-            If there is no such contig; says which there are.
+            If there is no such contig; the message lists existing ones.
         """
         if name not in self._index:
             raise ValueError(unknown_contig([name], self.names))
@@ -168,7 +168,7 @@ class Genome:
 
 
 def _check_interval(name: str, start: int, end: int, length: int) -> None:
-    """Refuse an interval that is not inside a contig.
+    """Check that an interval is inside a contig.
 
     Raises
     ------
@@ -183,12 +183,12 @@ def _check_interval(name: str, start: int, end: int, length: int) -> None:
 
 
 def unknown_contig(asked: Sequence[str], available: Sequence[str]) -> str:
-    """Explain that contigs are unknown: examples of both sides, and whether "chr" is the cause.
+    """Explain that contigs are unknown, with examples, and whether "chr" is the cause.
 
     Parameters
     ----------
     asked : sequence of str
-        Contigs asked for, at least one of which is not available.
+        Requested contigs, at least one of which is missing.
     available : sequence of str
         Contigs of the genome.
     """
@@ -198,7 +198,7 @@ def unknown_contig(asked: Sequence[str], available: Sequence[str]) -> str:
     if any(f"chr{name}" in known for name in missing):
         hint = "the names match when 'chr' is added to those asked for: rename one side"
     elif any(name.startswith("chr") and name[3:] in known for name in missing):
-        hint = "the names match when 'chr' is taken off those asked for: rename one side"
+        hint = "the names match when 'chr' is removed from those asked for: rename one side"
     return (
         f"contig must be one of the genome's ({_examples(available)}), got {missing[0]!r} "
         f"(asked for: {_examples(asked)}); {hint}"

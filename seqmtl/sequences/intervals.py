@@ -1,4 +1,4 @@
-"""Half-open intervals of one axis: joined, and painted onto its places."""
+"""Half-open intervals: merge them, and look up positions in them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def merge_intervals(intervals: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return intervals of shape (n, 2) sorted, and joined where they overlap or touch."""
+    """Sort intervals of shape (n, 2), and merge those that overlap or touch."""
     if not len(intervals):
         return np.zeros((0, 2), dtype=np.int64)
     starts, ends = intervals[np.argsort(intervals[:, 0], kind="stable")].T
@@ -18,7 +18,7 @@ def merge_intervals(intervals: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def paint(intervals: NDArray[np.int64], begin: int, n: int) -> NDArray[np.bool_]:
-    """Tell for begin..begin+n-1 which places are in disjoint increasing intervals."""
+    """Tell for begin..begin+n-1 which positions are in disjoint, increasing intervals."""
     ones = np.ones(len(intervals), dtype=np.int8)
     return paint_values(intervals, ones, begin, n) >= 0
 
@@ -26,7 +26,7 @@ def paint(intervals: NDArray[np.int64], begin: int, n: int) -> NDArray[np.bool_]
 def paint_values(
     intervals: NDArray[np.int64], values: NDArray[np.int8], begin: int, n: int
 ) -> NDArray[np.int8]:
-    """Return for begin..begin+n-1 the value of the interval that each place is in, -1 if none."""
+    """Return for begin..begin+n-1 the value of the interval at each position, or -1."""
     painted = np.full(n, -1, dtype=np.int8)
     low = np.searchsorted(intervals[:, 1], begin, side="right")
     high = np.searchsorted(intervals[:, 0], begin + n)

@@ -1,4 +1,4 @@
-"""Names of windows that are worked out from where they lie instead of being stored."""
+"""Names of windows that are derived from their location instead of stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class Locator(Protocol):
-    """Says what windows of one encoded buffer are called."""
+    """Names windows of one encoded buffer."""
 
     def window_names(
         self, starts: NDArray[np.int64], length: int, is_reverse: NDArray[np.bool_]
@@ -32,14 +32,14 @@ class Locator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RowNames:
-    """Name the windows of a table by their row, however they are sliced or cut afterwards.
+    """Name the windows of a table by their row, also after slicing or cutting.
 
     Parameters
     ----------
     stride : int
-        Bases that each row takes in the buffer.
+        Bases per row in the buffer.
     rows : ndarray of int32, optional
-        Number of each row in the file, where not all rows were kept.
+        Number of each row in the file, if not all rows were kept.
     """
 
     stride: int
@@ -55,12 +55,12 @@ class RowNames:
 
 @dataclass(frozen=True, eq=False)
 class JoinedLocator:
-    """Locators of buffers that were joined end to end.
+    """Locators of concatenated buffers.
 
     Parameters
     ----------
     begins : ndarray of int64
-        Where each buffer begins in the joined one, increasing from 0.
+        Start of each buffer in the joined one, increasing from 0.
     parts : sequence of Locator
         One per buffer.
     """
@@ -71,7 +71,7 @@ class JoinedLocator:
     def window_names(
         self, starts: NDArray[np.int64], length: int, is_reverse: NDArray[np.bool_]
     ) -> list[str]:
-        """Ask the locator of each window's buffer, see :class:`Locator`."""
+        """Delegate to the locator of each window's buffer, see :class:`Locator`."""
         names: NDArray[Any] = np.empty(starts.size, dtype=object)
         part_of = np.searchsorted(self.begins, starts, side="right") - 1
         for number, part in enumerate(self.parts):

@@ -1,4 +1,4 @@
-"""Examples of any kind that carry their tasks, as windows do."""
+"""Arrays of examples that carry their tasks, as windows do."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 
 class TaskArray:
-    """An array or CSR matrix of examples, and the task of every row.
+    """An array or CSR matrix of examples, with the task of every row.
 
-    Indexing rows (integer arrays, masks, slices) carries the tasks along, so that scikit-learn's
-    splitters, cross_val_predict and CalibratedClassifierCV can hand rows out as they do those of
-    :class:`~seqmtl.Windows`. The estimators and models of this package take the tasks from it. It
-    does not turn into an array by itself, so that tasks are never lost on the way.
+    Row indexing (integer arrays, masks, slices) includes the tasks, so scikit-learn's splitters,
+    cross_val_predict and CalibratedClassifierCV can be used as with :class:`~seqmtl.Windows`. The
+    estimators and models of this package read the tasks from it. It is not implicitly converted
+    to an array, so tasks are never lost.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ class TaskArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the examples; lets scikit-learn count and index the rows."""
+        """Shape of the examples, with which scikit-learn counts and indexes the rows."""
         shape: tuple[int, ...] = self.X.shape
         return shape
 
     @property
     def ndim(self) -> int:
-        """Of the examples: 1 of texts, 2 of numbers."""
+        """Number of dimensions: 1 for texts, 2 for numbers."""
         return len(self.shape)
 
     def __getitem__(self, key: Any) -> TaskArray:
@@ -75,7 +75,7 @@ class TaskArray:
 
 
 def split_tasks(X: Any, tasks: Any = None) -> tuple[Any, Any]:
-    """Return plain examples, and the given tasks or else those that a TaskArray carries."""
+    """Return plain examples, and the given tasks or else those of a TaskArray."""
     if not isinstance(X, TaskArray):
         return X, tasks
     return X.X, X.tasks if tasks is None else tasks

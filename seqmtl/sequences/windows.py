@@ -1,4 +1,4 @@
-"""The container in which examples travel: windows into one encoded buffer."""
+"""Windows into an encoded buffer, the container of sequence examples."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from seqmtl.sequences.naming import JoinedLocator, Locator, RowNames
 
 
 class Windows:
-    """Equally long windows of DNA with labels and tasks, at most 18 bytes each beside the sequence.
+    """DNA windows of equal length with labels and tasks, at most 18 bytes each plus the sequence.
 
     A window is a start and a strand in one flat encoded buffer. Rows of a table are slices of
     their concatenation; *virtual* windows are slices of encoded genomes, and may overlap without
     being copied. Indexing (integer arrays, masks, slices) returns a container that shares the
-    buffer and carries labels, tasks and splits along, so scikit-learn can split it as it is.
+    buffer, with labels, tasks and splits, so scikit-learn can split it directly.
 
     Parameters
     ----------
@@ -28,26 +28,26 @@ class Windows:
     starts : array_like of int64, shape (n,)
         0-based start of each window in `codes` on the forward strand.
     length : int
-        Window length in bases, the same for all.
+        Window length in bases.
     is_reverse : array_like of bool, shape (n,), optional
-        Windows that are read as reverse complement. Default: none.
+        Whether a window is read as its reverse complement. Default: none is.
     labels : array_like of int8, shape (n,), optional
-        +1 or -1; 0 where the label is unknown.
+        +1 or -1; 0 if the label is unknown.
     task_ids : array_like of int16, shape (n,), optional
-        Index into `task_names`. Default: all of task 0.
+        Index into `task_names`. Default: all 0.
     task_names : sequence of str, optional
         Names of the tasks (organisms). Default: ``("task",)``.
     splits : array_like of int16, shape (n,), optional
-        Index into `split_names`, where the source had such a column.
+        Index into `split_names`, if there are splits.
     split_names : sequence of str, optional
         Names of the splits.
     names : sequence of str, optional
-        A name per window. Default: the locator's names, or ``"0"``, ``"1"``, ... by row.
+        Name of each window. Default: the locator's names, or ``"0"``, ``"1"``, ... by row.
     locator : Locator, optional
-        Says what the windows are called from where they lie, so that no names are stored.
+        Derives the names of windows from their location, so that none are stored.
     weights : array_like of float32, shape (n,), optional
-        How many places of the genome each window stands for, where decoys were drawn from many
-        candidates: what estimates over the whole genome weigh it with.
+        Number of genome positions that each window represents, if decoys were sampled from many
+        candidates; used to weight estimates over the genome.
 
     Raises
     ------
@@ -108,13 +108,13 @@ class Windows:
         Raises
         ------
         ValueError
-            If the sequences differ in length, or the labels are others.
+            If the sequences differ in length, or the labels are invalid.
         """
         lengths = {len(sequence) for sequence in sequences}
         if len(lengths) > 1:
             raise ValueError(
                 f"sequences must be of equal length, got lengths {min(lengths)} to {max(lengths)}; "
-                "cut them to one window first"
+                "cut them to the same length first"
             )
         length = lengths.pop() if lengths else 0
         raw = b"".join(s.encode("latin-1") if isinstance(s, str) else s for s in sequences)
@@ -139,7 +139,7 @@ class Windows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of windows and their length; lets scikit-learn count and index the rows."""
+        """Number of windows and their length, with which scikit-learn counts and indexes rows."""
         return self.starts.size, self.length
 
     @property
@@ -166,7 +166,7 @@ class Windows:
 
     @property
     def split(self) -> NDArray[Any] | None:
-        """Split name of every window, or None where the source had no such column."""
+        """Split name of every window, or None if there are no splits."""
         if self.splits is None:
             return None
         names: NDArray[Any] = np.array(self.split_names, dtype=object)
@@ -200,12 +200,12 @@ class Windows:
         )
 
     def select_split(self, name: str) -> Windows:
-        """Return the windows of one split; all of them where there is no split column.
+        """Return the windows of one split, or all windows if there are no splits.
 
         Raises
         ------
         ValueError
-            If the split column has no such value.
+            If there is no such split.
         """
         if self.splits is None:
             return self
@@ -220,7 +220,7 @@ class Windows:
         Raises
         ------
         ValueError
-            If `length` is not in ``1..self.length``, or the cut is not in the window.
+            If `length` is not in ``1..self.length``, or the cut extends beyond the window.
         """
         if not 1 <= length <= self.length:
             raise ValueError(
@@ -238,7 +238,7 @@ class Windows:
         return cut
 
     def matrix(self) -> NDArray[np.uint8]:
-        """Copy the windows out, in reading direction, as codes of shape (n, length)."""
+        """Copy the windows as codes in reading direction, shape (n, length)."""
         if not len(self):
             return np.empty((0, self.length), dtype=np.uint8)
         view = np.lib.stride_tricks.sliding_window_view(self.codes, self.length)
@@ -260,7 +260,7 @@ class Windows:
         return other
 
     def count_other_letters(self) -> int:
-        """Count the windows that hold a letter other than A, C, G, T."""
+        """Count the windows that contain a letter other than A, C, G, T."""
         if not len(self):
             return 0
         found = 0
@@ -277,14 +277,14 @@ class Windows:
 
 
 def concatenate(parts: Sequence[Windows]) -> Windows:
-    """Join containers of one window length; task and split tables are merged by name.
+    """Concatenate windows of equal length; task and split tables are merged by name.
 
-    Parts that share a buffer go on sharing it; otherwise the buffers are copied end to end.
+    Parts that share a buffer keep sharing it; otherwise the buffers are concatenated.
 
     Raises
     ------
     ValueError
-        If nothing is given, the window lengths differ, or only some parts have splits.
+        If there are no parts, the lengths differ, or only some parts have splits.
     """
     lengths = {part.length for part in parts}
     if len(lengths) != 1:
@@ -321,7 +321,7 @@ def concatenate(parts: Sequence[Windows]) -> Windows:
 
 
 def _join_weights(parts: Sequence[Windows]) -> NDArray[np.float32] | None:
-    """Return the weights of all parts, 1 where a part has none; None where no part has any."""
+    """Return the weights of all parts, 1 for parts without; None if no part has any."""
     if all(part.weights is None for part in parts):
         return None
     every = [np.ones(len(p), np.float32) if p.weights is None else p.weights for p in parts]
@@ -329,7 +329,7 @@ def _join_weights(parts: Sequence[Windows]) -> NDArray[np.float32] | None:
 
 
 def _join_locators(parts: Sequence[Windows], begin_of: dict[int, int]) -> Locator | None:
-    """Return one locator for the joined buffer, or None where names have to be stored."""
+    """Return a locator for the joined buffer, or None if names have to be stored."""
     locator_of: dict[int, Locator] = {}
     for part in parts:
         if part._names is not None or part.locator is None:
@@ -343,7 +343,7 @@ def _join_locators(parts: Sequence[Windows], begin_of: dict[int, int]) -> Locato
 
 
 def name_table(names: Iterable[Any]) -> tuple[list[str], NDArray[np.int16]]:
-    """Return the distinct names in order of appearance, and an id per entry."""
+    """Return the distinct names in order of appearance, and the index of each entry."""
     index: dict[str, int] = {}
     ids = np.fromiter((index.setdefault(str(name), len(index)) for name in names), dtype=np.int64)
     if len(index) > np.iinfo(np.int16).max:
@@ -352,11 +352,11 @@ def name_table(names: Iterable[Any]) -> tuple[list[str], NDArray[np.int16]]:
 
 
 def _signed_labels(labels: NDArray[Any]) -> NDArray[np.int8]:
-    """Turn labels of +1 and -1, or 1 and 0, into +1 and -1."""
+    """Convert labels of +1 and -1, or 1 and 0, to +1 and -1."""
     found = set(np.unique(labels).tolist())
     if not (found <= {-1, 1} or found <= {0, 1}):
         raise ValueError(
-            f"labels must be +1 and -1, or 1 and 0, got {sorted(found)}; turn them into two classes"
+            f"labels must be +1 and -1, or 1 and 0, got {sorted(found)}; recode them as two classes"
         )
     return np.where(labels > 0, 1, -1).astype(np.int8)
 

@@ -1,4 +1,4 @@
-"""Relations between tasks to matrices: who may borrow from whom, and how much."""
+"""Task kernels, computed from relations between tasks."""
 
 from seqmtl.similarity.distances import Distances
 from seqmtl.similarity.task_kernel import TaskKernel

@@ -1,4 +1,4 @@
-"""Task kernels as text: one table, or several under headings."""
+"""Task kernels as text: one table, or several with headings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Line = tuple[int, list[str]]
 def write_tables(
     names: Sequence[str], matrices: NDArray[np.float64], labels: Sequence[str] | None
 ) -> str:
-    """Return one table per matrix, under a heading each where there are labels."""
+    """Return one table per matrix, each with a heading if there are labels."""
     lines = []
     for m, K in enumerate(matrices):
         if labels is not None:
@@ -31,17 +31,17 @@ def write_tables(
 def read_tables(
     text: str, path: str
 ) -> tuple[list[str], NDArray[np.float64], tuple[str, ...] | None]:
-    """Read what :func:`write_tables` writes.
+    """Parse the output of :func:`write_tables`.
 
     Returns
     -------
     names, matrices, labels
-        T names, ndarray of shape (M, T, T), and M labels or None where the table has no heading.
+        T names, ndarray of shape (M, T, T), and M labels or None if the table has no heading.
 
     Raises
     ------
     InputFormatError
-        If a table is not square or not numeric, or tables differ in their names.
+        If a table is not square or not numeric, or the tables have different names.
     """
     labels: list[str] = []
     blocks: list[list[_Line]] = [[]]
@@ -54,7 +54,7 @@ def read_tables(
             blocks[-1].append((number, fields))
     if labels and blocks[0]:
         raise InputFormatError(
-            f"the first line must be '{_HEADING}' and a label where there are several tables",
+            f"the first line must be '{_HEADING}' and a label if there are several tables",
             path=path,
             line=blocks[0][0][0],
         )
@@ -63,8 +63,8 @@ def read_tables(
     for label, (others, _) in zip(labels, tables, strict=False):
         if others != names:
             raise InputFormatError(
-                f"all tables must have the same tasks in one order, that of {label!r} differs from "
-                f"that of {labels[0]!r}",
+                f"all tables must have the same tasks in the same order, but those of {label!r} "
+                f"differ from those of {labels[0]!r}",
                 path=path,
             )
     return names, np.array([rows for _, rows in tables]), tuple(labels) or None

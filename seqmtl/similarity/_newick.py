@@ -1,9 +1,9 @@
-"""Text of Newick and Nexus files to nodes, through Bio.Phylo.
+"""Parse Newick and Nexus files with Bio.Phylo.
 
-Bio.Phylo reads leniently: from the unquoted name ``Homo sapiens`` it keeps ``sapiens``, and the
-lengths ``nan`` and ``2.`` become names. So the text is checked first and handed over with numbered
-marks in the place of names. Its Nexus reader (Bio.Nexus) turns absent lengths into 0 and recurses;
-so only the tree statement is taken from a Nexus file, and read as Newick.
+Bio.Phylo is lenient: it reads the unquoted name ``Homo sapiens`` as ``sapiens``, and the lengths
+``nan`` and ``2.`` as names. Therefore the text is checked first, and names are replaced by numbered
+marks. Its Nexus reader (Bio.Nexus) reads missing lengths as 0 and is recursive, so only the tree
+statement is extracted from a Nexus file, and parsed as Newick.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from seqmtl.exceptions import InputFormatError
 _QUOTED_OR_COMMENT = re.compile(r"('(?:[^']|'')*')|\[[^\]]*\]")
 _LENGTH = re.compile(r"[+-]?\d*\.?\d+([eE][+-]?\d+)?")
 _SUPPORT = re.compile(r"[\d.]+(e-?\d+)?(/[\d.]+)*", re.IGNORECASE)
-# around a number, stands for a name; no text file has it
+# encloses the number of a name; text files do not contain it
 _MARK = "\0"
 _NAME = re.compile(rf"{_MARK}(\d+){_MARK}")
 _SUPPORT_OF_NAMED = re.compile(
@@ -28,7 +28,7 @@ _UNQUOTED = re.compile(rf"(?:^|(?<=[(,)]))[^(),:;{_MARK}]+")
 
 
 class Nodes(NamedTuple):
-    """Nodes of a tree, a parent before its children, leaves in the order of the file."""
+    """Nodes of a tree, parents before children, leaves in the order of the file."""
 
     parents: list[int]
     lengths: list[float]
@@ -36,25 +36,25 @@ class Nodes(NamedTuple):
 
 
 def parse_tree(text: str, where: str) -> Nodes:
-    """Read the one tree of a Newick or Nexus text.
+    """Parse a Newick or Nexus text with a single tree.
 
     Parameters
     ----------
     text : str
         Content of a file.
     where : str
-        Its name, for messages.
+        Name of the file, for messages.
 
     Returns
     -------
     Nodes
-        Absent lengths are NaN, and so is that of the branch above the root, which is part of no
-        path; numbers on inner nodes are support values and no labels.
+        Missing lengths are NaN, and so is that of the branch above the root, which is in no
+        path. Numbers at inner nodes are support values, not labels.
 
     Raises
     ------
     InputFormatError
-        If there is no tree, more than one, or it is not well-formed.
+        If there is no tree, more than one, or a malformed one.
     """
     names: dict[str, str] = {}
     if text.lstrip()[:6].upper() == "#NEXUS":
@@ -80,7 +80,7 @@ def parse_tree(text: str, where: str) -> Nodes:
 
 
 def nodes_of(tree: Any) -> Nodes:
-    """Return the nodes of a Bio.Phylo tree; the branch above the root is left out."""
+    """Return the nodes of a Bio.Phylo tree, without the branch above the root."""
     from Bio.Phylo.BaseTree import Tree
 
     if not isinstance(tree, Tree):
@@ -101,14 +101,14 @@ def nodes_of(tree: Any) -> Nodes:
 
 
 def quote(label: str) -> str:
-    """Return a label as it is written in Newick."""
+    """Quote a label as Newick requires."""
     if re.fullmatch(r"[^\s()\[\]':;,]*", label) and not _SUPPORT.fullmatch(label):
         return label
     return "'" + label.replace("'", "''") + "'"
 
 
 def _take_out_quoted(text: str, where: str) -> tuple[str, list[str]]:
-    """Replace quoted names by marks and drop comments."""
+    """Replace quoted names by marks, and remove comments."""
     quoted: list[str] = []
 
     def replace(found: re.Match[str]) -> str:
@@ -117,7 +117,7 @@ def _take_out_quoted(text: str, where: str) -> tuple[str, list[str]]:
         return _take_out(" ".join(found[1][1:-1].replace("''", "'").split()), quoted)
 
     if _MARK in text:
-        raise InputFormatError("is not a Newick tree: it has zero bytes", path=where)
+        raise InputFormatError("is not a Newick tree: it contains zero bytes", path=where)
     bare = _QUOTED_OR_COMMENT.sub(replace, text)
     stray = re.search(r"['\[\]]", bare)
     if stray:
@@ -129,13 +129,13 @@ def _take_out_quoted(text: str, where: str) -> tuple[str, list[str]]:
 
 
 def _take_out(label: str, labels: list[str]) -> str:
-    """Append a label to the list, and return the mark that stands for it."""
+    """Append a label to the list, and return its mark."""
     labels.append(label)
     return f"{_MARK}{len(labels) - 1}{_MARK}"
 
 
 def _check_newick(text: str, quoted: list[str], where: str) -> None:
-    """Refuse what Bio.Phylo would read as something else without a word."""
+    """Reject text that Bio.Phylo would silently misread."""
     trees = [part for part in text.split(";") if part.strip()]
     if len(trees) != 1 or not re.search("[(;]", text):
         n_trees = len([part for part in trees if "(" in part])
@@ -161,7 +161,7 @@ def _check_newick(text: str, quoted: list[str], where: str) -> None:
     if stray:
         shown = _NAME.sub(lambda name: quote(quoted[int(name[1])]), stray[0])
         raise InputFormatError(
-            f"is not a Newick tree: {shown!r}; names with blanks or brackets must be between "
+            f"is not a Newick tree: {shown!r}; put names with blanks or brackets between "
             "single quotes",
             path=where,
         )
@@ -178,7 +178,7 @@ def _bio_phylo(text: str, where: str) -> Any:
 
 
 def _nexus_tree(text: str, where: str) -> tuple[str, dict[str, str]]:
-    """Return the Newick text of the one tree of a Nexus file, and its table of names."""
+    """Return the Newick text of the single tree of a Nexus file, and its translation table."""
     newick: list[str] = []
     names: dict[str, str] = {}
     block = ""
@@ -204,7 +204,7 @@ def _nexus_tree(text: str, where: str) -> tuple[str, dict[str, str]]:
 
 
 def _translation(text: str, where: str) -> dict[str, str]:
-    """Read the pairs of a translate command."""
+    """Parse the pairs of a translate command."""
     text, quoted = _take_out_quoted(text, where)
     names = {}
     for pair in text.split(","):

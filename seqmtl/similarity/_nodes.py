@@ -1,4 +1,4 @@
-"""Lists of nodes with their parents: put in order, and refused where they are no tree."""
+"""Put lists of nodes with parents in order, and check that they form a tree."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from seqmtl.exceptions import InputFormatError
 
 
 def order_from_root(parents: Sequence[int], labels: Sequence[str], source: str) -> list[int]:
-    """Return the numbers of the nodes, the root first and every clade in one run.
+    """Return the indices of the nodes, root first, each clade contiguous.
 
-    The root has the parent -1 or itself.
+    The parent of the root is -1 or the root itself.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def order_from_root(parents: Sequence[int], labels: Sequence[str], source: str) 
     while stack:
         order.append(stack.pop())
         stack.extend(reversed(children[order[-1]]))
-    if len(order) < n:  # whoever is not below a root is below itself
+    if len(order) < n:  # nodes that are not below a root are in or below a cycle
         raise InputFormatError(
             f"must be a tree, got a cycle of parents {_cycle(parents, labels, set(order))}; "
             "correct the parents",
@@ -54,12 +54,12 @@ def order_from_root(parents: Sequence[int], labels: Sequence[str], source: str) 
 def check_labels(
     labels: Sequence[str], parents: NDArray[Any], leaves: NDArray[Any], source: str
 ) -> None:
-    """Refuse names that leave open which node is meant, or make a node its own ancestor.
+    """Reject names that are ambiguous, or that make a node its own ancestor.
 
     Raises
     ------
     InputFormatError
-        If a leaf has no name or that of another node, or an inner node that of its ancestor.
+        If a leaf has no name or shares it with a node, or an inner node with an ancestor.
     """
     nodes: dict[str, list[int]] = {}
     for i, label in enumerate(labels):
@@ -91,7 +91,7 @@ def check_labels(
 
 
 def _has_ancestor_in(places: Sequence[int], parents: NDArray[Any]) -> bool:
-    """Tell whether one of some nodes is below another one of them."""
+    """Tell whether any of some nodes is below another of them."""
     others = set(places)
     for i in places:
         above = int(parents[i])
@@ -103,7 +103,7 @@ def _has_ancestor_in(places: Sequence[int], parents: NDArray[Any]) -> bool:
 
 
 def _cycle(parents: Sequence[int], labels: Sequence[str], below_root: set[int]) -> str:
-    """Show one cycle among the nodes that no root is above."""
+    """Format one cycle among the nodes that are not below a root."""
     i = next(i for i in range(len(parents)) if i not in below_root)
     seen: list[int] = []
     while i not in seen:

@@ -1,4 +1,4 @@
-"""Small tab-separated tables of names and amounts."""
+"""Small tab-separated tables of names and numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from seqmtl.files.whole import read_text
 def read_rows(path: str | os.PathLike[str], what: str) -> list[tuple[int, list[str]]]:
     """Return the lines of a tab-separated file as (line number, fields).
 
-    Blank lines and lines that start with ``#`` are left out; fields lose blanks around them.
+    Blank lines and lines that start with ``#`` are skipped; fields are stripped of blanks.
 
     Raises
     ------
@@ -38,14 +38,14 @@ def parse_square(
     parse: Callable[[str, int], float],
     path: str,
 ) -> tuple[list[str], NDArray[np.float64]]:
-    """Return the names and numbers of a square table, named on top and on the left.
+    """Return the names and numbers of a square table with a header row and column.
 
-    `what` says for messages what the numbers are; `parse` gives that of a field, told its line.
+    `what` names the numbers in messages; `parse` converts a field, given its line number.
 
     Raises
     ------
     InputFormatError
-        If the table is not square, or rows and columns differ in their names.
+        If the table is not square, or the names of rows and columns differ.
     """
     names = [name.strip() for name in rows[0][1][1:]]
     if len(rows) - 1 != len(names):
@@ -59,7 +59,7 @@ def parse_square(
         if fields[0].strip() != name or len(fields) != len(names) + 1:
             raise InputFormatError(
                 f"row must start with {name!r} and have {len(names)} numbers, got {fields[0]!r} "
-                f"and {len(fields) - 1}; rows and columns have one order",
+                f"and {len(fields) - 1}; rows and columns must have the same order",
                 path=path,
                 line=line,
             )
@@ -68,7 +68,7 @@ def parse_square(
 
 
 def drop_header(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
-    """Leave out a first row of two names and a word, if its names are in no later row."""
+    """Remove a first row of two names and a word if no later row has these names."""
     first = rows[0][1] if rows else []
     if len(first) != 3 or not all(first) or _is_amount(first[2]):
         return rows
@@ -77,26 +77,26 @@ def drop_header(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]
 
 
 def _is_amount(text: str) -> bool:
-    """Tell whether a field is meant as a number, however wrong."""
+    """Tell whether a field is meant as a number, even if malformed."""
     return text.lower() in {"nan", "inf", "-inf"} or any(letter.isdigit() for letter in text)
 
 
 def parse_amount(text: str, what: str, **place: Any) -> float:
-    """Return a finite number from 0.
+    """Parse a finite, non-negative number.
 
     Parameters
     ----------
     text : str
-        Field.
+        Text of the field.
     what : str
-        What it is, for the message.
+        Name of the quantity, for the message.
     **place
         Path and line or record, for :class:`InputFormatError`.
 
     Raises
     ------
     InputFormatError
-        If it is none.
+        If it is not such a number.
     """
     try:
         value = float(text)
@@ -104,6 +104,6 @@ def parse_amount(text: str, what: str, **place: Any) -> float:
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
         raise InputFormatError(
-            f"{what} must be a finite number from 0, got {text!r}; correct it or drop it", **place
+            f"{what} must be a finite number from 0, got {text!r}; correct or remove it", **place
         )
     return value

@@ -1,4 +1,4 @@
-"""Aligned sequences, such as ribosomal RNA of every organism, to distances."""
+"""Distances from aligned sequences, such as the ribosomal RNA of every organism."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _BASES = (b"Aa", b"Cc", b"Gg", b"TtUu")
 
 
 def read_alignment_distances(path: str | os.PathLike[str]) -> Distances:
-    """Compare aligned sequences: the share of columns in which two organisms differ.
+    """Return the share of mismatches between aligned sequences.
 
-    A column counts for two organisms if both have a base there (A, C, G, T or U, any case; U is
-    T); gaps, N and other letters leave it out. For small-subunit rRNA this is the distance of
+    A column counts for two organisms if both have a base (A, C, G, T or U in any case, where U
+    is T) and not a gap, N or another letter. For small-subunit rRNA this is the distance of
     Widmer et al. 2015, section 4.3.
 
     Parameters
     ----------
     path : str or path-like
-        FASTA file, plain or gzip, all sequences of one length. The first word after ``>`` is the
-        name of the organism: ``Genus_species``.
+        FASTA file, plain or gzip, with sequences of equal length. The first word after ``>`` is
+        the name of the organism: ``Genus_species``.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def read_alignment_distances(path: str | os.PathLike[str]) -> Distances:
     Raises
     ------
     InputFormatError
-        If the file is no alignment of at least two organisms, a name comes twice, or two
+        If the file is not an alignment of two or more organisms, a name is repeated, or two
         organisms share no column.
     """
     path = os.fspath(path)
@@ -46,16 +46,16 @@ def read_alignment_distances(path: str | os.PathLike[str]) -> Distances:
         s, t = np.argwhere(shared == 0)[0]
         raise InputFormatError(
             "organisms must share a column in which both have a base, got none for "
-            f"{names[s]!r} and {names[t]!r}; align them anew or leave one out",
+            f"{names[s]!r} and {names[t]!r}; realign them or leave one out",
             path=path,
         )
-    # by integers, so that equal sequences have the distance 0 exactly
+    # in integers, so that the distance of equal sequences is exactly 0
     return Distances(tuple(names), (shared - same) / shared, os.path.basename(path))
 
 
 def _count_columns(letters: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count columns where both have a base, and where they have the same, (T, T) each."""
-    # float32 holds whole numbers up to 2**24, and BLAS multiplies it twice as fast
+    """Count the columns with two bases, and those with two equal bases, shape (T, T) each."""
+    # float32 represents integers up to 2**24 exactly, and its matrix product is twice as fast
     dtype = np.dtype("f4" if letters.shape[1] < 1 << 24 else "f8")
     same = np.zeros((len(letters), len(letters)))
     any_base = np.zeros(letters.shape, dtype=dtype)
@@ -67,7 +67,7 @@ def _count_columns(letters: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArr
 
 
 def _read_rows(path: str) -> tuple[list[str], list[bytes]]:
-    """Read names and letters, all rows of one length."""
+    """Read names and sequences of equal length."""
     names: list[str] = []
     rows: list[bytes] = []
     for line, name, letters in _records(path):
@@ -99,7 +99,7 @@ def _read_rows(path: str) -> tuple[list[str], list[bytes]]:
 
 
 def _records(path: str) -> list[tuple[int, str, bytes]]:
-    """Split FASTA text into (line of the header, name, letters)."""
+    """Split FASTA text into records (line of the header, name, letters)."""
     text = read_text(path, "a FASTA file")
     records: list[tuple[int, str, list[str]]] = []
     for line, content in enumerate(text.splitlines(), 1):

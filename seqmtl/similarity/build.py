@@ -1,4 +1,4 @@
-"""Task kernels by the name of their kind, made of whatever source can give it.
+"""Build a task kernel of a given kind from any suitable source.
 
 =============  ===================================================================================
 kind           K
@@ -6,17 +6,17 @@ kind           K
 tree           shared path from the root
 hierarchical   one K_m per inner node of a tree
 smooth         one K_m = exp(-Dist / sigma_m) per scale
-multigraph     one K_m per graph; of a tree one per inner node, which joins all its leaves
-graph          one graph; of a tree that which joins every leaf to all below its parent
+multigraph     one K_m per graph; for a tree one per inner node, connecting all its leaves
+graph          one graph; for a tree each leaf is connected to all leaves below its parent
 graphical      the same graphs with a unit diagonal, a = 1
-clustering     groups; of a tree the leaves below every inner node
-individual     no sharing, needs no source
-union          one model for all, needs no source
-easy           half in common, needs no source
-table          a finished kernel
+clustering     groups; for a tree the leaves below each inner node
+individual     nothing shared; needs no source
+union          one model for all; needs no source
+easy           half shared; needs no source
+table          a precomputed kernel
 =============  ===================================================================================
 
-Where a kind needs a tree, an alignment or a table of distances becomes one by average linkage.
+If a kind needs a tree, alignments and distances are converted by average linkage.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from seqmtl.similarity.task_kernel import TaskKernel
 from seqmtl.similarity.trees import Tree, prune_to
 
 _TREES = ("tree", "taxonomy", "alignment", "distances")
-#: Kernels that need nothing but the names of the tasks.
+#: Kernels that need only the names of the tasks.
 PLAIN = {
     "individual": TaskKernel.individual,
     "union": TaskKernel.union,
@@ -61,7 +61,7 @@ _DEFAULT = {
     "table": "table",
 }
 
-#: Kinds that `build` makes; "table" is what a table is read as.
+#: Kinds for `build`; "table" is the kind of a precomputed table.
 KINDS = tuple(kind for kind in _FROM if kind != "table")
 
 
@@ -71,12 +71,12 @@ def choose_kind(
     organisms: Iterable[str] | None = None,
     scales: Iterable[float] | None = None,
 ) -> str:
-    """Return the kind of kernel that the arguments of :func:`build` ask for, if they can give it.
+    """Return the kind of kernel that the arguments of :func:`build` specify.
 
     Raises
     ------
     ValueError
-        If the kind is unknown, or its source is missing, doubled or another one.
+        If the kind is unknown, or does not have exactly one suitable source.
     """
     given = sources.given
     if kind is None and given:
@@ -111,29 +111,29 @@ def build(
     organisms: Iterable[str] | None = None,
     scales: Iterable[float] | None = None,
 ) -> TaskKernel:
-    """Return the task kernel of a kind from a source.
+    """Return a task kernel of the given kind from a source.
 
     Parameters
     ----------
     kind : str or None
-        One of `KINDS`, see the table above. None takes what suits the source: tree for a tree or
-        a taxonomy, smooth for an alignment or distances, graph for one and multigraph for several
-        graphs, clustering for groups.
+        One of `KINDS`, see the table above. None chooses by source: tree for a tree or a
+        taxonomy, smooth for an alignment or distances, graph for one graph, multigraph for
+        several, clustering for groups.
     sources : Sources
-        Exactly one source; none or one for kinds that need none.
+        Exactly one source; at most one for kinds that need none.
     organisms : iterable of str, optional
-        Tasks in this order and spelling. Default: all of the source.
+        Tasks, in this order and spelling. Default: all organisms of the source.
     scales : iterable of float, optional
-        Of the kind smooth, see :meth:`seqmtl.similarity.TaskKernel.smooth`.
+        For the kind smooth, see :meth:`seqmtl.similarity.TaskKernel.smooth`.
 
     Raises
     ------
     InputFormatError
         If a source cannot be read.
     UnknownTaskError
-        If the source lacks an organism; lists the near matches.
+        If the source lacks an organism; the message lists near matches.
     ValueError
-        If kind, source and scales do not fit together.
+        If kind, source and scales are not compatible.
     """
     wanted = None if organisms is None else tuple(organisms)
     kind = choose_kind(kind, sources, wanted, scales)
@@ -191,10 +191,10 @@ def _from_tree(kind: str, tree: Tree, organisms: Iterable[str] | None) -> TaskKe
         }
         return TaskKernel.clustering(members, names)
     M, T = len(clades), len(names)
-    require_memory(16.0 * M * T * T, f"{M} graphs of {T} tasks", "take fewer tasks")
+    require_memory(16.0 * M * T * T, f"{M} graphs of {T} tasks", "use fewer tasks")
     return TaskKernel.multigraph([_complete(below[i]) for i in clades], names, labels)
 
 
 def _complete(members: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Join all members to one another."""
+    """Return the complete graph on the members."""
     return np.outer(members, members).astype(np.float64)

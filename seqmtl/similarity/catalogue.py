@@ -1,4 +1,4 @@
-"""Trees and tables that come with the package."""
+"""Trees and tables shipped with the package."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> str | None:
-    """Return the Newick text of a shipped tree, None where there is no such tree."""
+    """Return the Newick text of a shipped tree, or None if there is none of this name."""
     return table(f"{name}.nwk") if name in names() else None
 
 
 def table(file_name: str) -> str | None:
-    """Return the text of a shipped file, None where there is no such file."""
+    """Return the text of a shipped file, or None if there is none of this name."""
     entry = _folder() / file_name
     return entry.read_text(encoding="utf-8") if entry.is_file() else None
 
 
 def _folder() -> Any:
-    """Return the folder in an installed package, or the top-level one of a source checkout."""
+    """Return the data folder of the installed package, or of a source checkout."""
     installed = files("seqmtl") / "taxonomies"
     if installed.is_dir():
         return installed

@@ -1,24 +1,24 @@
-"""What names and matrices must fulfil, whichever object they belong to."""
+"""Checks of task names and matrices."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import check_number
 from seqmtl._memory import require_memory
 
 
 def check_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return task names that are different, not empty, and fit into a table.
+    """Check that task names are unique, not empty, and fit into a table.
 
     Raises
     ------
     ValueError
-        Names the one that is wrong.
+        If they are not; the message gives the name.
     """
     names = tuple(str(name) for name in names)
     if not names:
@@ -36,21 +36,21 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_square(names: Sequence[str], matrix: NDArray[np.float64], what: str) -> None:
-    """Refuse a matrix that is not square, finite and symmetric.
+    """Check that a matrix is square, finite and symmetric.
 
     Parameters
     ----------
     names : sequence of str
         Tasks, T of them.
     matrix : ndarray, shape (T, T)
-        Numbers to check.
+        Matrix to check.
     what : str
-        What they are called in messages.
+        Name of the matrix in messages.
 
     Raises
     ------
     ValueError
-        Names the tasks at fault.
+        If it is not; the message gives the tasks.
     """
     if matrix.shape != (len(names), len(names)):
         raise ValueError(
@@ -71,41 +71,41 @@ def check_square(names: Sequence[str], matrix: NDArray[np.float64], what: str) -
 
 
 def check_not_negative(matrix: NDArray[np.float64], what: str) -> None:
-    """Refuse a negative entry.
+    """Check that no entry is negative.
 
     Raises
     ------
     ValueError
-        States the smallest.
+        If one is; the message gives the smallest.
     """
     if (matrix < 0).any():
         raise ValueError(f"{what} must not be negative, got {matrix.min():g}; use numbers from 0")
 
 
 def symmetrized(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the symmetric part of a matrix, read-only; of each one in a stack (..., T, T)."""
+    """Return the symmetric part of a matrix or of each in a stack (..., T, T), read-only."""
     symmetric = 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
     symmetric.setflags(write=False)
     return np.asarray(symmetric)
 
 
 def as_adjacency(adjacency: Any, names: Sequence[str]) -> NDArray[np.float64]:
-    """Return the weights of a graph's edges as a dense array, checked, shape (T, T).
+    """Return the edge weights of a graph as a dense, validated array, shape (T, T).
 
     Parameters
     ----------
     adjacency : array_like or SciPy sparse, shape (T, T)
-        Weights from 0, symmetric; the diagonal has no effect.
+        Non-negative symmetric weights; the diagonal is ignored.
     names : sequence of str
         Tasks, T of them.
 
     Raises
     ------
     ValueError
-        If the shape or the numbers are wrong.
+        If the shape or the values are invalid.
     """
     T = len(names)
-    require_memory(32.0 * T * T, f"a kernel of {T} tasks", "take fewer tasks")
+    require_memory(32.0 * T * T, f"a kernel of {T} tasks", "use fewer tasks")
     dense = adjacency.toarray() if hasattr(adjacency, "toarray") else adjacency
     A = np.array(dense, dtype=np.float64)
     check_square(names, A, "adjacency")
@@ -114,14 +114,12 @@ def as_adjacency(adjacency: Any, names: Sequence[str]) -> NDArray[np.float64]:
 
 
 def positive(value: float, name: str, *, or_zero: bool = False) -> float:
-    """Return a finite number above 0, or from 0.
+    """Check that a number is finite and positive, or non-negative if `or_zero`.
 
     Raises
     ------
     ValueError
-        Names the parameter.
+        If it is not.
     """
-    if not (math.isfinite(value) and (value > 0 or (or_zero and value == 0))):
-        rule = "a number from 0" if or_zero else "a positive number"
-        raise ValueError(f"{name} must be {rule}, got {value}")
+    check_number(name, value, least=0 if or_zero else None)
     return float(value)

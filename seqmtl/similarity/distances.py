@@ -1,4 +1,4 @@
-"""Distances between named organisms: checked, symmetric, with a zero diagonal."""
+"""Distances between named organisms: symmetric, with a zero diagonal."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Distances:
     names : sequence of str
         Organisms, T of them, all different.
     matrix : array_like, shape (T, T)
-        Distances from 0, symmetric, zero on the diagonal; kept as read-only float64.
+        Non-negative distances, symmetric, zero on the diagonal; stored as read-only float64.
     source : str, optional
-        Where they came from, for people.
+        Origin of the distances, for messages.
 
     Raises
     ------
     ValueError
-        If the shape, the names or the numbers are wrong.
+        If the shape, the names or the values are invalid.
     """
 
     names: tuple[str, ...]
@@ -45,28 +45,28 @@ class Distances:
             i = int(np.argmax(np.diagonal(D)))
             raise ValueError(
                 f"distances must be 0 on the diagonal, got {D[i, i]:g} for {names[i]!r}; "
-                "similarities are no distances"
+                "similarities are not distances"
             )
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "matrix", checks.symmetrized(D))
 
     @classmethod
     def from_tree(cls, tree: TreeSource, names: Iterable[str] | None = None) -> Distances:
-        """Return the lengths of the paths between leaves of a tree.
+        """Return the path lengths between leaves of a tree.
 
         Parameters
         ----------
         tree : Tree, str or path-like
             See :func:`seqmtl.similarity.trees.read_tree`.
         names : iterable of str, optional
-            Leaves wanted, in this order and spelling. Default: all leaves, in their order.
+            Leaves to include, in this order and spelling. Default: all leaves, in their order.
 
         Raises
         ------
         InputFormatError
             If the tree cannot be read.
         UnknownTaskError
-            If a name is not a leaf; lists the near matches.
+            If a name is not a leaf; the message lists near matches.
         """
         tree, wanted, order = prune_to(tree, names)
         D = tree.distances()[np.ix_(order, order)]
@@ -78,7 +78,7 @@ class Distances:
         Raises
         ------
         UnknownTaskError
-            If a name is not known; lists the near matches.
+            If a name is unknown; the message lists near matches.
         """
         wanted = tuple(map(str, names))
         order = match_names(wanted, self.names, f"the distances from {self.source}")

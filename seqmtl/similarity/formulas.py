@@ -1,6 +1,6 @@
-"""The formulas of the task kernels: arrays in, arrays out, in the letters of the papers.
+"""Formulas of the task kernels on arrays, in the notation of the papers.
 
-T tasks; A adjacency, L = D - A its Laplacian; Q the inverse of K. Callers check the inputs.
+T tasks; A adjacency, L = D - A its Laplacian; Q the inverse of K. Inputs are not checked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SINGULAR = 1e-12
 
 
 def laplacian(A: Matrix) -> Matrix:
-    """Return L = D - A with D the row sums of A; the diagonal of A has no effect, shape (T, T)."""
+    """Return L = D - A, where D holds the row sums of A; the diagonal of A is ignored."""
     L = -A
     np.fill_diagonal(L, 0.0)
     np.fill_diagonal(L, -L.sum(axis=1))
@@ -57,7 +57,7 @@ def clustering(R: Matrix, lam: float, r: float) -> Matrix:
     Raises
     ------
     ValueError
-        If lam I + G has no inverse.
+        If lam I + G is singular.
     """
     R = R[R.any(axis=1)]
     centre = r + R.sum(axis=1)
@@ -65,7 +65,7 @@ def clustering(R: Matrix, lam: float, r: float) -> Matrix:
     eigenvalues = np.linalg.eigvalsh(Q)
     if eigenvalues[0] <= _SINGULAR * max(eigenvalues[-1], 1.0):
         raise ValueError(
-            f"lam must be positive where r is 0 or a task is in no group, got lam = {lam:g} and "
+            f"lam must be positive if r is 0 or a task is in no group, got lam = {lam:g} and "
             f"r = {r:g}; raise lam"
         )
     return _inverse(Q)
@@ -74,8 +74,8 @@ def clustering(R: Matrix, lam: float, r: float) -> Matrix:
 def hierarchical(members: NDArray[np.bool_], rho: float, rho0: float) -> Matrix:
     """Return K_m = I / rho + 11' / rho0 on the tasks of node m, zero elsewhere, shape (M, T, T).
 
-    The pseudo-inverse of G^m in Widmer et al. 2015, 2.6.2, for r_ms = rho on the tasks of the node
-    and centre weight rho0.
+    This is the pseudo-inverse of G^m in Widmer et al. 2015, 2.6.2, for r_ms = rho on the tasks of
+    the node and centre weight rho0.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def hierarchical(members: NDArray[np.bool_], rho: float, rho0: float) -> Matrix:
         Weights of the distance to the centre and of the centre, > 0.
     """
     M, T = members.shape
-    require_memory(16.0 * M * T * T, f"{M} kernels of {T} tasks", "take fewer tasks")
+    require_memory(16.0 * M * T * T, f"{M} kernels of {T} tasks", "use fewer tasks")
     z = members.astype(np.float64)
     K = z[:, :, None] * z[:, None, :] / rho0
     K[:, np.arange(T), np.arange(T)] += z / rho
@@ -114,7 +114,7 @@ def shared_path(shared: Matrix, base: float) -> Matrix:
 
 
 def is_psd(K: Matrix, tolerance: float) -> bool:
-    """Tell whether no eigenvalue of K is below -tolerance times its largest entry."""
+    """Tell whether all eigenvalues of K are at least -tolerance times its largest entry."""
     try:
         np.linalg.cholesky(K + tolerance * np.abs(K).max() * np.eye(len(K)))
     except np.linalg.LinAlgError:
@@ -123,7 +123,7 @@ def is_psd(K: Matrix, tolerance: float) -> bool:
 
 
 def nearest_psd(K: Matrix) -> tuple[Matrix, float]:
-    """Return the nearest PSD matrix in the Frobenius norm, and the lowest eigenvalue of K."""
+    """Return the nearest PSD matrix in the Frobenius norm, and the smallest eigenvalue of K."""
     eigenvalues, U = np.linalg.eigh(K)
     return (U * np.maximum(eigenvalues, 0.0)) @ U.T, float(eigenvalues[0])
 

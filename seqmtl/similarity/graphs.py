@@ -1,4 +1,4 @@
-"""Graphs of related tasks, from GraphML or a list of edges."""
+"""Graphs of related tasks, from GraphML or edge lists."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from seqmtl.similarity._small_tables import drop_header, parse_amount, read_rows
 
 
 def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """Read which tasks are related, and how much.
+    """Read a weighted graph of related tasks.
 
-    In a list of edges a line is ``a<TAB>b``, ``a<TAB>b<TAB>weight`` or one name alone: a task
-    that is related to none. In GraphML a task is a node, called by its data ``name`` or
-    ``label`` or else its id, and the weight of an edge is its data ``weight``. Weights are 1 where
-    absent. Edges have no direction; a pair may be given both ways with one weight, and has to be
-    where a GraphML edge is directed.
+    A line of an edge list is ``a<TAB>b``, ``a<TAB>b<TAB>weight``, or a single name, a task without
+    edges. In GraphML a node is a task, named by its data ``name`` or ``label`` or else by its id,
+    and the data ``weight`` of an edge is its weight. The default weight is 1. Edges are
+    undirected. An edge may be given in both directions with the same weight; directed GraphML
+    edges must be.
 
     Parameters
     ----------
     path : str or path-like
-        GraphML or TSV file, plain or gzip. TSV lines that start with ``#`` are comments, and a
-        first line of three words that do not come again is a header.
+        GraphML or TSV file, plain or gzip. In TSV, lines that start with ``#`` are comments, and
+        a first line of three words that do not occur again is a header.
 
     Returns
     -------
@@ -40,8 +40,8 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
     Raises
     ------
     InputFormatError
-        If the file is no graph, a weight is negative or not finite, an edge leads from a task to
-        itself, or the two directions differ; names file and line or edge.
+        If the file is not a graph, a weight is negative or not finite, a task has an edge to
+        itself, or two directions differ; the message gives file and line or edge.
     """
     path = os.fspath(path)
     is_xml = read_text(path, "a graph").lstrip().startswith("<")
@@ -52,7 +52,7 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
 
 
 class _Edge(NamedTuple):
-    """An edge between two tasks, and where it stands in the file."""
+    """An edge between two tasks, and its place in the file."""
 
     start: str
     end: str
@@ -63,7 +63,7 @@ class _Edge(NamedTuple):
 
 
 def _adjacency(names: list[str], edges: list[_Edge], path: str) -> NDArray[np.float64]:
-    """Fill both halves of A, and see that they agree."""
+    """Fill both triangles of A, and check that they agree."""
     number = {name: i for i, name in enumerate(names)}
     A = np.full((len(names), len(names)), np.nan)
     for edge in edges:
@@ -102,7 +102,7 @@ def _read_edges(path: str) -> tuple[list[str], list[_Edge]]:
     for line, fields in drop_header(read_rows(path, "a graph")):
         if not all(fields) or len(fields) > 3:
             raise InputFormatError(
-                "a line must be a, b and maybe a weight, or one task alone, got "
+                "a line must be a, b and optionally a weight, or a single task, got "
                 f"{len(fields)} fields of which {fields.count('')} are empty; put one tab between",
                 path=path,
                 line=line,
@@ -144,7 +144,7 @@ def _read_graphml(path: str) -> tuple[list[str], list[_Edge]]:
 def _graphml_tasks(
     graph: ElementTree.Element, key_names: dict[str | None, str], path: str
 ) -> dict[str, str]:
-    """Return the names of the nodes by their ids."""
+    """Return the names of the nodes by id."""
     tasks: dict[str, str] = {}
     for node in _children(graph, "node"):
         data = _data(node, key_names)
@@ -152,7 +152,7 @@ def _graphml_tasks(
         name = data.get("name") or data.get("label") or ident
         if not name or ident in tasks or name in tasks.values():
             raise InputFormatError(
-                f"nodes must have different names, got {name!r} twice or empty; rename one",
+                f"nodes must have unique names, got {name!r} twice or empty; rename one",
                 path=path,
                 record=ident,
             )
@@ -184,7 +184,7 @@ def _graphml_edges(
 
 
 def _tag(element: ElementTree.Element) -> str:
-    """Return the tag without its namespace."""
+    """Return the tag of an element without its namespace."""
     return element.tag.rpartition("}")[2]
 
 

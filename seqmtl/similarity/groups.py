@@ -1,4 +1,4 @@
-"""Groups of tasks by name to a matrix of memberships."""
+"""Membership matrices of named groups of tasks."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from seqmtl.similarity.names import NameIndex
 
 
 def all_members(groups: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """Return the members of all groups, each once, in the order in which they appear."""
+    """Return the distinct members of all groups, in order of appearance."""
     return tuple(dict.fromkeys(str(name) for members in groups.values() for name in members))
 
 
 def membership(groups: Mapping[str, Iterable[str]], names: Sequence[str]) -> NDArray[np.float64]:
-    """Return r_cs, 1 or a weight where task s is in group c and 0 elsewhere, shape (C, T).
+    """Return r_cs, the weight of task s in group c or 0, shape (C, T).
 
     Parameters
     ----------
     groups : mapping of str to iterable of str
-        Members of every group, or their weights by name; who is not among the tasks is left out.
+        Members of every group, or their weights by name; members that are not tasks are ignored.
     names : sequence of str
         Tasks, T of them, matched as :func:`seqmtl.similarity.names.match_names` does.
 
@@ -31,7 +31,7 @@ def membership(groups: Mapping[str, Iterable[str]], names: Sequence[str]) -> NDA
     UnknownTaskError
         If a task is in no group, or a member could be several tasks.
     ValueError
-        If a group is given as one text.
+        If the members of a group are a single string.
     """
     index = NameIndex(names)
     R = np.zeros((len(groups), len(names)))

@@ -1,4 +1,4 @@
-"""What a task kernel holds and checks, however it was made."""
+"""Storage and validation of task kernels."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class NamedKernels:
 
     @classmethod
     def from_tsv(cls, path: str | os.PathLike[str], *, not_psd: str = "project") -> Self:
-        """Read a square table whose first row and first column are the task names.
+        """Read a square table with the task names in the first row and the first column.
 
         Several matrices are several tables, each after a line of ``# kernel``, a tab and a label.
 
@@ -93,7 +93,7 @@ class NamedKernels:
         Raises
         ------
         InputFormatError
-            If a table is not square, not numeric, or not a kernel; names file and line.
+            If a table is not square, not numeric, or not a kernel; the message gives file and line.
         """
         path = os.fspath(path)
         names, matrices, labels = _kernel_table.read_tables(read_text(path, "text"), path)
@@ -104,19 +104,19 @@ class NamedKernels:
             raise InputFormatError(str(error), path=path) from error
 
     def to_tsv(self) -> str:
-        """Return the table that :meth:`from_tsv` reads."""
+        """Return the text that :meth:`from_tsv` reads."""
         labels = None if self.labels == _SINGLE else self.labels
         return _kernel_table.write_tables(self.names, self.matrices, labels)
 
     def restrict(self, names: Iterable[str]) -> Self:
-        """Return K for some tasks, in the given order and under the given spelling.
+        """Return K for some tasks, in the given order and spelling.
 
-        A K_m that is zero on all of them is left out.
+        Matrices K_m that are zero on all of them are dropped.
 
         Raises
         ------
         UnknownTaskError
-            If a name is not a task of this kernel; lists the near matches.
+            If a name is not a task of this kernel; the message lists near matches.
         """
         wanted = tuple(map(str, names))
         order = match_names(wanted, self.names, f"the task kernel from {self.source}")
@@ -126,12 +126,12 @@ class NamedKernels:
         return type(self)(wanted, cut[left], self.source, labels=labels)
 
     def combine(self, theta: ArrayLike) -> Self:
-        """Return the one kernel sum_m theta_m K_m.
+        """Return the single kernel sum_m theta_m K_m.
 
         Parameters
         ----------
         theta : array_like, shape (M,)
-            Weights from 0.
+            Non-negative weights.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class NamedKernels:
         return type(self)(self.names, K, f"{self.source}, weighted")
 
     def trace_normalized(self) -> Self:
-        """Return the kernels with every K_m scaled to trace T, a mean diagonal of 1."""
+        """Return the kernels with every K_m scaled to trace T, so that the mean diagonal is 1."""
         scale = np.trace(self.matrices, axis1=1, axis2=2) / len(self)
         K = self.matrices / scale[:, None, None]
         return type(self)(self.names, K, self.source, labels=self.labels)
@@ -197,7 +197,7 @@ def _check_labels(labels: Iterable[str] | None, M: int) -> tuple[str, ...]:
 def _check_matrices(
     names: tuple[str, ...], stack: NDArray[np.float64], labels: tuple[str, ...], not_psd: str
 ) -> None:
-    """Check every matrix, and put the nearest kernel in the place of one that is none."""
+    """Check every matrix, and replace a non-PSD matrix by the nearest PSD one."""
     if not_psd not in {"project", "refuse"}:
         raise ValueError(f"not_psd must be project or refuse, got {not_psd!r}")
     for m, label in enumerate(labels):
@@ -215,11 +215,11 @@ def _check_matrices(
         if not_psd == "refuse":
             raise ValueError(
                 f"{what} must be positive semi-definite, got the eigenvalue {smallest:.3g}; "
-                "it is no kernel: use exp(-distance), or add to the diagonal"
+                "use exp(-distance), or add to the diagonal"
             )
         stack[m] = projected
         warnings.warn(
-            f"{what} is not positive semi-definite: took the nearest matrix that is, with the "
+            f"{what} is not positive semi-definite and was replaced by the nearest matrix that is: "
             f"eigenvalue {smallest:.3g} clipped to 0",
             UserWarning,
             stacklevel=3,

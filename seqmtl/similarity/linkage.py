@@ -1,4 +1,4 @@
-"""Distances to a tree, for what needs groups where only distances are known."""
+"""Trees from distances, by average linkage."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from seqmtl.similarity.trees import Tree
 
 
 def linkage_tree(distances: Distances) -> Tree:
-    """Join organisms by average linkage (UPGMA): the closest groups first.
+    """Cluster organisms by average linkage (UPGMA).
 
-    The distance of two groups is the mean over their pairs. Leaves have the names and the order of
-    the distances; a node lies half the distance of its groups above the leaves. Groups that
-    join at one height are one node.
+    The distance of two groups is the mean over their pairs. Leaves keep the names and order of
+    the distances. The height of a node is half the distance of its groups. Groups that join at
+    the same height become one node.
 
     Parameters
     ----------
     distances : Distances
-        Of T organisms.
+        Distances of T organisms.
 
     Returns
     -------
     Tree
-        With lengths, without names of inner nodes.
+        With branch lengths, without names of inner nodes.
     """
     T = len(distances)
     source = f"{distances.source} by average linkage"

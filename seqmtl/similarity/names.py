@@ -1,4 +1,4 @@
-"""Names of organisms and tasks, matched as people write them."""
+"""Match names of organisms and tasks in their usual spellings."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _SHOWN = 5
 def match_names(wanted: Iterable[str], known: Sequence[str], where: str) -> list[int]:
     """Find every wanted name among the known ones.
 
-    The first rule that finds something decides: the same name; the same up to case, blanks,
-    underscores, dots and hyphens; the genus abbreviated to its letter on one of the two sides
-    (``c_elegans`` and ``Caenorhabditis elegans``); the same organism by NCBI taxid, scientific or
-    common name in the shipped table of organisms (``9606``, ``human``, ``h_sapiens``).
+    The first rule with a match decides: the same name; the same name ignoring case, blanks,
+    underscores, dots and hyphens; the genus abbreviated to its initial on one side
+    (``c_elegans`` and ``Caenorhabditis elegans``); the same organism by NCBI taxid, scientific
+    or common name in the shipped table of organisms (``9606``, ``human``, ``h_sapiens``).
 
     Parameters
     ----------
     wanted : iterable of str
         Names to look for.
     known : sequence of str
-        Names to choose from, all different.
+        Names to search, all different.
     where : str
-        What has the known names, for messages: "the tree metazoa".
+        What the known names belong to, for messages: "the tree metazoa".
 
     Returns
     -------
     list of int
-        Position of every wanted name in `known`.
+        Index of every wanted name in `known`.
 
     Raises
     ------
     UnknownTaskError
-        If a name is missing or ambiguous (lists the near matches), or two wanted names are the
-        same known one.
+        If a name is missing or ambiguous (the message lists near matches), or two wanted names
+        match the same known one.
     """
     index = NameIndex(known)
     names = [str(name) for name in wanted]
@@ -58,7 +58,7 @@ def match_names(wanted: Iterable[str], known: Sequence[str], where: str) -> list
             raise UnknownTaskError(f"task {name!r}{more} is not in {where}; {index.hint(name)}")
         if found[0] in owner:
             raise UnknownTaskError(
-                f"task {name!r} is asked for twice: it and {owner[found[0]]!r} are both "
+                f"task {name!r} is given twice: it and {owner[found[0]]!r} are both "
                 f"{str(known[found[0]])!r} in {where}; leave one of them out"
             )
         owner[found[0]] = name
@@ -67,12 +67,12 @@ def match_names(wanted: Iterable[str], known: Sequence[str], where: str) -> list
 
 
 class NameIndex:
-    """Known names, ready to be looked up by the rules of :func:`match_names`.
+    """Known names, indexed for the rules of :func:`match_names`.
 
     Parameters
     ----------
     known : sequence of str
-        Names to choose from.
+        Names to search.
     """
 
     def __init__(self, known: Sequence[str]) -> None:
@@ -80,7 +80,7 @@ class NameIndex:
         self._exact = _positions(enumerate(self.known))
 
     def find(self, name: str) -> list[int]:
-        """Return the positions that the first rule with any gives; more than one is ambiguous."""
+        """Return the indices by the first rule with a match; several mean the name is ambiguous."""
         if name in self._exact:
             return self._exact[name]
         key = simplify(name)
@@ -88,14 +88,14 @@ class NameIndex:
         loose, abbreviated, organisms = self._tables
         found = loose.get(key, [])
         if not found and short:
-            # an initial stands for every genus with it, a genus only for its own initial
+            # an initial matches every genus that starts with it, a genus only its own initial
             found = abbreviated.get(short, []) if key == short else loose.get(short, [])
         if not found:
             found = sorted({i for taxid in taxids(key) for i in organisms.get(taxid, [])})
         return found
 
     def hint(self, name: str) -> str:
-        """Say which known names are near, or the first few."""
+        """List near matches among the known names, or the first few names."""
         simple = {simplify(known): known for known in reversed(self.known)}
         near = difflib.get_close_matches(simplify(name), simple, n=3, cutoff=0.5)
         if near:
@@ -105,7 +105,7 @@ class NameIndex:
 
     @functools.cached_property
     def _tables(self) -> tuple[dict[str, list[int]], dict[str, list[int]], dict[str, list[int]]]:
-        """Positions by simplified name, by abbreviated name, and by taxid."""
+        """Indices by simplified name, by abbreviated name, and by taxid."""
         keys = [simplify(name) for name in self.known]
         loose = _positions(enumerate(keys))
         abbreviated = _positions((i, short) for i, k in enumerate(keys) if (short := abbreviate(k)))
@@ -114,7 +114,7 @@ class NameIndex:
 
 
 def simplify(name: str) -> str:
-    """Return a name without regard to case, blanks, underscores, dots and hyphens.
+    """Return a name in lower case, with underscores, dots and hyphens as single blanks.
 
     Examples
     --------
@@ -125,13 +125,13 @@ def simplify(name: str) -> str:
 
 
 def abbreviate(key: str) -> str:
-    """Return a simplified binomial with its genus cut to a letter, "" for other names."""
+    """Abbreviate the genus of a simplified binomial to a letter; return "" for other names."""
     found = re.fullmatch(r"([^\W\d_])[^\W\d_]*( [^\W\d_]{2,}(?: .*)?)", key)
     return found[1] + found[2] if found else ""
 
 
 def taxids(key: str) -> set[str]:
-    """Return the taxids of a simplified name: of this very name, else of this abbreviation."""
+    """Return the taxids of a simplified name, or else of its abbreviation."""
     by_name, by_initial = _organisms()
     return by_name.get(key) or by_initial.get(key) or set()
 
@@ -154,7 +154,7 @@ def _organisms() -> tuple[Mapping[str, set[str]], Mapping[str, set[str]]]:
 
 
 def _positions(pairs: Iterable[tuple[int, str]]) -> dict[str, list[int]]:
-    """Collect the positions of every key."""
+    """Collect the indices of every key."""
     found: dict[str, list[int]] = {}
     for i, key in pairs:
         found.setdefault(key, []).append(i)

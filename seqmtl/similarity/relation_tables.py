@@ -18,9 +18,9 @@ Row = tuple[int, list[str]]
 def read_distances(path: str | os.PathLike[str]) -> Distances:
     """Read distances from a square table or a list of pairs.
 
-    A square table has the names in its first row and first column, in one order. A list has one
-    pair a line, ``a<TAB>b<TAB>distance``, in either order, and maybe a header of three words that
-    do not come again; the diagonal may be left out.
+    A square table has the names in its first row and first column, in the same order. A list has
+    one pair per line, ``a<TAB>b<TAB>distance``, in either order, and optionally a header of three
+    words that do not occur again; the diagonal may be omitted.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def read_distances(path: str | os.PathLike[str]) -> Distances:
     Raises
     ------
     InputFormatError
-        If the table has neither form, or values are no distances, contradict one another or are
-        missing; names file and line.
+        If the table has neither form, or values are not distances, are contradictory or are
+        missing; the message gives file and line.
     """
     path = os.fspath(path)
     rows = read_rows(path, "a table of distances")
@@ -51,9 +51,9 @@ def read_distances(path: str | os.PathLike[str]) -> Distances:
 
 
 def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
-    """Read which organism belongs to which group.
+    """Read which organisms belong to which groups.
 
-    Every line is ``organism<TAB>group`` or ``organism<TAB>group<TAB>weight``; an organism may be
+    Every line is ``organism<TAB>group`` or ``organism<TAB>group<TAB>weight``. An organism may be
     in several groups. A first line ``organism<TAB>group`` is a header.
 
     Parameters
@@ -64,13 +64,13 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     Returns
     -------
     dict of str to dict of str to float
-        Members of every group with their weights (1 where absent), in the order of the file.
+        Members of every group with their weights (default 1), in the order of the file.
 
     Raises
     ------
     InputFormatError
-        If a line has no group, a membership comes twice, or a weight is not a positive number;
-        names file and line.
+        If a line has no group, a membership is repeated, or a weight is not a positive number;
+        the message gives file and line.
     """
     path = os.fspath(path)
     groups: dict[str, dict[str, float]] = {}
@@ -79,15 +79,15 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
             continue
         if len(fields) not in (2, 3) or not fields[0] or not fields[1]:
             raise InputFormatError(
-                f"a line must be organism, group and maybe a weight, got {len(fields)} fields; "
-                "put tabs between them",
+                f"a line must be organism, group and optionally a weight, got {len(fields)} "
+                "fields; put tabs between them",
                 path=path,
                 line=line,
             )
         organism, group = fields[:2]
         if organism in groups.setdefault(group, {}):
             raise InputFormatError(
-                f"{organism!r} is in the group {group!r} twice; drop one line",
+                f"{organism!r} is in the group {group!r} twice; remove one line",
                 path=path,
                 line=line,
             )
@@ -96,7 +96,7 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         )
         if not weight:
             raise InputFormatError(
-                "weight must be positive, got 0; drop the line for no membership",
+                "weight must be positive, got 0; remove the line for no membership",
                 path=path,
                 line=line,
             )
@@ -107,7 +107,7 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
 
 
 def _is_list(rows: Sequence[Row]) -> bool:
-    """Tell three columns of pairs from a square table of two organisms."""
+    """Distinguish three columns of pairs from a square table of two organisms."""
     header = rows[0][1] if rows else []
     square = len(rows) == 3 and sorted(header[1:]) == sorted(fields[0] for _, fields in rows[1:])
     return len(header) == 3 and not square

@@ -1,4 +1,4 @@
-"""Files that say how organisms are related, read as whatever a task kernel needs."""
+"""Files that describe how organisms are related, converted as a task kernel requires."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Graph: TypeAlias = tuple[tuple[str, ...], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """Where relations between organisms are written down; each is optional, and read when needed.
+    """Files with relations between organisms; each is optional and read on demand.
 
     Parameters
     ----------
     tree : Tree, str or path-like, optional
         See :func:`seqmtl.similarity.trees.read_tree`.
     taxonomy : path-like, optional
-        Folder of an NCBI taxonomy dump.
+        Folder with an NCBI taxonomy dump.
     alignment : path-like, optional
         Aligned sequences, see :func:`seqmtl.similarity.alignment.read_alignment_distances`.
     distances : path-like, optional
@@ -44,7 +44,7 @@ class Sources:
     groups : path-like, optional
         Table, see :func:`seqmtl.similarity.relation_tables.read_groups`.
     table : path-like, optional
-        Finished kernel, see :meth:`seqmtl.similarity.TaskKernel.from_tsv`.
+        Precomputed kernel, see :meth:`seqmtl.similarity.TaskKernel.from_tsv`.
     """
 
     tree: TreeSource | None = None
@@ -57,18 +57,18 @@ class Sources:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Names of the parameters that were given."""
+        """Names of the given sources."""
         return tuple(f.name for f in fields(self) if getattr(self, f.name) not in (None, (), []))
 
     @property
     def has_tree(self) -> bool:
-        """Tell whether there is a tree, or what one can be made of."""
+        """Tell whether there is a tree, or a source that converts to one."""
         return not {"tree", "taxonomy", "alignment", "distances"}.isdisjoint(self.given)
 
     def read_tree(self, organisms: Iterable[str] | None = None) -> Tree:
         """Return the tree of some organisms, by default all of the source.
 
-        An alignment or a table of distances becomes a tree by average linkage.
+        An alignment or a table of distances is converted by average linkage.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class Sources:
         return linkage_tree(self.read_distances(organisms))
 
     def read_distances(self, organisms: Iterable[str] | None = None) -> Distances:
-        """Return the distances of some organisms, by default all; path lengths for a tree.
+        """Return the distances of some organisms, by default all; for a tree, path lengths.
 
         Raises
         ------
@@ -101,15 +101,15 @@ class Sources:
     def read_graphs(
         self, organisms: Iterable[str] | None = None
     ) -> tuple[tuple[str, ...], list[NDArray[np.float64]]]:
-        """Return the graphs over the same tasks.
+        """Return the graphs on a common set of tasks.
 
-        A task that a graph does not have is related to none in it.
+        A task that a graph lacks has no edges in it.
 
         Parameters
         ----------
         organisms : iterable of str, optional
-            Tasks, each in at least one graph, under their spelling. Default: all, in the order in
-            which they appear.
+            Tasks in this spelling, each in at least one graph. Default: all, in order of
+            appearance.
 
         Returns
         -------
@@ -139,14 +139,14 @@ class Sources:
         return self._groups
 
     def names(self, organisms: Iterable[str] | None = None) -> tuple[str, ...]:
-        """Return the organisms asked for, by default all that the source has.
+        """Return the given organisms, by default all of the source.
 
         Raises
         ------
         UnknownTaskError
             If the source lacks an organism.
         ValueError
-            If there is neither a source that lists its organisms nor a list.
+            If no organisms are given and no source lists them.
         """
         wanted = None if organisms is None else tuple(organisms)
         known: Sequence[str] = ()
@@ -157,7 +157,7 @@ class Sources:
         elif self.groups is not None:
             known = all_members(self._groups)
         elif wanted is None:
-            raise ValueError("organisms must be given where no source has them, got none")
+            raise ValueError("organisms must be given if no source lists them, got none")
         if wanted is not None and known:
             match_names(wanted, known, "the source")
         return tuple(known) if wanted is None else wanted
@@ -189,7 +189,7 @@ class Sources:
 
 
 def _find(graph: Graph, names: Sequence[str]) -> dict[int, int]:
-    """Return the nodes of the graph that these tasks are, by the number of the task."""
+    """Return the node of every task in the graph, by task index."""
     index = NameIndex(graph[0])
     tasks = [t for t, name in enumerate(names) if index.find(name)]
     nodes = match_names([names[t] for t in tasks], graph[0], "a graph")

@@ -1,4 +1,4 @@
-"""Task kernels: named, checked, positive semi-definite T x T matrices, one or several."""
+"""Task kernels: one or several named, positive semi-definite T x T matrices."""
 
 from __future__ import annotations
 
@@ -25,61 +25,60 @@ class TaskKernel(NamedKernels):
     names : sequence of str
         Task names, T of them, all different.
     matrix : array_like, shape (T, T) or (M, T, T)
-        K, or K_1..K_M; symmetric positive semi-definite, with a positive diagonal in their mean.
+        K, or K_1..K_M; symmetric positive semi-definite, with a positive mean diagonal.
     source : str, optional
-        Where K came from, for people.
+        Origin of K, for messages.
     labels : sequence of str, optional
-        Node, scale or graph that each K_m came from, M different ones. Default: K1, K2, ...
+        Node, scale or graph of each K_m, M different ones. Default: K1, K2, ...
     not_psd : {"project", "refuse"}
-        What to do with a matrix that is not positive semi-definite: take the nearest one that is,
-        with a warning, or raise.
+        Replace a non-PSD matrix by the nearest PSD one, with a warning, or raise an error.
 
     Attributes
     ----------
     names, source, labels
-        As given, tuples.
+        As given, as tuples.
     matrices : ndarray of float64, shape (M, T, T)
         K_1..K_M, read-only.
     matrix : ndarray of float64, shape (T, T)
-        Their mean, read-only: the one K to work with where no weights are learned.
+        Mean of the K_m, read-only: the K to use if no weights are learnt.
 
     Raises
     ------
     ValueError
-        If the shape, the names, the symmetry or the definiteness are wrong.
+        If the shape, the names, the symmetry or the definiteness are invalid.
 
     Warns
     -----
     UserWarning
-        If a matrix was projected; states the eigenvalue that was clipped.
+        If a matrix was projected; the message gives the clipped eigenvalue.
 
     Notes
     -----
-    The weights of task t are w_t = sum_s K[t, s] v_s: with K = I every task has a model of its own,
-    with K = 11' they share everything (Widmer et al. 2012, eq. 14). With several K_m their sum with
-    weights theta_m takes the place of K (Widmer et al. 2015, eq. 5).
+    The weights of task t are w_t = sum_s K[t, s] v_s. K = I gives one model per task, K = 11' one
+    model for all (Widmer et al. 2012, eq. 14). With several K_m, K is their sum with weights
+    theta_m (Widmer et al. 2015, eq. 5).
     """
 
     __slots__ = ()
 
     @classmethod
     def individual(cls, names: Iterable[str]) -> TaskKernel:
-        """K = I: every task on its own."""
+        """Return K = I: every task on its own."""
         names = tuple(names)
         return cls(names, np.eye(len(names)), "individual")
 
     @classmethod
     def union(cls, names: Iterable[str]) -> TaskKernel:
-        """K = 11': one model for all tasks."""
+        """Return K = 11': one model for all tasks."""
         names = tuple(names)
         return cls(names, np.ones((len(names), len(names))), "union")
 
     @classmethod
     def easy(cls, names: Iterable[str], share: float = 0.5) -> TaskKernel:
-        """K = share 11' + (1 - share) I: a common part and an own part.
+        """Return K = share 11' + (1 - share) I: a common part and a part of each task's own.
 
-        share = 1/2 is "frustratingly easy" (Daume 2007, K = 11' + I) at unit diagonal, so that C
-        means the same as for the other kernels.
+        share = 1/2 is "frustratingly easy" (Daume 2007, K = 11' + I) scaled to a unit diagonal, so
+        that C means the same as for the other kernels.
 
         Raises
         ------
@@ -93,12 +92,12 @@ class TaskKernel(NamedKernels):
 
     @classmethod
     def graph(cls, adjacency: Any, names: Iterable[str]) -> TaskKernel:
-        """K = (I + L)^-1 with L = D - A the Laplacian of a graph (Widmer et al. 2012, eq. 8, 11).
+        """Return K = (I + L)^-1, L = D - A the graph Laplacian (Widmer et al. 2012, eq. 8, 11).
 
         Parameters
         ----------
         adjacency : array_like or SciPy sparse, shape (T, T)
-            A, symmetric, not negative; the diagonal has no effect. The graph may have several
+            A, symmetric, non-negative; the diagonal is ignored. The graph may have several
             components, and tasks without edges, whose K is 1 on the diagonal and 0 elsewhere.
         names : iterable of str
             Task names.
@@ -108,22 +107,22 @@ class TaskKernel(NamedKernels):
 
     @classmethod
     def graphical(cls, adjacency: Any, a: ArrayLike, names: Iterable[str]) -> TaskKernel:
-        """K = D^-1/2 (L + diag(a))^-1 D^-1/2 with a unit diagonal (Sheldon 2008, eq. 5).
+        """Return K = D^-1/2 (L + diag(a))^-1 D^-1/2, with unit diagonal (Sheldon 2008, eq. 5).
 
         Parameters
         ----------
         adjacency : array_like or SciPy sparse, shape (T, T)
-            A, symmetric, not negative; the diagonal has no effect.
+            A, symmetric, non-negative; the diagonal is ignored.
         a : float or array_like, shape (T,)
-            How much every task keeps to itself, > 0: towards 0 the tasks of a component become
-            one, towards infinity every task has a model of its own.
+            Independence of every task, > 0. As a tends to 0, the tasks of a component become one;
+            as it tends to infinity, every task has its own model.
         names : iterable of str
             Task names.
 
         Raises
         ------
         ValueError
-            If A is no adjacency matrix, or an `a` is not positive.
+            If A is not an adjacency matrix, or an `a` is not positive.
         """
         names = tuple(names)
         A = checks.as_adjacency(adjacency, names)
@@ -147,30 +146,30 @@ class TaskKernel(NamedKernels):
         lam: float = 1.0,
         r: float = 1.0,
     ) -> TaskKernel:
-        """K = (lam I + G)^-1: tasks are pulled towards the centres of their groups.
+        """Return K = (lam I + G)^-1, which pulls tasks towards the centres of their groups.
 
         G[s, t] = sum_c (r_cs [s = t] - r_cs r_ct / (r + sum_u r_cu)) (Widmer et al. 2015,
-        eq. 13-15). One group of all tasks with lam = 0 and r = 1 is K = 11' + I.
+        eq. 13-15). A single group of all tasks with lam = 0 and r = 1 gives K = 11' + I.
 
         Parameters
         ----------
         groups : mapping of str to iterable of str, or array_like, shape (C, T)
             Members of every group (r_cs = 1), or their weights r_cs >= 0 by name; or the matrix
-            of the weights. A task can be in several groups. Members that are not among `names`
-            are left out.
+            of weights. A task may be in several groups. Members that are not in `names` are
+            ignored.
         names : iterable of str, optional
-            Task names. Default: all members, in the order in which they appear.
+            Task names. Default: all members, in order of appearance.
         lam : float, default=1.0
-            Weight of the norm of every task; 0 where every task is in a group and r > 0.
+            Weight of the norm of every task; may be 0 if every task is in a group and r > 0.
         r : float, default=1.0
             Weight of the norm of the centre of every group.
 
         Raises
         ------
         UnknownTaskError
-            If a task is in no group; lists the near matches.
+            If a task is in no group; the message lists near matches.
         ValueError
-            If a weight is negative, or lam = 0 leaves K undefined.
+            If a weight is negative, or K is undefined for lam = 0.
         """
         lam, r = (checks.positive(v, n, or_zero=True) for v, n in ((lam, "lam"), (r, "r")))
         if isinstance(groups, Mapping):
@@ -195,17 +194,17 @@ class TaskKernel(NamedKernels):
         rho: float = 1.0,
         rho0: float = 1.0,
     ) -> TaskKernel:
-        """One K_m per inner node of a tree: I/rho + 11'/rho0 on its leaves, zero elsewhere.
+        """Return one K_m per inner node of a tree: I/rho + 11'/rho0 on its leaves, zero elsewhere.
 
-        Every clade is a group that can be given its own weight (Widmer et al. 2015, 2.6.2).
-        Lengths have no effect. Nodes with one child are no groups of their own.
+        Every clade is a group with its own weight (Widmer et al. 2015, 2.6.2). Branch lengths are
+        ignored. Nodes with one child do not form a group.
 
         Parameters
         ----------
         tree : Tree, str or path-like
             See :func:`seqmtl.similarity.trees.read_tree`.
         names : iterable of str, optional
-            Leaves wanted, at least two, in this order. Default: all leaves.
+            Leaves to include, at least two, in this order. Default: all leaves.
         rho : float, default=1.0
             Weight of the distance of a task from the centre of the group.
         rho0 : float, default=1.0
@@ -216,7 +215,7 @@ class TaskKernel(NamedKernels):
         InputFormatError
             If the tree cannot be read.
         UnknownTaskError
-            If a name is not a leaf; lists the near matches.
+            If a name is not a leaf; the message lists near matches.
         """
         rho, rho0 = checks.positive(rho, "rho"), checks.positive(rho0, "rho0")
         tree, wanted, order = prune_to(tree, names)
@@ -242,24 +241,24 @@ class TaskKernel(NamedKernels):
         *,
         not_psd: str = "project",
     ) -> TaskKernel:
-        """K_m = exp(-Dist / sigma_m) for several scales sigma_m (Widmer et al. 2015, 2.6.3).
+        """Return K_m = exp(-Dist / sigma_m) for scales sigma_m (Widmer et al. 2015, 2.6.3).
 
         Parameters
         ----------
         distances : Distances or array_like, shape (T, T)
-            Dist, as it comes from a tree, an alignment or a table.
+            Dist, from a tree, an alignment or a table.
         scales : iterable of float, optional
-            sigma_m > 0, in the unit of the distances. Default: a quarter, once and four times the
-            median distance of two tasks.
+            sigma_m > 0, in the unit of the distances. Default: 1/4, 1 and 4 times the median
+            distance between tasks.
         names : iterable of str, optional
-            Task names: which ones of `distances` to take, or, needed for an array, their names.
+            Tasks to include from `distances`; for an array, the required names of its rows.
         not_psd : {"project", "refuse"}
-            See :class:`TaskKernel`. Distances in a tree always give kernels.
+            See :class:`TaskKernel`. Tree distances always give PSD kernels.
 
         Raises
         ------
         ValueError
-            If a scale is not positive, or there is no median to choose the scales by.
+            If a scale is not positive, or the median distance cannot set the scales.
         """
         if not isinstance(distances, Distances):
             distances = Distances(_given(names), np.asarray(distances))
@@ -270,7 +269,7 @@ class TaskKernel(NamedKernels):
             pairs = D[np.triu_indices(len(D), 1)]
             median = float(np.median(pairs)) if pairs.size else 0.0
             if median == 0.0:
-                raise ValueError("scales must be given where the median distance is 0")
+                raise ValueError("scales must be given if the median distance is 0")
             scales = (0.25 * median, median, 4.0 * median)
         sigma = np.array([checks.positive(value, "scales") for value in scales])
         return cls(
@@ -285,7 +284,7 @@ class TaskKernel(NamedKernels):
     def multigraph(
         cls, adjacencies: Iterable[Any], names: Iterable[str], labels: Iterable[str] | None = None
     ) -> TaskKernel:
-        """K_m = (I + L_m)^-1 for several graphs of the same tasks (Widmer et al. 2015, 2.6.1).
+        """Return K_m = (I + L_m)^-1 for several graphs of the tasks (Widmer et al. 2015, 2.6.1).
 
         Parameters
         ----------
@@ -305,29 +304,29 @@ class TaskKernel(NamedKernels):
     def from_newick(
         cls, tree: TreeSource, names: Iterable[str] | None = None, base: float = 0.25
     ) -> TaskKernel:
-        """Similarity of the leaves of a tree by the path they share from the root.
+        """Return the similarity of leaves by the path from the root that they share.
 
-        K[s, t] = base + (1 - base) shared(s, t) / sqrt(height(s) height(t)), with shared the
-        length from the root to the last common ancestor and height that from the root to the
-        leaf: the correlation of traits that drift along the branches, plus what all organisms
-        have in common. K has a unit diagonal and is positive semi-definite for every tree.
+        K[s, t] = base + (1 - base) shared(s, t) / sqrt(height(s) height(t)), where shared is the
+        length from the root to the last common ancestor, and height that from the root to the
+        leaf: the correlation of traits that drift along the branches, plus a part common to all
+        organisms. K has a unit diagonal and is positive semi-definite for every tree.
 
         Parameters
         ----------
         tree : Tree, str or path-like
-            See :func:`seqmtl.similarity.trees.read_tree`. Branches without length count 1.
+            See :func:`seqmtl.similarity.trees.read_tree`. Missing branch lengths count as 1.
         names : iterable of str, optional
-            Leaves wanted, in this order; see :func:`seqmtl.similarity.names.match_names`.
+            Leaves to include, in this order; see :func:`seqmtl.similarity.names.match_names`.
             Default: all leaves.
         base : float, default=0.25
-            Similarity of organisms whose paths part at the root, 0..1.
+            Similarity, from 0 to 1, of organisms whose last common ancestor is the root.
 
         Raises
         ------
         InputFormatError
-            If the tree cannot be read, or has doubled or empty names or negative lengths.
+            If the tree cannot be read, or has repeated or empty names or negative lengths.
         UnknownTaskError
-            If a name is not a leaf; lists the near matches.
+            If a name is not a leaf; the message lists near matches.
         """
         check_fraction("base", base)
         tree, wanted, order = prune_to(tree, names)

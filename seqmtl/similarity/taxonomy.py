@@ -1,7 +1,7 @@
-"""The NCBI taxonomy dump to a tree of the organisms at hand.
+"""Trees of selected organisms from an NCBI taxonomy dump.
 
-The dump has millions of nodes and names, so both files are streamed: of the nodes two numbers each
-are kept, of the names only those that are asked for.
+The dump has millions of nodes and names, so both files are streamed: two numbers are kept per node,
+and only the requested names.
 """
 
 from __future__ import annotations
@@ -32,26 +32,27 @@ def read_ncbi_taxonomy(directory: str | os.PathLike[str], organisms: Iterable[st
     Parameters
     ----------
     directory : str or path-like
-        Folder with ``nodes.dmp`` and ``names.dmp``, and maybe ``merged.dmp``, unpacked.
+        Folder with the unpacked ``nodes.dmp`` and ``names.dmp``, and optionally ``merged.dmp``.
     organisms : iterable of str or int
-        Taxids, or names without regard to case, blanks, underscores, dots and hyphens. What finds
-        something first decides: scientific names; the shipped table of organisms (``human``,
-        ``h_sapiens``); synonyms and common names of the dump; its scientific names with the genus
-        abbreviated. Taxids that were merged into others are followed.
+        Taxids, or names ignoring case, blanks, underscores, dots and hyphens. The first match
+        decides, in this order: scientific names; the shipped table of organisms (``human``,
+        ``h_sapiens``); synonyms and common names of the dump; its scientific names with an
+        abbreviated genus. Merged taxids are followed.
 
     Returns
     -------
     Tree
-        Leaves under the names as given (the scientific name for an int), inner nodes under
-        scientific names, without lengths. Nodes with one child are left out. An organism that is
-        an ancestor of another one becomes a leaf below itself.
+        Leaves have the given names (the scientific name for an int), inner nodes their
+        scientific names; there are no lengths. Nodes with one child are dropped. An organism
+        that is an ancestor of another becomes a leaf below its own node.
 
     Raises
     ------
     InputFormatError
-        If a file is missing or malformed, or parents are absent or go round in a circle.
+        If a file is missing or malformed, or parents are missing or form a cycle.
     UnknownTaskError
-        If an organism is unknown (lists near matches), ambiguous (lists the taxids) or given twice.
+        If an organism is unknown (the message lists near matches), ambiguous (it lists the
+        taxids) or repeated.
     """
     folder = Path(directory)
     wanted = [str(o) if isinstance(o, str) else int(o) for o in organisms]
@@ -69,7 +70,7 @@ def read_ncbi_taxonomy(directory: str | os.PathLike[str], organisms: Iterable[st
 
 @dataclass
 class _Parents:
-    """Parent of every taxid, by search in a sorted array."""
+    """Parent of every taxid, by binary search in a sorted array."""
 
     path: Path
     ids: NDArray[np.int64]
@@ -92,7 +93,7 @@ class _Parents:
         doubled = np.flatnonzero(nodes.ids[1:] == nodes.ids[:-1])
         if doubled.size:
             raise InputFormatError(
-                f"taxids must differ, got {nodes.ids[doubled[0]]} twice; take a fresh dump",
+                f"taxids must be unique, got {nodes.ids[doubled[0]]} twice; download a fresh dump",
                 path=str(path),
                 line=int(order[doubled[0] + 1]) + 1,
             )
@@ -107,7 +108,7 @@ class _Parents:
         Raises
         ------
         InputFormatError
-            If a parent is missing, or the way goes round in a circle.
+            If a parent is missing, or the parents form a cycle.
         """
         path = [taxid]
         seen = {taxid}
@@ -115,13 +116,13 @@ class _Parents:
             if parent is None:
                 raise InputFormatError(
                     f"every parent must be a node, got the missing parent {path[-1]} of "
-                    f"{path[-2]}; take a fresh dump",
+                    f"{path[-2]}; download a fresh dump",
                     path=str(self.path),
                 )
             if parent in seen:
                 raise InputFormatError(
-                    f"parents must lead to the root, got a cycle through taxid {parent}; take a "
-                    "fresh dump",
+                    f"parents must lead to the root, got a cycle through taxid {parent}; download "
+                    "a fresh dump",
                     path=str(self.path),
                 )
             path.append(parent)
@@ -135,7 +136,7 @@ class _Parents:
 
 @dataclass
 class _Hits:
-    """Taxids that the dump has for one wanted name."""
+    """Taxids found in the dump for one wanted name."""
 
     scientific: set[int] = field(default_factory=set)
     other: set[int] = field(default_factory=set)
@@ -155,7 +156,7 @@ def _resolve(wanted: Sequence[str | int], parents: _Parents, folder: Path) -> di
             taxid = merged.follow(int(organism), parents)
         if taxid in found:
             raise UnknownTaskError(
-                f"task {str(organism)!r} is asked for twice: it and {str(found[taxid])!r} are both "
+                f"task {str(organism)!r} is given twice: it and {str(found[taxid])!r} are both "
                 f"taxid {taxid}; leave one of them out"
             )
         found[taxid] = organism
@@ -163,7 +164,7 @@ def _resolve(wanted: Sequence[str | int], parents: _Parents, folder: Path) -> di
 
 
 def _search(path: Path, wanted: Sequence[str]) -> dict[str, _Hits]:
-    """Go through all names once and keep the taxids of those that are wanted."""
+    """Scan all names once, and keep the taxids of the wanted ones."""
     hits = {name: _Hits() for name in wanted}
     by_key: dict[str, list[_Hits]] = {}
     for name in wanted:
@@ -180,7 +181,7 @@ def _search(path: Path, wanted: Sequence[str]) -> dict[str, _Hits]:
 
 
 def _choose(name: str, hits: _Hits, parents: _Parents, folder: Path) -> int:
-    """Take the one taxid that the first rule with any gives."""
+    """Return the taxid by the first rule with a match."""
     shipped = {int(taxid) for taxid in taxids(simplify(name)) if int(taxid) in parents}
     found = sorted(hits.scientific or shipped or hits.other or hits.abbreviated)
     if len(found) == 1:
@@ -196,7 +197,7 @@ def _choose(name: str, hits: _Hits, parents: _Parents, folder: Path) -> int:
 
 
 def _near(name: str, path: Path) -> list[str]:
-    """Return names of the dump that are spelt much the same, with the same first letter."""
+    """Return similarly spelled names of the dump with the same first letter."""
     key = simplify(name)
     candidates = {
         other
@@ -207,14 +208,14 @@ def _near(name: str, path: Path) -> list[str]:
 
 
 class _Merged:
-    """Taxids that went into others; the file is read when one is missing."""
+    """Merged taxids; the file is read when a taxid is missing."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._into: dict[int, int] | None = None
 
     def follow(self, taxid: int, parents: _Parents) -> int:
-        """Return the taxid itself or the one that has taken its place.
+        """Return the taxid itself or the one it was merged into.
 
         Raises
         ------
@@ -229,7 +230,7 @@ class _Merged:
         if into is None or into not in parents:
             raise UnknownTaskError(
                 f"task '{taxid}' is not in the taxonomy {self.path.parent.name}; look up its "
-                "taxid at NCBI, or take a newer dump"
+                "taxid at NCBI, or download a newer dump"
             )
         return into
 
@@ -243,9 +244,9 @@ class _Merged:
 
 
 def _clades(lineages: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Return every organism and every taxid where lineages part, with the nearest one above.
+    """Return every organism and every branching taxid, each with its nearest ancestor among them.
 
-    The first has -1 above it.
+    The ancestor of the first is -1.
     """
     children: dict[int, set[int]] = {}
     for path in lineages:
@@ -272,7 +273,7 @@ def _scientific_names(path: Path, wanted: Collection[int]) -> dict[int, str]:
 def _tree(
     found: dict[int, str | int], above: dict[int, int], scientific: dict[int, str], source: str
 ) -> Tree:
-    """Make the tree; an organism that is above others gets a leaf below itself."""
+    """Build the tree; an organism that is an ancestor of others gets a leaf below its node."""
     number = {taxid: i for i, taxid in enumerate(above)}
     number[-1] = -1
     inner = set(above.values())
@@ -291,13 +292,13 @@ def _tree(
 
 
 def _label(taxid: int, found: dict[int, str | int], scientific: dict[int, str]) -> str:
-    """Return an organism as given, its scientific name for an int."""
+    """Return an organism as given, or its scientific name for an int."""
     organism = found[taxid]
     return organism if isinstance(organism, str) else scientific.get(taxid, str(taxid))
 
 
 def _names(path: Path) -> Iterator[tuple[str, str, bool]]:
-    """Yield taxid, name, and whether it is the scientific one."""
+    """Yield taxid, name, and whether the name is the scientific one."""
     for line, text in _lines(path):
         fields = text.split(_SEPARATOR)
         if len(fields) != 4 or not fields[0].isdecimal():
@@ -306,7 +307,7 @@ def _names(path: Path) -> Iterator[tuple[str, str, bool]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a dump with their numbers, which start at 1."""
+    """Yield the lines of a dump with their 1-based numbers."""
     try:
         for line, text in numbered_lines(path):
             yield line, text.decode()
@@ -319,7 +320,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def _malformed(path: Path, line: int, form: str) -> InputFormatError:
     return InputFormatError(
-        f"a line must be {form} with tab, bar, tab between them; take a fresh dump",
+        f"a line must be {form} with tab, bar, tab between them; download a fresh dump",
         path=str(path),
         line=line,
     )

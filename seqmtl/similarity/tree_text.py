@@ -1,4 +1,4 @@
-"""Weighted groups of tasks as text for a terminal."""
+"""Weighted groups of tasks as text for the terminal."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ _WIDTH = 79
 def draw_tree_text(
     labels: Sequence[str], members: Sequence[Iterable[str]], weights: Sequence[float]
 ) -> str:
-    """Show the weight of every kernel, indented as their groups are nested.
+    """Format the weight of every kernel, indented by the nesting of their groups.
 
     Parameters
     ----------
     labels : sequence of str
         Names of M kernels.
     members : sequence of iterable of str
-        Tasks on which each kernel is not zero.
+        Tasks on which each kernel is nonzero.
     weights : sequence of float
-        theta_m from 0, of each kernel.
+        Non-negative weights theta_m of the kernels.
 
     Returns
     -------
     str
-        One line per kernel with its weight as a number and a bar, and below it the tasks that no
-        smaller group has. Kernels with overlapping or equal groups, such as the scales of one
-        distance, come as a plain list. Lines end with a line break.
+        One line per kernel with its weight as a number and a bar, followed by the tasks that
+        are in no smaller group. Kernels with overlapping or equal groups, such as the scales
+        of one distance, become a flat list. Lines end with a line break.
 
     Raises
     ------
     ValueError
-        If the three have different lengths, or a weight is negative.
+        If the lengths of the three differ, or a weight is negative.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def draw_tree_text(
     groups = [tuple(dict.fromkeys(group)) for group in members]
     if not len(labels) == len(groups) == len(weights):
         raise ValueError(
-            "labels, members and weights must be as many, got "
+            "labels, members and weights must have the same length, got "
             f"{len(labels)}, {len(groups)} and {len(weights)}"
         )
     if not all(weight >= 0 for weight in weights):
@@ -72,7 +72,7 @@ def draw_tree_text(
 
 
 def _nest(groups: Sequence[frozenset[str]]) -> list[int] | None:
-    """Return the smallest group around each one, -1 for none; None where they are not nested."""
+    """Return the smallest enclosing group of each, or -1; None if groups are not nested."""
     parents = [-1] * len(groups)
     for m, group in enumerate(groups):
         for n, other in enumerate(groups):
@@ -86,7 +86,7 @@ def _nest(groups: Sequence[frozenset[str]]) -> list[int] | None:
 
 
 def _walk(children: dict[int, list[int]]) -> tuple[list[int], dict[int, int]]:
-    """Return the groups in the order of the lines, and how deep each one is."""
+    """Return the groups in output order, and the depth of each."""
     order: list[int] = []
     depths: dict[int, int] = {}
     stack = [(m, 0) for m in reversed(children.get(-1, []))]
@@ -99,7 +99,7 @@ def _walk(children: dict[int, list[int]]) -> tuple[list[int], dict[int, int]]:
 
 
 def _lines_of(labels: Sequence[str], weights: Sequence[float]) -> list[str]:
-    """Put labels, weights and bars in columns."""
+    """Format labels, weights and bars in columns."""
     width = max(map(len, labels), default=0)
     most = max(weights, default=0.0) or 1.0
     lines = []

@@ -1,4 +1,4 @@
-"""Rooted trees of organisms: read, cut to the organisms at hand, and measured."""
+"""Rooted trees of organisms: read, prune, measure."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ class Tree:
     Parameters
     ----------
     parents : array_like of int, shape (n_nodes,)
-        Parent of every node. The root is node 0 and has -1; a parent comes before its children.
+        Parent of every node. The root is node 0, with parent -1; parents precede children.
     lengths : array_like of float, shape (n_nodes,)
-        Length of the branch above every node, NaN where absent. That of the root is what all
-        paths share; an absent one is 0 there, and 1 anywhere else.
+        Length of the branch above every node, NaN if missing. The length of the root is shared
+        by all paths. A missing length counts as 0 for the root and as 1 for other nodes.
     labels : sequence of str
-        Name of every node, "" for none. Leaves have distinct names that no inner node has.
+        Name of every node, or "". Names of leaves are unique among all nodes.
     source : str, optional
-        Where the tree came from, for messages.
+        Origin of the tree, for messages.
 
     Raises
     ------
     InputFormatError
-        If the nodes are no tree, names are missing or doubled, or a length is negative.
+        If the nodes do not form a tree, names are missing or repeated, or a length is negative.
     """
 
     parents: NDArray[np.int64]
@@ -80,18 +80,18 @@ class Tree:
         lengths: ArrayLike | None = None,
         source: str = "table of parents",
     ) -> Tree:
-        """Make a tree of nodes in any order.
+        """Make a tree from nodes in any order.
 
         Parameters
         ----------
         parents : sequence of int
-            Number of the parent of every node; -1, or the node itself, for the root.
+            Index of the parent of every node; for the root -1, or its own index.
         labels : sequence of str
-            Name of every node, "" for none.
+            Name of every node, or "".
         lengths : array_like of float, optional
-            Length of the branch above every node, NaN where absent. Default: all absent.
+            Length of the branch above every node, NaN if missing. Default: all missing.
         source : str, optional
-            Where the table came from, for messages.
+            Origin of the table, for messages.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Tree:
 
     @functools.cached_property
     def leaves(self) -> NDArray[np.int64]:
-        """Numbers of the leaves, rising, shape (n_leaves,)."""
+        """Indices of the leaves, rising, shape (n_leaves,)."""
         is_leaf = np.ones(len(self.labels), dtype=bool)
         is_leaf[self.parents[1:]] = False
         return np.flatnonzero(is_leaf)
@@ -120,7 +120,7 @@ class Tree:
         return tuple(self.labels[i] for i in self.leaves)
 
     def membership(self) -> NDArray[np.bool_]:
-        """Tell which leaves each node holds, itself for a leaf, shape (n_nodes, n_leaves)."""
+        """Tell which leaves are below each node (a leaf is below itself), (n_nodes, n_leaves)."""
         first, size, column = self._spans
         require_memory(
             len(self.labels) * len(self.leaves), f"the clades of {self!r}", "prune the tree first"
@@ -131,21 +131,21 @@ class Tree:
         return below
 
     def prune(self, names: Iterable[str]) -> Tree:
-        """Cut the tree to some of its leaves; distances between them stay as they are.
+        """Prune the tree to some of its leaves; distances between them do not change.
 
-        Nodes left with one child are merged with it and their lengths added; what is above the
-        last common ancestor becomes the length of the root.
+        Nodes left with one child are merged with it, adding their lengths. The path above the last
+        common ancestor becomes the length of the root.
 
         Parameters
         ----------
         names : iterable of str
-            Leaves to keep, found by :func:`seqmtl.similarity.names.match_names`; they get this
-            spelling. The order stays that of the tree.
+            Leaves to keep, matched by :func:`seqmtl.similarity.names.match_names`; they get this
+            spelling. They keep the order of the tree.
 
         Raises
         ------
         UnknownTaskError
-            If a name is not a leaf, or not clearly one.
+            If a name does not match exactly one leaf.
         """
         wanted = [str(name) for name in names]
         kept = np.zeros(len(self.labels), dtype=np.int64)
@@ -157,7 +157,7 @@ class Tree:
             kept[self.leaves[leaf]] = 1
         if not wanted:
             raise ValueError("names must be at least one leaf of the tree, got none")
-        n_children = np.zeros_like(kept)  # kept ones
+        n_children = np.zeros_like(kept)  # kept children
         for i in range(len(kept) - 1, 0, -1):
             if kept[i]:
                 kept[self.parents[i]] += 1
@@ -165,16 +165,16 @@ class Tree:
         return self._merged(np.flatnonzero(kept), n_children == 1, new_name)
 
     def shared(self) -> NDArray[np.float64]:
-        """Return the path from the root that every two leaves share, shape (n_leaves, n_leaves).
+        """Return the path from the root shared by every two leaves, shape (n_leaves, n_leaves).
 
-        The diagonal holds the distances of the leaves from the root. An absent length counts 1.
+        The diagonal holds the distances of the leaves from the root. Missing lengths count as 1.
         """
         T = len(self.leaves)
         require_memory(24.0 * T * T, f"distances between {T} leaves", "prune the tree first")
         first, size, column = self._spans
         depth = self._depths()
         shared = np.zeros((T, T))
-        for i in range(1, len(depth)):  # against all leaves of the siblings before it
+        for i in range(1, len(depth)):  # with all leaves of preceding siblings
             begin, end = first[i], first[i] + size[i]
             shared[first[self.parents[i]] : begin, begin:end] = depth[self.parents[i]]
         shared += shared.T
@@ -183,9 +183,9 @@ class Tree:
         return shared[np.ix_(place, place)]
 
     def distances(self) -> NDArray[np.float64]:
-        """Return the length of the path between every two leaves, shape (n_leaves, n_leaves).
+        """Return the path length between every two leaves, shape (n_leaves, n_leaves).
 
-        An absent length counts 1.
+        Missing lengths count as 1.
         """
         shared = self.shared()
         height = np.diagonal(shared).copy()
@@ -194,9 +194,9 @@ class Tree:
         return shared
 
     def node_name(self, i: int) -> str:
-        """Return a readable name for a node, which no other node has.
+        """Return a unique, readable name for a node.
 
-        Its label, or the first and last of its leaves: "(ape..fly)".
+        This is its label, or its first and last leaf: "(ape..fly)".
         """
         return self._node_names[i]
 
@@ -228,28 +228,28 @@ class Tree:
         if bad.size:
             raise self._error(
                 f"branch lengths must be numbers from 0, got {self.lengths[bad[0]]:g} above "
-                f"{self.labels[bad[0]] or 'an inner node'!r}; mend the tree"
+                f"{self.labels[bad[0]] or 'an inner node'!r}; correct the tree"
             )
 
     def _depths(self) -> NDArray[np.float64]:
-        """Return the distance of every node from the upper end of the root's branch."""
+        """Return the distance of every node from the start of the root's branch."""
         depth = self.filled_lengths()
         for i in range(1, len(depth)):
             depth[i] += depth[self.parents[i]]
         return depth
 
     def filled_lengths(self) -> NDArray[np.float64]:
-        """Return the lengths, absent ones as they count: 1, and 0 above the root."""
+        """Return the lengths with missing ones replaced: 1, and 0 above the root."""
         filled = np.where(np.isnan(self.lengths), 1.0, self.lengths)
         filled[0] = np.nan_to_num(self.lengths[0])
         return filled
 
     @functools.cached_property
     def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Arrange the leaves so that those of every node are one run.
+        """Order the leaves so that those of every node are contiguous.
 
-        Returns the first position and the size of every node's run, and which leaf (of `leaves`)
-        is at every position.
+        Returns the first position and the number of leaves of every node, and the leaf (an index
+        to `leaves`) at every position.
         """
         n = len(self.labels)
         size = np.zeros(n, dtype=np.int64)
@@ -281,13 +281,13 @@ class Tree:
     def _merged(
         self, kept: NDArray[np.int64], has_one_child: NDArray[np.bool_], new_name: dict[int, str]
     ) -> Tree:
-        """Copy the kept nodes, joining each that has one child with it."""
+        """Copy the kept nodes, merging each that has one child with it."""
         filled = self.filled_lengths()
         parents: list[int] = []
         lengths: list[float] = []
         labels: list[str] = []
-        number = {-1: -1}  # of the copy that children of a node hang on
-        waiting: dict[int, tuple[float, str]] = {}  # length and label that wait for the one child
+        number = {-1: -1}  # index of the copy that a node's children attach to
+        waiting: dict[int, tuple[float, str]] = {}  # length and label passed on to the only child
         for i in kept.tolist():
             parent = int(self.parents[i])
             length, label = float(self.lengths[i]), self.labels[i]
@@ -314,17 +314,17 @@ def read_tree(tree: TreeSource) -> Tree:
     ----------
     tree : str, path-like, Bio.Phylo tree or Tree
         Newick or Nexus file (plain or gzip), Newick or Nexus text, the name of a shipped tree, or
-        a tree that Bio.Phylo has read. A Tree is returned as it is.
+        a Bio.Phylo tree. A Tree is returned unchanged.
 
     Returns
     -------
     Tree
-        Nodes in the order of the file. The branch above the root is left out.
+        Nodes in the order of the file, without the branch above the root.
 
     Raises
     ------
     InputFormatError
-        If there is no tree, more than one, or names or lengths are unusable.
+        If there is no tree, more than one, or names or lengths are invalid.
     """
     if isinstance(tree, Tree):
         return tree
@@ -334,30 +334,30 @@ def read_tree(tree: TreeSource) -> Tree:
     parents, lengths, labels = nodes
     n_absent = int(np.isnan(lengths[1:]).sum())
     if 0 < n_absent < len(lengths) - 1:
-        logger.warning("%s: branches without a length, which count 1: %d", where, n_absent)
+        logger.warning("%s: branches without a length, counted as 1: %d", where, n_absent)
     return Tree(np.array(parents), np.array(lengths), tuple(labels), where)
 
 
 def prune_to(
     tree: TreeSource, names: Iterable[str] | None
 ) -> tuple[Tree, tuple[str, ...], NDArray[np.int64]]:
-    """Read a tree and cut it to some leaves, by default all.
+    """Read a tree and prune it to some leaves, by default all.
 
     Returns
     -------
     tree : Tree
-        Without nodes of one child.
+        Without nodes that have one child.
     names : tuple of str
-        Leaves, in the order asked for.
+        Leaves, in the requested order.
     order : ndarray of int64, shape (n_leaves,)
-        Position of every one of these names among the leaves of the tree.
+        Index of each of these names among the leaves of the tree.
 
     Raises
     ------
     InputFormatError
         If the tree cannot be read.
     UnknownTaskError
-        If a name is not a leaf; lists the near matches.
+        If a name is not a leaf; the message lists near matches.
     """
     tree = read_tree(tree)
     wanted = tree.leaf_names if names is None else tuple(str(name) for name in names)
@@ -367,7 +367,7 @@ def prune_to(
 
 
 def describe(tree: TreeSource) -> str:
-    """Name a tree for messages: its file, or "text" where it was given as text."""
+    """Name a tree in messages: its file, or "text" if it was given as text."""
     if isinstance(tree, Tree):
         return tree.source
     if not isinstance(tree, (str, os.PathLike)):

@@ -16,12 +16,12 @@ _N_STATES = 16
 
 
 class Composition:
-    """Composition of one organism, a function of its traits.
+    """Composition of one organism as a function of its traits.
 
     The probability of base c after bases a and b is proportional to the exponential of an energy
-    E[region, a, b, c] plus a GC preference that depends on the isochore. Energies hold what
-    genomes share (few CpG, many AA and TT, exons richer in G and C, introns in T) and deviations
-    of the organism; outside genes they are the same on both strands.
+    E[region, a, b, c] plus a GC preference that depends on the isochore. Energies are the sum of
+    a part common to all genomes (few CpG, many AA and TT, exons richer in G and C, introns in T)
+    and deviations of the organism. Outside genes they are the same on both strands.
 
     Parameters
     ----------
@@ -51,15 +51,15 @@ class Composition:
     def generate(self, regions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw the bases of one chromosome.
 
-        The chromosome is cut into segments of 256 bases that are drawn side by side, one base of
-        all of them a step; a few discarded steps precede the first base of each.
+        The chromosome is divided into segments of 256 bases that are drawn in parallel, one base of
+        each per step. A few discarded steps precede the first base of each.
 
         Parameters
         ----------
         regions : numpy.ndarray
             Shape (n,), uint8: INTERGENIC, EXON or INTRON.
         rng : numpy.random.Generator
-            Source of randomness.
+            Random generator.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class Composition:
 
 
 def _shared_energies() -> np.ndarray:
-    """Return what all genomes share: energies of shape (3 regions, 4, 4, 4)."""
+    """Return the energies common to all genomes, shape (3 regions, 4, 4, 4)."""
     pairs = np.zeros((4, 4))
     pairs[0, 0] = pairs[3, 3] = 0.25
     pairs[1, 2] = -0.70

@@ -1,4 +1,4 @@
-"""Where genes, exons and introns lie, and what fills the gaps between genes."""
+"""Place genes, exons and introns, and fill the gaps between genes."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ class Genes:
 
 @dataclass(frozen=True)
 class Layout:
-    """Genes of one chromosome as read in the sense of transcription.
+    """Genes of one chromosome in the sense of transcription.
 
-    Every gene has a block: promoter, exons and introns, tail. Inside a block positions run in the
-    sense of transcription; a block of the minus strand is turned around once its bases are drawn.
+    Every gene has a block: promoter, exons and introns, tail. Positions inside a block are in the
+    sense of transcription; a block of the minus strand is reverse-complemented once its bases are
+    drawn.
 
     Attributes
     ----------
@@ -93,7 +94,7 @@ class Layout:
         return regions
 
     def turn(self, codes: np.ndarray) -> np.ndarray:
-        """Reverse and complement the blocks of the minus strand (codes 0..3), in a copy."""
+        """Return a copy with the blocks of the minus strand reverse-complemented (codes 0..3)."""
         minus = self.strand < 0
         starts, ends = self.block_start[minus], self.block_end[minus]
         places = _inside(starts, ends)
@@ -124,8 +125,8 @@ class Layout:
 def lay_out_genes(n_genes: int, length: int, margin: int, rng: np.random.Generator) -> Layout:
     """Place genes on one chromosome.
 
-    A gene has 2 introns or more (5 in the mean), exons of about 130 and introns of about 130 bases
-    (both log-normal above a minimum), and either strand. Gaps between genes are exponential.
+    A gene has at least 2 introns (5 on average), exons of about 130 and introns of about 130 bases
+    (both log-normal above a minimum), and a random strand. Gaps between genes are exponential.
 
     Parameters
     ----------
@@ -134,9 +135,9 @@ def lay_out_genes(n_genes: int, length: int, margin: int, rng: np.random.Generat
     length : int
         Bases of the chromosome.
     margin : int
-        Bases at either end that hold no gene.
+        Number of bases without genes at either end.
     rng : numpy.random.Generator
-        Source of randomness.
+        Random generator.
 
     Raises
     ------
@@ -157,8 +158,8 @@ def lay_out_genes(n_genes: int, length: int, margin: int, rng: np.random.Generat
     free = length - 2 * margin - int(spans.sum())
     if free < 0:
         raise ValueError(
-            f"chromosome_length must be at least {length - free} for {n_genes} genes a chromosome, "
-            f"got {length}; ask for longer chromosomes, fewer genes or fewer windows"
+            f"chromosome_length must be at least {length - free} for {n_genes} genes per chromosome"
+            f", got {length}; use longer chromosomes, fewer genes or fewer windows"
         )
     shares = rng.exponential(size=n_genes + 1)
     gaps = np.floor(free * np.cumsum(shares)[:-1] / shares.sum()).astype(np.int64)
@@ -178,15 +179,16 @@ def lay_out_genes(n_genes: int, length: int, margin: int, rng: np.random.Generat
 def fill_gaps(
     layout: Layout, codes: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Write tandem repeats into wide gaps, in place, and choose where N runs lie.
+    """Write tandem repeats into wide gaps, in place, and choose the positions of N runs.
 
-    At most one feature a gap, away from the genes: an N run (in up to three gaps) of 20 to 400
-    bases, or, in half of the others, repeats of a unit of 2 to 6 bases, one base in eight mutated.
+    Every gap has at most one feature, away from the genes: an N run of 20 to 400 bases (in up to
+    three gaps) or, in half of the others, repeats of a unit of 2 to 6 bases with one base in eight
+    mutated.
 
     Returns
     -------
     repeats, unknown : numpy.ndarray
-        Positions to write in lower case and positions of N, int64, sorted.
+        Positions to write in lower case, and positions of N, int64, sorted.
     """
     starts, ends = layout.gaps()
     roomy = rng.permutation(np.flatnonzero(ends - starts >= _ROOMY_GAP))
@@ -211,7 +213,7 @@ def fill_gaps(
 
 
 def _inside(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return all positions of the intervals, one interval after the other, int64."""
+    """Return all positions of the intervals, interval by interval, int64."""
     sizes = ends - starts
     before = np.cumsum(sizes) - sizes
     positions: np.ndarray = np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)

@@ -1,4 +1,4 @@
-"""Labelled sites: true ones, decoys beside them, and the windows around both."""
+"""Labelled sites: true sites and decoys, and the windows around them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _CODES = np.full(256, 4, dtype=np.uint8)
 _CODES[np.frombuffer(b"ACGTacgt", dtype=np.uint8)] = [0, 1, 2, 3] * 2
 _COMPLEMENT = np.arange(256, dtype=np.uint8)
 _COMPLEMENT[np.frombuffer(b"ACGTacgt", dtype=np.uint8)] = np.frombuffer(b"TGCAtgca", dtype=np.uint8)
-#: Bases around a TSS on either strand that hold no decoy of it.
+#: Bases around a TSS, on either strand, without decoys.
 _CLEAR_OF_TSS = 50
 
 
 @dataclass(frozen=True)
 class Sites:
-    """Sites of one organism, one entry each; slices like an array.
+    """Sites of one organism; can be sliced like an array.
 
     Attributes
     ----------
     start : numpy.ndarray
         Shape (n,), int64: first base of the site's interval, counted over the concatenated
-        chromosomes. A splice site is its dinucleotide, 2 bases; a TSS is 1 base.
+        chromosomes. A splice site is its dinucleotide of 2 bases, a TSS a single base.
     strand : numpy.ndarray
         Shape (n,), int8, 1 or -1.
     label : numpy.ndarray
@@ -46,12 +46,12 @@ class Sites:
         return self.start.size
 
     def __getitem__(self, rows: np.ndarray | slice) -> Sites:
-        """Return some of the sites, chosen by a slice, a mask or row numbers."""
+        """Return a subset of the sites, by a slice, a mask or row indices."""
         return Sites(*(column[rows] for column in vars(self).values()))
 
     @staticmethod
     def concatenate(parts: list[Sites]) -> Sites:
-        """Join sites, sorted by position, then strand (plus first)."""
+        """Concatenate sites, sorted by position, then strand (plus first)."""
         by_column = zip(*(vars(part).values() for part in parts), strict=True)
         sites = Sites(*(np.concatenate(column) for column in by_column))
         return sites[np.lexsort((-sites.strand, sites.start))]
@@ -67,9 +67,9 @@ def true_sites(genes: Genes, signal: str, first_gene: int, chromosome_start: int
     signal : str
         "acceptor", "donor" or "tss".
     first_gene : int
-        Number of genes on the chromosomes before.
+        Number of genes on the preceding chromosomes.
     chromosome_start : int
-        Bases on the chromosomes before.
+        Number of bases on the preceding chromosomes.
     """
     n_exons = np.diff(genes.first_exon)
     gene = np.repeat(np.arange(n_exons.size), n_exons)
@@ -82,7 +82,7 @@ def true_sites(genes: Genes, signal: str, first_gene: int, chromosome_start: int
     exon = np.flatnonzero(wanted)
     gene, intron = gene[exon], order[exon] - (signal == "acceptor")
     strand = genes.strand[gene]
-    # The edge of the exon that faces the site, and the site's bases before or after it.
+    # the edge of the exon next to the site, and the site's bases before or after it
     at_end = (strand > 0) == (signal == "donor")
     edge = np.where(at_end, genes.exon_end[exon], genes.exon_start[exon])
     if signal == "tss":
@@ -101,10 +101,10 @@ def true_sites(genes: Genes, signal: str, first_gene: int, chromosome_start: int
 def decoy_pools(
     letters: np.ndarray, genes: Genes, signal: str, margin: int, chromosome_start: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return where decoys may lie on one chromosome, as two pools.
+    """Return the possible positions of decoys on one chromosome, as two pools.
 
-    For splice sites: AG (or GT) dinucleotides that are no annotated site, on the plus and on the
-    minus strand. For a TSS: any base but N that is clear of the annotated TSS, inside genes and
+    For splice sites: AG (or GT) dinucleotides that are not annotated sites, on the plus and on the
+    minus strand. For a TSS: all bases except N that are away from annotated TSS, inside genes and
     between them.
 
     Parameters
@@ -116,9 +116,9 @@ def decoy_pools(
     signal : str
         "acceptor", "donor" or "tss".
     margin : int
-        Bases at either end of the chromosome that hold no decoy.
+        Number of bases without decoys at either end of the chromosome.
     chromosome_start : int
-        Bases on the chromosomes before.
+        Number of bases on the preceding chromosomes.
 
     Returns
     -------
@@ -150,18 +150,18 @@ def decoy_pools(
 def draw_decoys(
     pools: list[tuple[np.ndarray, np.ndarray]], signal: str, count: int, rng: np.random.Generator
 ) -> Sites:
-    """Draw decoys without replacement, half from either pool; fewer are a subset of more.
+    """Draw decoys without replacement, half from each pool; fewer are a subset of more.
 
     Parameters
     ----------
     pools : list of tuple of two numpy.ndarray
-        From :func:`decoy_pools`, one tuple a chromosome.
+        Results of :func:`decoy_pools`, one tuple per chromosome.
     signal : str
         "acceptor", "donor" or "tss".
     count : int
         Number of decoys.
     rng : numpy.random.Generator
-        Source of randomness.
+        Random generator.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def draw_decoys(
         if pool.size < quota:
             raise ValueError(
                 f"number of decoys must be at most {2 * pool.size} in one organism, got {count}; "
-                "ask for longer chromosomes, fewer windows or fewer decoys_per_site"
+                "use longer chromosomes, fewer windows or fewer decoys_per_site"
             )
         starts.append(pool[own_rng.permutation(pool.size)[:quota]])
         if signal == "tss":
@@ -195,10 +195,10 @@ def draw_decoys(
 def window_starts(sites: Sites, site_length: int, window: int) -> np.ndarray:
     """Return the first base of every site's window on the plus strand, shape (n,), int64.
 
-    With c = (start + end) / 2 of the site, a window of the plus strand starts at
-    ``floor(c) - window // 2`` and one of the minus strand ends at ``ceil(c) + window // 2``. A
-    dinucleotide so lies at the offsets window // 2 - 1 and window // 2 of its window, a single
-    base at window // 2, both read in the sense of the strand.
+    With c = (start + end) / 2 of the site, a window on the plus strand starts at
+    ``floor(c) - window // 2``, and one on the minus strand ends at ``ceil(c) + window // 2``. A
+    dinucleotide is therefore at offsets window // 2 - 1 and window // 2 of its window, a single
+    base at window // 2, both in the sense of the strand.
     """
     plus = sites.start + site_length // 2 - window // 2
     minus = sites.start + (site_length + 1) // 2 + window // 2 - window
@@ -206,7 +206,7 @@ def window_starts(sites: Sites, site_length: int, window: int) -> np.ndarray:
 
 
 def cut_windows(letters: np.ndarray, sites: Sites, site_length: int, window: int) -> np.ndarray:
-    """Cut the windows of sites, the minus strand reversed and complemented.
+    """Cut the windows of sites, reverse-complementing those on the minus strand.
 
     Parameters
     ----------
@@ -215,9 +215,9 @@ def cut_windows(letters: np.ndarray, sites: Sites, site_length: int, window: int
     sites : Sites
         n sites.
     site_length : int
-        Bases of a site, 1 or 2.
+        Length of a site in bases, 1 or 2.
     window : int
-        Bases of a window.
+        Window length in bases.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Motifs of splice sites and promoters: slots that hold one of several drifting words."""
+"""Motifs of splice sites and promoters, made of slots with several drifting words."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _LETTERS = {
 class Slot:
     """A stretch of bases at a fixed distance from the site.
 
-    A site carries the slot with probability `usage`; then one of `words` alternatives is chosen,
-    and its letters are drawn from that word's own weight matrix. As the alternatives differ in
-    several positions at once, neighbouring bases depend on each other, and no single weight matrix
-    describes the slot.
+    A site has the slot with probability `usage`. Then one of `words` alternatives is chosen, and
+    its letters are drawn from that word's weight matrix. As the alternatives differ in several
+    positions at once, neighbouring bases are dependent, and no single weight matrix describes the
+    slot.
 
     Attributes
     ----------
     offset : int
         First base of the slot, relative to the site, in the sense of transcription.
     consensus : str
-        What all organisms share, in IUPAC letters; N is no preference.
+        IUPAC letters common to all organisms; N is no preference.
     pull : float
         Log-odds of a consensus letter.
     words : int
@@ -39,7 +39,7 @@ class Slot:
     spread : float
         Standard deviation of an organism's own log-odds.
     usage : float
-        Probability that a site carries the slot.
+        Probability that a site has the slot.
     jitter : int
         The slot is shifted by up to this many bases, uniformly.
     """
@@ -54,11 +54,11 @@ class Slot:
 
     @property
     def n_traits(self) -> int:
-        """Number of traits: log-odds of every word's letters and of the words themselves."""
+        """Number of traits: log-odds of the letters of every word, and of the words themselves."""
         return self.words * (4 * len(self.consensus) + 1)
 
     def probabilities(self, traits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the words' weights, shape (words,), and letters, shape (words, length, 4)."""
+        """Return weights of words, shape (words,), and of letters, shape (words, length, 4)."""
         shared = np.zeros((len(self.consensus), 4))
         for place, symbol in enumerate(self.consensus):
             shared[place, list(_LETTERS[symbol])] = self.pull
@@ -73,11 +73,11 @@ class Signal:
     Attributes
     ----------
     letters : str
-        Bases that every site has, in the sense of transcription; empty where there are none.
+        Bases that every site has, in the sense of transcription, or "".
     offset : int
         First of these bases, relative to the site.
     slots : tuple of Slot
-        Slots, written in this order; `letters` come last.
+        Slots, written in this order before `letters`.
     """
 
     letters: str
@@ -101,9 +101,9 @@ class Signal:
         sites : numpy.ndarray
             Shape (n,), positions of the sites.
         traits : numpy.ndarray
-            Shape (:attr:`n_traits`,), of one organism.
+            Shape (:attr:`n_traits`,), traits of one organism.
         rng : numpy.random.Generator
-            Source of randomness.
+            Random generator.
         """
         first = 0
         for slot in self.slots:

@@ -1,4 +1,4 @@
-"""What a simulation is asked for, checked once."""
+"""Validated parameters of a simulation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BASES_PER_GENE = 5000
 
 @dataclass(frozen=True)
 class Settings:
-    """Parameters of :func:`seqmtl.simulate.simulate`, complete and checked.
+    """Complete, validated parameters of :func:`seqmtl.simulate.simulate`.
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class Settings:
 
     @property
     def margin(self) -> int:
-        """Bases at either end of a chromosome that hold no site, so that windows fit."""
+        """Bases without sites at either end of a chromosome, so that windows fit."""
         return self.window // 2 + 2
 
     def n_training(self, organism: str) -> tuple[int, int]:
-        """Return how many true sites and how many decoys an organism is trained on."""
+        """Return the numbers of true sites and decoys for training of an organism."""
         n_windows = self.n_windows[organism]
         n_true = min(n_windows, max(1, round(n_windows / (1 + self.decoys_per_site))))
         return n_true, n_windows - n_true
@@ -66,7 +66,7 @@ def check_settings(  # noqa: PLR0913
     decoys_per_site: int,
     drift: float,
 ) -> Settings:
-    """Check every parameter and fill in what was left open.
+    """Check all parameters, and fill in defaults.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def _windows_by_organism(
 
 
 def _enough_genes(settings: Settings) -> int:
-    """Return a number of genes that fills the chromosomes and yields the true sites asked for."""
+    """Return a number of genes that fills the chromosomes and yields enough true sites."""
     sites_per_gene = 1.0 if settings.signal == "tss" else MEAN_INTRONS
     largest = max(settings.n_training(organism)[0] for organism in settings.organisms)
     needed = math.ceil(1.1 * largest / sites_per_gene / (settings.n_chromosomes - 1)) + 3

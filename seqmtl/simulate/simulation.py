@@ -1,4 +1,4 @@
-"""A whole simulation: from a tree to genomes, genes and labelled sites."""
+"""Simulate genomes, genes and labelled sites of the organisms of a tree."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class SimulatedGenome:
     organism : str
         Name of the leaf.
     letters : numpy.ndarray
-        Shape (bases,), uint8 ASCII: the chromosomes one after the other; repeats in lower case.
+        Shape (bases,), uint8 ASCII: concatenated chromosomes, repeats in lower case.
     offsets : numpy.ndarray
         Shape (chromosomes + 1,), int64: chromosome i is ``letters[offsets[i]:offsets[i + 1]]``.
     genes : tuple of Genes
-        One entry a chromosome.
+        One entry per chromosome.
     sites : Sites
-        The labelled sites, sorted by position; those of the last chromosome are the test split.
+        Labelled sites, sorted by position; those of the last chromosome are the test split.
     """
 
     organism: str
@@ -61,16 +61,16 @@ class SimulatedGenome:
 
 @dataclass(frozen=True)
 class Simulation:
-    """Result of :func:`simulate`.
+    """The result of :func:`simulate`.
 
     Attributes
     ----------
     settings : Settings
-        What was asked for.
+        Parameters of the simulation.
     newick : str
-        The tree, one line.
+        The tree, as one line.
     genomes : tuple of SimulatedGenome
-        One entry an organism, in the order of the leaves.
+        One entry per organism, in the order of the leaves.
     """
 
     settings: Settings
@@ -79,11 +79,11 @@ class Simulation:
 
     @property
     def site_length(self) -> int:
-        """Bases of a site's interval: 2 for a splice site, 1 for a TSS."""
+        """Length of a site's interval in bases: 2 for a splice site, 1 for a TSS."""
         return max(1, len(MODELS[self.settings.signal].letters))
 
     def windows(self, genome: SimulatedGenome, rows: slice = slice(None)) -> np.ndarray:
-        """Cut the windows of some of a genome's sites.
+        """Cut the windows of a range of a genome's sites.
 
         Returns
         -------
@@ -107,41 +107,41 @@ def simulate(  # noqa: PLR0913
     decoys_per_site: int = 4,
     drift: float = 0.5,
 ) -> Simulation:
-    """Make up the genomes of organisms that a tree relates.
+    """Simulate the genomes of organisms related by a tree.
 
-    What is related are the models, not the bases: composition and the motifs of splice sites and
-    promoters drift along the branches, and every genome is then drawn on its own from the models
-    of its leaf. No stretch of one genome is a copy of another's, so nothing leaks between
-    organisms; what they share is only how their sites look.
+    The models are related, not the bases: composition and the motifs of splice sites and promoters
+    drift along the branches, and every genome is drawn independently from the models of its leaf.
+    No stretch of a genome is a copy of another's, so nothing leaks between organisms; they share
+    only what their sites look like.
 
-    Training windows come from all chromosomes but the last; test windows are all true sites of
-    the last with `decoys_per_site` decoys each. Windows are not cut here, only described.
+    Training windows come from all chromosomes but the last. Test windows are all true sites of the
+    last one, with `decoys_per_site` decoys each. Windows are only described here, not cut.
 
     Parameters
     ----------
     tree : TreeSource, optional
-        What :func:`seqmtl.similarity.read_tree` reads; default :func:`default_tree`.
+        Input of :func:`seqmtl.similarity.read_tree`; default :func:`default_tree`.
     seed : int
-        Same seed and parameters, same result to the byte.
+        Equal seeds and parameters give equal results, to the byte.
     n_chromosomes : int
         At least 2.
     chromosome_length : int
-        Bases of each chromosome.
+        Length of each chromosome in bases.
     n_genes : int, optional
-        Genes of an organism, spread evenly over its chromosomes; default one in 5,000 bases, or
-        more where `n_windows` needs them.
+        Genes per organism, evenly distributed over chromosomes; default one in 5,000 bases, or
+        more if `n_windows` requires it.
     n_windows : int or mapping of str to int
-        Training windows of an organism, true sites and decoys together; organisms that a mapping
-        leaves out get 1,000. With `n_genes` given, fewer windows are a subset of more.
+        Training windows per organism, true sites plus decoys; organisms missing in a mapping
+        get 1,000. For a given `n_genes`, fewer windows are a subset of more.
     window : int
-        Bases of a window.
+        Window length in bases.
     signal : {"acceptor", "donor", "tss"}
-        Kind of the labelled sites. The genomes do not depend on it.
+        Type of the labelled sites; the genomes do not depend on it.
     decoys_per_site : int
-        Decoys for each true site.
+        Number of decoys per true site.
     drift : float
-        Rate of drift per unit of branch length: log-odds of two leaves with the path d between
-        them correlate as exp(-drift * d).
+        Rate of drift per unit of branch length: the log-odds of two leaves at path length d
+        have correlation exp(-drift * d).
 
     Returns
     -------
@@ -151,9 +151,9 @@ def simulate(  # noqa: PLR0913
     Raises
     ------
     InputFormatError
-        If the tree cannot be used.
+        If the tree is not suitable.
     ValueError
-        If a parameter is out of range or the genes or windows do not fit the chromosomes.
+        If a parameter is out of range, or the genes or windows do not fit on the chromosomes.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def _label_sites(
     settings: Settings,
     stream: np.random.SeedSequence,
 ) -> Sites:
-    """Choose the labelled sites of one organism: a training part and the last chromosome."""
+    """Select the labelled sites of one organism: a training part and the last chromosome."""
     signal, last = settings.signal, settings.n_chromosomes - 1
     first_gene = np.concatenate(([0], np.cumsum([its.strand.size for its in genes])))
     true = [
@@ -255,7 +255,7 @@ def _label_sites(
     if n_true > len(known):
         raise ValueError(
             f"n_windows of {organism} must need at most {len(known)} true sites, got {n_true}; "
-            f"ask for more genes (n_genes is {settings.n_genes}) or fewer windows"
+            f"use more genes (n_genes is {settings.n_genes}) or fewer windows"
         )
     parts = []
     splits = (

@@ -1,4 +1,4 @@
-"""The tree that relates the organisms, and the drift of their traits along its branches."""
+"""The tree of the organisms, and the drift of traits along its branches."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _DEFAULT_TREE = (
 
 
 def default_tree() -> str:
-    """Return the Newick text of six made-up organisms.
+    """Return the Newick text of a tree of six fictitious organisms.
 
-    Two close pairs that are cousins of each other, one distant relative and an outgroup. Branch
-    lengths are in the unit of the `drift` of :func:`seqmtl.simulate.simulate`.
+    It has two close pairs that are related to each other, one distant relative and an outgroup.
+    Branch lengths are in the unit of the `drift` of :func:`seqmtl.simulate.simulate`.
 
     Returns
     -------
     str
-        A Newick tree with named leaves and a length on every branch but the root's.
+        A Newick tree with named leaves, and a length on every branch but the root's.
 
     Examples
     --------
@@ -38,12 +38,12 @@ def default_tree() -> str:
 
 
 def read_organisms(source: TreeSource | None) -> Tree:
-    """Read a tree whose leaves can name organisms.
+    """Read a tree whose leaf names are suitable as organism names.
 
     Parameters
     ----------
     source : TreeSource or None
-        What :func:`seqmtl.similarity.read_tree` reads, or None for :func:`default_tree`.
+        Input of :func:`seqmtl.similarity.read_tree`, or None for :func:`default_tree`.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def read_organisms(source: TreeSource | None) -> Tree:
     Raises
     ------
     InputFormatError
-        If the tree cannot be read, or a leaf's name cannot be printed.
+        If the tree cannot be read, or a leaf's name is not printable.
     """
     tree = read_tree(_DEFAULT_TREE if source is None else source)
     for name in tree.leaf_names:
@@ -63,17 +63,17 @@ def read_organisms(source: TreeSource | None) -> Tree:
                 path=tree.source,
             )
     if len(tree) > 1 and np.isnan(tree.lengths[1:]).all():
-        logger.warning("%s: no branch has a length; each counts 1", tree.source)
+        logger.warning("%s: no branch has a length; each counts as 1", tree.source)
     return Tree(tree.parents, tree.filled_lengths(), tree.labels, tree.source)
 
 
 def drift_traits(tree: Tree, n_traits: int, drift: float, rng: np.random.Generator) -> np.ndarray:
-    """Let independent traits evolve from the root to every leaf.
+    """Simulate the evolution of independent traits from the root to every leaf.
 
     Every trait is a stationary Ornstein-Uhlenbeck process with mean 0 and variance 1: over a
-    branch of length b a trait z becomes ``r z + sqrt(1 - r^2) e`` with ``r = exp(-drift b)`` and e
-    standard normal, a random walk whose variance grows as ``2 drift b`` while it is small. Two
-    leaves correlate as ``exp(-drift d)``, d the length of the path between them.
+    branch of length b a trait z becomes ``r z + sqrt(1 - r^2) e`` with ``r = exp(-drift b)`` and
+    standard normal e, a random walk with variance ``2 drift b`` while that is small. Two leaves
+    have correlation ``exp(-drift d)``, where d is the length of the path between them.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def drift_traits(tree: Tree, n_traits: int, drift: float, rng: np.random.Generat
     drift : float
         Rate per unit of branch length; 0 makes all leaves equal.
     rng : numpy.random.Generator
-        Source of randomness.
+        Random generator.
 
     Returns
     -------

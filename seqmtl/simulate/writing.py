@@ -1,4 +1,4 @@
-"""Files of a simulation: genomes, annotation, sites, windows, tree and summary."""
+"""Write the files of a simulation: genomes, annotation, sites, windows, tree and summary."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def write_simulation(
 ) -> None:
     """Write a simulation as files.
 
-    A failure leaves everything as it was, see :func:`seqmtl.files.atomic.atomic_folder`; files of
-    the same names are replaced.
+    The files are written atomically, see :func:`seqmtl.files.atomic.atomic_folder`; files of the
+    same names are replaced.
 
     ============================== ===========================================================
     ``windows.tsv.gz``             organism, label (1, -1), split (train, test), contig, strand,
@@ -34,7 +34,7 @@ def write_simulation(
     ``sites/<organism>.bed``       BED6 of the labelled sites, in the order of the windows: name
                                    ``<gene>.<intron>`` or ``<gene>.tss``, score 1000; ``decoy``, 0
     ``annotation/<organism>.gff3`` genes, mRNA and exons of all genes
-    ``dataset.toml``               names all of them for ``seqmtl dataset``
+    ``dataset.toml``               configuration with these files for ``seqmtl dataset``
     ``tree.nwk``                   the tree
     ``summary.json``               seed, parameters, files and counts
     ============================== ===========================================================
@@ -42,16 +42,16 @@ def write_simulation(
     Parameters
     ----------
     simulation : Simulation
-        From :func:`seqmtl.simulate.simulate`.
+        Result of :func:`seqmtl.simulate.simulate`.
     directory : path
-        Made if it does not exist.
+        Created if it does not exist.
     windows : bool
         Whether to write ``windows.tsv.gz``, the only file with cut windows.
 
     Raises
     ------
     ValueError
-        If `directory` holds genomes, sites, annotation or windows of another simulation.
+        If `directory` contains genomes, sites, annotation or windows of another simulation.
     SeqmtlError
         If it cannot be written.
     """
@@ -73,7 +73,7 @@ def write_simulation(
 
 
 def _refuse_strangers(target: Path, files: list[str]) -> None:
-    """Refuse a folder in which files of another simulation would stay beside the new ones."""
+    """Check that no files of another simulation would remain beside the new ones."""
     kept = [target / "windows.tsv.gz"]
     kept += [path for folder, end in _FOLDERS.items() for path in (target / folder).glob(f"*{end}")]
     for path in sorted(kept):
@@ -99,7 +99,7 @@ def _write_fasta(genome: SimulatedGenome, path: Path) -> None:
 
 
 def _bed_lines(genome: SimulatedGenome, simulation: Simulation) -> Iterator[str]:
-    """Yield the labelled sites as lines of BED6, 0-based half-open."""
+    """Yield the labelled sites as BED6 lines, 0-based half-open."""
     length, is_tss = simulation.site_length, simulation.settings.signal == "tss"
     contigs, sites = genome.contigs, genome.sites
     contig_of = genome.contig_index()
@@ -120,12 +120,12 @@ def _bed_lines(genome: SimulatedGenome, simulation: Simulation) -> Iterator[str]
 
 
 def _gene_name(gene: int) -> str:
-    """Return the name of a gene by its 0-based number."""
+    """Return the name of a gene with this 0-based index."""
     return f"g{gene + 1:05d}"
 
 
 def _gff_lines(genome: SimulatedGenome) -> Iterator[str]:
-    """Yield all genes as lines of GFF3, 1-based closed; a TSS is the first base of its mRNA."""
+    """Yield all genes as GFF3 lines, 1-based closed; a TSS is the first base of its mRNA."""
     yield "##gff-version 3\n"
     for contig, length in zip(genome.contigs, np.diff(genome.offsets).tolist(), strict=True):
         yield f"##sequence-region {contig} 1 {length}\n"
@@ -177,7 +177,7 @@ def _window_lines(simulation: Simulation, genome: SimulatedGenome, rows: slice) 
 
 
 def _toml_lines(simulation: Simulation, stems: dict[str, str]) -> Iterator[str]:
-    """Yield what ``seqmtl dataset`` reads; JSON strings are TOML strings."""
+    """Yield the configuration for ``seqmtl dataset``; JSON strings are TOML strings."""
     yield f'signal = "{simulation.settings.signal}"\n'
     for organism, stem in stems.items():
         yield f"\n[organisms.{json.dumps(organism, ensure_ascii=False)}]\n"

@@ -1,1 +1,1 @@
-"""Matrices to weights: dual solvers that know no DNA and no trees."""
+"""Dual solvers: from rows or kernel matrices to weights, independent of DNA and trees."""

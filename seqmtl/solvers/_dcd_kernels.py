@@ -1,8 +1,8 @@
-"""The coordinate-descent loop: the only place where dual variables change.
+"""Compiled coordinate-descent loops, the only place where dual variables change.
 
-Symbols follow the problem statement in :mod:`seqmtl.solvers.problem`: W = V K holds the weights of
-all tasks, one row per feature, so a step on an example of task t reads column t and adds
-``K[t, :]`` times the change to the row.
+Symbols follow :mod:`seqmtl.solvers.problem`: W = V K holds the weights of all tasks, one row per
+feature, so a step on an example of task t reads column t and adds ``K[t, :]`` times the change to
+the row.
 """
 
 import math
@@ -20,7 +20,7 @@ SQUARED_EPSILON_INSENSITIVE = 4
 
 @njit
 def dual_step(loss, alpha, margin, H, C, epsilon):
-    """Return the minimiser over one alpha, all others fixed; margin is y f(x), or f(x) - z."""
+    """Return the minimiser over one alpha with all others fixed; margin is y f(x), or f(x) - z."""
     if loss == HINGE:
         return min(max(alpha - (margin - 1.0) / H, 0.0), C)
     if loss == SQUARED_HINGE:
@@ -37,7 +37,7 @@ def dual_step(loss, alpha, margin, H, C, epsilon):
 
 @njit
 def _logistic_step(alpha, margin, H, C):
-    """Solve H (C s(u) - alpha) + margin + u = 0 for u, alpha = C s(u), by guarded Newton."""
+    """Solve H (C s(u) - alpha) + margin + u = 0 for u, alpha = C s(u), by safeguarded Newton."""
     low = -margin + H * (alpha - C)
     high = -margin + H * alpha
     u = 0.5 * (low + high)
@@ -54,7 +54,7 @@ def _logistic_step(alpha, margin, H, C):
         else:
             low = u
         step = g / (1.0 + H * C * s * (1.0 - s))
-        if abs(step) > 0.5 * width or not low < u - step < high:  # else it may swing to and fro
+        if abs(step) > 0.5 * width or not low < u - step < high:  # bisect, as Newton may oscillate
             step = u - 0.5 * (low + high)
         width = abs(step)
         u -= step
@@ -65,8 +65,8 @@ def _logistic_step(alpha, margin, H, C):
 def _visit(i, margin, examples, alpha, keep, loss):
     """Move alpha[i] to its minimiser; return the change times y.
 
-    Examples at a bound with a margin farther than band on the safe side of 1, or a residual
-    farther than band on that of epsilon, get ``keep`` False.
+    ``keep`` becomes False for examples at a bound whose margin exceeds 1 by more than band (or
+    whose residual differs from epsilon by more than band) on the inactive side.
     """
     y, _, H, C, targets = examples
     number, epsilon, band = loss
@@ -89,7 +89,7 @@ def _visit(i, margin, examples, alpha, keep, loss):
 
 @njit
 def descend(block, rows, examples, state, K, bias_scale, loss):
-    """One coordinate step on every row of the block, in order.
+    """Take one coordinate step on every row of the block, in order.
 
     Reads the block, the examples (y, tasks, H, C, targets) and the loss (number, epsilon, band);
     changes alpha, W, bias and keep of the state. K holds one matrix per view.
@@ -120,9 +120,9 @@ def descend(block, rows, examples, state, K, bias_scale, loss):
 
 @njit
 def descend_tree(block, rows, examples, state, K, bias_scale, loss):
-    """One coordinate step on every row of a tree block, in order; see ``descend``.
+    """Take one coordinate step on every row of a tree block, in order; see ``descend``.
 
-    The weights F have as many columns as there are tasks, or zeros up to a multiple of 4.
+    The weights F have one column per task, padded with zeros to a multiple of 4.
     """
     indices, shares, indptr, others, reads, writes = block
     y, tasks = examples[:2]
@@ -192,7 +192,7 @@ def _add_row(indices, values, begin, stop, change, coupling, flat):
 
 @njit
 def couple(G, y, tasks, K, bias_square):
-    """Turn the lower triangle of kernel values into the full Hessian of the dual, in place."""
+    """Convert the lower triangle of kernel values to the full Hessian of the dual, in place."""
     m = y.size
     tile = 64
     for a in range(0, m, tile):
@@ -206,7 +206,7 @@ def couple(G, y, tasks, K, bias_square):
 
 @njit
 def couple_into(G, y, tasks, K, is_added, H):
-    """Set H to the Hessian of the dual that kernel values G make, or add that to it."""
+    """Set H to the Hessian of the dual for kernel values G, or add that to H."""
     for i in range(y.size):
         coupling, row = K[tasks[i]], H[i]
         for j in range(y.size):
@@ -216,10 +216,10 @@ def couple_into(G, y, tasks, K, is_added, H):
 
 @njit
 def descend_gram(G, order, alpha, margins, C, loss, epsilon, omega):
-    """One coordinate step on every example in order, keeping all margins (residuals) up to date.
+    """Take one coordinate step on every example in order, updating all margins (residuals).
 
-    Steps are longer than the minimiser by the factor omega, 1 <= omega < 2. Returns the number of
-    changed alphas.
+    Steps are over-relaxed by the factor omega, 1 <= omega < 2. Returns the number of changed
+    alphas.
     """
     n_changes = 0
     for r in range(order.size):

@@ -1,12 +1,12 @@
-"""The one step of minimax learning that sees single examples: projection of dual variables.
+"""Compiled loops of minimax learning: projection of the dual variables.
 
 Symbols follow :mod:`seqmtl.solvers.minimax`. For a fixed tau_t the nearest alpha to r is
-min(max(r_i, 0), c_i tau_t), so only tau is to be found: with
+min(max(r_i, 0), c_i tau_t), so only tau is unknown. With
 
     S_t(tau_t) = sum over i in t of c_i max(0, r_i - c_i tau_t),
 
-piecewise linear and falling, the optimum is where S_t(tau_t) = mu tau_t^(q-1) in every task, for
-the one mu >= 0 that puts tau on the ball.
+which is piecewise linear and decreasing, the optimum satisfies S_t(tau_t) = mu tau_t^(q-1) in every
+task, for the one mu >= 0 that puts tau on the ball.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def _solve_power(a, g, b, total):
 def _weight_of_task(mu, p, breaks, value, slope):
     """Return the tau with S(tau) = mu tau^(q-1), where S = value[k] - tau slope[k] up to breaks[k].
 
-    The breaks are in rising order; S is 0 from the last one on.
+    The breaks are in rising order; S is 0 beyond the last one.
     """
     if breaks.size == 0 or (p == np.inf and value[0] <= mu):
         return 0.0
@@ -45,7 +45,7 @@ def _weight_of_task(mu, p, breaks, value, slope):
     while first < last:
         k = (first + last) // 2
         rest = max(value[k] - breaks[k] * slope[k], 0.0)
-        if p < 2.0:  # the power that cannot overflow
+        if p < 2.0:  # the power that does not overflow
             is_below = (rest / mu) ** (p - 1.0) > breaks[k]
         else:
             is_below = rest > mu * breaks[k] ** power
@@ -62,7 +62,7 @@ def _weight_of_task(mu, p, breaks, value, slope):
 
 @njit
 def norm_of(values, p):
-    """Return the p-norm of values that are not negative, without over- or underflow."""
+    """Return the p-norm of non-negative values, without overflow or underflow."""
     top = values.max()
     if top == 0.0:
         return 0.0
@@ -84,7 +84,7 @@ def _weigh_tasks(mu, p, starts, ends, breaks, value, slope, tau):
 
 @njit
 def _sort_breaks(r, c, starts, breaks, value, slope):
-    """Write S of every task as pieces, see :func:`_weight_of_task`; return where each task ends."""
+    """Write the pieces of S for every task, see :func:`_weight_of_task`; return their ends."""
     ends = starts[:-1].copy()
     for t in range(ends.size):
         for i in range(starts[t], starts[t + 1]):
@@ -104,9 +104,9 @@ def _sort_breaks(r, c, starts, breaks, value, slope):
 
 @njit
 def project(r, c, starts, p, tau, alpha):
-    """Set alpha to the point nearest to r of {0 <= alpha_i <= c_i tau_t, ||tau||_q <= 1}, and tau.
+    """Project r onto {0 <= alpha_i <= c_i tau_t, ||tau||_q <= 1}: set alpha and tau.
 
-    Task t has the examples starts[t] to starts[t + 1]; q = p / (p - 1).
+    The examples of task t are starts[t] to starts[t + 1]; q = p / (p - 1).
     """
     for t in range(tau.size):
         tau[t] = 1.0
@@ -123,10 +123,10 @@ def project(r, c, starts, p, tau, alpha):
 
 @njit
 def _find_multiplier(norm, p, starts, ends, breaks, value, slope, tau):
-    """Set tau on the ball, where that of mu = 0 has a norm above 1, by the Illinois method."""
+    """Put tau on the ball by the Illinois method, if the tau of mu = 0 has a norm above 1."""
     for t in range(tau.size):
         tau[t] = value[starts[t]] if ends[t] > starts[t] else 0.0
-    top = norm_of(tau, p)  # of S(0): this mu gives a norm of at most 1
+    top = norm_of(tau, p)  # norm of S(0): this mu gives a norm of at most 1
     low, above = 0.0, norm - 1.0
     norm = _weigh_tasks(top, p, starts, ends, breaks, value, slope, tau)
     high, below = top, norm - 1.0

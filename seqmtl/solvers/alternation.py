@@ -1,8 +1,8 @@
-"""Block descent: one support vector machine per task, then the kernel weights in closed form.
+"""Block descent: one SVM per task, then the kernel weights in closed form.
 
-Where weights go to 0 the steps are small and all alike. So a step is taken longer, in the
-logarithm of the weights and twice as long each time, as long as the objective falls; where it does
-not, the plain step is taken, which never raises it.
+As weights tend to 0 the steps become small and all alike. Therefore steps are extrapolated in the
+logarithm of the weights, doubling their length as long as the objective decreases. Otherwise the
+plain step is taken, which never increases it.
 
 Source: Li, Georgiopoulos, Anagnostopoulos (2014), Section 3.2 (p = 1) and Algorithm 2 (p < 1);
 Widmer et al. (2015), Section 3.1, for one task.
@@ -19,37 +19,37 @@ from numpy.typing import NDArray
 from seqmtl.solvers.kernel_weights import WeightRule
 from seqmtl.solvers.svm import SVMSolution, TaskProblem
 
-#: Violation of the conditions of each support vector machine, in units of the tolerance.
+#: Tolerance on the optimality conditions of each SVM, relative to the overall tolerance.
 SVM_SHARE = 0.1
 _SVM_LEAST = 1e-9
-_STALLED = 10  # iterations whose machines are not solved: kernels too ill-conditioned to go on
-_FARTHEST = 32.0  # times the length of a step in the logarithm of the weights
-_DEEPEST = 4.6  # the fall of a weight in one long step, in its logarithm
-_SETTLED = 0.01  # of the tolerance: a fall of the objective below it, where no gap is known
+_STALLED = 10  # iterations with unsolved SVMs after which to give up: kernels too ill-conditioned
+_FARTHEST = 32.0  # largest extrapolation factor of a step
+_DEEPEST = 4.6  # largest decrease of a weight in one extrapolated step, in its logarithm
+_SETTLED = 0.01  # decrease of the objective, in tolerances, that ends it if the gap is unknown
 
 
 class Step(NamedTuple):
-    """One iteration: the objective, and the relative gap (NaN where none is known)."""
+    """One iteration: the objective, and the relative gap (NaN if unknown)."""
 
     objective: float
     gap: float
 
 
 class KernelSolution(NamedTuple):
-    """Kernel weights of several tasks, and their support vector machines.
+    """Kernel weights of several tasks, and their SVMs.
 
     Attributes
     ----------
     theta : ndarray of float64, shape (T, M)
         Kernel weights of every task.
     state : ndarray of float64
-        What the solver can start from again.
+        State from which the solver can resume.
     svms : list of SVMSolution
         One per task.
     objective : float
-        Objective reached.
+        Objective.
     gap : float
-        Relative gap reached; NaN where none is known.
+        Relative gap; NaN if unknown.
     converged : bool
         Whether the tolerance was reached.
     history : list of Step
@@ -73,21 +73,21 @@ class KernelSolution(NamedTuple):
 def train_tasks(
     tasks: list[TaskProblem], theta: NDArray[np.float64], tol: float
 ) -> list[SVMSolution]:
-    """Solve the support vector machine of every task; one row of theta stands for all."""
+    """Train the SVM of every task; a single row of theta applies to all."""
     rows = np.broadcast_to(theta, (len(tasks), theta.shape[1]))
     least = max(SVM_SHARE * tol, _SVM_LEAST)
     return [task.solve(row, least) for task, row in zip(tasks, rows, strict=True)]
 
 
 class Patience:
-    """Counts iterations in a row that leave a support vector machine unsolved."""
+    """Counts consecutive iterations with an unsolved SVM."""
 
     def __init__(self, tol: float) -> None:
         self._tol = tol
         self._unsolved = 0
 
     def is_lost(self, svms: list[SVMSolution]) -> bool:
-        """Whether there have been so many that other weights will not help."""
+        """Tell whether there were so many that other weights will not help."""
         is_solved = max(svm.gap for svm in svms) <= self._tol
         self._unsolved = 0 if is_solved else self._unsolved + 1
         return self._unsolved >= _STALLED
@@ -102,20 +102,20 @@ def descend(
     state: NDArray[np.float64] | None = None,
     on_iteration: Callable[[Step], None] | None = None,
 ) -> KernelSolution:
-    """Alternate until the gap, or the fall of the objective, is small.
+    """Alternate until the gap, or the decrease of the objective, is small.
 
     Parameters
     ----------
     tasks : list of TaskProblem
         The tasks, all with the same kernels.
     rule : WeightRule
-        How kernels are weighed.
+        Rule by which kernels are weighted.
     tol : float
-        Relative gap to stop at.
+        Relative gap at which training stops.
     max_iter : int
-        Iterations at most.
+        Maximum number of iterations.
     state : ndarray, optional
-        Where to start; weights that are 0 stay 0.
+        Initial state; weights that are 0 stay 0.
     on_iteration : callable, optional
         Called after every iteration.
     """
@@ -142,7 +142,7 @@ def descend(
 
 
 class _Look(NamedTuple):
-    """What the support vector machines say about some weights."""
+    """The SVMs trained with given kernel weights, and the resulting objective."""
 
     state: NDArray[np.float64]
     svms: list[SVMSolution]
@@ -164,7 +164,7 @@ def _look(
 def _extend(
     old: NDArray[np.float64], new: NDArray[np.float64], reach: float
 ) -> NDArray[np.float64]:
-    """Return old (new / old)^reach, up to a factor; 0 stays 0, and nothing falls at once."""
+    """Return old (new / old)^reach with limited decrease; 0 stays 0."""
     if reach == 1.0:
         return new
     ratio = np.divide(new, old, out=np.ones_like(new), where=old > 0.0)
@@ -173,9 +173,9 @@ def _extend(
 
 
 def _has_converged(history: list[Step], moved: float, tol: float) -> bool:
-    """Whether the gap is small; where none is known, the fall of the objective and the step.
+    """Tell whether the gap is small or, if it is unknown, the decrease and the step are.
 
-    The objective alone will not do: where all weights are tiny it hardly falls, and they move.
+    The decrease alone is not enough: if all weights are tiny, they move while it is small.
     """
     now = history[-1]
     if not np.isnan(now.gap):

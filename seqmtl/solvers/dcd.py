@@ -1,4 +1,4 @@
-"""Dual coordinate descent for multi-task SVMs with any task kernel."""
+"""Dual coordinate descent for multi-task SVMs with arbitrary task kernels."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from seqmtl.solvers.problem import Problem
 #: Examples at a bound stay active while their margin is within this distance of 1, or their
 #: residual within this share of the mean residual from epsilon.
 _BAND = 0.1
-_POLISH_BYTES = 64 << 20  # kernel matrix of the polish, or the size of the weights if that is more
-_ENTRY_COST = 0.1  # of reading an entry of the kernel matrix, in gathered weights
-_PRECISE = 1e-4  # below this tolerance epochs are so many that larger kernel matrices pay
-_POLISH_SHARE = 0.2  # of the tolerated gap may remain among the polished examples
+_POLISH_BYTES = 64 << 20  # limit on the kernel matrix of a polish, or the size of the weights
+_ENTRY_COST = 0.1  # cost of reading a kernel matrix entry, in gathered weights
+_PRECISE = 1e-4  # tolerance below which many epochs justify larger kernel matrices
+_POLISH_SHARE = 0.2  # share of the tolerated gap that may remain among the polished examples
 
 
 @dataclass
 class Progress:
-    """What the solver knows after an epoch.
+    """State of the optimisation after an epoch.
 
     Attributes
     ----------
     epoch : int
-        Passes over the active set so far.
+        Number of passes over the active set.
     work : float
-        Visits of examples, scoring passes included, divided by the number of examples.
+        Visits of examples, including scoring passes, divided by the number of examples.
     n_active : int
-        Examples that the next epoch will visit.
+        Number of examples that the next epoch visits.
     primal, dual, gap : float
-        Objectives and relative duality gap at the last look at the whole problem.
+        Objectives and relative duality gap at the last full check of the problem.
     seconds : float
         Time since the start.
     """
@@ -52,7 +52,7 @@ class Progress:
 
 @dataclass
 class State:
-    """All that is needed to continue: dual variables, place in the random stream, history.
+    """All that is needed to resume: dual variables, position in the random stream, history.
 
     `theta` holds the kernel weights of :mod:`seqmtl.solvers.mkl`, and is empty without them.
     """
@@ -69,7 +69,7 @@ class State:
 
 @dataclass
 class Solution:
-    """Result of a solver.
+    """The result of a solver.
 
     Attributes
     ----------
@@ -86,9 +86,9 @@ class Solution:
     converged : bool
         Whether gap <= tol.
     history : list of Progress
-        One entry per look at the whole problem.
+        One entry per full check of the problem.
     theta : ndarray of float64, shape (M,)
-        Kernel weights, where they were learnt; else empty.
+        Kernel weights if they were learnt, else empty.
     """
 
     alpha: NDArray[np.float64]
@@ -106,29 +106,30 @@ class Solution:
 
 
 class CoordinateDescent:
-    """Algorithm 1 of Widmer et al. (2012) with working sets and a certified stop.
+    """Algorithm 1 of Widmer et al. (2012) with working sets and a certified stopping criterion.
 
     The solver alternates three moves. An *epoch* visits the active examples in random order. A
-    *polish* replaces epochs once the active set is small and the features can compare two rows
-    cheaply: it forms their kernel matrix and descends there, where a visit costs next to nothing.
-    A *look* scores all examples, which gives the exact duality gap, and chooses the active set
-    anew: every example that is not at a bound with a margin to spare. Looks are taken as soon as
+    *polish* replaces epochs when the active set is small and the features can compare two rows
+    cheaply: it computes their kernel matrix and descends there, where a visit is very cheap.
+    A *look* scores all examples, which gives the exact duality gap, and selects a new active set:
+    every example that is not at a bound with a margin to spare. A look is taken as soon as the
+    epochs since the last one have cost as much as a look does.
     the epochs since the last one have cost as much as a look does.
 
     Parameters
     ----------
     problem : Problem
-        What to solve.
+        Problem to solve.
     tol : float
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_epochs : int
-        Epochs and polishes at most.
+        Maximum number of epochs and polishes.
     dtype : dtype
-        Of the weights: float32, or float64 for gaps below about 1e-6.
+        Type of the weights: float32, or float64 for gaps below about 1e-6.
     seed : int
-        Of the visiting order.
+        Seed of the visiting order.
     state : State, optional
-        Where to continue: from a checkpoint, or with ``alpha`` of a related problem.
+        State to resume from: a checkpoint, or one with ``alpha`` of a related problem.
     """
 
     def __init__(
@@ -160,9 +161,9 @@ class CoordinateDescent:
         self._keep = np.ones(problem.y.size, dtype=np.bool_)
         self._step = rows_per_block(self._rows.row_size)
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
-        self._has_drifted = False  # whether rounding of many steps is in the weights
-        self._is_fresh = False  # whether the last margins still hold
-        self._patience = problem.rows.scoring_cost  # epochs' worth of visits between looks
+        self._has_drifted = False  # whether the weights have accumulated rounding errors
+        self._is_fresh = False  # whether the last margins are still valid
+        self._patience = problem.rows.scoring_cost  # visits between looks, in epochs
         self._polished: tuple[NDArray[np.int64], NDArray[Any]] | None = None
         n_bytes = max(_POLISH_BYTES, self.W.nbytes)
         most = min(view.rows.gram_rows for view in problem.rows.views)
@@ -170,7 +171,7 @@ class CoordinateDescent:
         self._polish_rows = min(int(np.sqrt(n_bytes / self.W.itemsize)), most)
 
     def solve(self, on_epoch: Callable[[State, Progress], None] | None = None) -> Solution:
-        """Run to the tolerance or the epoch limit.
+        """Run until the tolerance or the epoch limit is reached.
 
         Parameters
         ----------
@@ -222,10 +223,10 @@ class CoordinateDescent:
         )  # fmt: skip
 
     def _adapt(self) -> None:
-        """Change the task kernels after a look; here they are fixed."""
+        """Change the task kernels after a look; does nothing here, as they are fixed."""
 
     def _move(self, margins: NDArray[np.float64], now: Progress) -> bool:
-        """Visit the active set or move it jointly; return whether it was a joint move."""
+        """Visit the active set, or polish it; return whether it was polished."""
         if self._is_fresh and 0 < self.state.active.size <= self._polish_rows:
             if self._polish(margins, now):
                 return True
@@ -236,7 +237,7 @@ class CoordinateDescent:
         return False
 
     def _epoch(self) -> None:
-        """Visit the active examples once; leave out those that turn out idle."""
+        """Visit the active examples once; drop those that turn out inactive."""
         from seqmtl.solvers._dcd_kernels import descend, descend_tree
 
         p, state = self.problem, self.state
@@ -253,7 +254,7 @@ class CoordinateDescent:
         state.active = state.active[self._keep[state.active]]
 
     def _polish(self, margins: NDArray[np.float64], now: Progress) -> bool:
-        """Solve for the active examples on their kernel matrix; return whether there is one."""
+        """Solve for the active examples on their kernel matrix, if there is one; return whether."""
         p, state = self.problem, self.state
         if not (self._polished is not None and np.isin(state.active, self._polished[0]).all()):
             self._polished = None
@@ -308,9 +309,9 @@ class CoordinateDescent:
         return np.flatnonzero(~idle)
 
     def _refresh(self) -> bool:
-        """Sum the weights anew from alpha if epochs have let them drift; return whether they had.
+        """Recompute the weights from alpha if they have drifted; return whether they had.
 
-        The solution's weights are summed from alpha, so it is these that must have the gap.
+        The solution's weights are recomputed from alpha, so the gap must hold for these.
         """
         if not self._has_drifted:
             return False

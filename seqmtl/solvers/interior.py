@@ -1,7 +1,7 @@
-"""The dual of a support vector machine, however ill-conditioned its kernel.
+"""Solve the SVM dual by an interior-point method, even for ill-conditioned kernels.
 
-Primal-dual interior-point method with predictor and corrector (Mehrotra 1992, SIAM J. Optim. 2).
-Slow beside libsvm, and needed where kernel values are so large that single precision fails it.
+Primal-dual predictor-corrector method (Mehrotra 1992, SIAM J. Optim. 2). It is slower than libsvm,
+and needed for kernel values too large for libsvm's single precision.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_BARRIERS = 60  # Newton steps at most
-_INWARDS = 0.995  # of the way to the nearest bound
-_ROUNDING = 1e-13  # of the objective at 0: a gap that is none
-_CENTRE = 0.01  # of the box: how far from its bounds to start at least
+_BARRIERS = 60  # maximum number of Newton steps
+_INWARDS = 0.995  # share of the step to the nearest bound
+_ROUNDING = 1e-13  # gap that counts as 0, relative to the objective at 0
+_CENTRE = 0.01  # smallest initial distance from the bounds, relative to the box
 
 
 def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float, y: Array | None = None) -> Array:
     """Return the minimiser of 1/2 alpha' H alpha - sum_i alpha_i over 0 <= alpha_i <= C_i.
 
-    The path is followed in units of the sides of the box, x = alpha / C; z and w are the
-    multipliers of the bounds 0 and 1, and z x + w (1 - x) sums to the gap. That of the equation
-    sum_i y_i alpha_i = 0, where it is to hold, is the intercept.
+    The box is scaled to a unit cube, x = alpha / C. z and w are the multipliers of the bounds 0
+    and 1, and the sum of z x + w (1 - x) is the gap. The multiplier of the equation
+    sum_i y_i alpha_i = 0, if it is imposed, is the intercept.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float, y: Array | Non
     C : ndarray of float64, shape (n,)
         Upper bounds.
     alpha : ndarray of float64, shape (n,)
-        Where to start; inside the box.
+        Initial point, inside the box.
     tol : float
-        Duality gap to stop at, absolute.
+        Absolute duality gap at which to stop.
     y : ndarray of float64, shape (n,), optional
-        Labels, -1 or +1, where there is an intercept.
+        Labels, -1 or +1, if there is an intercept.
     """
     from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
 
@@ -59,8 +59,8 @@ def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float, y: Array | Non
             factors = lu_factor(M, check_finite=False)
         along = lu_solve(factors, a, check_finite=False)
         if not (np.isfinite(along).all() and np.isfinite(factors[0]).all()):
-            break  # too close to the bounds for the precision there is: x is the best so far
-        low = high = 0.0  # what z x and w v are to become
+            break  # too close to the bounds for the precision: x is the best so far
+        low = high = 0.0  # targets of z x and w v
         for is_ahead in (True, False):
             dx = lu_solve(factors, low / x - high / v - gradient, check_finite=False)
             db = 0.0 if y is None else float(a @ x + a @ dx) / float(a @ along)
@@ -76,13 +76,13 @@ def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float, y: Array | Non
 
 
 def _balance(x: Array, a: Array) -> Array:
-    """Return x in (0, 1) with its positive or its negative part shrunk, so that <a, x> = 0."""
+    """Shrink the positive or negative part of x in (0, 1) so that <a, x> = 0."""
     sums = [float(np.abs(a) @ np.where(side, x, 0.0)) for side in (a > 0.0, a < 0.0)]
     factors = min(sums) / np.maximum(sums, 1e-300)
     return np.where(a > 0.0, factors[0], np.where(a < 0.0, factors[1], 1.0)) * x
 
 
 def _reach(v: Array, step: Array) -> float:
-    """Return how much of a step, at most all, keeps v positive."""
+    """Return the largest share of a step, at most 1, that keeps v positive."""
     falling = step < 0.0
     return min(1.0 / _INWARDS, float((-v[falling] / step[falling]).min(initial=np.inf)))

@@ -1,8 +1,8 @@
 """Multi-task multiple kernel learning on kernel matrices, for kernels without features.
 
-The problem of :mod:`seqmtl.solvers.mkl` with the hinge loss, where <phi_g(x), phi_g(z)> is given
-instead of phi_g: a support vector machine in turn with the closed-form step of the kernel weights
-(Widmer et al. 2015, Section 3.1 and eq. 22). Its intercept is a feature.
+The problem of :mod:`seqmtl.solvers.mkl` with the hinge loss, given <phi_g(x), phi_g(z)> instead of
+phi_g. SVM training alternates with the closed-form step of the kernel weights (Widmer et al. 2015,
+Section 3.1 and eq. 22). The intercept is a feature.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from seqmtl.solvers.mkl_polish import KernelMatrices, margins_of, virtual_grams
 from seqmtl.solvers.problem import Problem
 from seqmtl.solvers.svm import solve_dual
 
-_SVM_SHARE = 0.1  # of the gap that is left, for the support vector machine
+_SVM_SHARE = 0.1  # tolerance of the SVM, relative to the remaining gap
 _SVM_LEAST = 1e-9
-_FREE_ENTRIES = 3_000_000  # of kernel matrices: small problems are solved to rounding
-_ROUNDING = 1e-12  # relative gap below which there is nothing to win
-_STALLED = 10  # iterations without a smaller gap: the kernels are too ill-conditioned for less
+_FREE_ENTRIES = 3_000_000  # kernel matrix entries up to which problems are solved to rounding
+_ROUNDING = 1e-12  # relative gap below which there is nothing to gain
+_STALLED = 10  # iterations without a smaller gap, after which the kernels are too ill-conditioned
 
 
 class KernelMKLSolution(NamedTuple):
@@ -38,7 +38,7 @@ class KernelMKLSolution(NamedTuple):
     gap : float
         Relative duality gap.
     n_iter : int
-        Support vector machines solved.
+        Number of SVMs trained.
     converged : bool
         Whether the tolerance was reached.
     """
@@ -66,7 +66,7 @@ def solve_on_matrices(
     Parameters
     ----------
     grams : list of ndarray, shape (n, n)
-        Kernel matrices of the G views; 1 added to their values gives every view an intercept.
+        Kernel matrices of the G views; adding 1 to them gives every view an intercept.
     y : ndarray of float64, shape (n,)
         Labels, -1 or +1.
     tasks : ndarray of int, shape (n,)
@@ -76,9 +76,9 @@ def solve_on_matrices(
     C : ndarray of float64, shape (n,)
         Cost of each example.
     tol : float
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_iter : int
-        Support vector machines at most.
+        Maximum number of SVMs.
     """
     theta = kernels.start()
     problem = Problem(None, y, tasks, kernels.couple(theta), C)  # type: ignore[arg-type]
@@ -101,7 +101,7 @@ def solve_on_matrices(
         is_free = n_read <= _FREE_ENTRIES and min(gaps[-_STALLED:]) == min(gaps)
         if gap <= tol and (gap <= _ROUNDING or not is_free):
             break
-        if not is_solved:  # nor would it be with other weights
+        if not is_solved:  # other weights would not help either
             break
         if n_iter < max_iter:
             theta = kernels.step(theta, q)

@@ -1,6 +1,6 @@
-"""Several task kernels, and the weights that are best for them.
+"""Weighted sets of task kernels, and their optimal weights.
 
-theta, q_m and a_m as in :mod:`seqmtl.solvers.mkl`; Widmer et al. (2015), eq. 22.
+theta, q_m and a_m are as in :mod:`seqmtl.solvers.mkl`; Widmer et al. (2015), eq. 22.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class KernelSet:
-    """The kernels to be weighed.
+    """The kernels to be weighted.
 
     Attributes
     ----------
     matrices : ndarray of float64, shape (M, T, T)
         Task kernels K_m.
     views : ndarray of int, shape (M,)
-        The view of the features that each belongs to, ``0..G-1``.
+        View of the features for each kernel, from 0 to G - 1.
     norm : float
-        p of the ball that theta lies in, 1 to infinity.
+        p of the p-norm on theta, 1 to infinity.
     """
 
     matrices: NDArray[np.float64]
@@ -62,7 +62,7 @@ def conjugate(p: float) -> float:
 
 
 def norm_of(v: NDArray[np.float64], p: float) -> float:
-    """Return (sum_m v_m^p)^(1/p) of non-negative numbers, for any p > 0; no norm where p < 1."""
+    """Return (sum_m v_m^p)^(1/p) of non-negative numbers for any p > 0; not a norm for p < 1."""
     largest = float(v.max())
     if largest == 0.0 or np.isinf(p):
         return largest
@@ -77,7 +77,7 @@ def dual_norm(q: NDArray[np.float64], p: float) -> float:
 def minimise_on_ball(a: NDArray[np.float64], p: float) -> NDArray[np.float64] | None:
     """Return the theta >= 0, ||theta||_p <= 1 that minimises sum_m a_m / theta_m (2015, eq. 22).
 
-    None where all a_m are 0, so that any theta does.
+    Returns None if all a_m are 0, so that every theta is optimal.
     """
     if np.isinf(p):
         return np.ones_like(a)

@@ -1,10 +1,10 @@
-"""How several tasks weigh several kernels: the closed-form steps of block descent.
+"""Rules by which several tasks weight several kernels: the closed-form steps of block descent.
 
 Task t has the kernel sum_m theta_tm k_m and the objective g_t(theta_t) of
-:mod:`seqmtl.solvers.svm`. A rule says which theta are allowed and what is minimised over them:
+:mod:`seqmtl.solvers.svm`. A rule defines the feasible theta and the objective over them:
 
 ==================  ==========================================  ================================
-rule                allowed                                     minimised
+rule                feasible                                    objective
 ==================  ==========================================  ================================
 :class:`Shared`     theta_t = theta, ||theta||_q <= 1           (sum_t g_t^p)^(1/p), 0 < p <= 1
 :class:`Separate`   ||theta_t||_q <= 1                          sum_t g_t
@@ -14,9 +14,9 @@ rule                allowed                                     minimised
                     r = p / (2 - p), s = q / (2 - q)
 ==================  ==========================================  ================================
 
-What a rule learns is its *state*; `theta` turns that into the weights of every task. A step takes
-the state to the one that is best for the present functions, ||w_tm||^2 = theta_tm^2 q_tm, so no
-step raises the objective. A weight that is 0 stays 0.
+A rule learns its *state*, which `theta` converts to the weights of every task. A step moves to the
+optimal state for the current functions, ||w_tm||^2 = theta_tm^2 q_tm, so no step increases the
+objective. A weight that is 0 stays 0.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ Array = NDArray[np.float64]
 
 
 class WeightRule(Protocol):
-    """Which kernel weights are allowed, and the best of them for given functions."""
+    """The feasible kernel weights, and their optimum for given functions."""
 
     def start(self, n_tasks: int, n_kernels: int) -> Array:
-        """Return a state that prefers no kernel."""
+        """Return a state with equal weights."""
 
     def theta(self, state: Array) -> Array:
         """Return the weights of every task, shape (T, M)."""
 
     def objective(self, g: Array) -> float:
-        """Return what is minimised, from g_t, shape (T,)."""
+        """Return the objective, from g_t, shape (T,)."""
 
     def step(self, state: Array, g: Array, q: Array) -> Array:
-        """Return the state that is best for the present functions; q of shape (T, M)."""
+        """Return the optimal state for the current functions; q has shape (T, M)."""
 
     def rescale(self, state: Array) -> Array:
-        """Return the multiple of a positive state that is on the border of what is allowed."""
+        """Scale a positive state to the boundary of the feasible set."""
 
     def gap(self, g: Array, totals: Array, q: Array) -> float:
-        """Return a bound of how far the state is from a minimiser, relative; NaN for unknown.
+        """Return a bound on the relative distance from the optimum, or NaN if unknown.
 
-        From the primal objectives g_t, the sums of alpha and the q_tm of every task.
+        It uses the primal objectives g_t, the sums of alpha and the q_tm of every task.
         """
 
 
@@ -61,15 +61,15 @@ class WeightRule(Protocol):
 class Shared:
     """One theta for all tasks, and a trade-off between them (Li et al. 2014, problem 1, p <= 1).
 
-    With p < 1 the objective is not convex, and :meth:`gap` certifies a stationary point: how
-    much the sum of lambda_t g_t can fall, lambda_t = (g_t / ||g||_p)^(p - 1) held fixed.
+    With p < 1 the objective is not convex, and :meth:`gap` certifies a stationary point: it bounds
+    the decrease of the sum of lambda_t g_t for fixed lambda_t = (g_t / ||g||_p)^(p - 1).
 
     Attributes
     ----------
     p : float
         Trade-off, 0 < p <= 1; 1 is the sum.
     norm : float
-        q of the ball that theta lies in, 1 to infinity.
+        q of the norm on theta, 1 to infinity.
     """
 
     p: float
@@ -80,7 +80,7 @@ class Shared:
         return np.full((1, n_kernels), n_kernels ** (-1.0 / self.norm))
 
     def theta(self, state: Array) -> Array:
-        """Return the weights; one row stands for all tasks."""
+        """Return the weights, one row for all tasks."""
         return state
 
     def objective(self, g: Array) -> float:
@@ -88,7 +88,7 @@ class Shared:
         return norm_of(g, self.p)
 
     def step(self, state: Array, g: Array, q: Array) -> Array:
-        """Weigh the tasks by g_t^(p - 1), then the kernels in closed form (Algorithm 2)."""
+        """Weight the tasks by g_t^(p - 1), then the kernels in closed form (Algorithm 2)."""
         a = state[0] ** 2 * (trade_off(g, self.p) @ q)
         best = minimise_on_ball(a, self.norm)
         return state if best is None else best[None]
@@ -106,12 +106,12 @@ class Shared:
 
 @dataclass(frozen=True)
 class Separate:
-    """Tasks that know nothing of one another: MKL for each.
+    """Independent tasks: separate MKL for each.
 
     Attributes
     ----------
     norm : float
-        q of the ball that every theta_t lies in, 1 to infinity.
+        q of the norm on every theta_t, 1 to infinity.
     """
 
     norm: float
@@ -129,7 +129,7 @@ class Separate:
         return float(g.sum())
 
     def step(self, state: Array, g: Array, q: Array) -> Array:
-        """Weigh the kernels of every task in closed form."""
+        """Weight the kernels of every task in closed form."""
         best = [minimise_on_ball(a, self.norm) for a in state**2 * q]
         return np.array([old if new is None else new for old, new in zip(state, best, strict=True)])
 
@@ -145,20 +145,20 @@ class Separate:
 
 @dataclass(frozen=True)
 class Partial:
-    """A kernel in common and one of one's own (Tang, Chen, Ye 2009).
+    """A shared kernel and one kernel per task (Tang, Chen, Ye 2009).
 
-    The state holds zeta in its first row and gamma_t in the others.
+    The state holds zeta in the first row and gamma_t in the others.
 
     Attributes
     ----------
     share : float
-        mu, from 0 (nothing in common) to 1 (one kernel for all).
+        mu, from 0 (nothing shared) to 1 (one kernel for all).
     """
 
     share: float
 
     def start(self, n_tasks: int, n_kernels: int) -> Array:
-        """Return mu / M, and (1 - mu) / M in the rows of the tasks, shape (1 + T, M)."""
+        """Return mu / M in the first row and (1 - mu) / M in the others, shape (1 + T, M)."""
         state = np.full((1 + n_tasks, n_kernels), (1.0 - self.share) / n_kernels)
         state[0] = self.share / n_kernels
         return state
@@ -172,7 +172,7 @@ class Partial:
         return float(g.sum())
 
     def step(self, state: Array, g: Array, q: Array) -> Array:
-        """Weigh both parts in closed form: each has its share of the functions."""
+        """Weight both parts in closed form; each has its share of the functions."""
         both = np.vstack([q.sum(axis=0), q])
         new = state.copy()
         for row, (old, energies) in enumerate(zip(state, both, strict=True)):
@@ -182,7 +182,7 @@ class Partial:
         return new
 
     def rescale(self, state: Array) -> Array:
-        """Return weights that sum to mu in common, and to 1 - mu for every task."""
+        """Scale the shared weights to sum to mu, and those of every task to 1 - mu."""
         sums = np.full((len(state), 1), 1.0 - self.share)
         sums[0] = self.share
         return sums * _to_norm(state, 1.0)
@@ -196,16 +196,16 @@ class Partial:
 
 @dataclass(frozen=True)
 class MixedNorm:
-    """Kernels few, and much the same for all tasks: squared l_p-l_q norm of the functions.
+    """Few kernels, similar for all tasks: squared l_p-l_q norm of the functions.
 
     Minimises 1/2 (sum_m (sum_t ||w_tm||^q)^(p/q))^(2/p) + the losses, with the weights of its
     variational form (Rakotomamonjy, Flamary, Gasso, Canu 2011; Aflalo et al. 2011, Lemma 2).
-    Not convex where p < 1.
+    Not convex for p < 1.
 
     Attributes
     ----------
     p : float
-        Norm over kernels, 0 < p <= 1; the smaller, the fewer kernels.
+        Norm over kernels, 0 < p <= 1; smaller values select fewer kernels.
     q : float
         Norm over tasks, 1 <= q <= 2; 2 gives all tasks the same weights.
     """
@@ -214,7 +214,7 @@ class MixedNorm:
     q: float
 
     def start(self, n_tasks: int, n_kernels: int) -> Array:
-        """Return equal weights on the border of the ball, shape (T, M)."""
+        """Return equal weights of mixed norm 1, shape (T, M)."""
         return self._weights(np.ones((n_tasks, n_kernels)))
 
     def theta(self, state: Array) -> Array:
@@ -226,7 +226,7 @@ class MixedNorm:
         return float(g.sum())
 
     def step(self, state: Array, g: Array, q: Array) -> Array:
-        """Weigh the kernels in closed form, from ||w_tm|| = theta_tm sqrt(q_tm)."""
+        """Weight the kernels in closed form, from ||w_tm|| = theta_tm sqrt(q_tm)."""
         norms = state * np.sqrt(q)
         return self._weights(norms) if norms.max() > 0.0 else state
 
@@ -238,7 +238,7 @@ class MixedNorm:
         return np.asarray(largest / norm_of(np.array([norm_of(c, s) for c in largest.T]), r))
 
     def gap(self, g: Array, totals: Array, q: Array) -> float:
-        """Return the relative duality gap where p = 1, NaN elsewhere."""
+        """Return the relative duality gap if p = 1, else NaN."""
         if self.p < 1.0:
             return float("nan")
         largest = max(norm_of(column, conjugate(self.q)) for column in np.sqrt(q).T)
@@ -268,7 +268,7 @@ def trade_off(g: Array, p: float) -> Array:
 
 
 def _to_norm(rows: Array, p: float) -> Array:
-    """Return rows of norm 1; those of 0 as they are."""
+    """Scale rows to norm 1, except rows of zeros."""
     sizes = np.array([norm_of(row, p) for row in rows])[:, None]
     return np.divide(rows, sizes, out=np.zeros_like(rows), where=sizes > 0.0)
 

@@ -1,4 +1,4 @@
-"""Minimax multi-task learning: the largest loss of a task counts, or a p-norm of all.
+"""Minimax multi-task learning: minimise the largest loss of a task, or a p-norm of all losses.
 
     primal   min over W             R(W) + C ||(L_1(W), .., L_T(W))||_p
     dual     max over alpha, tau    sum_i alpha_i - R*(V)
@@ -6,7 +6,7 @@
 
 =========  ==============================================================================
 L_t        loss of task t, the mean over its examples of max(0, 1 - y_i <w_t, x_i>), weighted
-p          1 to infinity, which is the maximum; q = p / (p - 1)
+p          1 to infinity (the maximum); q = p / (p - 1)
 c_i        cost of example i: C * its share of the mean of its task
 tau        weights of the tasks; at the optimum a subgradient of the norm at the losses
 V          virtual weights, v_t = sum of alpha_i y_i x_i over the examples of task t
@@ -14,14 +14,14 @@ R          regulariser: 1/2 tr(W K^-1 W') with a task kernel K, R*(V) = 1/2 tr(V
            1/2 ||W||_tr^2, the sum of the singular values, R*(V) = 1/2 sigma_max(V)^2
 =========  ==============================================================================
 
-Solved by the alternating direction method of multipliers on copies of the margins and of W,
+Solved by the alternating direction method of multipliers with copies of the margins and of W,
 
     min R(B) + C ||L(m)||_p   subject to   m_i = y_i <w_{t_i}, x_i>,   B = W,
 
-whose three steps are exact: least squares for W, a projection onto the set of the dual for m, and
-the proximal map of R for B. The multipliers of m satisfy all constraints of the dual, and B has a
-finite R, so every look at both objectives gives a certified gap; nothing is smoothed, and W of the
-trace norm is of low rank.
+whose three steps are exact: least squares for W, a projection onto the feasible set of the dual for
+m, and the proximal map of R for B. The multipliers of m are dual feasible and R(B) is finite, so
+the two objectives always give a certified gap. Nothing is smoothed, and W of the trace norm has low
+rank.
 
 Source: Mehta, Lee, Gray (2012), Minimax multi-task learning and a generalized loss-compositional
 paradigm for MTL; regularisers of Evgeniou, Pontil (2004) and of Argyriou, Evgeniou, Pontil (2008);
@@ -39,16 +39,16 @@ from numpy.typing import NDArray
 
 from seqmtl.solvers.dcd import Progress, Solution
 
-_LOOK = 10  # epochs from one look at the objectives to the next
+_LOOK = 10  # epochs between evaluations of the objectives
 _RELAXATION = 1.6
-_IMBALANCE = 1.2  # of the residuals, from which on penalties change, if
+_IMBALANCE = 1.2  # ratio of the residuals above which penalties change, if
 _PATIENCE = 1.6  # times as many epochs have passed as at their last change
 _MOST_CHANGE = 10.0
 
 
 @dataclass
 class MinimaxSolution(Solution):
-    """Result of :func:`solve_minimax`.
+    """The result of :func:`solve_minimax`.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class MinimaxSolution(Solution):
 
 
 class Regularizer(Protocol):
-    """R of the problem."""
+    """The regulariser R."""
 
     def proximal(self, M: NDArray[np.float64], sigma: float) -> tuple[NDArray[np.float64], float]:
         """Return the B that minimises R(B) + sigma/2 ||B - M||^2, shape (d, T), and R(B)."""
@@ -126,28 +126,28 @@ def solve_minimax(  # noqa: PLR0913
     Parameters
     ----------
     X : ndarray of float64, shape (n, d)
-        Examples, with their constant feature if there is to be one.
+        Examples, including the constant feature if there is an intercept.
     y : ndarray of float64, shape (n,)
         Labels, -1 or +1.
     tasks : ndarray of int, shape (n,)
-        Task of each example; all of 0..T-1 occur.
+        Task of each example; every task occurs.
     share : ndarray of float64, shape (n,)
-        Share of each example in the mean loss of its task, 1 / n_t if all count alike.
+        Share of each example in the mean loss of its task, 1 / n_t with equal weights.
     regularizer : Regularizer
         R.
     C : float
         Cost of the losses.
     norm : float
-        p, 1 to infinity.
+        p of the norm over task losses, 1 to infinity.
     tol : float
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_epochs : int
-        Epochs at most; an epoch is one step of all variables.
+        Maximum number of epochs; an epoch is one step over all variables.
 
     Returns
     -------
     MinimaxSolution
-        W of shape (d, T), without intercepts apart (`bias` is empty).
+        W of shape (d, T), which includes intercepts (`bias` is empty).
     """
     order = np.argsort(tasks, kind="stable")
     starts = np.searchsorted(tasks[order], np.arange(int(tasks.max()) + 2))
@@ -166,10 +166,10 @@ def solve_minimax(  # noqa: PLR0913
 
 
 class _Alternation:
-    """The method of multipliers on the rows of one task after the other.
+    """The method of multipliers, with the rows ordered by task.
 
-    Margins, rows and dual variables are those of the problem times h_i, h_i and 1 / h_i, where
-    h_i^2 is the share of an example: so copies of an example move as one of their joint weight.
+    Margins and rows are those of the problem times h_i, and dual variables times 1 / h_i, where
+    h_i^2 is the share of an example: so copies of an example behave as one of their total weight.
     `u` and `S` are the scaled multipliers, rho and sigma the penalties of the two constraints.
     """
 
@@ -221,9 +221,9 @@ class _Alternation:
         )  # fmt: skip
 
     def _step(self) -> tuple[float, float, float, float]:
-        """Move W, m, B and the multipliers; return the relative residuals.
+        """Update W, m, B and the multipliers; return the relative residuals.
 
-        Those of the constraints, rho and sigma, then those of optimality.
+        First those of the constraints, of rho and sigma, then those of optimality.
         """
         from seqmtl.solvers._minimax_kernels import project
 
@@ -246,7 +246,7 @@ class _Alternation:
         )
 
     def _look(self) -> None:
-        """Keep B and alpha where they are the best so far."""
+        """Store B and alpha if they are the best so far."""
         from seqmtl.solvers._minimax_kernels import norm_of
 
         margins = self._margins(self.B)
@@ -262,7 +262,7 @@ class _Alternation:
             self.dual, self.best_dual = dual, (self.h * self.alpha, self.tau.copy())
 
     def _change_penalties(self, residuals: tuple[float, float, float, float]) -> bool:
-        """Make the residuals more equal; return whether penalties changed."""
+        """Balance the residuals; return whether penalties changed."""
         factors = []
         for ours, theirs in zip(residuals[:2], residuals[2:], strict=True):
             factor = np.sqrt(max(ours, 1e-300) / max(theirs, 1e-300))
@@ -281,7 +281,7 @@ class _Alternation:
         self.inverses = np.linalg.inv(self.rho * self.squares + self.sigma * np.eye(d))
 
     def _margins(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
-        # einsum here and below: a threaded BLAS is slower on such pieces, far slower on busy cores
+        # einsum here and below: threaded BLAS is slower on small blocks, more so on busy cores
         columns = np.ascontiguousarray(W.T)
         return np.concatenate(
             [

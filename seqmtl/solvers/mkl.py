@@ -1,4 +1,4 @@
-"""p-norm multi-task multiple kernel learning: kernel weights learnt around coordinate descent.
+"""p-norm multi-task multiple kernel learning by coordinate descent.
 
     primal   min over theta >= 0, ||theta||_p <= 1, W of
                  1/2 sum_m ||W_m||^2_{Q_m} / theta_m + sum_i C_i loss(y_i f_{t_i}(x_i))
@@ -13,9 +13,9 @@ K_g        sum of theta_m K_m over the kernels m of view g; W_g = V_g K_g
 a_m        theta_m^2 q_m = ||W_m||^2_{Q_m}
 =========  ==============================================================================
 
-All kernels of a view share its V, so memory does not grow with M. A theta step takes the minimiser
-of the primal over theta in closed form (eq. 22) and sums the weights anew from alpha. The solver
-stops on the relative gap between the two objectives above, in which theta is dualised too.
+All kernels of a view share its V, so memory does not grow with M. A theta step minimises the primal
+over theta in closed form (eq. 22) and recomputes the weights from alpha. The solver stops by the
+relative gap between the two objectives above, where theta is dualised too.
 
 Source: Widmer, Kloft, Sreedharan, Raetsch (2015), Problem 1, Algorithm 2, eq. 22.
 """
@@ -33,18 +33,18 @@ from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.mkl_polish import KernelMatrices, polish_kernels
 from seqmtl.solvers.problem import Problem
 
-_ZERO = 1e-12  # eigenvalues of a task kernel below this share of the largest are 0
-_THIN = 1e-6  # others below this share make its inverse inaccurate
-_MOST_GROWTH = 4.0  # of rounding errors in the weights when task kernels change
-_CHUNK = 1 << 14  # rows of weights whose task kernel is changed at a time
+_ZERO = 1e-12  # eigenvalues of a task kernel below this, relative to the largest, count as 0
+_THIN = 1e-6  # smaller nonzero eigenvalues make the inverse inaccurate
+_MOST_GROWTH = 4.0  # largest growth of rounding errors when task kernels change
+_CHUNK = 1 << 14  # rows of weights per chunk when task kernels change
 
 
 def change_of_coupling(
     old: NDArray[np.float64], new: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Return A = pinv(old) new, for which V old A = V new where the range of new is in that of old.
+    """Return A = pinv(old) new, so that V old A = V new if range(new) is within range(old).
 
-    None where rounding would show.
+    Returns None if rounding errors would be visible.
     """
     values, U = np.linalg.eigh(old)
     kept = values > _ZERO * values[-1]
@@ -55,19 +55,19 @@ def change_of_coupling(
 
 
 class MultipleKernelDescent(CoordinateDescent):
-    """Algorithm 2 of Widmer et al. (2015) as one more loop around the coordinate descent.
+    """Algorithm 2 of Widmer et al. (2015) as an outer loop around coordinate descent.
 
-    While all examples with alpha_i != 0 fit a kernel matrix, theta and alpha move together there,
-    at the price of reading it. Beyond that a theta step follows a look at the whole problem, at
-    most one per epoch and only where the primal objective has fallen since the last, or where
-    more of the gap is left in theta than in alpha.
+    While all examples with alpha_i != 0 fit into a kernel matrix, theta and alpha are updated
+    together on it. Beyond that size, a theta step follows a look at the whole problem, at most one
+    per epoch, if the primal objective has decreased since the last one or more of the gap is due
+    to theta than to alpha.
 
     Parameters
     ----------
     problem : Problem
-        What to solve; its K is replaced.
+        Problem to solve; its K is replaced.
     kernels : KernelSet
-        The kernels to be weighed.
+        Kernels to be weighted.
     **options
         See :class:`~seqmtl.solvers.dcd.CoordinateDescent`.
     """
@@ -81,7 +81,7 @@ class MultipleKernelDescent(CoordinateDescent):
         self._patience = max(self._patience, 1.0)
         self._polish_rows = int(
             self._polish_rows / np.sqrt(2.0)
-        )  # a matrix per view beside the Hessian
+        )  # a matrix per view in addition to the Hessian
         self._fallen_to = np.inf  # primal objective at the last theta step
         self._is_behind = False  # whether theta is farther from its optimum than alpha
         self._now: tuple[float, NDArray[np.float64]] = (np.inf, np.zeros(len(kernels.views)))
@@ -91,7 +91,7 @@ class MultipleKernelDescent(CoordinateDescent):
         self.state.theta = theta
         self.problem = replace(self.problem, K=self.kernels.couple(theta))
         self._H = self.problem.curvature()
-        self._polished = None  # made with the old kernels
+        self._polished = None  # computed with the old kernels
 
     def _assess(
         self, margins: NDArray[np.float64], started: float
@@ -121,7 +121,7 @@ class MultipleKernelDescent(CoordinateDescent):
         )
 
     def _adapt(self) -> None:
-        """Take a theta step, unless theta moves together with alpha."""
+        """Take a theta step, unless theta is updated together with alpha."""
         primal, q = self._now
         if self._covers_support() or not (primal < self._fallen_to or self._is_behind):
             return
@@ -135,9 +135,9 @@ class MultipleKernelDescent(CoordinateDescent):
         self._is_fresh = False
 
     def _change_coupling(self, before: NDArray[np.float64]) -> None:
-        """Turn W_g = V_g K_g of the kernels before into that of the present ones, in place.
+        """Convert W_g = V_g K_g from the previous kernels to the current ones, in place.
 
-        The range of no K_g grows, since theta_m = 0 stays 0.
+        The range of K_g never grows, since theta_m = 0 stays 0.
         """
         changes = [
             change_of_coupling(old, new)
@@ -159,13 +159,13 @@ class MultipleKernelDescent(CoordinateDescent):
         self._has_drifted = True
 
     def _covers_support(self) -> bool:
-        """Whether the next move finds every alpha_i != 0 on its kernel matrix."""
+        """Tell whether the next move has every alpha_i != 0 in its kernel matrix."""
         rest = np.ones(self.state.alpha.size, dtype=np.bool_)
         rest[self.state.active] = False
         return self.state.active.size <= self._polish_rows and not self.state.alpha[rest].any()
 
     def _choose_active(self, margins: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Add all examples with alpha_i != 0, where that leaves few enough to move theta too."""
+        """Add all examples with alpha_i != 0 if few enough remain to update theta too."""
         active = super()._choose_active(margins)
         wide = np.union1d(active, np.flatnonzero(self.state.alpha))
         return wide if wide.size <= self._polish_rows else active

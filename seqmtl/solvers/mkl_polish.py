@@ -1,4 +1,4 @@
-"""Move dual variables and kernel weights together on the kernel matrices of a few examples."""
+"""Optimise dual variables and kernel weights together on the kernel matrices of a few examples."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from seqmtl.solvers.polish import FREE_ENTRIES, OMEGA
 from seqmtl.solvers.problem import Problem, dual_terms, loss_values
 
 _MAX_ROUNDS = 400
-_MOST = 16  # times as many passes, where theta has settled
-_PASSES = 2  # over the examples between two theta steps, at least
-_VISITS = 4096  # of examples between two theta steps, at least
-_ROWS = 64  # of a matrix turned to double precision at a time
-_FLOOR = 1e-15  # of the losses: where rounding hides what is left of the gap
+_MOST = 16  # factor on the number of passes once theta has settled
+_PASSES = 2  # minimum number of passes between two theta steps
+_VISITS = 4096  # minimum number of visits between two theta steps
+_ROWS = 64  # rows converted to double precision at a time
+_FLOOR = 1e-15  # gap, relative to the losses, that is lost in rounding
 
 
 class KernelMatrices:
@@ -37,7 +37,7 @@ class KernelMatrices:
 
     @classmethod
     def of(cls, problem: Problem, rows: NDArray[np.int64], dtype: Any) -> KernelMatrices | None:
-        """Compare the examples; None where the features have no quick way to do so."""
+        """Compute the kernel matrices, or return None if the features cannot do so quickly."""
         from seqmtl.solvers._dcd_kernels import couple
 
         ones, nowhere = np.ones(rows.size), np.zeros(rows.size, dtype=np.int16)
@@ -64,7 +64,7 @@ class KernelMatrices:
         A, U = np.zeros((m, T)), np.empty((len(self._grams), m, T))
         A[np.arange(m), self.tasks] = amount
         for G, scores in zip(self._grams, U, strict=True):
-            for first in range(0, m, _ROWS):  # large sums cancel here: add in double precision
+            for first in range(0, m, _ROWS):  # cancellation: add in double precision
                 part = slice(first, first + _ROWS)
                 scores[part] = G[part].astype(np.float64, copy=False) @ A
         return U
@@ -86,17 +86,17 @@ def polish_kernels(
     problem : Problem
         The whole problem.
     kernels : KernelSet
-        The kernels to be weighed.
+        Kernels to be weighted.
     matrices : KernelMatrices
-        Of m examples; alpha_i = 0 for all others.
+        Kernel matrices of m examples; alpha_i = 0 for all others.
     alpha : ndarray of float64, shape (n,)
-        Where to start.
+        Initial dual variables.
     theta : ndarray of float64, shape (M,)
-        Where to start.
+        Initial kernel weights.
     tol : float
-        Duality gap of the m examples to stop at, absolute; theta dualised.
+        Absolute duality gap of the m examples at which to stop, with theta dualised.
     rng : numpy.random.Generator
-        Source of the visiting order.
+        Random generator of the visiting order.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def polish_kernels(
     theta : ndarray of float64, shape (M,)
         New kernel weights.
     n_read : int
-        Entries of the matrices that were read.
+        Number of matrix entries read.
     """
     from seqmtl.solvers._dcd_kernels import descend_gram
 
@@ -133,7 +133,7 @@ def polish_kernels(
         gap, floor = of_alpha + of_theta, _FLOOR * float(losses.sum())
         if gap <= max(tol, floor) and (n_read > FREE_ENTRIES or gap <= floor):
             break
-        is_behind = of_alpha > of_theta  # the dual variables are: a theta step would be premature
+        is_behind = of_alpha > of_theta  # alpha is behind, so a theta step would be premature
         n_passes = min(2 * n_passes, _MOST * fewest) if is_behind else max(n_passes // 2, fewest)
         theta = kernels.step(theta, q)
         K = kernels.couple(theta)

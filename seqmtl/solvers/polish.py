@@ -1,4 +1,4 @@
-"""Solve the dual of a few thousand examples on their kernel matrix."""
+"""Solve the dual problem of a few thousand examples on their kernel matrix."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from seqmtl.solvers.problem import Problem, dual_terms, loss_values
 
 _MAX_ROUNDS = 60
-_PASSES = 4  # over the examples in a round, at least
-_VISITS = 8192  # of examples in a round, at least
+_PASSES = 4  # minimum number of passes per round
+_VISITS = 8192  # minimum number of visits per round
 FREE_ENTRIES = 10_000_000  # read in a few milliseconds: small problems are solved to rounding
 #: Over-relaxation of the steps: the rows share one large common direction, which makes plain
-#: coordinate descent timid in all others. Measured: a quarter fewer passes.
+#: coordinate descent slow in all others. Measured: a quarter fewer passes.
 OMEGA = 1.4
 
 
 def hessian(problem: Problem, active: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
     """Return y_i y_j sum_g K_g[t_i, t_j] (k_g(x_i, x_j) + bias^2) of the active examples, (m, m).
 
-    None where the features have no quick way to compare two rows.
+    Returns None if the features cannot compare two rows quickly.
     """
     from seqmtl.solvers._dcd_kernels import couple
 
@@ -45,10 +45,10 @@ def polish(
     tol: float,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float64], int]:
-    """Descend on the dual variables of the active examples, all others held fixed.
+    """Descend on the dual variables of the active examples with all others fixed.
 
-    The duality gap is a sum over examples once W = V K, so the part of the active ones tells when
-    to stop: when it is at most `tol`.
+    For W = V K the duality gap is a sum over examples. Descent stops when the part of the active
+    ones is at most `tol`.
 
     Parameters
     ----------
@@ -61,16 +61,16 @@ def polish(
     G : ndarray, shape (m, m)
         Hessian of their dual, see :func:`hessian`.
     tol : float
-        Duality gap to stop at, absolute.
+        Absolute duality gap at which to stop.
     rng : numpy.random.Generator
-        Source of the visiting order.
+        Random generator of the visiting order.
 
     Returns
     -------
     alpha : ndarray of float64, shape (m,)
         New dual variables.
     n_changes : int
-        Rows of G that were read.
+        Number of rows of G read.
     """
     from seqmtl.solvers._dcd_kernels import descend_gram
 

@@ -1,4 +1,4 @@
-"""The problem that the solvers solve, and the value of both its sides.
+"""The training problem, and its primal and dual objectives.
 
     primal   min over W   1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(y_i f_{t_i}(x_i))
     dual     max over a   sum_i -C_i loss*(-a_i / C_i) - 1/2 sum_{s,t} K[s,t] <v_s, v_t>
@@ -10,17 +10,17 @@ V          virtual weights, v_t = sum of alpha_i y_i phi(x_i) over the examples 
 W          weights, W = V K (representer theorem)
 m_i        margin, y_i f_{t_i}(x_i)
 z_i        target in regression, where y_i = 1, m_i = f_{t_i}(x_i) and alpha_i = beta_i of either
-           sign; epsilon-insensitive: -C_i <= beta_i <= C_i; squared: no bounds
+           sign; epsilon-insensitive: -C_i <= beta_i <= C_i; squared: unbounded
 H_i        curvature of the dual in alpha_i, K[t_i, t_i] ||phi(x_i)||^2
 C_i        cost of example i: C * class weight * sample weight
 =========  ==============================================================================
 
-With W = V K the regulariser is q / 2, q = sum_i alpha_i m_i, on both sides, so the duality gap
-needs one scoring pass and no second copy of the weights. Weak duality makes the gap a
-certificate at every point; the solvers stop when gap / primal <= tol.
+For W = V K the regulariser is q / 2, q = sum_i alpha_i m_i, in both objectives, so the duality gap
+needs one scoring pass and no second copy of the weights. By weak duality the gap is a certificate
+at every point; the solvers stop when gap / primal <= tol.
 
 In regression the loss is max(0, |f - z| - epsilon) or its square, and the dual gains the terms
-beta_i z_i - epsilon |beta_i|. Novelty detection is the hinge with every y_i = 1 and no intercept.
+beta_i z_i - epsilon |beta_i|. Novelty detection uses the hinge with all y_i = 1 and no intercept.
 
 Source: Widmer, Kloft, Goernitz, Raetsch (2012), eq. 8, 10 and 12, with the scalar 1/2 of eq. 8;
 Hsieh et al. (2008); Yu, Huang, Lin (2011) for the logistic loss; Ho, Lin (2012) for regression.
@@ -36,15 +36,15 @@ from numpy.typing import NDArray
 
 from seqmtl.blocks import Rows
 
-#: Names of the losses of classification and their number in the kernels.
+#: Classification losses, and their numbers in the compiled loops.
 LOSSES = {"hinge": 0, "squared_hinge": 1, "logistic": 2}
-#: The same for regression.
+#: Regression losses, and their numbers in the compiled loops.
 REGRESSION_LOSSES = {"epsilon_insensitive": 3, "squared_epsilon_insensitive": 4}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One multi-task problem: classification, or regression where there are targets.
+    """A multi-task problem: classification, or regression if there are targets.
 
     Attributes
     ----------
@@ -53,19 +53,19 @@ class Problem:
     y : ndarray of float64, shape (n,)
         Labels, -1 or +1; all +1 in regression.
     tasks : ndarray of int, shape (n,)
-        Task of each example, ``0..T-1``.
+        Task of each example, from 0 to T - 1.
     K : ndarray of float64, shape (T, T) or (G, T, T)
-        Task kernel, or that of each of the G views of the rows.
+        Task kernel, or one for each of the G views of the rows.
     C : ndarray of float64, shape (n,)
         Cost of each example, positive.
     loss : str
         One of :data:`LOSSES`, or of :data:`REGRESSION_LOSSES`.
     bias_scale : float
-        Value of the constant feature that makes the intercept; 0 for none.
+        Value of the constant feature for the intercept; 0 for none.
     targets : ndarray of float64, shape (n,), or (0,) in classification
-        What to regress on.
+        Regression targets.
     epsilon : float
-        Distance from the target that costs nothing; regression only.
+        Error without cost; regression only.
     """
 
     rows: Rows
@@ -80,16 +80,16 @@ class Problem:
 
     @property
     def loss_number(self) -> int:
-        """Number of the loss in the kernels."""
+        """Number of the loss in the compiled loops."""
         return (LOSSES | REGRESSION_LOSSES)[self.loss]
 
     @property
     def has_upper_bound(self) -> bool:
-        """Whether no dual variable may exceed C_i in size."""
+        """Whether the dual variables are bounded by C_i in size."""
         return self.loss in ("hinge", "epsilon_insensitive")
 
     def residuals(self, margins: NDArray[np.float64], rows: Any = slice(None)) -> Any:
-        """Return what the loss is a function of: m_i - z_i, or m_i in classification."""
+        """Return the argument of the loss: m_i - z_i, or m_i in classification."""
         return margins - self.targets[rows] if self.targets.size else margins
 
     @property
@@ -99,7 +99,7 @@ class Problem:
         return self.K.reshape(-1, T, T)
 
     def curvature(self) -> NDArray[np.float64]:
-        """Return H, shape (n,); rows without any feature get a tiny positive value."""
+        """Compute H, shape (n,); rows without features get a tiny positive value."""
         H = np.zeros(self.y.size)
         for view, K in zip(self.rows.views, self.kernels, strict=True):
             H += np.diagonal(K)[self.tasks] * (view.rows.squared_norms() + self.bias_scale**2)
@@ -109,7 +109,7 @@ class Problem:
         self, alpha: NDArray[np.float64], margins: NDArray[np.float64]
     ) -> tuple[float, float]:
         """Return the primal and the dual objective at W = V(alpha) K, given all margins."""
-        half_q = 0.5 * float((alpha * margins).sum())  # @ wakes BLAS threads, and waits for them
+        half_q = 0.5 * float((alpha * margins).sum())  # @ would wake BLAS threads and wait for them
         losses = loss_values(self.loss, self.residuals(margins), self.epsilon)
         dual = float(dual_terms(self.loss, alpha, self.C, self.epsilon).sum()) - half_q
         if self.targets.size:
@@ -119,10 +119,10 @@ class Problem:
     def gradient(
         self, alpha: NDArray[np.float64], margins: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Gradient of the negative dual in every alpha, shape (n,).
+        """Return the gradient of the negative dual in every alpha, shape (n,).
 
-        In regression that at beta_i = 0 is the middle of the subgradients, which reach epsilon
-        to both sides.
+        In regression the value at beta_i = 0 is the midpoint of the subgradients, which extend by
+        epsilon to both sides.
         """
         if self.loss == "hinge":
             return margins - 1.0
@@ -149,7 +149,7 @@ def loss_values(
 def dual_terms(
     name: str, alpha: NDArray[np.float64], C: NDArray[np.float64], epsilon: float = 0.0
 ) -> NDArray[np.float64]:
-    """Return -C_i loss*(-alpha_i / C_i) for every example, in regression that at z_i = 0."""
+    """Return -C_i loss*(-alpha_i / C_i) of every example; in regression the value for z_i = 0."""
     if name != "logistic":
         linear = -epsilon * np.abs(alpha) if name in REGRESSION_LOSSES else alpha
         return linear - alpha**2 / (4.0 * C) if name.startswith("squared") else linear

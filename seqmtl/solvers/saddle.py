@@ -1,14 +1,14 @@
-"""The worst-weighted trade-off between tasks, p > 1, as a saddle point.
+"""Trade-offs between tasks with p > 1, up to the worst task, as a saddle-point problem.
 
     min over theta >= 0, ||theta||_q <= 1   max over lambda >= 0, ||lambda||_{p*} <= 1
         sum_t lambda_t g_t(theta),                         p* = p / (p - 1)
 
 equals min (sum_t g_t^p)^(1/p). It is convex in theta and linear in lambda. Every step is taken
-twice, the second time with the derivatives found at the end of the first (extragradient, mirror
-prox); its length is halved until the second stays near the first. Distances are those of
-sum_m theta_m^q / q where q > 1, and Euclidean where q is 1 or infinite; the same for lambda with
-p*. So both blocks have closed forms. The dual variables of the tasks are not moved by steps of
-their own: T support vector machines take them to their maximum, where g_t is differentiable.
+twice, the second time with the derivatives at the end of the first (extragradient, mirror prox);
+its length is halved until the second ends near the first. The distances are those of
+sum_m theta_m^q / q for q > 1, and Euclidean for q = 1 or infinity; likewise for lambda with p*. So
+both blocks have closed forms. The dual variables are not updated by gradient steps: T SVMs maximise
+over them, so that g_t is differentiable.
 
 Weak duality: for every lambda in the ball and every alpha,
     sum_t lambda_t sum_i alpha_i - 1/2 || (sum_t lambda_t q_tm)_m ||_{q*} <= (sum_t g_t^p)^(1/p).
@@ -32,13 +32,13 @@ from seqmtl.solvers.svm import SVMSolution, TaskProblem
 
 Array = NDArray[np.float64]
 
-_NEARNESS = 0.01  # of distances in lambda beside those in theta; with 1, infinite p crawls
-_LONGER = 1.5  # the next step, after one that was not halved to nothing
-_SHORTEST = 1e-12  # step length at which rounding is all that is left
+_NEARNESS = 0.01  # weight of distances in lambda relative to theta; 1 is too slow for infinite p
+_LONGER = 1.5  # growth of the next step
+_SHORTEST = 1e-12  # step length below which rounding dominates
 
 
 class Point(NamedTuple):
-    """Kernel weights, task weights, and what the support vector machines there say."""
+    """Kernel weights, task weights, and the SVMs trained with them."""
 
     theta: Array
     weights: Array
@@ -49,7 +49,7 @@ class Point(NamedTuple):
 
     @property
     def slopes(self) -> tuple[Array, Array]:
-        """Derivatives to descend along: of the saddle function in theta, minus that in lambda."""
+        """Return derivatives for descent: of the saddle function in theta, minus that in lambda."""
         return -0.5 * (self.weights @ self.q), -self.g
 
 
@@ -72,13 +72,13 @@ def find_saddle(
     p : float
         Trade-off, above 1, to infinity.
     norm : float
-        q of the ball that theta lies in, 1 to infinity.
+        q of the norm on theta, 1 to infinity.
     tol : float
-        Relative duality gap to stop at.
+        Relative duality gap at which training stops.
     max_iter : int
-        Iterations at most.
+        Maximum number of iterations.
     state : ndarray, shape (1, M), optional
-        theta to start from.
+        Initial theta.
     on_iteration : callable, optional
         Called after every iteration.
     """
@@ -110,7 +110,7 @@ def find_saddle(
 def _look(
     tasks: list[TaskProblem], theta: Array, weights: Array | None, p: float, tol: float
 ) -> Point:
-    """Train all tasks at theta; task weights that are best for the outcome where none are given."""
+    """Train all tasks at theta; without given task weights, use the best for the outcome."""
     svms = train_tasks(tasks, theta[None], tol)
     g = np.array([svm.primal for svm in svms])
     return Point(
@@ -124,14 +124,14 @@ def _look(
 
 
 def _bound(point: Point, weights: Array, norm: float) -> float:
-    """Return the dual objective of the alphas at a point and some task weights."""
+    """Return the dual objective for the alphas of a point and given task weights."""
     return float(weights @ point.totals) - 0.5 * dual_norm(weights @ point.q, norm)
 
 
 def _advance(
     tasks: list[TaskProblem], now: Point, p: float, norm: float, tol: float, length: float
 ) -> tuple[Point, float]:
-    """Take one step; return where it ends and how long it was."""
+    """Take one step; return its end and length."""
     dual = conjugate(p)
     slopes = now.slopes
     while True:
@@ -157,7 +157,7 @@ def _advance(
 def step_in_ball(v: Array, slope: Array, length: float, r: float) -> Array:
     """Return the x >= 0, ||x||_r <= 1 that minimises length <slope, x> + D(x, v).
 
-    D is the Bregman divergence of sum x^r / r, or Euclidean for r of 1 and infinity (Li et al.
+    D is the Bregman divergence of sum x^r / r, or Euclidean for r = 1 and infinity (Li et al.
     2014, Theorem 2).
     """
     if np.isinf(r):
@@ -169,12 +169,12 @@ def step_in_ball(v: Array, slope: Array, length: float, r: float) -> Array:
     if largest == 0.0:
         return z
     x = (z / largest) ** (1.0 / (r - 1.0))
-    size, scale = norm_of(x, r), np.log(largest) / (r - 1.0)  # a power of large numbers overflows
+    size, scale = norm_of(x, r), np.log(largest) / (r - 1.0)  # powers of large numbers overflow
     return x / size if np.log(size) + scale >= 0.0 else x * np.exp(scale)
 
 
 def _project_on_simplex(v: Array) -> Array:
-    """Return the nearest x >= 0 with a sum of at most 1 to v >= 0."""
+    """Return the point nearest to v >= 0 with x >= 0 and a sum of at most 1."""
     if v.sum() <= 1.0:
         return v
     falling = np.sort(v)[::-1]

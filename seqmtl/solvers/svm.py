@@ -1,4 +1,4 @@
-"""One support vector machine per task over a weighted sum of kernels, by libsvm.
+"""One SVM per task on a weighted sum of kernels, by libsvm.
 
     g_t(theta) = min over w, b   1/2 sum_m ||w_m||^2 / theta_m + sum_i C_i hinge(y_i (f(x_i) + b))
                = max over alpha  sum_i alpha_i - 1/2 sum_m theta_m q_m,
@@ -8,7 +8,7 @@
 theta_m    weight of kernel m
 q_m        sum_{i,j} alpha_i y_i alpha_j y_j k_m(x_i, x_j); -q_m / 2 is the derivative of g_t
 f(x)       sum_m theta_m sum_i alpha_i y_i k_m(x_i, x)
-b          intercept, not regularised
+b          intercept, unregularised
 =========  ==============================================================================
 
 Source: Li, Georgiopoulos, Anagnostopoulos (2014), eq. 2, in the notation of Widmer et al. (2015).
@@ -26,18 +26,18 @@ from seqmtl.solvers.interior import minimise_in_box
 
 Array = NDArray[np.float64]
 
-_AT_BOUND = 1e-9  # of C, or of the largest alpha: closer to a bound is at it
-_LEAST_STEPS = 100_000  # that libsvm may take
-_STEPS_PER_PAIR = 1  # of examples: with more, interior points take less time
+_AT_BOUND = 1e-9  # distance from a bound, relative to C or the largest alpha, that counts as 0
+_LEAST_STEPS = 100_000  # libsvm steps that are always allowed
+_STEPS_PER_PAIR = 1  # additional steps per pair of examples; with more, interior points are faster
 _MOST_STEPS = 1_000_000
-_STEPS_PER_EXAMPLE = 2000  # beyond that
-_RIDGE = 1e-13  # of the mean of the diagonal, on a matrix that may be singular
-_MOST_FREE = 2000  # variables that equations are solved for
-_NEARLY = 10.0  # times the tolerance: a gap that conditions within it may leave
+_STEPS_PER_EXAMPLE = 2000  # limits the steps for many examples, with _MOST_STEPS
+_RIDGE = 1e-13  # added to the diagonal of a possibly singular matrix, relative to its mean
+_MOST_FREE = 2000  # largest number of variables for which linear equations are solved
+_NEARLY = 10.0  # gap, in tolerances, that is acceptable if the conditions hold to the tolerance
 
 
 class SVMSolution(NamedTuple):
-    """A support vector machine.
+    """A trained SVM.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class SVMSolution(NamedTuple):
     bias : float
         Intercept.
     primal, dual : float
-        Objectives; what g_t is lies between them.
+        Objectives; g_t lies between them.
     total : float
         Sum of alpha.
     q : ndarray of float64, shape (M,)
@@ -62,12 +62,12 @@ class SVMSolution(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Duality gap, relative."""
+        """Relative duality gap."""
         return (self.primal - self.dual) / max(abs(self.primal), 1e-300)
 
 
 class TaskProblem(NamedTuple):
-    """The examples of one task.
+    """The training problem of one task.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class TaskProblem(NamedTuple):
     C: Array
 
     def solve(self, theta: Array, tol: float) -> SVMSolution:
-        """Train with the kernel sum_m theta_m k_m, shape of theta (M,)."""
+        """Train with the kernel sum_m theta_m k_m; theta has shape (M,)."""
         alpha = solve_dual(np.tensordot(theta, self.kernels, 1), self.y, self.C, tol)
         amount = alpha * self.y
         products = self.kernels @ amount
@@ -97,13 +97,13 @@ class TaskProblem(NamedTuple):
 
 
 def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool = True) -> Array:
-    """Return the dual variables of a support vector machine on a kernel matrix, by libsvm.
+    """Return the dual variables of an SVM on a kernel matrix, by libsvm.
 
-    The matrix is centred first, which changes nothing where sum_i alpha_i y_i = 0 but the digits
-    that are lost to features far from zero: libsvm keeps kernel values in single precision. What
-    it leaves is taken to rounding by one Newton step, where the right variables are at their
-    bounds already. It stops after a number of steps; where a large gap is left then, and examples
-    are few enough, an interior-point method takes over.
+    libsvm stores kernel values in single precision. The matrix is therefore centred first, which
+    changes nothing if sum_i alpha_i y_i = 0, but saves the digits lost to features far from zero.
+    The result is refined to rounding by one Newton step if the right variables are at their
+    bounds. The number of steps is limited; if a large gap remains and there are few enough
+    examples, an interior-point method takes over.
 
     Parameters
     ----------
@@ -114,9 +114,9 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     C : ndarray of float64, shape (n,)
         Upper bounds, positive.
     tol : float
-        Largest violation of the optimality conditions to stop at, in units of the margin.
+        Tolerance on violations of the optimality conditions, in units of the margin.
     has_intercept : bool
-        Whether there is an intercept that is not regularised, as libsvm has it.
+        Whether there is an unregularised intercept, as in libsvm.
 
     Returns
     -------
@@ -154,16 +154,16 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
 
 
 def _most_steps(n: int) -> int:
-    """Return how many steps of libsvm are worth their time for n examples."""
+    """Return the number of libsvm steps that are worth their time for n examples."""
     return min(_LEAST_STEPS + _STEPS_PER_PAIR * n * n, _MOST_STEPS + _STEPS_PER_EXAMPLE * n)
 
 
 def _anchor(H: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
     """Add two examples whose losses are |b| times the sum of all costs, which keeps b at 0.
 
-    They lie at e and -e in a dimension of their own, labelled +1 and -1, and both margins are 1
-    at b = 0. Their alphas add up to 1 / ||e||^2 and differ by the sum of alpha_i y_i of the
-    others, so ||e||^2 must not exceed the inverse of all costs.
+    They lie at e and -e in a dimension of their own, with labels +1 and -1, and both margins are
+    1 at b = 0. Their alphas sum to 1 / ||e||^2 and differ by the sum of alpha_i y_i of the others,
+    so ||e||^2 must not exceed the inverse of all costs.
     """
     n, total = y.size, float(C.sum())
     own = 1.0 / total
@@ -174,9 +174,9 @@ def _anchor(H: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
 
 
 def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) -> Array:
-    """Return the optimum with the same variables at their bounds; alpha itself if that is none.
+    """Return the optimum with the same variables at their bounds, or alpha if there is none.
 
-    For the others, y_i (f(x_i) + b) = 1: linear equations in their change and the intercept.
+    The others satisfy y_i (f(x_i) + b) = 1, linear equations in their change and the intercept.
     """
     free = np.flatnonzero((alpha > _AT_BOUND * alpha.max()) & (alpha < (1.0 - _AT_BOUND) * C))
     m = free.size
@@ -201,18 +201,18 @@ def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) ->
 
 
 def duality_gap(f: Array, y: Array, C: Array, alpha: Array, has_intercept: bool = True) -> float:
-    """Return the duality gap of alpha, whose scores without intercept are f; absolute."""
+    """Return the absolute duality gap of alpha, given its scores f without the intercept."""
     bias = best_intercept(f, y, C) if has_intercept else 0.0
     losses = C * np.maximum(0.0, 1.0 - y * (f + bias))
     return float(losses.sum() + alpha @ (y * f) - alpha.sum())
 
 
 def violation(f: Array, y: Array, C: Array, alpha: Array) -> float:
-    """Return how far the optimality conditions are from being met, as libsvm has it.
+    """Return the violation of the optimality conditions, as libsvm defines it.
 
-    In units of the margin: the largest y_i - f_i of an example whose y_i alpha_i may grow, less the
-    smallest of one whose may fall (Fan, Chen, Lin 2005). With large costs a small violation goes
-    with a large duality gap.
+    In units of the margin: the largest y_i - f_i of an example whose y_i alpha_i may increase,
+    minus the smallest of one whose may decrease (Fan, Chen, Lin 2005). With large costs the
+    duality gap may be large even at a small violation.
     """
     positive, rest = y > 0.0, y - f
     may_grow = np.where(positive, alpha < C, alpha > 0.0)
@@ -221,9 +221,9 @@ def violation(f: Array, y: Array, C: Array, alpha: Array) -> float:
 
 
 def best_intercept(f: Array, y: Array, C: Array) -> float:
-    """Return the b that minimises sum_i C_i hinge(y_i (f_i + b)); the middle of an interval.
+    """Return the b that minimises sum_i C_i hinge(y_i (f_i + b)); the midpoint of an interval.
 
-    The sum is convex and linear between the points y_i - f_i; at each its slope grows by C_i,
+    The sum is convex and linear between the points y_i - f_i. At each its slope increases by C_i,
     from minus the cost of all positive examples to the cost of all negative ones.
     """
     points = y - f

@@ -1,4 +1,4 @@
-"""Variants to their effects on a signal: gains, losses, and where."""
+"""Effects of variants on a signal: gains, losses, and their positions."""
 
 from seqmtl.variants.annotate import AnnotationSummary, Annotator, annotate_vcf
 from seqmtl.variants.effects import Effects, EffectScorer, score_variants

@@ -1,7 +1,7 @@
-"""Kernels of variants: where two haplotypes differ, and their sequences.
+"""Compiled loops of variants: where two haplotypes differ, and their sequences.
 
-An allele turns `ref_lengths` bases of a contig, from `starts` on, into `alt_lengths` letters of
-`alts`, from `firsts` on. All places are in one flat buffer of genomes; a contig is
+An allele replaces `ref_lengths` bases of a contig, from `starts` on, by `alt_lengths` letters of
+`alts`, from `firsts` on. Positions refer to one flat buffer of genomes; a contig is
 ``begins : ends`` of it.
 """
 
@@ -10,18 +10,18 @@ from seqmtl._jit import njit
 
 @njit
 def find_zones(codes, begins, ends, starts, ref_lengths, alts, firsts, alt_lengths, reach, zones):
-    """Find the stretch in which the haplotypes of each allele differ, however it was written.
+    """Find the stretch in which the haplotypes of each allele differ, in any representation.
 
-    zones[a] receives its start and its lengths in the reference and in the alternative. Bases that
-    both haplotypes share on the left or on the right are left out; where an insertion or deletion
-    can be written at several places, the stretch spans all of them, at most `reach` bases beyond
-    the written place on either side. Where the haplotypes are the same it is empty.
+    zones[a] receives its start, and its lengths in the reference and in the alternative. Bases that
+    both haplotypes share on the left or right are excluded. If an insertion or deletion can be
+    placed at several positions, the stretch spans all of them, up to `reach` bases beyond the given
+    position on either side. It is empty if the haplotypes are equal.
     """
     for a in range(starts.size):
         m, n = ref_lengths[a], alt_lengths[a]
         start, first, shift = starts[a], firsts[a], n - m
         least = min(m, n)
-        left = 0  # letters that agree from the written start on
+        left = 0  # matching letters from the given start on
         while left < least + reach:
             p = start + left
             if p >= ends[a] or p >= ends[a] + shift:
@@ -30,7 +30,7 @@ def find_zones(codes, begins, ends, starts, ref_lengths, alts, firsts, alt_lengt
             if codes[p] != letter:
                 break
             left += 1
-        right = 0  # letters that agree from the written end backwards
+        right = 0  # matching letters from the given end backwards
         while right < least + reach:
             p = start + m - 1 - right
             if p < begins[a] or p + shift < begins[a]:
@@ -53,10 +53,10 @@ def fill_haplotypes(
     codes, begins, ends, starts, ref_lengths, alts, firsts, alt_lengths,
     zones, flank, places, buffer, inside,
 ):  # fmt: skip
-    """Write both haplotypes of each allele, `flank` bases around its zone, behind one another.
+    """Write both haplotypes of each allele, with `flank` bases around its zone, to the buffer.
 
-    places[a] is where the reference and the alternative begin in `buffer`. What lies over an end
-    of the contig is written as 4 (N), and `inside` tells it from the rest.
+    places[a] holds the starts of the reference and the alternative in `buffer`. Positions beyond
+    the contig are written as 4 (N); `inside` distinguishes them from N in the contig.
     """
     for a in range(starts.size):
         start, n, first = starts[a], alt_lengths[a], firsts[a]

@@ -1,9 +1,9 @@
-"""Kernels of variants: the largest gain and loss of a signal by each allele.
+"""Compiled loops of variants: the largest gain and loss of a signal by each allele.
 
-The windows that touch an allele's zone are numbered from the left: ``length - 1 + m`` in the
-reference and ``length - 1 + n`` in the alternative, m and n being the zone's lengths. Their sites
-are compared in pairs, from the left up to the gap, and from the right down to it; the gap is where
-the longer haplotype has the bases that the other lacks. On strand s the site of window
+The windows that overlap an allele's zone are numbered from the left: ``length - 1 + m`` in the
+reference and ``length - 1 + n`` in the alternative, where m and n are the lengths of the zone.
+Sites are compared in pairs, from the left up to the gap and from the right down to it. The gap is
+where the longer haplotype has the bases that the other lacks. On strand s the site of window
 ``turns[s]`` lies on the zone's first base.
 """
 
@@ -14,7 +14,7 @@ from seqmtl._jit import njit
 
 @njit
 def add_pairs(P, places, n_windows, turn, spare, k, gains, losses):
-    """Raise gains[g] and losses[g] to the largest changes beside the gap, for a gap at 0..k."""
+    """Raise gains[g] and losses[g] to the largest changes outside the gap, for a gap at 0..k."""
     last_ref = places[0] + n_windows[0] - 1
     last_alt = places[1] + n_windows[1] - 1
     gain = loss = 0.0
@@ -46,7 +46,7 @@ def add_gap(P, place, size, turn, k, changes):
 
 @njit
 def choose_gap(gains, losses, k):
-    """Return the place of the gap with the smallest effect, the leftmost among equals."""
+    """Return the position of the gap with the smallest effect, the leftmost among ties."""
     best = 0
     for g in range(1, k + 1):
         old = (max(gains[best], losses[best]), min(gains[best], losses[best]), gains[best])
@@ -60,8 +60,8 @@ def choose_gap(gains, losses, k):
 def find_change(P, places, n_windows, turn, spare, g, change, sign, found):
     """Find the leftmost site with this change; found[1:] receives it, found[1] as below.
 
-    The place is counted from the first base of the zone, on the reference; of an inserted base it
-    is that of the base before the gap. A window that one haplotype lacks is -1.
+    The position is counted from the first base of the zone on the reference; an inserted base has
+    that of the base before the gap. A window that one haplotype lacks is -1.
     """
     n_ref, n_alt = n_windows
     size = n_alt - n_ref
@@ -87,10 +87,10 @@ def find_change(P, places, n_windows, turn, spare, g, change, sign, found):
 
 @njit
 def find_effects(P, places, zones, length, turns, spares, changes, found):
-    """Find the largest gain (0) and loss (1) of each allele, and where.
+    """Find the largest gain (0) and loss (1) of each allele, and their positions.
 
     `P` holds the probabilities on the plus and minus strand, 0 where there is no site; spares[s]
-    how many windows at the left and right end are too far away. changes[a, 0:2] and
+    is the number of windows at the left and right end that are too far away. changes[a, 0:2] and
     found[a, 0:2, :] receive the results; found[..., 0] is 0 on plus, 1 on minus, -1 for no change.
     """
     most = 0

@@ -1,4 +1,4 @@
-"""Alleles as columns: checked against the genome, and trimmed to what they change."""
+"""Tables of alleles: checked against the genome, and trimmed to the bases that they change."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from seqmtl.variants._allele_kernels import find_zones
 #: Longest allele that is scored, in bases.
 LONGEST = 10_000
 
-#: How far an insertion or deletion in a repeat is followed to either side, in bases.
+#: Distance over which an insertion or deletion in a repeat is followed on either side, in bases.
 REACH = 1_000
 
-#: Why an allele is not scored.
+#: Reasons why an allele is not scored.
 REASONS: dict[str, str] = {
     "unknown_contig": "the genome has no such contig",
     "outside_contig": "REF does not lie on the contig",
@@ -36,18 +36,18 @@ _ALT_LETTERS = b"ACGTNacgtn"
 
 @dataclass(frozen=True, eq=False)
 class Alleles:
-    """Alleles to be scored; places count in the genome's buffer.
+    """Alleles to be scored; positions refer to the genome's buffer.
 
     Attributes
     ----------
     begins, ends : ndarray of int64, shape (n,)
-        The contig of each.
+        Bounds of the contig of each.
     starts, ref_lengths : ndarray of int64, shape (n,)
-        The bases that the allele replaces.
+        Start and number of the bases that the allele replaces.
     alts : ndarray of uint8
-        The letters of all alleles behind one another, encoded.
+        Concatenated letters of all alleles, encoded.
     firsts, alt_lengths : ndarray of int64, shape (n,)
-        Where in `alts` the letters of each are.
+        Start and number of the letters of each in `alts`.
     """
 
     begins: NDArray[np.int64]
@@ -62,10 +62,10 @@ class Alleles:
         return self.starts.size
 
     def zones(self, codes: NDArray[np.uint8], reach: int = REACH) -> NDArray[np.int64]:
-        """Find what each allele changes, however it was written.
+        """Find the bases that each allele changes, in any representation.
 
-        What REF and ALT share on the left and on the right is left out. An insertion or deletion
-        that can be written at several places (in a repeat) spans all of them.
+        Bases that REF and ALT share on the left and right are excluded. An insertion or deletion
+        with several possible positions (in a repeat) spans all of them.
 
         Returns
         -------
@@ -80,7 +80,7 @@ class Alleles:
         return zones
 
     def part(self, first: int, last: int) -> Alleles:
-        """Return some of the alleles."""
+        """Return a range of the alleles."""
         rows = slice(first, last)
         return Alleles(
             self.begins[rows], self.ends[rows], self.starts[rows], self.ref_lengths[rows],
@@ -94,7 +94,7 @@ class AlleleList:
     Parameters
     ----------
     genome : Genome
-        The reference.
+        Reference genome.
     """
 
     def __init__(self, genome: Genome) -> None:
@@ -107,9 +107,9 @@ class AlleleList:
         return len(self._places)
 
     def refuse_record(self, contig: str, start: int, ref: bytes) -> str:
-        """Return why none of a record's alleles can be scored, "" if they can.
+        """Return why no allele of a record can be scored, or "" if they can.
 
-        Letters are compared in either case; N and other ambiguous letters match every base.
+        Case is ignored; N and other ambiguity codes match every base.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class AlleleList:
         start : int
             0-based first base of REF.
         ref : bytes
-            REF.
+            Reference allele.
         """
         if contig not in self._genome:
             return "unknown_contig"
@@ -135,7 +135,7 @@ class AlleleList:
         return "ref_mismatch" if differ.any() else ""
 
     def add(self, contig: str, start: int, ref: bytes, alt: bytes) -> str:
-        """Take in an allele of a record that is not refused, or return why it cannot be scored."""
+        """Add an allele of an accepted record, or return why it cannot be scored."""
         reason = refuse_alt(alt) or ("too_long" if len(ref) > LONGEST else "")
         if not reason:
             begin, end = self._bounds(contig)
@@ -144,7 +144,7 @@ class AlleleList:
         return reason
 
     def _bounds(self, contig: str) -> tuple[int, int]:
-        """Return where a contig begins and ends in the genome's buffer."""
+        """Return the bounds of a contig in the genome's buffer."""
         if contig not in self._known:
             number = self._genome.index(contig)
             begin = int(self._genome.starts[number])
@@ -152,7 +152,7 @@ class AlleleList:
         return self._known[contig]
 
     def alleles(self) -> Alleles:
-        """Return all that was taken in."""
+        """Return all alleles added."""
         places = np.array(self._places, dtype=np.int64).reshape(-1, 4)
         lengths = np.array([len(alt) for alt in self._alts], dtype=np.int64)
         begins, ends, starts, ref_lengths = np.ascontiguousarray(places.T)
@@ -163,12 +163,12 @@ class AlleleList:
 
 
 def is_allele(alt: bytes) -> bool:
-    """Tell whether one of ALT's entries is an allele at all: not ``.``, ``<NON_REF>``, ``<*>``."""
+    """Tell whether an ALT entry is an allele, not ``.``, ``<NON_REF>`` or ``<*>``."""
     return alt not in _NO_ALLELES
 
 
 def refuse_alt(alt: bytes) -> str:
-    """Return why an allele cannot be scored whatever the genome, "" if it can."""
+    """Return why an allele cannot be scored on any genome, or "" if it can."""
     if not alt.strip(_ALT_LETTERS):
         return "too_long" if len(alt) > LONGEST else ""
     if alt == b"*":

@@ -1,4 +1,4 @@
-"""Write the effects of variants into their VCF file, as a stream."""
+"""Annotate a VCF file with the effects of its variants, as a stream."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from seqmtl.variants.alleles import AlleleList, is_allele
 from seqmtl.variants.effect_text import TABLE, EffectLists, EffectText
 from seqmtl.variants.effects import EffectScorer
 
-_RECORDS = 2048  # in a batch
+_RECORDS = 2048  # per batch
 _REPORT_EVERY = 100_000
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class AnnotationSummary:
-    """What became of the records of a VCF file.
+    """Counts of the records of a VCF file by what became of them.
 
     Attributes
     ----------
     n_records : int
-        Records, all of which are written.
+        Number of records, all of which are written.
     n_without_alleles : int
         Records without an allele: ALT is ``.``, ``<NON_REF>`` or ``<*>``.
     n_alleles, n_scored : int
         Alleles, and those that were scored.
     n_reported : int
-        Alleles whose gain or loss reaches the threshold, all where there is none.
+        Alleles whose gain or loss reaches the threshold, or all if there is none.
     not_scored : dict of str to int
         Alleles that were not scored, by reason.
     examples : dict of str to str
-        The first allele of each reason.
+        The first allele for each reason.
     is_sorted : bool
-        Whether every contig is in one piece and sorted by POS, as an index needs it.
+        Whether every contig is contiguous and sorted by POS, as an index requires.
     """
 
     n_records: int = 0
@@ -65,7 +65,7 @@ class AnnotationSummary:
 
 
 class _Allele(NamedTuple):
-    """One entry of ALT: its record, its letters, and its row of effects or why it has none."""
+    """One ALT entry: its record, its letters, and its row of effects or why it has none."""
 
     record: int
     alt: bytes
@@ -82,23 +82,23 @@ class Annotated(NamedTuple):
 
 
 class Annotator:
-    """Turns batches of records into annotated lines.
+    """Converts batches of records to annotated lines.
 
     Parameters
     ----------
     scorer : EffectScorer
         Scores alleles.
     genome : Genome
-        The reference.
+        Reference genome.
     chrom_map : mapping of str to str, optional
-        Names of contigs in the VCF file to those in the genome, where they differ.
+        Map from contig names in the VCF file to those in the genome, if they differ.
     threshold : float, optional
-        Lowest gain or loss to report. Default: all.
+        Smallest gain or loss to report. Default: all.
 
     Attributes
     ----------
     text : EffectText
-        Names the entries of INFO and writes them.
+        Names and formats the INFO entries.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Annotator:
         self.text = EffectText(scorer.site.kind, scorer.organism)
 
     def annotate(self, batch: VcfBatch, *, with_table: bool) -> Annotated:
-        """Write the lines of a batch with their effects and, if asked for, those of the table."""
+        """Return the annotated lines of a batch and, if requested, those of the table."""
         alleles, kept = self._alleles(batch)
         effects = EffectLists(self.scorer.score(self.genome, kept.alleles()))
         summary = AnnotationSummary(n_records=len(batch.rows), n_alleles=len(alleles))
@@ -169,26 +169,26 @@ def annotate_vcf(
 ) -> AnnotationSummary:
     """Annotate a VCF file.
 
-    Every line is written, in order and as it is but for INFO. Memory does not grow with the file.
+    Lines are written in order and unchanged except for INFO. Memory does not grow with the file.
 
     Parameters
     ----------
     vcf : path-like
         Plain, gzip or bgzip, or ``"-"`` for standard input.
     output : path-like or binary stream
-        VCF; a name in ``.gz`` is compressed by blocks (bgzip).
+        VCF; a name in ``.gz`` is compressed in blocks (bgzip).
     annotator : Annotator
-        What to add.
+        Annotator to apply.
     table : path-like or binary stream, optional
-        The reported alleles as a table, too: tab-separated with a header, positions 1-based.
+        Also write the reported alleles as a tab-separated table with a header; positions 1-based.
     command : str
-        What the header is to say of how the file was made.
+        Command line to record in the header.
 
     Raises
     ------
     InputFormatError
-        If the file cannot be read, see :class:`~seqmtl.io.vcf.VcfReader`, or has the entry
-        already.
+        If the file cannot be read, see :class:`~seqmtl.io.vcf.VcfReader`, or already has the
+        INFO entry.
     SeqmtlError
         If an output cannot be written; nothing is left behind.
     """
@@ -221,7 +221,7 @@ def annotate_vcf(
 
 
 def _watch_order(batches: Iterator[VcfBatch], summary: AnnotationSummary) -> Iterator[VcfBatch]:
-    """Note whether the records are sorted as an index needs them."""
+    """Record whether the records are sorted as an index requires."""
     seen: set[bytes] = set()
     contig, last = b"", 0
     for batch in batches:
@@ -238,7 +238,7 @@ def _watch_order(batches: Iterator[VcfBatch], summary: AnnotationSummary) -> Ite
 def _note(
     summary: AnnotationSummary, reason: str, row: list[bytes], position: int, alt: bytes
 ) -> None:
-    """Count an allele that was not scored, and keep the first of its kind as an example."""
+    """Count an allele that was not scored, and keep the first of its reason as an example."""
     summary.not_scored[reason] += 1
     if reason not in summary.examples:
         ref, letters = readable(row[REF][:20]), readable(alt[:20])

@@ -1,4 +1,4 @@
-"""The effects of alleles as text: in the header of a VCF file, in INFO, and as lines of a table."""
+"""Format the effects of alleles: VCF header, INFO, and lines of a table."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ TABLE = (
 )  # fmt: skip
 
 _LETTER = {"donor": "D", "acceptor": "A", "tss": "T"}
-_STRANDS = "+-."  # -1, for none, is the last
+_STRANDS = "+-."  # -1 (none) is the last
 
 
 class EffectText:
-    """Writes the effects of one signal in one organism.
+    """Formats the effects on one signal in one organism.
 
     Parameters
     ----------
     kind : str
-        The signal, see :attr:`~seqmtl.models.site.Site.kind`.
+        Signal, see :attr:`~seqmtl.models.site.Site.kind`.
     organism : str
         Its organism.
 
     Attributes
     ----------
     field, skipped_field : str
-        The entries of INFO: the effects, and why an allele has none.
+        INFO entries of the effects, and of the reason why an allele has none.
     """
 
     def __init__(self, kind: str, organism: str) -> None:
@@ -47,7 +47,7 @@ class EffectText:
         self._escaped = escape(organism)
 
     def check(self, vcf: VcfReader) -> None:
-        """Refuse a file that has one of the entries already.
+        """Check that a file does not have the INFO entries already.
 
         Raises
         ------
@@ -58,7 +58,7 @@ class EffectText:
         for name in names:
             if name in vcf.info_ids:
                 raise InputFormatError(
-                    f"the file has INFO/{name} already; take it off with: bcftools annotate -x "
+                    f"the file has INFO/{name} already; remove it with: bcftools annotate -x "
                     f"{','.join(f'INFO/{each}' for each in names)}",
                     path=vcf.source,
                 )
@@ -87,7 +87,7 @@ class EffectText:
         return b"".join(line + b"\n" for line in (*vcf.meta, *added, vcf.columns))
 
     def info(self, entries: Sequence[str], reasons: Sequence[str]) -> bytes:
-        """Return what INFO receives: effects of alleles, and reasons where there are none."""
+        """Return the new INFO text: effects of alleles, or reasons why there are none."""
         parts = []
         if entries:
             parts.append(f"{self.field}={','.join(entries)}")
@@ -96,7 +96,7 @@ class EffectText:
         return ";".join(parts).encode("ascii")
 
     def entry(self, alt: bytes, effects: EffectLists, i: int, position: int) -> str:
-        """Return the effects of allele i as an entry of INFO; POS is 1-based."""
+        """Return the effects of allele i as an INFO entry; POS is 1-based."""
         gain, loss = effects.changes[i]
         gain_strand, loss_strand = effects.strands[i]
         return (
@@ -128,7 +128,7 @@ class EffectText:
 
 
 class EffectLists:
-    """Effects as lists, which are quicker than arrays entry by entry."""
+    """Effects as lists, which are faster than arrays for single entries."""
 
     def __init__(self, effects: Effects) -> None:
         self.changes = effects.changes.tolist()
@@ -139,11 +139,11 @@ class EffectLists:
         self.largest = effects.changes.max(axis=1).tolist()
 
     def offset(self, i: int, c: int, position: int) -> str:
-        """Return how far from POS the site is that allele i changes, gain (0) or loss (1)."""
+        """Return the distance from POS of the site that allele i changes, gain (0) or loss (1)."""
         return str(self.places[i][c] + 1 - position) if self.strands[i][c] >= 0 else "."
 
     def score_change(self, i: int, c: int) -> str:
-        """Return how far the raw score rises at this site, where both haplotypes have one."""
+        """Return the change of the raw score at this site if both haplotypes have it."""
         ref, alt = self.scores[i][c]
         change = alt - ref
         return f"{change:.4f}" if change == change else "."

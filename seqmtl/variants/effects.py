@@ -1,4 +1,4 @@
-"""How alleles change the probability of a signal around them."""
+"""Changes of the probability of a signal by nearby alleles."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from seqmtl.variants._allele_kernels import fill_haplotypes
 from seqmtl.variants._effect_kernels import find_effects
 from seqmtl.variants.alleles import AlleleList, Alleles
 
-_BASES = 1 << 19  # of haplotypes scored at a time
+_BASES = 1 << 19  # bases of haplotypes scored at a time
 
 
 class Effects(NamedTuple):
-    """Gain and loss of a signal by each allele: columns 0 and 1 of every array.
+    """Gain and loss of a signal by each allele, in columns 0 and 1 of every array.
 
     Attributes
     ----------
     changes : ndarray of float64, shape (n, 2)
-        How far the probability rises or falls at the site where it does so most, 0 to 1. NaN for
-        alleles that could not be scored.
+        Largest increase and decrease of the probability at any site, 0 to 1. NaN for alleles
+        that could not be scored.
     strands : ndarray of int64, shape (n, 2)
-        Strand of that site: 0 plus, 1 minus, -1 where nothing changes.
+        Strand of that site: 0 plus, 1 minus, -1 if nothing changes.
     places : ndarray of int64, shape (n, 2)
-        0-based place on the contig of its first base in reading direction; for a site in inserted
-        bases that of the base before them. -1 where nothing changes.
+        0-based contig position of its first base in reading direction; a site in inserted bases
+        has that of the base before them. -1 if nothing changes.
     probabilities : ndarray of float64, shape (n, 2, 2)
-        Of this site, in the reference and in the alternative (last axis).
+        Probability of this site in the reference and in the alternative (last axis).
     scores : ndarray of float64, shape (n, 2, 2)
-        Raw scores likewise, NaN where there is no site. No less than what calibration hides.
+        Raw scores likewise, NaN if there is no site. They show changes that calibration hides.
     reasons : list of str
         Why an allele was not scored (a key of :data:`~seqmtl.variants.alleles.REASONS`), or "".
     """
@@ -49,48 +49,49 @@ class Effects(NamedTuple):
 
 
 class EffectScorer:
-    """Scores alleles by the model of one organism.
+    """Scores alleles with the model of one organism.
 
     Parameters
     ----------
     model : MultiTaskModel
-        Model of classification.
+        A classifier.
     organism : str
-        One of its tasks.
+        Task of the model.
     distance : int, optional
-        Sites at most so many bases before or behind the changed bases are looked at. Default: all
-        whose windows the change touches.
+        Consider only sites within this many bases of the changed bases. Default: all sites whose
+        windows overlap the change.
     from_relatives : bool, default=False
         See :meth:`~seqmtl.models.model.MultiTaskModel.decision_function`.
     n_threads : int, default=1
-        Batches scored at the same time.
+        Number of batches scored in parallel.
 
     Raises
     ------
     UnknownTaskError
         If the model was not trained on the organism.
     ValueError
-        If the model is not one of classification, or `distance` is negative.
+        If the model is not a classifier, or `distance` is negative.
 
     Notes
     -----
-    A *site* stands where its first base in reading direction is. P(p) is the calibrated
-    probability of the window whose site stands at p, on either strand; it is 0 where the sequence
-    has not the letters that the model's sites have, and over an end of the contig. Windows that
-    run over an end are filled up with N, as in training.
+    The position of a *site* is that of its first base in reading direction. P(p) is the calibrated
+    probability of the window whose site is at p, on either strand. It is 0 if the sequence lacks
+    the consensus of the model, and beyond the ends of the contig. Windows that extend beyond an end
+    are padded with N, as in training.
 
-    P of the reference and of the alternative are compared site by site, in pairs: left of the
-    change by their distance from it, and right of it likewise. Within the change the shorter
-    haplotype lacks some bases, all at one place: P = 0 there, so sites on deleted bases are lost
-    and those on inserted bases are gained. Where that place is free (within a repeat, or where
-    bases were replaced by more or fewer others) it is the one that makes the larger of gain and
-    loss smallest, then the smaller. So the result depends on the two sequences alone and not on
-    how the variant is written (repeats are followed for 1,000 bases to either side); a variant
-    and its mirror image have the same gain and loss; and what a variant gains, its reversal loses.
+    P of the reference and of the alternative are compared in pairs of sites: left of the change by
+    their distance from it, and likewise right of it. Within the change the shorter haplotype lacks
+    some bases, all at one position. P = 0 there, so sites on deleted bases are lost and those on
+    inserted bases are gained. If that position is ambiguous (within a repeat, or if bases were
+    replaced by more or fewer others), it is the one that minimises the larger of gain and loss,
+    then the smaller. So the result depends on the two sequences alone and not on the
+    representation of the variant (repeats are followed for 1,000 bases on either side); a variant
+    and its mirror image have the same gain and loss; and the gain of a variant is the loss of its
+    reversal.
 
-    SpliceAI (Jaganathan et al. 2019, Cell 176:535) has the same rule for deleted bases, takes
-    indels as they are written, compares the largest P of an insertion and the base before it with
-    P of this base, and leaves replacements by more or fewer bases unscored.
+    SpliceAI (Jaganathan et al. 2019, Cell 176:535) treats deleted bases in the same way, takes
+    indels as represented, compares the largest P of an insertion and the base before it with
+    P of this base, and does not score replacements by more or fewer bases.
     """
 
     def __init__(
@@ -123,9 +124,9 @@ class EffectScorer:
         Parameters
         ----------
         genome : Genome
-            The reference.
+            Reference genome.
         alleles : Alleles
-            What to score; places on `genome`.
+            Alleles to score, with positions on `genome`.
         """
         n = len(alleles)
         effects = Effects(
@@ -146,7 +147,7 @@ class EffectScorer:
         effects: Effects,
         first: int,
     ) -> None:
-        """Score a few alleles and write the results from row `first` on."""
+        """Score a few alleles, and write the results from row `first` on."""
         L, n = self.scanner.length, zones.shape[0]
         sizes = zones[:, 1:] + 2 * (L - 1)
         ends = np.cumsum(sizes.ravel()).reshape(n, 2)
@@ -174,7 +175,7 @@ class EffectScorer:
     def _profiles(
         self, buffer: NDArray[np.uint8], inside: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Score the windows of a buffer on both strands, shape (2, n): raw, and as probabilities.
+        """Score the windows of a buffer on both strands, shape (2, n), as scores and probabilities.
 
         Without a site, the score is NaN and the probability 0.
         """
@@ -216,21 +217,21 @@ def score_variants(
     distance: int | None = None,
     from_relatives: bool = False,
 ) -> Effects:
-    """Score variants by the model of one organism.
+    """Score variants with the model of one organism.
 
     Parameters
     ----------
     model : MultiTaskModel
-        Model of classification.
+        A classifier.
     genome : Genome
-        The reference, see :func:`~seqmtl.io.genome.load_genome`.
+        Reference genome, see :func:`~seqmtl.io.genome.load_genome`.
     variants : iterable of (contig, start, ref, alt)
-        Contig, 0-based first base of `ref`, and the letters before and after in either case, of
-        which one may be empty. One allele each.
+        Contig, 0-based first base of `ref`, and the reference and alternative letters in either
+        case, one of which may be empty. One allele each.
     organism : str
-        One of the model's tasks.
+        Task of the model.
     distance, from_relatives
-        See :class:`EffectScorer`, which says how sites are compared.
+        See :class:`EffectScorer`, which defines how sites are compared.
 
     Returns
     -------
@@ -242,7 +243,7 @@ def score_variants(
     UnknownTaskError
         If the model was not trained on the organism.
     ValueError
-        If the model is not one of classification.
+        If the model is not a classifier.
 
     Examples
     --------
@@ -270,7 +271,7 @@ def score_variants(
 
 
 def _ranges(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Cut rows into ranges of about `_BASES` bases, of one row at least."""
+    """Split rows into ranges of about `_BASES` bases, with at least one row each."""
     groups = np.cumsum(sizes) // _BASES
     cuts = np.flatnonzero(np.diff(groups)) + 1
     edges = [0, *cuts.tolist(), sizes.size]

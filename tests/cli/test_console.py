@@ -1,4 +1,4 @@
-"""What is shown of a running command."""
+"""Progress of a running command."""
 
 import argparse
 import json

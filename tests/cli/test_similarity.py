@@ -87,8 +87,8 @@ def test_a_projected_matrix_is_told_once_as_a_message(write, tmp_path, capsys):
     table = str(write("\ta\tb\tc\na\t1\t-1\t-1\nb\t-1\t1\t-1\nc\t-1\t-1\t1\n"))
     argv = ["similarity", "--table", table, "--plot", str(tmp_path / "K.png")]
     expected = (
-        "seqmtl: warning: similarity is not positive semi-definite: took the nearest matrix that "
-        "is, with the eigenvalue -1 clipped to 0\n"
+        "seqmtl: warning: similarity is not positive semi-definite and was replaced by the "
+        "nearest matrix that is: eigenvalue -1 clipped to 0\n"
     )
     for _ in range(2):  # once in every run
         assert main([*argv, "-q"]) == 0

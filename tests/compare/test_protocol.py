@@ -109,7 +109,7 @@ def test_draws_depend_on_seed_split_and_organism_only():
 @pytest.mark.parametrize(
     ("counts", "splits", "arguments", "message"),
     [
-        ({"ape": (9, 9)}, None, {}, "two organisms or more to compare methods, got ape; add"),
+        ({"ape": (9, 9)}, None, {}, "comparing methods needs at least two organisms, got ape; add"),
         ({"ape": (9, 9), "fly": (2, 50), "bee": (50, 2)}, None, {},
          "at least 3 windows of either class, but fly has 2 positive and 50 negative, bee has 50 "
          "positive and 2 negative; add windows"),

@@ -116,7 +116,9 @@ def test_finished_runs_survive_a_torn_line(tmp_path):
 def test_a_file_of_something_else_is_refused(tmp_path):
     path = tmp_path / "p"
     FinishedRuns(str(path), "one").append(RESULTS[0])
-    with pytest.raises(SeqmtlError, match="belongs to other data or settings; go on with those"):
+    with pytest.raises(
+        SeqmtlError, match="belongs to other data or settings; resume with the original"
+    ):
         FinishedRuns(str(path), "two").load()
     path.write_text("no json\n")
     with pytest.raises(SeqmtlError, match=r"is damaged \(.*\); remove it to start afresh"):

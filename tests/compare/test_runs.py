@@ -92,7 +92,7 @@ def test_a_killed_worker_is_told(comparison, tmp_path):
         for process in multiprocessing.active_children():
             process.kill()
 
-    with pytest.raises(SeqmtlError, match="worker process was killed, perhaps for want of memory"):
+    with pytest.raises(SeqmtlError, match="worker process was killed, perhaps for lack of memory"):
         run_comparison(
             comparison, [(i, "mtl") for i in range(60)], partial, n_workers=1, on_result=kill
         )

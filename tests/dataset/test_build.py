@@ -233,7 +233,7 @@ def test_the_share_in_genes_and_what_lacks(tmp_path, caplog):
     summary = build(tmp_path, config_text(tables="[decoys]\nratio = 1000"))
     facts = summary["organisms"]["x"]
     assert facts["decoys_lacking"] > 0
-    assert "decoys fewer than asked for" in caplog.text
+    assert "decoys fewer than requested" in caplog.text
     assert "from other strata than planned" not in caplog.text or facts["decoys_from_other_strata"]
 
 

@@ -50,7 +50,7 @@ def dataset(folder):
         (config_text(tables="[split]\ntest = 0.95"), "split.test must be below 1 together"),
         (config_text(tables="[split]\nblock = 20"), "split.block must be a whole number of 21"),
         (config_text(tables="decoys = 3"), "decoys must be a table, got 3"),
-        ('signal = "donor"', "organisms must be a table with an entry at least"),
+        ('signal = "donor"', "organisms must be a table with at least one entry"),
         (config_text().replace("x.fa", "z.fa"), "organisms.x.genome must be a file, got .*z.fa"),
         (
             config_text().replace("genome =", "genom ="),
@@ -211,7 +211,7 @@ def test_errors_of_a_dataset(dataset):
         read_dataset(dataset)
     text = moved.read_text()
     genome.write_text(text.replace("A", "C", 1))
-    with pytest.raises(SeqmtlError, match=r"genome of x must be .* but the bases in .* are others"):
+    with pytest.raises(SeqmtlError, match=r"genome of x must be .* but the bases in .* differ"):
         read_dataset(dataset)
     moved.rename(genome)
     assert read_dataset(dataset).windows.sequences() == windows.sequences()

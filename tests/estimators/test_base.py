@@ -1,4 +1,4 @@
-"""What all estimators have: what training came to, in JSON values."""
+"""All estimators report the results of training as JSON values."""
 
 import json
 

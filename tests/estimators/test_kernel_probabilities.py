@@ -83,6 +83,6 @@ def test_several_classes_have_votes_alone():
     X = rng.standard_normal((60, 2)) + np.c_[y == "b", y == "c"] * 2.0
     model = ParetoMKLClassifier(["rbf:0.3"]).fit(X, y)
     assert not hasattr(model, "predict_proba")
-    with pytest.raises(ValueError, match="must be asked of a model of two classes, got 3"):
+    with pytest.raises(ValueError, match="probabilities need a model with two classes, got 3"):
         model.model_.predict_proba(X)
     assert hasattr(model.fit(X[:40], y[:40]), "predict_proba")

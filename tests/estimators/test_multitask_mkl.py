@@ -292,7 +292,7 @@ class TestBadInput:
             ({"norm": 0.5}, ValueError, r"norm must be a number from 1 .*got 0\.5; below 1 the"),
             ({"norm": np.nan}, ValueError, "norm must be a number from 1 to infinity, got nan"),
             ({"norm": "2"}, ValueError, "norm must be a number from 1 to infinity, got '2'"),
-            ({"norm": None}, ValueError, "got None; for one fixed kernel take MultiTaskSVC"),
+            ({"norm": None}, ValueError, "got None; for one fixed kernel use MultiTaskSVC"),
             ({"features": []}, ValueError, "views must be feature maps, got none; give at least"),
             ({"features": JointFeatures([])}, ValueError, "views must be feature maps, got none"),
             ({"features": [WeightedDegree(), Spectrum(3, 5, 5)]}, ValueError,
@@ -300,7 +300,7 @@ class TestBadInput:
             ({"features": [WeightedDegree(), Spectrum(3, 12, 14)]}, ValueError,
              r"hold a k-mer of 3 bases, got 12\.\.14"),
             ({"features": [WeightedDegree(), Numeric()]}, TypeError,
-             "Numeric needs a matrix of numbers, got Windows; take WeightedDegree or Spectrum"),
+             "Numeric needs a matrix of numbers, got Windows; use WeightedDegree or Spectrum"),
         ],
     )  # fmt: skip
     def test_of_the_classifier(self, options, error, message):

@@ -154,7 +154,7 @@ def test_it_works_in_a_pipeline_and_survives_pickling():
     assert (pipe.predict(X) == -1).sum() == 15
     again = pickle.loads(pickle.dumps(pipe))
     assert_array_equal(again.decision_function(X), pipe.decision_function(X))
-    with pytest.raises(AttributeError, match="offset_ is known after fit"):
+    with pytest.raises(AttributeError, match="offset_ is available after fit"):
         _ = clone(pipe[-1]).offset_
 
 

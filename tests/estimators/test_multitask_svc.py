@@ -333,7 +333,7 @@ class TestConventions:
         fitted = MultiTaskSVC(C=3.0).fit(X, y, tasks=tasks)
         with pytest.raises(NotFittedError):
             clone(fitted).predict(X)
-        with pytest.raises(AttributeError, match="coef_ is known after fit"):
+        with pytest.raises(AttributeError, match="coef_ is available after fit"):
             _ = clone(fitted).coef_
 
     def test_fit_leaves_the_parameters_alone(self):
@@ -384,10 +384,10 @@ class TestConventions:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"C": 0}, "C must be a positive number, got 0"),
-            ({"tol": np.nan}, "tol must be a positive number"),
+            ({"C": 0}, "C must be a finite number above 0, got 0"),
+            ({"tol": np.nan}, "tol must be a finite number above 0"),
             ({"loss": "hinge2"}, "did you mean 'hinge'"),
-            ({"max_epochs": 0}, "max_epochs must be a positive integer"),
+            ({"max_epochs": 0}, "max_epochs must be an integer of at least 1"),
             ({"dtype": "float16"}, "dtype must be 'float32' or 'float64'"),
             ({"class_weight": "even"}, "class_weight must be None, 'balanced' or a mapping"),
             ({"task_kernel": "tree"}, "task_kernel must be one of individual, union, easy"),

@@ -186,7 +186,7 @@ def test_a_fitted_regressor_survives_pickling():
     svr = _svr(task_kernel=TaskKernel.from_newick(TREE)).fit(windows, y)
     again = pickle.loads(pickle.dumps(svr))
     assert_array_equal(again.predict(windows), svr.predict(windows))
-    with pytest.raises(AttributeError, match="coef_ is known after fit"):
+    with pytest.raises(AttributeError, match="coef_ is available after fit"):
         _ = clone(svr).coef_
 
 
@@ -210,16 +210,16 @@ class TestModelFile:
 
     def test_it_has_no_probabilities(self, path):
         model = MultiTaskModel.load(path)
-        with pytest.raises(ValueError, match="probabilities must be asked of a model of classific"):
+        with pytest.raises(ValueError, match="probabilities need a model of classific"):
             model.probability(np.zeros(1), ["fly"])
-        with pytest.raises(ValueError, match="offsets must be asked of a model of novelty, got"):
+        with pytest.raises(ValueError, match="offsets need a model of novelty, got"):
             model.offsets(["fly"])
 
     def test_an_unknown_kind_or_none_is_refused(self, path, tmp_path):
         description, arrays = read_arrays(path)
         del description["kind"]
         write_arrays(tmp_path / "old", description, arrays)
-        with pytest.raises(ModelFileError, match="is not a consistent model: 'kind'"):
+        with pytest.raises(ModelFileError, match="is an inconsistent model: 'kind'"):
             MultiTaskModel.load(tmp_path / "old")
         description["kind"] = "ranking"
         write_arrays(tmp_path / "new", description, arrays)
@@ -246,11 +246,11 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"epsilon": -0.1}, r"epsilon must be a number of at least 0, got -0\.1"),
-            ({"epsilon": np.inf}, "epsilon must be a number of at least 0, got inf"),
+            ({"epsilon": -0.1}, r"epsilon must be a finite number of at least 0, got -0\.1"),
+            ({"epsilon": np.inf}, "epsilon must be a finite number of at least 0, got inf"),
             ({"loss": "hinge"}, "loss must be one of epsilon_insensitive, squared_epsilon_insens"),
             ({"loss": "epsilon_insensitiv"}, "did you mean 'epsilon_insensitive'"),
-            ({"C": 0}, "C must be a positive number, got 0"),
+            ({"C": 0}, "C must be a finite number above 0, got 0"),
         ],
     )
     def test_bad_parameters_are_refused(self, options, message):

@@ -76,7 +76,7 @@ def test_tasks_of_one_class_are_not_scored(data):
     rows = (tasks == "a") | (y == "yes")
     own = roc_auc_score(y[tasks == "a"] == "yes", model.decision_function(X[tasks == "a"], "a"))
     assert TaskScorer()(model, X[rows], y[rows], tasks[rows]) == pytest.approx(own)
-    with pytest.raises(ValueError, match="both classes in a task"):
+    with pytest.raises(ValueError, match="both classes in some task"):
         TaskScorer()(model, X[y == "yes"], y[y == "yes"], tasks[y == "yes"])
 
 

@@ -68,7 +68,7 @@ BAD = [
     ("ACGT", "must be FASTA"),
     (">I\nAC\n>\nGT\n", "a contig must have a name"),
     (">I\nAC\n>I\nGT\n", "must be unique"),
-    (">I\n>II\nGT\n", "must have a sequence"),
+    (">I\n>II\nGT\n", "a header but no sequence"),
     (">I\nAC#T\n", "got '#'"),
 ]
 

@@ -268,7 +268,7 @@ def test_reading_costs_little_more_than_what_is_kept(tmp_path):
 BAD = [
     ("", "must hold a table, but it is empty", None),
     ("\n \n", "it is empty", None),
-    (table([]), "there is only a header", None),
+    (table([]), "it has only a header", None),
     (table(header=("organism", "label", "seq")), "'sequence', got 'organism', 'label', 'seq'", 1),
     (table(header=("organism", "Label", "sequence")), "rename 'Label' to 'label'", 1),
     (table(header=("species", "label", "sequence")), "add a column named 'organism'", 1),

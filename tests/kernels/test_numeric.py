@@ -130,7 +130,7 @@ def test_precomputed_picks_rows(numbers):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([0, 3], "X must be row numbers from 0 to 2, got 3; the matrix must hold"),
+        ([0, 3], "X must be row numbers from 0 to 2, got 3; the matrix must include"),
         ([-1], "X must be row numbers from 0 to 2, got -1"),
         ([0.5], r"X must be whole numbers of shape \(n,\) or \(n, 1\) with a precomputed kernel"),
         ([np.nan], "X must be whole numbers"),
@@ -169,7 +169,7 @@ def test_what_a_function_returns_is_checked():
         Function(lambda X, Z: np.ones((len(Z), len(X))))([1, 2], [3])
     with pytest.raises(ValueError, match="must be finite, got nan for examples 0 and 1"):
         Function(lambda X, Z: [[0.0, np.nan]])([1], [2, 3])
-    with pytest.raises(ValueError, match="written to a file must be one of seqmtl"):
+    with pytest.raises(ValueError, match="kernel of a saved model must be one of seqmtl"):
         Function(_dot).to_dict()
 
 

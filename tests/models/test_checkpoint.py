@@ -128,7 +128,9 @@ def test_the_tolerance_and_the_epoch_limit_may_change(interrupted, change):
 def test_other_settings_are_refused(interrupted, change):
     windows, checkpoint = interrupted
     other = _checkpoint(checkpoint.path, windows, settings=replace(SETTINGS, **change))
-    with pytest.raises(SeqmtlError, match="belongs to other data or options; resume with those"):
+    with pytest.raises(
+        SeqmtlError, match="belongs to other data or options; resume with the original"
+    ):
         other.load()
 
 
@@ -210,7 +212,7 @@ def test_a_hostile_checkpoint_is_refused(interrupted, arrays):
     description, found = read_arrays(checkpoint.path)
     found = {name: np.array(array) for name, array in found.items()}
     write_arrays(checkpoint.path, description, {**found, **arrays})
-    with pytest.raises(ModelFileError, match="is not a consistent checkpoint"):
+    with pytest.raises(ModelFileError, match="is an inconsistent checkpoint"):
         checkpoint.load()
 
 

@@ -198,11 +198,11 @@ def test_cut_off_files_are_refused(saved):
     for size in (0, 5, 8, 100, len(whole) // 2, len(whole) - 1):
         saved.write_bytes(whole[:size])
         with pytest.raises(
-            ModelFileError, match=r"cannot be opened|is not a seqmtl model|is cut off"
+            ModelFileError, match=r"cannot be opened|is not a seqmtl model|is truncated"
         ):
             KernelModel.load(saved)
     saved.write_bytes(whole + b"x")
-    with pytest.raises(ModelFileError, match="is cut off or has bytes too many"):
+    with pytest.raises(ModelFileError, match="is truncated or has extra bytes"):
         KernelModel.load(saved)
 
 
@@ -239,20 +239,20 @@ def test_the_other_kind_of_model_is_told_apart(saved):
     [
         ({"format_version": 9}, r"has model format 9, .* reads 5; install a newer seqmtl"),
         ({"format": None}, r"is not a seqmtl model"),
-        ({"model": "trees"}, r"a model must be of weights or kernels, got 'trees'"),
+        ({"model": "trees"}, r"is a model of trees, not of kernels"),
         (
             {"kernels": [{"kind": "quantum"}] * 3},
-            "is not a consistent model: kernel must be one of",
+            "is an inconsistent model: kernel must be one of",
         ),
-        ({"kernels": [{"kind": "rbf", "gamma": -1.0}] * 3}, "is not a consistent model: gamma"),
-        ({"kernels": 3}, "is not a consistent model"),
-        ({"kernels": ["rbf"]}, "is not a consistent model"),
-        ({"kernels": []}, "its arrays do not fit"),
-        ({"tasks": ["fly"]}, "intercepts do not match the tasks"),
-        ({"classes": [1]}, "is not a consistent model"),
-        ({"examples": "numbers"}, "is not a consistent model"),
-        ({"training": 5}, "is not a consistent model"),
-        ({"feature_names": None}, "is not a consistent model"),
+        ({"kernels": [{"kind": "rbf", "gamma": -1.0}] * 3}, "is an inconsistent model: gamma"),
+        ({"kernels": 3}, "is an inconsistent model"),
+        ({"kernels": ["rbf"]}, "is an inconsistent model"),
+        ({"kernels": []}, "its arrays do not match"),
+        ({"tasks": ["fly"]}, "number of intercepts differs"),
+        ({"classes": [1]}, "is an inconsistent model"),
+        ({"examples": "numbers"}, "is an inconsistent model"),
+        ({"training": 5}, "is an inconsistent model"),
+        ({"feature_names": None}, "is an inconsistent model"),
     ],
 )
 def test_descriptions_that_do_not_fit_are_refused(saved, tmp_path, change, message):
@@ -282,7 +282,7 @@ def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, change):
     if change is not None:
         arrays[name] = change(array)
     write_arrays(tmp_path / "other", description, arrays)
-    with pytest.raises(ModelFileError, match="is not a consistent model"):
+    with pytest.raises(ModelFileError, match="is an inconsistent model"):
         KernelModel.load(tmp_path / "other")
 
 

@@ -239,7 +239,7 @@ class TestSeveralViews:
         description, arrays = read_arrays(tmp_path / "m.seqmtl")
         arrays = {name: np.array(array) for name, array in arrays.items()}
         write_arrays(tmp_path / "bad", description, {**arrays, "K": arrays["K"][[0, 1, 2, 2]]})
-        with pytest.raises(ModelFileError, match="not a consistent model: labels must be one per"):
+        with pytest.raises(ModelFileError, match="an inconsistent model: labels must be one per"):
             MultiTaskModel.load(tmp_path / "bad")
 
     def test_nested_views_are_views_like_others(self):

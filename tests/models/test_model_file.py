@@ -291,7 +291,7 @@ class TestDamage:
         raw = sparse_file.read_bytes()
         path = tmp_path / "changed"
         path.write_bytes(raw[:change] if change < 0 else raw + b"\0" * change)
-        with pytest.raises(ModelFileError, match="is cut off or has bytes too many"):
+        with pytest.raises(ModelFileError, match="is truncated or has extra bytes"):
             MultiTaskModel.load(path)
 
     @pytest.mark.parametrize("kind", ["empty", "short", "text", "zip", "npy", "gzip", "json"])
@@ -353,7 +353,7 @@ class TestHostileHeaders:
     def test_header_lengths(self, tmp_path, size):
         path = tmp_path / "file"
         path.write_bytes(size.to_bytes(8, "little") + b"{}" * 100)
-        with pytest.raises(ModelFileError, match="cut off in its header"):
+        with pytest.raises(ModelFileError, match="truncated in its header"):
             read_arrays(path)
 
     @pytest.mark.parametrize(
@@ -472,7 +472,7 @@ class TestHostileDescriptions:
     )
     def test_missing_keys(self, tmp_path, sparse_file, key):
         raw = _edited(sparse_file, lambda d: d.pop(key))
-        self._refuse(tmp_path, raw, "is not a consistent model")
+        self._refuse(tmp_path, raw, "is an inconsistent model")
 
     @pytest.mark.parametrize(
         "changes",
@@ -497,7 +497,7 @@ class TestHostileDescriptions:
     )
     def test_values_that_contradict_each_other(self, tmp_path, sparse_file, changes):
         raw = _edited(sparse_file, lambda d: d.update(changes))
-        self._refuse(tmp_path, raw, "is not a consistent model")
+        self._refuse(tmp_path, raw, "is an inconsistent model")
 
     @pytest.mark.parametrize(
         "changes",
@@ -517,7 +517,7 @@ class TestHostileDescriptions:
     )
     def test_features_out_of_range(self, tmp_path, sparse_file, changes):
         raw = _edited(sparse_file, lambda d: d["features"].update(changes))
-        self._refuse(tmp_path, raw, "is not a consistent model")
+        self._refuse(tmp_path, raw, "is an inconsistent model")
 
     @pytest.mark.parametrize(
         ("name", "array"),
@@ -542,14 +542,14 @@ class TestHostileDescriptions:
         write_arrays(tmp_path / "good", description, arrays)
         assert MultiTaskModel.load(tmp_path / "good").W[3, 0] == 1
         write_arrays(tmp_path / "bad", description, {**arrays, name: array})
-        with pytest.raises(ModelFileError, match="is not a consistent model"):
+        with pytest.raises(ModelFileError, match="is an inconsistent model"):
             MultiTaskModel.load(tmp_path / "bad")
 
     def test_a_missing_array(self, tmp_path, sparse_file):
         description, arrays = read_arrays(sparse_file)
         del arrays["bias"]
         write_arrays(tmp_path / "bad", description, arrays)
-        with pytest.raises(ModelFileError, match="is not a consistent model: 'bias'"):
+        with pytest.raises(ModelFileError, match="is an inconsistent model: 'bias'"):
             MultiTaskModel.load(tmp_path / "bad")
 
     def test_weights_beyond_the_memory_are_refused_before_they_are_allocated(

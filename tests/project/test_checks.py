@@ -1,4 +1,4 @@
-"""Checks of arguments: what they let pass, and what they say."""
+"""Checks of arguments: what they accept, and their messages."""
 
 import math
 

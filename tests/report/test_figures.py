@@ -1,4 +1,4 @@
-"""Results of several models: the table and the bars; convergence."""
+"""Results of several models: table, bars, convergence."""
 
 import numpy as np
 import pytest

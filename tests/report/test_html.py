@@ -1,4 +1,4 @@
-"""Pieces of HTML: what comes from outside is escaped."""
+"""Pieces of HTML: external text is escaped."""
 
 from seqmtl.report._html import Markup, element, join, text
 

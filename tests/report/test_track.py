@@ -1,4 +1,4 @@
-"""The track of a chromosome: candidates by truth and threshold, what is shown of it."""
+"""The track of a chromosome: candidates by truth and threshold."""
 
 from dataclasses import replace
 

@@ -319,7 +319,7 @@ def test_lengths_come_from_a_current_index_alone(folder, tmp_path, capsys):
     assert contig_lengths(genome) == {"a": 100, "b": 50, "c": 8}
     run_scan(tmp_path, tmp_path / "x.bw")
     message = capsys.readouterr().err
-    assert "does not describe" in message
+    assert "does not match" in message
     assert "is not used" in message
     assert "1 of 3 contigs are shorter than a window of 21 bases and were not scanned: c" in message
 

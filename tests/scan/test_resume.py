@@ -99,7 +99,7 @@ def test_stopped_at_every_step(folder, expected, tmp_path, monkeypatch, capsys, 
         assert outputs(out)[0] == {}
         is_kept = step > 2  # before, nothing was done yet
         assert bool(outputs(out)[1]) == is_kept
-        assert ("--resume goes on" in capsys.readouterr().err) == is_kept
+        assert ("--resume resumes" in capsys.readouterr().err) == is_kept
         run_scan(folder, out, "--resume", "-q", "--threads", "2")
         assert outputs(out) == (expected[suffix], set())
 
@@ -166,7 +166,7 @@ def test_another_scan_is_not_gone_on_with(folder, expected, tmp_path, monkeypatc
     left = outputs(out)[1]
     run_scan(folder, out, "--resume", "--threshold", "0.5", code=1)
     message = capsys.readouterr().err
-    assert "had another threshold (None, now 0.5); give the same, or leave --resume out" in message
+    assert "had another threshold (None, now 0.5); give the same, or omit --resume" in message
     assert outputs(out) == ({}, left)
     run_scan(folder, out, "--resume", "-q")
     assert outputs(out) == (expected["bed.gz"], set())
@@ -191,14 +191,14 @@ def test_an_unfinished_scan_is_overwritten_and_told(
     out = tmp_path / "x.bedgraph"
     interrupt(folder, out, monkeypatch)
     run_scan(folder, out)
-    assert "an unfinished scan is overwritten" in capsys.readouterr().err
+    assert "overwriting an unfinished scan" in capsys.readouterr().err
     assert outputs(out) == (expected["bedgraph"], set())
 
 
 def test_nothing_to_go_on_with_begins_afresh(folder, expected, tmp_path, capsys):
     out = tmp_path / "x.bedgraph"
     run_scan(folder, out, "--resume")
-    assert "no unfinished scan to go on with" in capsys.readouterr().err
+    assert "no unfinished scan to resume" in capsys.readouterr().err
     assert outputs(out) == (expected["bedgraph"], set())
 
 
@@ -215,7 +215,7 @@ def test_the_summary_of_a_resumed_scan_is_that_of_a_whole_one(folder, tmp_path, 
     assert scans[0] == scans[1]
 
 
-@pytest.mark.parametrize("damage", ["half a line", "lost its end", "gone"])
+@pytest.mark.parametrize("damage", ["half a line", "is truncated", "is missing"])
 def test_damaged_partial_files(folder, expected, tmp_path, monkeypatch, capsys, damage):
     out = tmp_path / "x.bed.gz"
     interrupt(folder, out, monkeypatch)
@@ -226,7 +226,7 @@ def test_damaged_partial_files(folder, expected, tmp_path, monkeypatch, capsys, 
         run_scan(folder, out, "--resume", "-q")
         assert outputs(out) == (expected["bed.gz"], set())
         return
-    if damage == "gone":
+    if damage == "is missing":
         main_file.unlink()
     else:
         main_file.write_bytes(main_file.read_bytes()[:100])
@@ -252,7 +252,7 @@ def test_a_full_disk(folder, expected, tmp_path):
     )
     assert done.returncode == 1
     assert f"cannot write {out}: File too large; free some space" in done.stderr
-    assert "--resume goes on" in done.stderr
+    assert "--resume resumes" in done.stderr
     whole, left = outputs(out)
     assert whole == {}
     assert left == {"x.gff3.partial", "x.gff3.partial.journal"}
@@ -271,7 +271,7 @@ def test_a_broken_genome_leaves_nothing(folder, tmp_path, capsys):
     make_model(tmp_path / "model.seqmtl")
     (tmp_path / "out").mkdir()
     run_scan(tmp_path, tmp_path / "out" / "x.bed", code=1)
-    assert "must be unique in the file, but it comes again" in capsys.readouterr().err
+    assert "must be unique in the file, but it is repeated" in capsys.readouterr().err
     assert list((tmp_path / "out").iterdir()) == []
 
 

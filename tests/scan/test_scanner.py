@@ -449,7 +449,7 @@ class TestFiles:
     )
     def test_pieces_that_do_not_fit_are_refused(self, small, pieces):
         rows = [ContigPiece(name, start, encode("A" * n), end) for name, start, n, end in pieces]
-        with pytest.raises(ValueError, match="must follow one another without a gap, got"):
+        with pytest.raises(ValueError, match="must be consecutive and without gaps, got"):
             scan_to_bytes(rows, SiteFinder(small[0]))
 
     def test_summary_and_short_contigs(self, small, contigs, caplog):

@@ -290,7 +290,7 @@ def test_genome_answers_by_name():
     ("have", "asked", "message"),
     [
         (["chrI", "chrII"], "I", r"\(chrI, chrII\), got 'I'.*match when 'chr' is added"),
-        (["I", "II"], "chrI", r"match when 'chr' is taken off"),
+        (["I", "II"], "chrI", r"match when 'chr' is removed"),
         (["I", "II"], "scaffold_9", r"rename the contigs"),
         ([f"c{i}" for i in range(9)], "x", r"c0, c1, c2, c3, c4, ... 9 in all"),
     ],

@@ -147,7 +147,7 @@ class TestTrees:
 
     def test_memory_is_asked_for_before(self, monkeypatch):
         monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100)
-        with pytest.raises(MemoryLimitError, match="take fewer tasks"):
+        with pytest.raises(MemoryLimitError, match="use fewer tasks"):
             build("multigraph", Sources(tree=TREE))
 
 
@@ -213,7 +213,7 @@ class TestGraphs:
 
     def test_two_spellings_in_two_graphs_are_no_two_tasks(self, write):
         paths = [write("ape\tfruit_fly\n", "a.tsv"), write("ape\tFruit fly\n", "b.tsv")]
-        with pytest.raises(UnknownTaskError, match="'Fruit fly' is asked for twice"):
+        with pytest.raises(UnknownTaskError, match="'Fruit fly' is given twice"):
             build(None, Sources(graph=paths))
 
     def test_files_of_one_name_are_numbered(self, write, tmp_path):
@@ -293,7 +293,7 @@ class TestChoice:
     def test_sources_ask_for_organisms_themselves(self):
         with pytest.raises(ValueError, match="organisms must be given with a taxonomy"):
             Sources(taxonomy="folder").read_tree()
-        with pytest.raises(ValueError, match="organisms must be given where no source has them"):
+        with pytest.raises(ValueError, match="organisms must be given if no source lists them"):
             Sources().names()
 
     @pytest.mark.parametrize("kind", KINDS)

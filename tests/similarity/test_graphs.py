@@ -92,7 +92,7 @@ def test_directed_graphs_must_be_symmetric(write):
         ("a\tb\nb\tc\theavy\n", 2, "weight must be a finite number from 0, got 'heavy'"),
         ("a\tb\t1\nb\ta\t2\n", 2, "must have one weight, got 2 for .b, a. after 1"),
         ("a\t\tb\n", 1, "got 3 fields of which 1 are empty"),
-        ("a\tb\t1\tx\n", 1, "a line must be a, b and maybe a weight"),
+        ("a\tb\t1\tx\n", 1, "a line must be a, b and optionally a weight"),
     ],
 )
 def test_refused_edges(write, content, line, message):
@@ -108,9 +108,9 @@ def test_refused_edges(write, content, line, message):
         (graphml(""), None, "at least one task, got none"),
         (graphml(NODES + '<edge source="a" target="a"/>'), "a - a", "'a' with itself"),
         (graphml(NODES + '<edge source="a" target="z"/>'), "a - z", "join two nodes of the graph"),
-        (graphml(NODES + '<node id="a"/>'), "a", "different names, got 'a' twice"),
+        (graphml(NODES + '<node id="a"/>'), "a", "unique names, got 'a' twice"),
         (graphml('<node id="x"><data key="d0">y</data></node><node id="y"/>'), "y", "'y' twice"),
-        (graphml("<node/>"), "", "different names, got '' twice or empty"),
+        (graphml("<node/>"), "", "unique names, got '' twice or empty"),
         (
             graphml(NODES + JOINED.replace("0.5", "NaN")),
             "c - b",

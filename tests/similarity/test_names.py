@@ -97,7 +97,7 @@ def test_ambiguous_names(organisms):
 
 
 def test_two_names_of_one(organisms):
-    with pytest.raises(UnknownTaskError, match=r"'human' is asked for twice: it and '9606' are bo"):
+    with pytest.raises(UnknownTaskError, match=r"'human' is given twice: it and '9606' are bo"):
         match_names(["9606", "worm", "human"], ["Homo sapiens", "c_elegans"], "K")
     with pytest.raises(UnknownTaskError, match="it and 'a' are both 'a' in K"):
         match_names(["a", "a"], ["a"], "K")

@@ -99,7 +99,7 @@ def test_groups(write, header):
     [
         ("", None, "is not a table of groups"),
         ("organism\tgroup\n", None, "is not a table of groups"),
-        ("fly insects\n", 1, "must be organism, group and maybe a weight, got 1 fields"),
+        ("fly insects\n", 1, "must be organism, group and optionally a weight, got 1 fields"),
         ("fly\t\n", 1, "must be organism, group"),
         ("a\tb\t1\tc\n", 1, "got 4 fields"),
         ("fly\tx\nbee\tx\nfly\tx\n", 3, "'fly' is in the group 'x' twice"),

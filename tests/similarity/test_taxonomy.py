@@ -102,7 +102,7 @@ def test_every_way_to_name_an_organism(dump, name, taxid):
     np.testing.assert_array_equal(tree.parents, expected.parents)
     first = tree.labels[min(tree.leaves)] if isinstance(name, str) else ""
     assert first in (name, "")
-    with pytest.raises(UnknownTaskError, match=f"is asked for twice: .* taxid {taxid}; leave one"):
+    with pytest.raises(UnknownTaskError, match=f"is given twice: .* taxid {taxid}; leave one"):
         read_ncbi_taxonomy(dump(), [name, taxid])
 
 
@@ -132,7 +132,7 @@ def test_a_taxid_without_a_name(dump):
         ([5], "'5' is not in the taxonomy taxdump; look up its taxid"),
         (["5"], "'5' is not in the taxonomy"),
         ([98], "'98' is not in the taxonomy"),  # merged into nothing
-        (["musca nova", "musca nova"], "asked for twice"),
+        (["musca nova", "musca nova"], "is given twice"),
     ],
 )
 def test_names_that_are_not_clear(dump, organisms, message):
@@ -207,7 +207,7 @@ def test_all_organisms_of_the_extract(shared_data):
 
 def test_shipped_organisms_are_found_under_all_their_names(shared_data):
     folder = shared_data / "phylo" / "taxonomy"
-    with pytest.raises(UnknownTaskError, match="'h_sapiens' is asked for twice: it and 'human'"):
+    with pytest.raises(UnknownTaskError, match="'h_sapiens' is given twice: it and 'human'"):
         read_ncbi_taxonomy(folder, ["human", "h_sapiens"])
     tree = read_ncbi_taxonomy(folder, ["human", "D. rerio", "c_familiaris", "baker's yeast"])
     shipped = read_tree("eukaryotes").prune(tree.leaf_names)

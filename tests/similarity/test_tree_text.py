@@ -68,7 +68,7 @@ def test_deep_nesting():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="must be as many, got 2, 1 and 1"):
+    with pytest.raises(ValueError, match="must have the same length, got 2, 1 and 1"):
         draw_tree_text(["a", "b"], ["x"], [1.0])
     for bad in (-0.5, float("nan")):
         with pytest.raises(ValueError, match="weights must not be negative, got"):

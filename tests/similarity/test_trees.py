@@ -205,16 +205,16 @@ class TestNewick:
             read_tree("((a,b),c);")
             assert not caplog.records
             read_tree("((a:1,b),c);")
-        assert "text: branches without a length, which count 1: 3" in caplog.text
+        assert "text: branches without a length, counted as 1: 3" in caplog.text
 
     @pytest.mark.parametrize(
         ("text", "message"),
         [
             ("((a,b);", "not a Newick tree: 2 opening and 1 closing brackets"),
             ("(a,b)),(c;", "not a Newick tree"),
-            ("(a,b)(c,d);", "names with blanks or brackets must be between single quotes"),
-            ("x(a,b);", "must be between single quotes"),
-            ("(Homo sapiens,b);", "'Homo sapiens'; names with blanks"),
+            ("(a,b)(c,d);", "put names with blanks or brackets between single quotes"),
+            ("x(a,b);", "between single quotes"),
+            ("(Homo sapiens,b);", "'Homo sapiens'; put names with blanks"),
             ("(a,'b);", "' without its partner"),
             ("(a,b[x);", r"\[ without its partner"),
             ("(a,b\0);", "zero bytes"),
@@ -238,7 +238,7 @@ class TestNewick:
             ("('a b'95,c);", "not a Newick tree: \"'a b'95\""),
             ("((a,b)95'a b',c);", "not a Newick tree: \"95'a b'\""),
             ("((a,b)'a b''c'x,c);", "not a Newick tree"),
-            ("('a' 'b',c);", "not a Newick tree: 'a b'; names"),
+            ("('a' 'b',c);", "not a Newick tree: 'a b'; put names"),
         ],
     )
     def test_bad_trees_are_refused(self, write, text, message):

@@ -449,11 +449,11 @@ def test_one_leaf_is_enough():
 def test_missing_lengths_are_one_with_a_warning(caplog):
     with caplog.at_level(logging.WARNING, logger="seqmtl"):
         tree = read_organisms("((a,b):0.5,c:2);")
-    assert "text: branches without a length, which count 1: 2" in caplog.text
+    assert "text: branches without a length, counted as 1: 2" in caplog.text
     assert tree.lengths[tree.leaves].tolist() == [1.0, 1.0, 2.0]
     with caplog.at_level(logging.WARNING, logger="seqmtl"):
         assert read_organisms("((a,b),c);").lengths.tolist() == [0, 1, 1, 1, 1]
-    assert "text: no branch has a length; each counts 1" in caplog.text
+    assert "text: no branch has a length; each counts as 1" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -467,7 +467,7 @@ def test_missing_lengths_are_one_with_a_warning(caplog):
         ("(a:1e999,b:1);", "branch lengths must be numbers from 0, got inf"),
         ("(a:nan,b:1);", "branch lengths must be numbers, got 'nan'"),
         ("(a:,b:1);", "branch lengths must be numbers, got ''"),
-        ("(a b:1,c:1);", "'a b'; names with blanks or brackets must be between single quotes"),
+        ("(a b:1,c:1);", "'a b'; put names with blanks or brackets between single quotes"),
         ("((a:1,b:1);", "2 opening and 1 closing brackets; check that the file is whole"),
         ("(a:1,b:1);\n(c:1,d:1);", "must hold one Newick tree, got 2"),
     ],

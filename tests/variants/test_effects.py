@@ -280,9 +280,7 @@ def test_arguments_are_checked():
         EffectScorer(MODELS["donor"], "mouse")
     novelty = make_model(SITES["donor"])
     novelty.kind = "novelty"
-    with pytest.raises(
-        ValueError, match="probabilities must be asked of a model of classification"
-    ):
+    with pytest.raises(ValueError, match="probabilities need a model of classification"):
         EffectScorer(novelty, ORGANISM)
 
 

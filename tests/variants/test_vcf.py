@@ -328,7 +328,7 @@ class TestContigs:
     def test_chr_is_suggested(self, run, write, told):
         code, _ = run(write(HEADER + COLUMNS + "\n" + record(5, "A", "C", "chrI"), "in.vcf"))
         assert code == 1
-        assert "'chr' is taken off those asked for: rename one side, by --chrom-map" in told()
+        assert "'chr' is removed from those asked for: rename one side, by --chrom-map" in told()
 
     def test_a_map_of_names(self, run, write, vcf_path, tmp_path):
         _, output = run(vcf_path)
@@ -373,7 +373,7 @@ class TestSeveralSignals:
         code, second = run(first, output="second.vcf")
         assert code == 1
         assert not second.exists()
-        assert "first.vcf: the file has INFO/SeqMTL_donor already; take it off with: bcftools" in (
+        assert "first.vcf: the file has INFO/SeqMTL_donor already; remove it with: bcftools" in (
             told()
         )
 
