@@ -121,5 +121,6 @@ def positive(value: float, name: str, *, or_zero: bool = False) -> float:
     ValueError
         If it is not.
     """
-    check_number(name, value, least=0 if or_zero else None)
+    plain = value.item() if isinstance(value, np.generic) else value  # for the message
+    check_number(name, plain, least=0 if or_zero else None)
     return float(value)
