@@ -29,9 +29,9 @@ from _common import describe, make_parser, resample
 from seqmtl import MultiTaskModel, read_annotation
 from seqmtl.evaluation import evaluate
 from seqmtl.io.dataset_regions import read_split_genome
+from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.held_out import find_candidates
 from seqmtl.scan.organism import scanner_of
-from seqmtl.scan.sites import SiteFinder
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ def simulate_windows(n: int, tasks: int, window: int) -> Windows:
     from seqmtl.sequences import Windows
     from seqmtl.sequences.alphabet import encode
     from seqmtl.simulate import simulate
-    from seqmtl.simulate.sites import window_starts
+    from seqmtl.simulate.labelled_sites import window_starts
 
     names = [f"organism{t + 1}" for t in range(tasks)]
     tree = "(" + ",".join(f"{name}:{0.1 * (t + 1):.1f}" for t, name in enumerate(names)) + ");"

@@ -58,39 +58,27 @@ def warnings_as_messages() -> Iterator[None]:
         yield
 
 
-class TrainingProgress:
-    """Show epoch, gap, active set and time left.
+class _Progress:
+    """Progress: one redrawn line on a terminal, a line every few seconds elsewhere."""
 
-    A terminal shows one line, redrawn; other streams get a line every few seconds.
-    """
-
-    def __init__(self, tol: float, args: argparse.Namespace) -> None:
-        self._tol = tol
+    def __init__(self, args: argparse.Namespace) -> None:
         self._quiet = args.quiet
-        self._json = args.log_json
         self._redraw = sys.stderr.isatty() and not args.log_json
         self._last = time.monotonic()
-        self._recent: deque[tuple[float, float]] = deque(maxlen=8)
 
-    def __call__(self, progress: Any) -> None:
-        """Show one epoch."""
-        if self._quiet:
-            return
-        if math.isfinite(progress.gap) and progress.gap > 0:
-            self._recent.append((progress.seconds, math.log(progress.gap)))
-        now = time.monotonic()
-        if now - self._last < (0.1 if self._redraw else 5.0):
-            return
+    def _is_due(self, now: float) -> bool:
+        """Tell whether the next update is due."""
+        if self._quiet or now - self._last < (0.1 if self._redraw else 5.0):
+            return False
         self._last = now
-        text = (
-            f"epoch {progress.epoch}  gap {progress.gap:.1e}  active {progress.n_active:,}  "
-            f"{progress.seconds:.0f} s{self._time_left()}"
-        )
+        return True
+
+    def _show(self, text: str, fields: dict[str, Any]) -> None:
+        """Redraw the line, or log it, with `fields` for JSON logs."""
         if self._redraw:
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()
         else:
-            fields = {k: v for k, v in vars(progress).items() if k not in ("primal", "dual")}
             logging.getLogger("seqmtl").info("%s", text, extra={"fields": fields})
 
     def close(self) -> None:
@@ -98,6 +86,27 @@ class TrainingProgress:
         if self._redraw and not self._quiet:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+class TrainingProgress(_Progress):
+    """Show epoch, gap, active set and time left."""
+
+    def __init__(self, tol: float, args: argparse.Namespace) -> None:
+        super().__init__(args)
+        self._tol = tol
+        self._recent: deque[tuple[float, float]] = deque(maxlen=8)
+
+    def __call__(self, progress: Any) -> None:
+        """Show one epoch."""
+        if math.isfinite(progress.gap) and progress.gap > 0:
+            self._recent.append((progress.seconds, math.log(progress.gap)))
+        if not self._is_due(time.monotonic()):
+            return
+        text = (
+            f"epoch {progress.epoch}  gap {progress.gap:.1e}  active {progress.n_active:,}  "
+            f"{progress.seconds:.0f} s{self._time_left()}"
+        )
+        self._show(text, {k: v for k, v in vars(progress).items() if k not in ("primal", "dual")})
 
     def _time_left(self) -> str:
         """Extrapolate log(gap) linearly to the tolerance."""
@@ -110,16 +119,12 @@ class TrainingProgress:
         return f", about {max(left, 0):.0f} s left"
 
 
-class SelectionProgress:
-    """Show how many hyperparameter candidates have been scored, and the time left.
-
-    A terminal shows one line, redrawn; other streams get a line every few seconds.
-    """
+class SelectionProgress(_Progress):
+    """Show how many hyperparameter candidates have been scored, and the time left."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self._quiet = args.quiet
-        self._redraw = sys.stderr.isatty() and not args.log_json
-        self._start = self._last = time.monotonic()
+        super().__init__(args)
+        self._start = self._last
         self._n_known: int | None = None
 
     def __call__(self, name: str, number: int, total: int) -> None:
@@ -127,16 +132,11 @@ class SelectionProgress:
         now = time.monotonic()
         if self._n_known is None:
             self._n_known = number - 1
-        if self._quiet or now - self._last < (0.1 if self._redraw else 5.0):
+        if not self._is_due(now):
             return
-        self._last = now
         left = (now - self._start) / (number - self._n_known) * (total - number)
         text = f"cross-validation: {number} of {total}, {name}, about {left:.0f} s left"
-        if self._redraw:
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
-        else:
-            logging.getLogger("seqmtl").info("%s", text)
+        self._show(text, {})
 
 
 class JobProgress:
@@ -169,10 +169,8 @@ class JobProgress:
         )  # fmt: skip
 
 
-class ScanProgress:
+class ScanProgress(_Progress):
     """Show how much of a genome has been scanned, the speed, and the time left.
-
-    A terminal shows one line, redrawn; other streams get a line every few seconds.
 
     Parameters
     ----------
@@ -183,11 +181,10 @@ class ScanProgress:
     """
 
     def __init__(self, n_bytes: int | None, args: argparse.Namespace) -> None:
-        self._n_bytes, self._quiet = n_bytes, args.quiet
-        self._redraw = sys.stderr.isatty() and not args.log_json
+        super().__init__(args)
+        self._n_bytes = n_bytes
         self._n_read = self._n_bases = 0
         self._begin: tuple[float, float, int] | None = None  # time, share, bases at the first block
-        self._last = time.monotonic()
 
     def read(self, n: int) -> None:
         """Count bytes read."""
@@ -200,26 +197,14 @@ class ScanProgress:
         share = self._n_read / self._n_bytes if self._n_bytes else 0.0
         if self._begin is None:
             self._begin = (now, share, self._n_bases)
-        if self._quiet or now - self._last < (0.1 if self._redraw else 5.0):
+        if not self._is_due(now):
             return
-        self._last = now
         seconds = max(now - self._begin[0], 1e-9)
         speed = (self._n_bases - self._begin[2]) / 1e6 / seconds
         text = f"{self._n_bases / 1e6:.1f} Mb scanned, {speed:.1f} Mb/s"
         if self._n_bytes:
             text = f"{100 * share:.0f} %, {text}{self._time_left(share, seconds)}"
-        if self._redraw:
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
-        else:
-            fields = {"share": share, "n_bases": self._n_bases}
-            logging.getLogger("seqmtl").info("%s", text, extra={"fields": fields})
-
-    def close(self) -> None:
-        """Clear the line."""
-        if self._redraw and not self._quiet:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        self._show(text, {"share": share, "n_bases": self._n_bases})
 
     def _time_left(self, share: float, seconds: float) -> str:
         assert self._begin is not None

@@ -42,18 +42,25 @@ class Explanation:
 
     def importance(self, organism: str, background: list[float], reference: str | None) -> None:
         """Write the POIM and logo of an organism, and its difference from the reference."""
-        from seqmtl.explain import differential, draw_logo, draw_poim, mean_kmers, mean_poim, poim
-        from seqmtl.explain import tables as lines
+        from seqmtl.explain import (
+            differential,
+            draw_logo,
+            draw_poim,
+            listings,
+            mean_kmers,
+            mean_poim,
+            poim,
+        )
 
         options: Any = {"max_order": self.max_order, "background": background}
         found = poim(self.model, organism, **options)
         name = self._stem[organism]
         self._table(
-            f"poim_{name}.tsv", lines.OLIGOMER_HEADER, lines.oligomer_lines(found, self.top)
+            f"poim_{name}.tsv", listings.OLIGOMER_HEADER, listings.oligomer_lines(found, self.top)
         )
-        self._importance += lines.importance_lines(found)
+        self._importance += listings.importance_lines(found)
         for k in range(1, self.max_order + 1):
-            self._kmers += lines.kmer_lines(organism, mean_kmers(found, k, self.top))
+            self._kmers += listings.kmer_lines(organism, mean_kmers(found, k, self.top))
         self._figure(f"poim_{name}", draw_poim(found))
         self._figure(f"logo_{name}", draw_logo(found))
         other = self._compared_with(organism, reference)
@@ -81,7 +88,7 @@ class Explanation:
         import numpy as np
 
         from seqmtl.explain import contributions, draw_contributions, mutagenesis
-        from seqmtl.explain.tables import contribution_lines
+        from seqmtl.explain.listings import contribution_lines
 
         scores = self.model.decision_function(windows, tasks=organism)
         best = np.argsort(-scores, kind="stable")[:n]
@@ -105,13 +112,13 @@ class Explanation:
 
     def finish(self, path: str, organisms: list[str], settings: dict[str, Any]) -> None:
         """Write the shared tables and the summary."""
-        from seqmtl.explain import tables
+        from seqmtl.explain import listings
         from seqmtl.files.atomic import write_json
 
         for name, header, lines in (
-            ("position_importance.tsv", tables.IMPORTANCE_HEADER, self._importance),
-            ("kmers.tsv", tables.KMER_HEADER, self._kmers),
-            ("contributions.tsv", tables.CONTRIBUTION_HEADER, self._contributions),
+            ("position_importance.tsv", listings.IMPORTANCE_HEADER, self._importance),
+            ("kmers.tsv", listings.KMER_HEADER, self._kmers),
+            ("contributions.tsv", listings.CONTRIBUTION_HEADER, self._contributions),
         ):
             if lines:
                 self._table(name, header, lines)

@@ -184,13 +184,13 @@ def _check_classes(estimator: Any, examples: Examples, args: argparse.Namespace)
 
 def _kernels(args: argparse.Namespace, examples: Examples) -> list[BaseKernel]:
     """Return the base kernels, with standardization where it applies."""
-    from seqmtl.kernels import Standardized, StringKernel, make_kernel, short_name
+    from seqmtl.kernels import Standardized, make_kernel, short_name
 
     is_numbers = isinstance(examples.X, np.ndarray) and examples.X.ndim == 2
     default = ("rbf",) if METHODS[args.method].kernels == "kernel" else ("linear", "poly", "rbf")
     kernels = args.kernel or [make_kernel(name) for name in default]
     for kernel in kernels:
-        if is_numbers == isinstance(kernel, StringKernel):
+        if is_numbers != (kernel.inputs == "numbers"):
             rule, remedy = (
                 ("numbers", "name the column of sequences with --sequence")
                 if is_numbers
@@ -324,20 +324,11 @@ def _summary(
 
 def _found(model: Model, estimator: Any) -> dict[str, Any]:
     """Return settings and results that the model does not record itself."""
-    summary: dict[str, Any] = {}
-    names = {"objective": "objective_", "gap": "gap_", "n_iter": "n_iter_"}
-    if hasattr(estimator, "dual_gap_"):
-        names["gap"] = "dual_gap_"
-    for name, attribute in names.items():
-        value = getattr(estimator, attribute, math.nan)
-        if math.isfinite(value):
-            summary[name] = value
-    for name in ("p", "q", "norm", "share", "regularizer"):
-        if hasattr(estimator, name) and name not in model.training:
-            summary[name] = str(getattr(estimator, name))
-    lists = {"weights": ("weights_", "task_weights_"), "losses": ("losses_",)}
-    for name, attributes in lists.items():
-        for attribute in attributes:
-            if hasattr(estimator, attribute):
-                summary[name] = getattr(estimator, attribute).tolist()
-    return summary
+    results, settings = estimator.results(), estimator.get_params(deep=False)
+    lists = {name: value for name, value in results.items() if name in ("weights", "losses")}
+    chosen = {
+        name: str(settings[name])
+        for name in ("p", "q", "norm", "share", "regularizer")
+        if name in settings and name not in model.training
+    }
+    return {k: v for k, v in results.items() if k not in lists} | chosen | lists

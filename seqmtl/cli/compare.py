@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
     comparison = _comparison(args)
     from seqmtl.compare import FinishedRuns, run_comparison
     from seqmtl.compare.protocol import count_split
-    from seqmtl.compare.tables import make_document, read_results, to_markdown
+    from seqmtl.compare.results import make_document, read_results, to_markdown
     from seqmtl.files.atomic import write_json
 
     digest = comparison.fingerprint()
@@ -268,7 +268,7 @@ def _progress(
 def _write_tables(args: argparse.Namespace, document: dict[str, Any]) -> None:
     """Write the table and the figure, each atomically."""
     from seqmtl.compare.figure import draw_comparison
-    from seqmtl.compare.tables import to_markdown, to_tsv
+    from seqmtl.compare.results import to_markdown, to_tsv
     from seqmtl.evaluation.figures import save_figure
     from seqmtl.files.atomic import write_lines
 

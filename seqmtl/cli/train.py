@@ -14,7 +14,7 @@ from seqmtl.exceptions import TrainingInterrupted
 if TYPE_CHECKING:
     from seqmtl.models.checkpoint import Checkpoint
     from seqmtl.models.model import MultiTaskModel
-    from seqmtl.models.selection_space import Space
+    from seqmtl.models.selection import Space
     from seqmtl.models.site import Site
     from seqmtl.sequences import Windows
 
@@ -208,7 +208,7 @@ def _check_selection(args: argparse.Namespace) -> None:
 def _space(args: argparse.Namespace, kernel: Any, names: tuple[str, ...]) -> Space:
     """Return the hyperparameters to tune; those set by the user stay fixed."""
     from seqmtl.models.kernels import resolve_kernel
-    from seqmtl.models.selection_space import COSTS, Space
+    from seqmtl.models.selection import COSTS, Space
 
     costs = COSTS if args.C is None else (args.C,)
     relation = None if kernel is None else resolve_kernel(kernel, names)

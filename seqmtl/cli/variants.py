@@ -154,7 +154,7 @@ def _load_genome(scorer: Any, args: argparse.Namespace, chrom_map: dict[str, str
     """
     from seqmtl.io import load_genome
     from seqmtl.io.vcf import VcfReader, contigs_of
-    from seqmtl.variants.text import EffectText
+    from seqmtl.variants.effect_text import EffectText
 
     if args.vcf == "-":
         return load_genome(args.fasta, padding=1)

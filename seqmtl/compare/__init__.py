@@ -1,7 +1,7 @@
 """Compare methods on the same splits of the same windows: draw, run, tabulate, plot."""
 
-from seqmtl.compare.finished import FinishedRuns, Result
 from seqmtl.compare.protocol import Protocol, Split, draw_split
+from seqmtl.compare.results import FinishedRuns, Result
 from seqmtl.compare.runs import Comparison, run_comparison
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.compare.tables import METRICS, Document, summarize
+from seqmtl.compare.results import METRICS, Document, summarize
 from seqmtl.evaluation.figures import PALETTE, figure_style, new_figure, plain_text
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from seqmtl._version import __version__
-from seqmtl.compare.finished import FinishedRuns, Result
 from seqmtl.compare.protocol import Protocol, draw_split
+from seqmtl.compare.results import FinishedRuns, Result
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selected import labelled, train_learnt, train_selected
-from seqmtl.models.selection_space import Space
+from seqmtl.models.selection import Space
 from seqmtl.models.site import Site
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
-from seqmtl.dataset.decoys import Decoys, Sampler, merge_intervals
 from seqmtl.dataset.duplicates import fingerprints
 from seqmtl.dataset.signals import Place, places_of
-from seqmtl.dataset.sites import CROSSING, Finder, LeftOut, TrueSites
 from seqmtl.dataset.splits import Regions, make_regions
+from seqmtl.dataset.strata import Decoys, Sampler
+from seqmtl.dataset.true_sites import CROSSING, Finder, LeftOut, TrueSites
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation
@@ -24,6 +24,7 @@ from seqmtl.io.dataset import genome_sum
 from seqmtl.io.site_bed import read_site_bed
 from seqmtl.io.transcripts import Annotation
 from seqmtl.sequences import Genome, Windows
+from seqmtl.sequences.intervals import merge_intervals
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from seqmtl.dataset.build import Part, build_parts
 from seqmtl.dataset.config import SPLITS, Config
 from seqmtl.dataset.duplicates import find_duplicates
 from seqmtl.dataset.leakage import measure_leakage
-from seqmtl.dataset.sites import LeftOut, count_reasons
+from seqmtl.dataset.true_sites import LeftOut, count_reasons
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import atomic_folder, write_json, write_lines
 from seqmtl.io.dataset import HEADER, KIND, LEFT_OUT, SUMMARY, WINDOWS, is_dataset

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,10 @@ class Examples(NamedTuple):
 
 
 class ExampleReader(BaseEstimator):
-    """Base class of all estimators: validation of examples and tasks."""
+    """Base class of all estimators: validation of examples and tasks, and a training report."""
+
+    #: Reported results of training: fitted attributes, by their names in summaries.
+    _reported: ClassVar[dict[str, str]] = {}
 
     random_state: Any
 
@@ -91,6 +94,11 @@ class ExampleReader(BaseEstimator):
         used = np.flatnonzero(weight)
         return Examples(X[used], y[used], ids[used], names, weight[used])
 
+    def results(self) -> dict[str, Any]:
+        """Return the results of training as JSON values, omitting undefined numbers."""
+        values = {name: np.asarray(getattr(self, name_)) for name, name_ in self._reported.items()}
+        return {name: v.tolist() for name, v in values.items() if v.ndim or np.isfinite(v)}
+
     def _seed(self) -> int:
         """Return the seed that follows from `random_state`."""
         seed = self.random_state
@@ -104,6 +112,8 @@ class MultiTaskEstimator(ExampleReader):
 
     A subclass with another training algorithm overrides `_train`.
     """
+
+    _reported: ClassVar[dict[str, str]] = {"gap": "dual_gap_", "n_iter": "n_iter_"}
 
     features: Any
     task_kernel: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
+from seqmtl._checks import check_number
 from seqmtl._memory import require_memory
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._classifier import TaskClassifier
@@ -36,6 +37,9 @@ def _is_of_two_classes(classifier: Any) -> bool:
 
 class KernelClassifier(TaskClassifier):
     """Base class of the kernel classifiers; examples are numbers, windows or texts."""
+
+    #: Parameters to increase if training stops before convergence.
+    _limits: ClassVar[str] = "tol"
 
     C: float
     tol: float
@@ -76,8 +80,8 @@ class KernelClassifier(TaskClassifier):
 
     def _check_parameters(self) -> None:
         """Check the parameters before anything is computed."""
-        check_positive("C", self.C, is_finite=True)
-        check_positive("tol", self.tol, is_finite=True)
+        check_number("C", self.C)
+        check_number("tol", self.tol)
 
     def _costs(
         self, y: NDArray[np.float64], weight: NDArray[np.float64] | None, class_weight: Any = None
@@ -94,12 +98,12 @@ class KernelClassifier(TaskClassifier):
         self.tasks_, self.intercept_ = model.tasks, model.bias.copy()
         self.kernels_ = model.kernels
         if not converged:
-            limits = "max_iter or tol" if hasattr(self, "max_iter") else "tol"
             reached = "before the objective settled"
             if not np.isnan(gap):
                 reached = f"at a relative gap of {gap:.1e}"
             warnings.warn(
-                f"stopped {reached} (tol={self.tol:g}); scale the features, or raise {limits}",
+                f"stopped {reached} (tol={self.tol:g}); scale the features, or raise "
+                f"{self._limits}",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -213,40 +217,6 @@ def require_matrices(n_kernels: int, *sizes: int) -> None:
     entries = float(n_kernels) * sum(n * n for n in sizes) + 2.0 * max(sizes) ** 2
     what = f"{n_kernels} x {len(sizes)} kernel matrices of up to {max(sizes):,} examples"
     require_memory(8.0 * entries, what, "train on fewer examples")
-
-
-def check_share(name: str, value: Any) -> None:
-    """Raise ValueError unless the value is a number from 0 to 1."""
-    if not is_number(value) or not 0 <= value <= 1:
-        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
-
-
-def is_number(value: Any) -> bool:
-    """Tell whether a value is a number, and not a bool."""
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
-def check_positive(
-    name: str, value: Any, *, most: float = np.inf, least: float = 0.0, is_finite: bool = False
-) -> None:
-    """Raise ValueError unless the value is a number above 0, or from `least` to `most`."""
-    if (
-        not is_number(value)
-        or not (value > 0 and least <= value <= most)
-        or is_finite > np.isfinite(value)
-    ):
-        rule = f"a {'finite ' * is_finite}number above 0"
-        if least > 0:
-            rule = f"a number from {least:g} to {'infinity' if np.isinf(most) else f'{most:g}'}"
-        elif np.isfinite(most):
-            rule = f"a number above 0 and at most {most:g}"
-        raise ValueError(f"{name} must be {rule}, got {value!r}")
-
-
-def check_count(name: str, value: Any) -> None:
-    """Raise ValueError unless the value is a positive integer."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
 
 
 def check_power(p: float, n: int, what: str, power: float = 1.0) -> None:

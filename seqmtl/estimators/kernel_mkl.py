@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from seqmtl._checks import check_integer, check_number
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._kernel_base import (
     KernelClassifier,
-    check_count,
-    check_positive,
     held_out_scores,
     kernel_matrix,
     require_matrices,
@@ -81,6 +80,13 @@ class KernelMKLClassifier(KernelClassifier):
         Numbers, or bases, per example; not set for texts.
     """
 
+    _limits: ClassVar[str] = "max_iter or tol"
+    _reported: ClassVar[dict[str, str]] = {
+        "objective": "objective_",
+        "gap": "dual_gap_",
+        "n_iter": "n_iter_",
+    }
+
     def __init__(
         self,
         kernels: Any = ("linear", "poly", "rbf"),
@@ -103,8 +109,8 @@ class KernelMKLClassifier(KernelClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive("norm", self.norm, least=1.0)
-        check_count("max_iter", self.max_iter)
+        check_number("norm", self.norm, least=1.0, is_finite=False)
+        check_integer("max_iter", self.max_iter, 1)
 
     def _fit_classes(self, examples: Examples) -> None:
         X, y, ids, names, weight = self._signs(examples)

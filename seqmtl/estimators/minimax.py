@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,14 @@ class MinimaxClassifier(MultiTaskClassifier):
     >>> worst.predict([[0.9, 0.2]], tasks=["b"])
     array([1])
     """
+
+    _reported: ClassVar[dict[str, str]] = {
+        "objective": "objective_",
+        "gap": "dual_gap_",
+        "n_iter": "n_iter_",
+        "weights": "task_weights_",
+        "losses": "losses_",
+    }
 
     features = None
     task_kernel = None

@@ -9,7 +9,7 @@ from seqmtl.estimators._classifier import MultiTaskClassifier
 from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selected import labelled, train_selected
-from seqmtl.models.selection_space import COSTS, Space
+from seqmtl.models.selection import COSTS, Space
 from seqmtl.models.training import Settings
 from seqmtl.solvers.dcd import Solution
 

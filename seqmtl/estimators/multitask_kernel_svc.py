@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,8 @@ class MultiTaskKernelSVC(KernelClassifier):
     >>> model.predict([[1.1], [1.9]], tasks="b")
     array([1, 0])
     """
+
+    _reported: ClassVar[dict[str, str]] = {"gap": "dual_gap_"}
 
     def __init__(
         self,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.estimators._kernel_base import check_positive, check_power
-from seqmtl.estimators._task_mkl import Prepared, TaskMKLClassifier
+from seqmtl._checks import check_number
+from seqmtl.estimators._kernel_base import check_power
+from seqmtl.estimators.task_mkl import Prepared, TaskMKLClassifier
 from seqmtl.kernels import short_name
 from seqmtl.solvers.alternation import KernelSolution
 from seqmtl.solvers.kernel_set import norm_of
@@ -98,6 +99,8 @@ class ParetoMKLClassifier(TaskMKLClassifier):
     array([0., 1.])
     """
 
+    _reported: ClassVar[dict[str, str]] = TaskMKLClassifier._reported | {"weights": "weights_"}
+
     def __init__(
         self,
         kernels: Any = ("linear", "poly", "rbf"),
@@ -116,8 +119,8 @@ class ParetoMKLClassifier(TaskMKLClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive("p", self.p)
-        check_positive("norm", self.norm, least=1.0)
+        check_number("p", self.p, is_finite=False)
+        check_number("norm", self.norm, least=1.0, is_finite=False)
 
     def _rule(self) -> Shared:
         return Shared(float(self.p), float(self.norm))

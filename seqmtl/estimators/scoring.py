@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from seqmtl._checks import check_choice
 from seqmtl.sequences import TaskArray, Windows
 
 _METRICS = {"auroc": roc_auc_score, "auprc": average_precision_score}
@@ -41,8 +42,7 @@ class TaskScorer:
     """
 
     def __init__(self, metric: str = "auroc") -> None:
-        if metric not in _METRICS:
-            raise ValueError(f"metric must be one of {', '.join(_METRICS)}, got {metric!r}")
+        check_choice("metric", metric, _METRICS)
         self.metric = metric
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, tasks: Any = None) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seqmtl._checks import check_integer
 from seqmtl.features.kmer_views import MAX_K, KmerView
 from seqmtl.features.positional_kmers import PositionalKmers
 
@@ -48,8 +49,7 @@ class WeightedDegree(PositionalKmers):
         """Return the view of all degrees that fit into the window."""
         if self.weighting not in ("wd", "flat"):
             raise ValueError(f"weighting must be 'wd' or 'flat', got {self.weighting!r}")
-        if not 1 <= self.degree <= MAX_K:
-            raise ValueError(f"degree must be an integer from 1 to {MAX_K}, got {self.degree}")
+        check_integer("degree", self.degree, 1, MAX_K)
         if self.weighting == "flat":
             return (KmerView(1, self.degree, weight=1.0 / self.degree),)
         return (KmerView(1, self.degree, decays=True),)
@@ -96,8 +96,7 @@ class Spectrum(PositionalKmers):
 
     def kmer_views(self, length: int) -> tuple[KmerView, ...]:
         """Return the view."""
-        if not 1 <= self.k <= 12:
-            raise ValueError(f"k must be an integer from 1 to 12, got {self.k}")
+        check_integer("k", self.k, 1, 12)
         begin, end = self.begin or 0, length if self.end is None else self.end
         if begin < 0 or end > length or end - begin < self.k:
             raise ValueError(

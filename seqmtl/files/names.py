@@ -7,11 +7,14 @@ from collections.abc import Iterable
 
 
 def safe_names(names: Iterable[str]) -> dict[str, str]:
-    """Map every name to a unique part of a file name: letters, digits, dots, hyphens."""
+    """Map every name to a unique part of a file name: letters, digits, dots, hyphens, underscores.
+
+    The parts differ even if case is ignored; none starts with a dot or a hyphen.
+    """
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
-        plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name.strip()).lstrip(".") or "task"
+        plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name.strip()).lstrip(".-") or "task"
         choice, number = plain, 2
         while choice.lower() in taken:
             choice, number = f"{plain}_{number}", number + 1

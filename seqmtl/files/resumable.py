@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import cannot_write, remove_file
+from seqmtl.files.bgzip import drop_index
 
 
 def partial_path(path: str | os.PathLike[str], side: str = "") -> str:
@@ -136,7 +137,7 @@ class PartialFile:
             }
 
     def commit(self) -> None:
-        """Rename the file to its final name, and remove the side files.
+        """Rename the file to its final name; remove side files and the index of a replaced file.
 
         Raises
         ------
@@ -145,6 +146,7 @@ class PartialFile:
         """
         self.sizes()
         self.close()
+        drop_index(self.path)
         with _told(self.path):
             os.replace(self._names[""], self._target)
             for name in list(self._names.values())[1:]:

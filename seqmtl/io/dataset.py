@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.streams import Lines, PathLike, first_bytes, line_blocks, pop_header, readable
 from seqmtl.files.whole import read_json
+from seqmtl.io._columns import LabelColumn, NameTable
 from seqmtl.io._fields import Fields, split_fields
-from seqmtl.io._labels import LabelColumn
-from seqmtl.io._names import NameTable
 from seqmtl.io.genome import load_genomes
 from seqmtl.sequences import Genome, Windows
 from seqmtl.sequences.genome import unknown_contig

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, first_bytes, source_name
+from seqmtl.io._columns import RULE, LabelColumn
 from seqmtl.io._fasta_scanner import Header, scan_fasta
-from seqmtl.io._labels import RULE, LabelColumn
 from seqmtl.sequences import Windows
 from seqmtl.sequences.windows import name_table
 

@@ -11,6 +11,7 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, source_name
 from seqmtl.io._fields import bed_rows
 from seqmtl.sequences.genome import unknown_contig
+from seqmtl.sequences.intervals import merge_intervals
 
 
 def read_regions(
@@ -45,7 +46,8 @@ def read_regions(
         found.setdefault(contig, []).append((start, end))
     if not found:
         raise InputFormatError("there must be intervals (BED), but there are none", path=name)
-    return {contig: _merge(intervals) for contig, intervals in found.items()}
+    merged = {contig: merge_intervals(np.array(rows)) for contig, rows in found.items()}
+    return {contig: (rows[:, 0].copy(), rows[:, 1].copy()) for contig, rows in merged.items()}
 
 
 def _parse(line: bytes, name: str, number: int) -> tuple[str, int, int]:
@@ -73,10 +75,3 @@ def _check(
             path=name,
             line=number,
         )
-
-
-def _merge(intervals: list[tuple[int, int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    rows = np.array(sorted(intervals), dtype=np.int64)
-    reach = np.maximum.accumulate(rows[:, 1])
-    heads = np.concatenate([[0], np.flatnonzero(rows[1:, 0] > reach[:-1]) + 1])
-    return rows[heads, 0], reach[np.append(heads[1:], len(rows)) - 1]

@@ -20,9 +20,8 @@ from seqmtl.files.streams import (
     readable,
     source_name,
 )
+from seqmtl.io._columns import LabelColumn, NameTable
 from seqmtl.io._fields import Fields, find_columns, split_fields
-from seqmtl.io._labels import LabelColumn
-from seqmtl.io._names import NameTable
 from seqmtl.sequences import Genome, Windows
 from seqmtl.sequences.genome import unknown_contig
 

@@ -18,9 +18,8 @@ from seqmtl.files.streams import (
     pop_header,
     source_name,
 )
+from seqmtl.io._columns import LabelColumn, NameTable
 from seqmtl.io._fields import Fields, cut, find_columns, split_fields
-from seqmtl.io._labels import LabelColumn
-from seqmtl.io._names import NameTable
 from seqmtl.sequences import RowNames, Windows
 from seqmtl.sequences.alphabet import CHECKED_CODES, OTHER
 

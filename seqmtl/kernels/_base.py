@@ -24,10 +24,16 @@ class BaseKernel(ABC):
     is_psd : bool
         Whether every kernel matrix is positive semi-definite for any data; False if this
         depends on the data.
+    inputs : {"numbers", "sequences"}
+        What the kernel compares.
+    is_standardized : bool
+        Whether numbers are scaled to mean 0 and variance 1 first.
     """
 
     kind: ClassVar[str]
     is_psd: ClassVar[bool] = True
+    inputs: ClassVar[str] = "numbers"
+    is_standardized: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self.check()
@@ -76,19 +82,3 @@ class BaseKernel(ABC):
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in values.items()
         }
-
-
-def check_integer(name: str, value: Any, low: int, high: int | None = None) -> None:
-    """Raise ValueError unless the value is an integer from low to high."""
-    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_integer or value < low or (high is not None and value > high):
-        limits = f"of at least {low}" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{name} must be an integer {limits}, got {value!r}")
-
-
-def check_number(name: str, value: Any, *, or_zero: bool = False) -> None:
-    """Raise ValueError unless the value is a finite number above 0 (or from 0)."""
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(value) or value < 0 or (value == 0 and not or_zero):
-        rule = "a finite number of at least 0" if or_zero else "a finite number above 0"
-        raise ValueError(f"{name} must be {rule}, got {value!r}")

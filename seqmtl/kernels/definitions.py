@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from functools import partial
 from typing import Any
 
+from seqmtl._checks import check_choice
 from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels._sequences import ALPHABETS
 from seqmtl.kernels.derived import KernelRows, Normalized, Standardized
@@ -15,7 +15,6 @@ from seqmtl.kernels.strings import (
     GappedKmerKernel,
     MismatchKernel,
     SpectrumKernel,
-    StringKernel,
     WeightedDegreeKernel,
 )
 
@@ -36,22 +35,19 @@ _KINDS: dict[str, Any] = {
     )
 }
 
-_Parameters = dict[str, Callable[[str], Any]]
-
-# short name: constructor, and its parameters
-_NAMES: dict[str, tuple[Callable[..., BaseKernel], _Parameters]] = {
-    "linear": (Linear, {}),
-    "poly": (partial(Polynomial, gamma=SCALE), {"degree": int}),
-    "rbf": (partial(RBF, gamma=SCALE), {"gamma": float}),
-    "wd": (WeightedDegreeKernel, {"degree": int, "shift": int}),
-    "spectrum": (SpectrumKernel, {"k": int}),
-    "mismatch": (MismatchKernel, {"k": int, "mismatches": int}),
-    "gapped": (GappedKmerKernel, {"length": int, "k": int}),
+# short name: class, parameters that may follow the name, and preset parameters
+_NAMES: dict[str, tuple[type[BaseKernel], dict[str, Callable[[str], Any]], dict[str, Any]]] = {
+    "linear": (Linear, {}, {}),
+    "poly": (Polynomial, {"degree": int}, {"gamma": SCALE}),
+    "rbf": (RBF, {"gamma": float}, {"gamma": SCALE}),
+    "wd": (WeightedDegreeKernel, {"degree": int, "shift": int}, {}),
+    "spectrum": (SpectrumKernel, {"k": int}, {}),
+    "mismatch": (MismatchKernel, {"k": int, "mismatches": int}, {}),
+    "gapped": (GappedKmerKernel, {"length": int, "k": int}, {}),
 }
 
-_SHORT: dict[Any, tuple[str, tuple[str, ...]]] = {
-    getattr(make, "func", make): (name, tuple(parameters))
-    for name, (make, parameters) in _NAMES.items()
+_SHORT: dict[type[BaseKernel], tuple[str, tuple[str, ...]]] = {
+    kind: (name, tuple(parameters)) for name, (kind, parameters, _) in _NAMES.items()
 }
 
 
@@ -73,9 +69,8 @@ def kernel_from_dict(description: dict[str, Any]) -> BaseKernel:
     >>> kernel_from_dict({"kind": "rbf", "gamma": 0.5})
     RBF(gamma=0.5)
     """
-    kind = description.get("kind")
-    if kind not in _KINDS:
-        raise ValueError(f"kernel must be one of {', '.join(_KINDS)}, got {kind!r}")
+    kind: Any = description.get("kind")
+    check_choice("kernel", kind, _KINDS)
     parameters = {name: value for name, value in description.items() if name != "kind"}
     expected = {field.name for field in fields(_KINDS[kind])}
     if set(parameters) != expected:
@@ -164,10 +159,9 @@ def _named(spec: str) -> BaseKernel:
     name, *texts = spec.lower().split(":")
     if name not in _NAMES:
         raise ValueError(f"kernel must be one of {', '.join(_NAMES)}, got {spec!r}")
-    make, parameters = _NAMES[name]
-    chosen: dict[str, Any] = {}
-    is_string_kernel = isinstance(make, type) and issubclass(make, StringKernel)
-    if is_string_kernel and texts and texts[-1] in ALPHABETS:
+    kind, parameters, preset = _NAMES[name]
+    chosen = dict(preset)
+    if kind.inputs == "sequences" and texts and texts[-1] in ALPHABETS:
         chosen["alphabet"] = texts.pop()
     usage = ":".join([name, *(parameter.upper() for parameter in parameters)])
     if len(texts) > len(parameters):
@@ -177,4 +171,4 @@ def _named(spec: str) -> BaseKernel:
             chosen[parameter] = convert(text)
         except ValueError:
             raise ValueError(f"kernel must be {usage} with numbers, got {spec!r}") from None
-    return make(**chosen)
+    return kind(**chosen)

@@ -37,6 +37,8 @@ class Normalized(BaseKernel):
         if not isinstance(self.kernel, BaseKernel):
             raise ValueError(f"kernel must be one of seqmtl.kernels, got {self.kernel!r}")
         object.__setattr__(self, "is_psd", self.kernel.is_psd)
+        object.__setattr__(self, "inputs", self.kernel.inputs)
+        object.__setattr__(self, "is_standardized", self.kernel.is_standardized)
 
     def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m)."""
@@ -84,6 +86,7 @@ class Standardized(BaseKernel):
     """
 
     kind: ClassVar[str] = "standardized"
+    is_standardized: ClassVar[bool] = True
     kernel: BaseKernel
     center: tuple[float, ...] | None = field(default=None, repr=False)
     scale: tuple[float, ...] | None = field(default=None, repr=False)

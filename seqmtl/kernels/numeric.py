@@ -9,7 +9,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.kernels._base import BaseKernel, check_integer, check_number
+from seqmtl._checks import check_integer, check_number
+from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels.matrices import check_symmetric
 from seqmtl.sequences import Windows
 
@@ -64,7 +65,7 @@ class Polynomial(BaseKernel):
         """Check the parameters."""
         check_integer("degree", self.degree, 1)
         _check_gamma(self.gamma)
-        check_number("coef0", self.coef0, or_zero=True)
+        check_number("coef0", self.coef0, least=0.0)
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""

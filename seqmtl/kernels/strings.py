@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.kernels._base import BaseKernel, check_integer
+from seqmtl._checks import check_integer
+from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels._sequences import (
     ALPHABETS,
     Words,
@@ -37,6 +38,7 @@ class StringKernel(BaseKernel):
         ``"protein"``: the 20 amino acids count; B, J, O, U, X, Z and ``*-.`` match nothing.
     """
 
+    inputs: ClassVar[str] = "sequences"
     normalize: bool = field(default=True, kw_only=True)
     alphabet: str = field(default="dna", kw_only=True)
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import check_choice
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, UnknownTaskError
 from seqmtl.files.model_file import read_arrays, write_arrays
@@ -398,8 +399,7 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
 def _common(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """Return the fields that all models share."""
     kind, tasks = description["kind"], tuple(map(str, description["tasks"]))
-    if kind not in CALIBRATION:
-        raise ValueError(f"kind must be one of {', '.join(CALIBRATION)}, got {kind!r}")
+    check_choice("kind", kind, CALIBRATION)
     if arrays["bias"].shape != (len(tasks),):
         raise ValueError("the number of intercepts differs from the number of tasks")
     if arrays["calibration"].shape != (len(tasks), len(CALIBRATION[kind])):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError, UnknownTaskError
-from seqmtl.kernels import BaseKernel, Standardized, kernel_from_dict, short_name
+from seqmtl.kernels import BaseKernel, kernel_from_dict, short_name
 from seqmtl.models.base import Model
 from seqmtl.models.one_vs_one import vote
 from seqmtl.models.probability_curve import ProbabilityCurve, calibration_text
@@ -27,7 +27,7 @@ from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity.names import match_names
-from seqmtl.similarity.text import draw_tree_text
+from seqmtl.similarity.tree_text import draw_tree_text
 
 _CHUNK = 1 << 22  # kernel values at a time
 _SHOWN = ("C", "p", "q", "norm", "share", "regularizer", "tol", "balanced", "task_kernel")
@@ -381,7 +381,7 @@ def _examples(model: KernelModel) -> str:
     names = ", ".join(model.feature_names)
     if model.inputs == "sequences":
         return f"sequences{f' of the column {names}' if names else ''}"
-    scaled = any(isinstance(kernel, Standardized) for kernel in model.kernels)
+    scaled = any(kernel.is_standardized for kernel in model.kernels)
     return f"{model.length} numbers{', standardized' * scaled}{f': {names}' if names else ''}"
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import check_choice, check_number
 from seqmtl._memory import require_memory
 from seqmtl.features.numeric import Numeric
 from seqmtl.models.fit import calibrate, summarise
@@ -16,7 +16,6 @@ from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site
 from seqmtl.models.training import (
     Settings,
-    check_choice,
     check_classes,
     check_norm,
     class_factors,
@@ -117,11 +116,8 @@ def train_minimax(  # noqa: PLR0913
 def _check_options(regularizer: str, share: float, norm: float) -> None:
     check_choice("regularizer", regularizer, REGULARIZERS)
     check_norm(norm)
-    if not (isinstance(share, numbers.Real) and 0 < float(share) <= 1):
-        raise ValueError(
-            f"share must be a number above 0 and at most 1, got {share!r}; the smaller, the less "
-            "tasks have in common"
-        )
+    remedy = "the smaller, the less tasks have in common"
+    check_number("share", share, most=1, remedy=remedy)
 
 
 def _costs(

@@ -21,7 +21,7 @@ from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.names import match_names
-from seqmtl.similarity.text import draw_tree_text
+from seqmtl.similarity.tree_text import draw_tree_text
 
 _SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
 _ROWS_AT_A_TIME = 1 << 14

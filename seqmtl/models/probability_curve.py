@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import check_choice
 from seqmtl.models.calibration import fit_sigmoid
 
 METHODS = ("auto", "isotonic", "sigmoid")
@@ -88,8 +89,7 @@ def fit_curve(
     count one additional decoy, so a high probability needs many true sites. Another prevalence
     shifts the curve by the difference in log-odds.
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    check_choice("method", method, METHODS)
     levels, true, decoys = _count_levels(scores, y, counts)
     if not (true.any() and decoys.any()):
         raise ValueError(

@@ -14,8 +14,7 @@ from seqmtl.models.fit import train_model
 from seqmtl.models.held_out import HoldOut, Labelled, draw_folds
 from seqmtl.models.kernels import kernel_set, resolve_kernels, view_names
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.selection import select, weigh
-from seqmtl.models.selection_space import Space
+from seqmtl.models.selection import Space, select, weigh
 from seqmtl.models.site import Site, find_anchor, find_site
 from seqmtl.models.training import Settings, check_classes
 from seqmtl.sequences import Windows

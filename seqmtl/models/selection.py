@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -38,9 +38,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.models.held_out import MOST, CrossValidation, HoldOut, Labelled
-from seqmtl.models.selection_space import Space
 from seqmtl.models.training import Settings
 from seqmtl.similarity import TaskKernel
+
+COSTS = (1.0, 3.0, 10.0)
+#: Trust values to choose from, with their prior weights.
+TRUSTS = {0.0: 0.1, 0.1: 0.5, 0.25: 1.5, 0.5: 2.0, 1.0: 1.0}
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
@@ -52,6 +55,58 @@ _AT_SIZE = 60_000
 _HELD_OUT = 0.1
 _NEGLIGIBLE = 0.05  # share of a relation in the mixture
 _FEWEST = 2  # labels per class needed to hold one out
+
+
+@dataclass(frozen=True)
+class Space:
+    """The search space of a selection.
+
+    Attributes
+    ----------
+    relations : dict of str to TaskKernel
+        R by name; the tasks of the data come first in each.
+    trusts : dict of float to float
+        Prior weight of each trust value. If 1 is the only one, relations are used as they
+        are; else they are scaled to a unit diagonal.
+    costs : tuple of float
+        In rising order.
+    """
+
+    relations: dict[str, TaskKernel]
+    trusts: dict[float, float] = field(default_factory=lambda: TRUSTS)
+    costs: tuple[float, ...] = COSTS
+
+    @classmethod
+    def of_sharing(
+        cls,
+        names: tuple[str, ...],
+        relation: TaskKernel | None = None,
+        costs: tuple[float, ...] = COSTS,
+    ) -> Space:
+        """Return the default space: a relation, if given, and all tasks alike."""
+        every = names if relation is None else relation.names
+        relations = {"all alike": TaskKernel.union(every)}
+        if relation is not None:
+            relations = {relation.source: _unit_diagonal(relation), **relations}
+        return cls(relations, costs=costs) if len(names) > 1 else cls.of_cost(relations, costs)
+
+    @classmethod
+    def of_cost(cls, relations: Any, costs: tuple[float, ...] = COSTS) -> Space:
+        """Return the space of one task kernel at several costs."""
+        if isinstance(relations, TaskKernel):
+            relations = {relations.source: relations}
+        name, kernel = next(iter(relations.items()))
+        return cls({name: kernel}, {1.0: 1.0}, costs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the search space as JSON values."""
+        relations = {name: kernel.to_tsv() for name, kernel in self.relations.items()}
+        return {"relations": relations, "trusts": [*self.trusts.items()], "costs": self.costs}
+
+
+def _unit_diagonal(kernel: TaskKernel) -> TaskKernel:
+    own = np.sqrt(np.diagonal(kernel.matrix))
+    return TaskKernel(kernel.names, kernel.matrix / np.outer(own, own), kernel.source)
 
 
 @dataclass(frozen=True)

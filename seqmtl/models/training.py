@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import check_choice, check_integer, check_number
 from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
 from seqmtl.models.calibration import CALIBRATION
@@ -67,18 +66,14 @@ class Settings:
     def check(self) -> None:
         """Raise ValueError for a setting out of range."""
         for name in ("C", "tol"):
-            value = getattr(self, name)
-            if not (isinstance(value, numbers.Real) and 0 < float(value) < np.inf):
-                raise ValueError(f"{name} must be a positive number, got {value!r}")
-        if not (isinstance(self.epsilon, numbers.Real) and 0 <= float(self.epsilon) < np.inf):
-            raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon!r}")
+            check_number(name, getattr(self, name))
+        check_number("epsilon", self.epsilon, least=0)
         if self.norm is not None:
             check_norm(self.norm)
         check_choice("kind", self.kind, CALIBRATION)
         losses = REGRESSION_LOSSES if self.kind == "regression" else LOSSES
         check_choice("loss", self.loss, losses)
-        if not (isinstance(self.max_epochs, numbers.Integral) and self.max_epochs >= 1):
-            raise ValueError(f"max_epochs must be a positive integer, got {self.max_epochs!r}")
+        check_integer("max_epochs", self.max_epochs, 1)
         if self.dtype not in ("float32", "float64"):
             raise ValueError(f"dtype must be 'float32' or 'float64', got {self.dtype!r}")
 
@@ -106,25 +101,8 @@ def check_norm(norm: Any) -> None:
     ValueError
         If it is.
     """
-    if not (isinstance(norm, numbers.Real) and float(norm) >= 1):
-        raise ValueError(
-            f"norm must be a number from 1 to infinity, got {norm!r}; below 1 the "
-            "problem is not convex"
-        )
-
-
-def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """Check that a value is one of the choices.
-
-    Raises
-    ------
-    ValueError
-        If it is not; the message names the choices and the nearest match.
-    """
-    if value not in tuple(choices):
-        near = difflib.get_close_matches(str(value), choices, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}{hint}")
+    remedy = "below 1 the problem is not convex"
+    check_number("norm", norm, least=1, is_finite=False, remedy=remedy)
 
 
 def solve(

@@ -1,4 +1,4 @@
-"""Figures that compare all models: bars, convergence."""
+"""Figures of the report: bars and convergence of all models, learnt weights, learning curves."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seqmtl.compare.results import MEAN, summarize
 from seqmtl.evaluation.figures import (
     GREY,
     PALETTE,
@@ -83,3 +84,77 @@ def draw_convergence(
         axes.grid(color="#e5e5e5")
         figure.legend(loc="outside right upper", frameon=False)
     return figure
+
+
+def draw_weights(learnt: Sequence[Mapping[str, Any]]) -> Figure:
+    """Draw the learnt weight of every kernel as bars, coloured by view, with members beside them.
+
+    Parameters
+    ----------
+    learnt : sequence of mapping
+        ``training["mkl"]`` of a model: view, label, tasks and weight of each kernel.
+    """
+    views = list(dict.fromkeys(kernel["view"] for kernel in learnt))
+    with figure_style():
+        figure = new_figure(10, 0.9 + 0.24 * len(learnt))
+        axes = figure.subplots()
+        places = np.arange(len(learnt))
+        colours = [PALETTE[views.index(kernel["view"]) % len(PALETTE)] for kernel in learnt]
+        axes.barh(places, [kernel["weight"] for kernel in learnt], 0.7, color=colours)
+        names = [plain_text(f"{k['label']} ({len(k['tasks'])})", 44) for k in learnt]
+        axes.set_yticks(places, names)
+        axes.invert_yaxis()
+        axes.set(xlabel="Weight (organisms in brackets)")
+        axes.grid(axis="x", color="#e5e5e5")
+        axes.tick_params(axis="y", length=0)
+        if len(views) > 1:
+            from matplotlib.patches import Patch
+
+            patches = [
+                Patch(color=PALETTE[v % len(PALETTE)], label=plain_text(view, 60))
+                for v, view in enumerate(views)
+            ]
+            figure.legend(handles=patches, loc="outside upper center", ncols=2, frameon=False)
+    return figure
+
+
+def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
+    """Draw mean AUROC and AUPRC over the organisms by training windows, a line per method.
+
+    Parameters
+    ----------
+    documents : sequence of mapping
+        Results of ``seqmtl compare``, each for another size of the training set.
+    """
+    by_size = sorted(documents, key=training_windows)
+    methods = list(dict.fromkeys(m for document in by_size for m in document["methods"]))
+    with figure_style():
+        figure = new_figure(10, 3.8)
+        for axes, metric in zip(figure.subplots(1, 2), ("auroc", "auprc"), strict=True):
+            for index, method in enumerate(methods):
+                points = [
+                    (training_windows(d), summarize(d, metric)[MEAN][method])
+                    for d in by_size
+                    if method in d["methods"]
+                ]
+                x = [size for size, _ in points]
+                mean = np.array([cell.mean for _, cell in points])
+                spread = np.array([cell.sd or 0.0 for _, cell in points])
+                look = line_look(index)
+                axes.fill_between(x, mean - spread, mean + spread, color=look["color"], alpha=0.12)
+                axes.plot(x, mean, marker="o", markersize=4, label=plain_text(method), **look)
+            axes.set(xscale="log", xlabel="Training windows per organism", ylabel=metric.upper())
+            sizes = sorted({training_windows(document) for document in by_size})
+            axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
+            axes.set_xticks([], minor=True)
+            axes.grid(color="#eeeeee")
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(
+            handles, labels, loc="outside upper center", ncols=len(methods), frameon=False
+        )
+    return figure
+
+
+def training_windows(document: Mapping[str, Any]) -> float:
+    """Return the mean number of training windows per organism in a comparison."""
+    return float(np.mean([parts["train"]["n"] for parts in document["sizes"].values()]))

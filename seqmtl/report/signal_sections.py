@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from seqmtl.evaluation import draw_reliability
+from seqmtl.evaluation.curves import draw_curves
 from seqmtl.explain import poim
 from seqmtl.explain.figures import draw_logo, draw_poim
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.report._html import Markup, element, join, table
-from seqmtl.report._pieces import accuracy, number, picture
-from seqmtl.report.figures import draw_convergence
+from seqmtl.report._html import Markup, element, join, number, picture, table
+from seqmtl.report.figures import draw_bars, draw_convergence, draw_weights
 from seqmtl.report.folder import Signal
-from seqmtl.report.folder_figures import draw_weights
 from seqmtl.report.similarity_figure import draw_kernel
 from seqmtl.report.track import Track, draw_track, score_track
 from seqmtl.similarity import Tree
@@ -124,10 +123,68 @@ def _chosen(model: MultiTaskModel) -> Markup:
 
 
 def _accuracy(signal: Signal) -> Markup:
+    """Return the results table and bars of all models, and the curves of the main model."""
     if signal.main not in signal.metrics:
         return Markup()
-    test = signal.held[signal.main]
-    return join([accuracy(signal.metrics, signal.main, test), _genome_table(signal)])
+    main = signal.main
+    names = list(signal.metrics[main]["tasks"])
+    parts = [results_table(signal.metrics, names)]
+    if names:
+        parts.append(
+            picture(
+                draw_bars(signal.metrics, names),
+                "Bars of AUPRC by organism and method with intervals",
+                "AUPRC by organism and method; whiskers are the bootstrap intervals of the table.",
+            )
+        )
+    parts.append(
+        picture(
+            draw_curves(*signal.held[main]),
+            f"ROC and precision-recall curves of {main}",
+            f"Curves of {main} on the test windows. Dotted lines are what guessing reaches.",
+        )
+    )
+    return join([*parts, _genome_table(signal)])
+
+
+def results_table(methods: Mapping[str, Mapping[str, Any]], names: list[str]) -> Markup:
+    """Return AUROC and AUPRC of all methods by organism, the best of each row in bold."""
+    metrics = ("auroc", "auprc")
+    heads: list[list[object]] = [
+        [Markup('<th rowspan="2" scope="col">Organism</th>')],
+        [method for _ in metrics for method in methods],
+    ]
+    for metric in metrics:
+        heads[0].append(element("th", metric.upper(), colspan=len(methods), scope="colgroup"))
+    rows: list[list[object]] = []
+    for name in names:
+        entries = [result["tasks"].get(name, {}) for result in methods.values()]
+        rows.append([name, *(c for m in metrics for c in _metric_cells(entries, m))])
+    means = [result["mean"] for result in methods.values()]
+    rows.append(["Mean", *(cell for m in metrics for cell in _metric_cells(means, m))])
+    bootstrap = next(iter(methods.values())).get("bootstrap")
+    caption = "Test windows; the best of each row is bold."
+    if bootstrap and bootstrap["n_resamples"]:
+        caption += (
+            f" Below each value, the {100 * bootstrap['confidence']:g} % interval of "
+            f"{bootstrap['n_resamples']} bootstrap resamples."
+        )
+    return table(heads, rows, caption, has_total=True)
+
+
+def _metric_cells(entries: list[Mapping[str, Any]], metric: str) -> list[Markup]:
+    """Return one metric of all methods; the best, as displayed, is bold, including ties."""
+    values = [number(entry.get(metric), 4) for entry in entries]
+    best = max((value for value in values if value != "n/a"), default=None)
+    cells = []
+    for value, entry in zip(values, entries, strict=True):
+        is_best = len(entries) > 1 and value == best
+        parts = [element("b", value) if is_best else Markup(value)]
+        interval = entry.get(f"{metric}_interval")
+        if interval:
+            parts.append(element("small", Markup(f"{interval[0]:.4f} &ndash; {interval[1]:.4f}")))
+        cells.append(join(parts, "<br>"))
+    return cells
 
 
 def _genome_table(signal: Signal) -> Markup:

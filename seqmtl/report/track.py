@@ -101,9 +101,9 @@ def score_track(
     start, end = richest_stretch(sites[contigs == contig] - first, length, min(length, _LONGEST))
     regions = np.clip(held.regions, first + start, first + end)
     regions = regions[regions[:, 0] < regions[:, 1]]
+    from seqmtl.scan.finder import SiteFinder
     from seqmtl.scan.held_out import find_candidates  # loads compiled loops
     from seqmtl.scan.organism import scanner_of
-    from seqmtl.scan.sites import SiteFinder
 
     site = site_of_model(model.site, dataset, model.length, model.shift)
     scanner = scanner_of(model, organism, site_offset=site.offset, site_length=site.length)

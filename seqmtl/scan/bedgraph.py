@@ -12,9 +12,9 @@ from seqmtl.scan import sink
 from seqmtl.scan._text_kernels import NUMBER_BYTES, bedgraph_lines
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
+from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.sink import DECIMALS, Output, TextSink, Track, describe
 from seqmtl.scan.site_block import SiteBlock, merge_strands
-from seqmtl.scan.sites import SiteFinder
 
 
 class _Run(NamedTuple):

@@ -11,9 +11,9 @@ from seqmtl.io.bigwig import BigWigLayout, PackedValues
 from seqmtl.scan.bedgraph import track_values
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
+from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.sink import Sink, Track
 from seqmtl.scan.site_block import SiteBlock
-from seqmtl.scan.sites import SiteFinder
 
 #: Raw scores are rounded to this fraction, an error of at most 6.1e-5, which makes files a fifth
 #: smaller. It is a power of two, so that the product is exact.

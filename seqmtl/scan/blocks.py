@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scan.sites import SiteFinder
+from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.summary import ScanSummary
 
 

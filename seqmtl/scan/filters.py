@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import check_fraction
+
 if TYPE_CHECKING:
     from seqmtl.scan.site_block import SiteBlock
 
@@ -60,10 +62,7 @@ class SiteFilters:
         if self.min_probability is not None:
             if self.probability is None:
                 raise ValueError("min_probability needs probability; give the function")
-            if not 0 <= self.min_probability <= 1:
-                raise ValueError(
-                    f"min_probability must be between 0 and 1, got {self.min_probability}"
-                )
+            check_fraction("min_probability", self.min_probability)
 
     @property
     def scanned(self) -> Collection[str] | None:

@@ -20,10 +20,10 @@ from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import site_of_model
+from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.organism import scanner_of
-from seqmtl.scan.sites import SiteFinder
 from seqmtl.sequences import encode, reverse_complement
-from seqmtl.sequences.decoys import clean_windows
+from seqmtl.sequences.candidates import clean_windows
 
 logger = logging.getLogger(__name__)
 

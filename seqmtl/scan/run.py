@@ -11,7 +11,6 @@ from typing import IO, Any, cast
 
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.atomic import is_special
-from seqmtl.files.bgzip import drop_index
 from seqmtl.files.resumable import Journal, OutputStream, PartialFile, partial_path
 from seqmtl.files.streams import Output
 from seqmtl.scan.sink import Sink
@@ -146,8 +145,6 @@ class Run:
             self._step()
         self._summary.n_records = sum(sink.n_records for sink in self._sinks)
         for file in self._files:
-            if isinstance(file, PartialFile):
-                drop_index(file.path)
             file.commit()
         if self._journal is not None:
             self._journal.remove()

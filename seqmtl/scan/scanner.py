@@ -19,7 +19,7 @@ from seqmtl.scan._scan_kernels import (
     finish_scores,
     index_rows,
 )
-from seqmtl.scan.tables import PRECISION, ScoreTables, build_tables
+from seqmtl.scan.score_tables import PRECISION, ScoreTables, build_tables
 from seqmtl.sequences.alphabet import OTHER
 
 Job = TypeVar("Job")
@@ -69,7 +69,7 @@ class Scanner:
     -----
     The weights of all degrees are folded into one table with a row of L numbers for every D-mer,
     which is added to the L scores that contain the D-mer's first letter. The numbers are integers
-    in a unit that keeps the error of a score below 1e-5 (see :mod:`seqmtl.scan.tables`), so
+    in a unit that keeps the error of a score below 1e-5 (see :mod:`seqmtl.scan.score_tables`), so
     results are bitwise identical however a contig is split into chunks. The minus strand is
     scanned as the plus strand of the reverse complement, and reversed.
     """

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from seqmtl.files.bgzip import BGZIP_END, bgzip, packer
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
+from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.site_block import SiteBlock
-from seqmtl.scan.sites import SiteFinder
 
 #: Decimals of a raw score; a probability has one more.
 DECIMALS = 5

@@ -19,9 +19,9 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.scan._text_kernels import NUMBER_BYTES, junction_lines
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
+from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.sink import Output, TextSink, Track, describe
 from seqmtl.scan.site_block import SiteBlock, merge_strands
-from seqmtl.scan.sites import SiteFinder
 
 LOWEST, HIGHEST = -6, 13
 _LETTERS = {"donor": b"D", "acceptor": b"A"}

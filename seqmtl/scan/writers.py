@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from seqmtl._checks import check_choice
 from seqmtl.exceptions import ScanInterrupted, SeqmtlError
 from seqmtl.files.atomic import is_special
 from seqmtl.files.bgzip import write_index
@@ -18,10 +19,10 @@ from seqmtl.scan.bedgraph import BedgraphSink
 from seqmtl.scan.bigwig import BigwigSink
 from seqmtl.scan.blocks import Block, cut_blocks
 from seqmtl.scan.filters import TOP_BASES, Probability
+from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.gff3 import GffSink
 from seqmtl.scan.run import Recovery, Run
 from seqmtl.scan.sink import Sink, TextSink, Track
-from seqmtl.scan.sites import SiteFinder
 from seqmtl.scan.spsc import SpliceScoreSink
 from seqmtl.scan.summary import BlockCounts, ScanSummary
 
@@ -106,8 +107,7 @@ def write_scan(
         If the format is unknown, or pieces are not consecutive.
     """
     file_format = guess_format(output) if file_format is None else file_format
-    if file_format not in FORMATS:
-        raise ValueError(f"file_format must be one of {', '.join(FORMATS)}, got {file_format!r}")
+    check_choice("file_format", file_format, FORMATS)
     sinks = _sinks(output, file_format, finder, probability, track or Track())
     summary = ScanSummary()
     size = BLOCK if finder.filters.top is None else TOP_BASES

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.sequences.alphabet import LETTERS, OTHER
+from seqmtl.sequences.candidates import (
+    Candidates,
+    clean_windows,
+    count_strata,
+    draw,
+    stretches,
+)
 from seqmtl.sequences.genome import Genome
+from seqmtl.sequences.intervals import merge_intervals, paint
 from seqmtl.sequences.windows import Windows, concatenate
 
 logger = logging.getLogger(__name__)
@@ -20,7 +28,6 @@ CLEARANCE = 5
 SHARED = 0.9
 
 _SEARCH = 3
-_BLOCK = 1 << 20
 
 
 def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: int = 0) -> Windows:
@@ -31,8 +38,6 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
     occurrences on both strands; otherwise from all positions. A decoy's window lies inside its
     contig and contains only A, C, G, T, and its centre is more than 5 bases from that of any true
     site on either strand. A decoy may be an unknown true site.
-    and holds no letter but A, C, G, T, and its centre is more than 5 bases from that of any true
-    site on either strand. Whether it is an unknown site cannot be told.
 
     Parameters
     ----------
@@ -59,16 +64,21 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
     _check(windows, genome, ratio)
     wanted = round(ratio * len(windows))
     site = shared_dinucleotide(windows)
-    centers = np.sort(_centers(windows.starts, windows.is_reverse, windows.length))
-    blocks = _candidates(genome, windows.length, site, centers)
-    total = sum(places.size for block in blocks for places in block)
+    centers = _centers(windows.starts, windows.is_reverse, windows.length)
+    near = merge_intervals(np.stack([centers - CLEARANCE, centers + CLEARANCE + 1], axis=1))
+    _, free = count_strata(_candidates(genome, windows.length, site, near), 1)
+    total = int(free[0])
     if wanted > total:
         raise ValueError(
             f"ratio must leave enough places for decoys: {wanted:,} wanted, {total:,} found; "
             "lower the ratio or give decoys in the file of sites"
         )
-    ranks = draw_ranks(total, wanted, np.random.default_rng(seed))
-    starts, is_reverse = _pick(_candidates(genome, windows.length, site, centers), ranks)
+    starts, is_reverse, _ = draw(
+        _candidates(genome, windows.length, site, near),
+        free,
+        np.array([wanted]),
+        np.random.default_rng(seed),
+    )
     logger.info(
         "drew %d decoys for %d true sites at %s, of %d places",
         wanted,
@@ -158,34 +168,24 @@ def _centers(
 
 
 def _candidates(
-    genome: Genome, length: int, site: tuple[int, str] | None, centers: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield the window starts of possible decoys, on the plus and minus strand, by block."""
+    genome: Genome, length: int, site: tuple[int, str] | None, near: NDArray[np.int64]
+) -> Iterator[Candidates]:
+    """Yield the clean windows with the dinucleotide, on the plus and minus strand in turn.
+
+    `near` holds the intervals where the centre of a window is near that of a true site.
+    """
     first, last = genome.span
-    for begin in range(first, last - length + 1, _BLOCK):
-        n = min(_BLOCK, last - length + 1 - begin)
+    for begin, n in stretches(first, last - length + 1):
         codes = genome.codes[begin : begin + n + length - 1]
         is_clean = clean_windows(codes, length)
-        near = np.zeros(n + length, dtype=bool)
-        low, high = np.searchsorted(centers, [begin - CLEARANCE, begin + n + length + CLEARANCE])
-        for shift in range(-CLEARANCE, CLEARANCE + 1):
-            places = centers[low:high] - begin + shift
-            near[places[(places >= 0) & (places < near.size)]] = True
-        found = []
         for is_reverse in (False, True):
-            center = _center_offsets(length)[is_reverse]
-            allowed = is_clean & ~near[center : center + n]
+            allowed = is_clean
             if site is not None:
-                allowed &= _has_dinucleotide(codes, n, length, site, is_reverse)
-            found.append(begin + np.flatnonzero(allowed))
-        yield found[0], found[1]
-
-
-def clean_windows(codes: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
-    """Tell for each window of `length` whether it contains only A, C, G, T."""
-    n_other = np.concatenate([[0], np.cumsum(codes == OTHER, dtype=np.int32)])
-    is_clean: NDArray[np.bool_] = n_other[length:] == n_other[:-length]
-    return is_clean
+                allowed = is_clean & _has_dinucleotide(codes, n, length, site, is_reverse)
+            found = np.flatnonzero(allowed)
+            is_near = paint(near, begin + _center_offsets(length)[is_reverse], n)[found]
+            strata = np.zeros(found.size, dtype=np.int16)
+            yield Candidates(is_reverse, begin + found, strata, is_near)
 
 
 def _has_dinucleotide(
@@ -198,43 +198,6 @@ def _has_dinucleotide(
         offset, first, second = length - 2 - offset, 3 - second, 3 - first
     has_first: NDArray[np.bool_] = codes[offset : offset + n] == first
     return has_first & (codes[offset + 1 : offset + 1 + n] == second)
-
-
-def draw_ranks(total: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw distinct numbers, sorted, in memory proportional to their count.
-
-    Parameters
-    ----------
-    total : int
-        Upper bound of the numbers, exclusive.
-    wanted : int
-        How many to draw, at most `total`.
-    rng : numpy.random.Generator
-        Random generator.
-    """
-    if 2 * wanted > total:
-        return np.sort(rng.permutation(total)[:wanted])
-    drawn = np.empty(0, dtype=np.int64)
-    while drawn.size < wanted:
-        more = rng.integers(total, size=wanted - drawn.size + wanted // 8 + 8)
-        drawn = np.unique(np.concatenate([drawn, more]))
-    surplus = rng.permutation(drawn.size)[: drawn.size - wanted]
-    return np.delete(drawn, surplus)
-
-
-def _pick(
-    blocks: Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]], ranks: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the candidates with the given ranks, counted over all blocks."""
-    starts, is_reverse = [], []
-    seen = 0
-    for block in blocks:
-        for strand, places in enumerate(block):
-            low, high = np.searchsorted(ranks, [seen, seen + places.size])
-            starts.append(places[ranks[low:high] - seen])
-            is_reverse.append(np.full(high - low, strand == 1))
-            seen += places.size
-    return np.concatenate(starts), np.concatenate(is_reverse)
 
 
 def _nearest_splits(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from seqmtl._checks import check_choice
 from seqmtl.sequences.alphabet import OTHER, decode, encode, reverse_complement
 from seqmtl.sequences.naming import JoinedLocator, Locator, RowNames
 
@@ -208,10 +209,7 @@ class Windows:
         """
         if self.splits is None:
             return self
-        if name not in self.split_names:
-            raise ValueError(
-                f"split must be one of {', '.join(sorted(self.split_names))}, got {name!r}"
-            )
+        check_choice("split", name, sorted(self.split_names))
         return self[np.flatnonzero(self.splits == self.split_names.index(name))]
 
     def center(self, length: int, shift: int = 0) -> Windows:

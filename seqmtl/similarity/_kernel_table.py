@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.similarity._text import parse_square
+from seqmtl.similarity._small_tables import parse_square
 
 _HEADING = "# kernel"
 _Line = tuple[int, list[str]]

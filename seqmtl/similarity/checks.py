@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import check_number
 from seqmtl._memory import require_memory
 
 
@@ -121,7 +121,6 @@ def positive(value: float, name: str, *, or_zero: bool = False) -> float:
     ValueError
         If it is not.
     """
-    if not (math.isfinite(value) and (value > 0 or (or_zero and value == 0))):
-        rule = "a number from 0" if or_zero else "a positive number"
-        raise ValueError(f"{name} must be {rule}, got {value}")
+    plain = value.item() if isinstance(value, np.generic) else value  # for the message
+    check_number(name, plain, least=0 if or_zero else None)
     return float(value)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.whole import read_text
-from seqmtl.similarity._text import drop_header, parse_amount, read_rows
+from seqmtl.similarity._small_tables import drop_header, parse_amount, read_rows
 
 
 def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:

@@ -17,7 +17,7 @@ from seqmtl.similarity.graphs import read_graph
 from seqmtl.similarity.groups import all_members
 from seqmtl.similarity.linkage import linkage_tree
 from seqmtl.similarity.names import NameIndex, match_names
-from seqmtl.similarity.tables import read_distances, read_groups
+from seqmtl.similarity.relation_tables import read_distances, read_groups
 from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
 from seqmtl.similarity.trees import Tree, TreeSource, read_tree
 
@@ -38,11 +38,11 @@ class Sources:
     alignment : path-like, optional
         Aligned sequences, see :func:`seqmtl.similarity.alignment.read_alignment_distances`.
     distances : path-like, optional
-        Table, see :func:`seqmtl.similarity.tables.read_distances`.
+        Table, see :func:`seqmtl.similarity.relation_tables.read_distances`.
     graph : sequence of path-like
         Graphs, see :func:`seqmtl.similarity.graphs.read_graph`.
     groups : path-like, optional
-        Table, see :func:`seqmtl.similarity.tables.read_groups`.
+        Table, see :func:`seqmtl.similarity.relation_tables.read_groups`.
     table : path-like, optional
         Precomputed kernel, see :meth:`seqmtl.similarity.TaskKernel.from_tsv`.
     """

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from seqmtl._checks import check_fraction
 from seqmtl.exceptions import InputFormatError
 from seqmtl.similarity import checks, formulas
 from seqmtl.similarity import groups as grouping
@@ -85,8 +86,7 @@ class TaskKernel(NamedKernels):
             If `share` is outside 0..1.
         """
         names = tuple(names)
-        if not 0.0 <= share <= 1.0:
-            raise ValueError(f"share must be between 0 and 1, got {share}")
+        check_fraction("share", share)
         T = len(names)
         return cls(names, share * np.ones((T, T)) + (1.0 - share) * np.eye(T), f"easy({share:g})")
 
@@ -328,8 +328,7 @@ class TaskKernel(NamedKernels):
         UnknownTaskError
             If a name is not a leaf; the message lists near matches.
         """
-        if not 0.0 <= base <= 1.0:
-            raise ValueError(f"base must be between 0 and 1, got {base}")
+        check_fraction("base", base)
         tree, wanted, order = prune_to(tree, names)
         shared = tree.shared()[np.ix_(order, order)]
         if not (np.diagonal(shared) > 0).all():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+
+from seqmtl._checks import check_choice, check_integer, check_number
 
 SIGNALS = ("acceptor", "donor", "tss")
 MEAN_INTRONS = 5.0
@@ -72,14 +73,8 @@ def check_settings(  # noqa: PLR0913
     ValueError
         With the name of the parameter, the rule and the value.
     """
-    if signal not in SIGNALS:
-        raise ValueError(
-            f"signal must be one of {', '.join(SIGNALS)}, got {signal!r}; choose one of them"
-        )
-    if not 0.0 <= drift < math.inf:
-        raise ValueError(
-            f"drift must be a finite number of at least 0, got {drift}; 0 means no drift"
-        )
+    check_choice("signal", signal, SIGNALS)
+    check_number("drift", drift, least=0, remedy="0 means no drift")
     settings = Settings(
         organisms=organisms,
         seed=_integer("seed", seed, 0),
@@ -98,16 +93,8 @@ def check_settings(  # noqa: PLR0913
 
 
 def _integer(name: str, value: int, minimum: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = minimum - 1
-    if number < minimum or isinstance(value, bool):
-        raise ValueError(
-            f"{name} must be an integer of at least {minimum}, got {value!r}; "
-            f"give {minimum} or more"
-        )
-    return number
+    check_integer(name, value, minimum, remedy=f"give {minimum} or more")
+    return int(value)
 
 
 def _windows_by_organism(

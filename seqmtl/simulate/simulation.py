@@ -10,9 +10,9 @@ import numpy as np
 from seqmtl.similarity.trees import TreeSource
 from seqmtl.simulate.background import Composition
 from seqmtl.simulate.genes import Genes, fill_gaps, lay_out_genes
+from seqmtl.simulate.labelled_sites import Sites, cut_windows, decoy_pools, draw_decoys, true_sites
 from seqmtl.simulate.motifs import MODELS
 from seqmtl.simulate.settings import WINDOWS_PER_ORGANISM, Settings, check_settings
-from seqmtl.simulate.sites import Sites, cut_windows, decoy_pools, draw_decoys, true_sites
 from seqmtl.simulate.trees import drift_traits, read_organisms
 
 _LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)

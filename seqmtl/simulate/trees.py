@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 
 import numpy as np
 
@@ -54,8 +53,7 @@ def read_organisms(source: TreeSource | None) -> Tree:
     Raises
     ------
     InputFormatError
-        If the tree cannot be read, or a leaf's name is not printable or not unique as a file
-        name.
+        If the tree cannot be read, or a leaf's name is not printable.
     """
     tree = read_tree(_DEFAULT_TREE if source is None else source)
     for name in tree.leaf_names:
@@ -64,7 +62,6 @@ def read_organisms(source: TreeSource | None) -> Tree:
                 f"every leaf of the tree must have a printable name, got {name!r}; name the leaf",
                 path=tree.source,
             )
-    file_stems(tree.leaf_names)
     if len(tree) > 1 and np.isnan(tree.lengths[1:]).all():
         logger.warning("%s: no branch has a length; each counts as 1", tree.source)
     return Tree(tree.parents, tree.filled_lengths(), tree.labels, tree.source)
@@ -105,28 +102,3 @@ def drift_traits(tree: Tree, n_traits: int, drift: float, rng: np.random.Generat
             noise = math.sqrt(max(0.0, 1.0 - kept * kept)) * rng.standard_normal(n_traits)
             traits[child] = kept * traits[parent] + noise
     return traits[tree.leaves]
-
-
-def file_stems(organisms: tuple[str, ...]) -> dict[str, str]:
-    """Map the names of organisms to file names without extension.
-
-    Characters other than letters, digits, ``.``, ``_`` and ``-`` become ``_``, and so does a
-    leading ``.`` or ``-``.
-
-    Raises
-    ------
-    InputFormatError
-        If two organisms would have the same file name, ignoring case.
-    """
-    stems: dict[str, str] = {}
-    owners: dict[str, str] = {}
-    for organism in organisms:
-        stem = re.sub(r"[^A-Za-z0-9._-]|^[.-]", "_", organism)
-        owner = owners.setdefault(stem.lower(), organism)
-        if owner != organism:
-            raise InputFormatError(
-                f"organism names must differ as file names, got {owner!r} and {organism!r}; "
-                "rename one of them in the tree"
-            )
-        stems[organism] = stem
-    return stems

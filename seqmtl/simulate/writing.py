@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from seqmtl.files.atomic import atomic_folder, atomic_gzip, atomic_write, write_lines
+from seqmtl.files.names import safe_names
 from seqmtl.simulate.simulation import SimulatedGenome, Simulation
-from seqmtl.simulate.trees import file_stems
 
 _LINE = 60
 _ROWS = 20_000
@@ -55,7 +55,7 @@ def write_simulation(
     SeqmtlError
         If it cannot be written.
     """
-    stems = file_stems(simulation.settings.organisms)
+    stems = safe_names(simulation.settings.organisms)
     files = [f"{folder}/{stem}{end}" for folder, end in _FOLDERS.items() for stem in stems.values()]
     _refuse_strangers(Path(directory), files + ["windows.tsv.gz"] * windows)
     with atomic_folder(directory, last="summary.json", folders=_FOLDERS) as scratch:

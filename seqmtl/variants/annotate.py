@@ -14,8 +14,8 @@ from seqmtl.files.streams import Output, PathLike, readable
 from seqmtl.io.vcf import ALT, CHROM, REF, VcfBatch, VcfReader, add_info
 from seqmtl.sequences import Genome
 from seqmtl.variants.alleles import AlleleList, is_allele
+from seqmtl.variants.effect_text import TABLE, EffectLists, EffectText
 from seqmtl.variants.effects import EffectScorer
-from seqmtl.variants.text import TABLE, EffectLists, EffectText
 
 _RECORDS = 2048  # per batch
 _REPORT_EVERY = 100_000

@@ -12,7 +12,7 @@ from seqmtl import TaskKernel, WeightedDegree
 from seqmtl.compare import Comparison, FinishedRuns, Protocol, run_comparison, runs
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
 from seqmtl.models.selected import labelled, train_selected
-from seqmtl.models.selection_space import Space
+from seqmtl.models.selection import Space
 from seqmtl.models.site import Site
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows

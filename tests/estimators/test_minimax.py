@@ -332,10 +332,10 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"C": 0.0}, "C must be a positive number, got 0.0"),
-            ({"C": -1.0}, "C must be a positive number"),
-            ({"tol": 0.0}, "tol must be a positive number"),
-            ({"max_epochs": 0}, "max_epochs must be a positive integer"),
+            ({"C": 0.0}, "C must be a finite number above 0, got 0.0"),
+            ({"C": -1.0}, "C must be a finite number above 0"),
+            ({"tol": 0.0}, "tol must be a finite number above 0"),
+            ({"max_epochs": 0}, "max_epochs must be an integer of at least 1"),
             ({"regularizer": "tracy"}, "regularizer must be one of .* did you mean 'trace'"),
             ({"share": 0.0}, "share must be a number above 0 and at most 1, got 0.0"),
             ({"share": 1.1}, "share must be a number above 0"),

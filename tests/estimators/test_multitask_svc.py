@@ -384,10 +384,10 @@ class TestConventions:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"C": 0}, "C must be a positive number, got 0"),
-            ({"tol": np.nan}, "tol must be a positive number"),
+            ({"C": 0}, "C must be a finite number above 0, got 0"),
+            ({"tol": np.nan}, "tol must be a finite number above 0"),
             ({"loss": "hinge2"}, "did you mean 'hinge'"),
-            ({"max_epochs": 0}, "max_epochs must be a positive integer"),
+            ({"max_epochs": 0}, "max_epochs must be an integer of at least 1"),
             ({"dtype": "float16"}, "dtype must be 'float32' or 'float64'"),
             ({"class_weight": "even"}, "class_weight must be None, 'balanced' or a mapping"),
             ({"task_kernel": "tree"}, "task_kernel must be one of individual, union, easy"),

@@ -246,11 +246,11 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"epsilon": -0.1}, r"epsilon must be a number of at least 0, got -0\.1"),
-            ({"epsilon": np.inf}, "epsilon must be a number of at least 0, got inf"),
+            ({"epsilon": -0.1}, r"epsilon must be a finite number of at least 0, got -0\.1"),
+            ({"epsilon": np.inf}, "epsilon must be a finite number of at least 0, got inf"),
             ({"loss": "hinge"}, "loss must be one of epsilon_insensitive, squared_epsilon_insens"),
             ({"loss": "epsilon_insensitiv"}, "did you mean 'epsilon_insensitive'"),
-            ({"C": 0}, "C must be a positive number, got 0"),
+            ({"C": 0}, "C must be a finite number above 0, got 0"),
         ],
     )
     def test_bad_parameters_are_refused(self, options, message):

@@ -17,7 +17,6 @@ from seqmtl.explain import (
     poim,
 )
 from seqmtl.explain.logos import LETTER_COLOURS, draw_letters, extent
-from seqmtl.files.names import safe_names
 from seqmtl.sequences import Windows
 from tests.explain.test_poim import make_model
 
@@ -113,18 +112,3 @@ def test_figures_are_rendered_without_warnings_and_the_same_twice(found):
     one_base = poim(make_model(WeightedDegree(1), 1, offset=0), "a", max_order=1)
     assert render(draw_poim(one_base), "png")
     assert render(draw_logo(one_base), "png")
-
-
-def test_names_become_file_names_that_differ():
-    names = ["C. elegans", "C. elegans ", "c._ELEGANS", "../etc/passwd", "", "..", "Ärger", "a/b"]
-    found = safe_names(names)
-    assert list(found) == names
-    assert found["C. elegans"] == "C._elegans"
-    assert found["../etc/passwd"] == "_etc_passwd"
-    assert found["a/b"] == "a_b"
-    assert len({name.lower() for name in found.values()}) == len(names)
-    for name in found.values():
-        assert name
-        assert not name.startswith(".")
-        assert "/" not in name
-        assert name.isascii()

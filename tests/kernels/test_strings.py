@@ -10,10 +10,13 @@ from seqmtl import WeightedDegree
 from seqmtl.kernels import (
     GappedKmerKernel,
     MismatchKernel,
+    Normalized,
     SpectrumKernel,
+    Standardized,
     WeightedDegreeKernel,
     check_psd,
     kernel_from_dict,
+    make_kernel,
 )
 from seqmtl.sequences import Windows
 from tests.oracles import strings as oracle
@@ -291,3 +294,13 @@ def test_the_symbol_of_the_shifts_is_positive():
     for s in range(1, 200):
         symbol += np.cos(s * w) / (s + 1)
         assert symbol.min() > 0.5 - 1e-12
+
+
+def test_kernels_say_what_they_compare():
+    spectrum = make_kernel("spectrum:3")
+    assert (spectrum.inputs, Normalized(spectrum).inputs) == ("sequences", "sequences")
+    rbf = make_kernel("rbf")
+    assert (rbf.inputs, Normalized(rbf).inputs, Standardized(rbf).inputs) == ("numbers",) * 3
+    assert [k.is_standardized for k in (rbf, Standardized(rbf), Normalized(Standardized(rbf)))] == [
+        False, True, True,
+    ]  # fmt: skip

@@ -9,10 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, WeightedDegree
 from seqmtl.features.numeric import Numeric
-from seqmtl.models import selection, selection_space
+from seqmtl.models import selection
 from seqmtl.models.selected import labelled, train_learnt, train_selected
-from seqmtl.models.selection import select, weigh
-from seqmtl.models.selection_space import Space
+from seqmtl.models.selection import Space, select, weigh
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 
@@ -61,7 +60,7 @@ class TestTrust:
         assert (trust[[0, 2]] > 2 * trust[1]).all()
 
     def test_few_labels_leave_it_near_the_prior(self):
-        trusts = selection_space.TRUSTS
+        trusts = selection.TRUSTS
         prior = sum(x * p for x, p in trusts.items()) / sum(trusts.values())
         few = _trust(_select(_examples(12, ALIKE, noise=9.0)))
         assert (np.abs(few - prior) < 0.2).all()
@@ -127,7 +126,7 @@ class TestWhatIsFixedStays:
         y = np.where(np.arange(40) % 2, 1.0, -1.0)
         examples = labelled(rng.normal(size=(40, 2)) + y[:, None], y, np.zeros(40, int), ("ape",))
         chosen = _select(examples, Space.of_sharing(("ape",)))
-        assert selection_space.COSTS[0] <= chosen.settings.C <= selection_space.COSTS[-1]
+        assert selection.COSTS[0] <= chosen.settings.C <= selection.COSTS[-1]
         assert_allclose(chosen.kernel.matrix, 1.0)
 
 
@@ -268,7 +267,7 @@ class TestTraining:
 
 class TestBadInput:
     def test_costs(self):
-        with pytest.raises(ValueError, match=r"C must be a positive number, got -1\.0"):
+        with pytest.raises(ValueError, match=r"C must be a finite number above 0, got -1\.0"):
             _select(_examples(30, ALIKE), Space.of_sharing(NAMES, None, (-1.0, 1.0)))
         with pytest.raises(ValueError, match="costs must hold at least one cost to choose from"):
             MultiTaskClassifierCV(costs=()).fit([[0.0], [1.0]], [0, 1])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import json
 import os
 import shutil
 import subprocess
@@ -389,24 +387,3 @@ def test_several_words_of_letters_are_the_default(folder, contigs, tmp_path):
     cut = [(contigs[c][s : s + 2].upper(), strand) for c, s, strand, _ in rows]
     found = {text if strand == "+" else text[::-1].translate(TURNED) for text, strand in cut}
     assert found == {"GT", "GC"}
-
-
-def test_progress_tells_share_speed_and_time_left(monkeypatch, capsys):
-    from seqmtl.cli import _console
-
-    clock = iter(np.arange(0.0, 100.0, 10.0))
-    monkeypatch.setattr(_console.time, "monotonic", lambda: next(clock))
-    args = argparse.Namespace(quiet=False, log_json=True)
-    _console.setup_logging(args)
-    progress = _console.ScanProgress(100, args)
-    for _ in range(3):
-        progress.read(20)
-        progress(5_000_000)
-    progress.close()
-    lines = [json.loads(line)["message"] for line in capsys.readouterr().err.splitlines()]
-    assert lines[1:] == [
-        "40 %, 10.0 Mb scanned, 0.5 Mb/s, about 30 s left",
-        "60 %, 15.0 Mb scanned, 0.5 Mb/s, about 20 s left",
-    ]
-    _console.ScanProgress(None, argparse.Namespace(quiet=True, log_json=True))(5_000_000)
-    assert capsys.readouterr().err == ""

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import MemoryLimitError
-from seqmtl.scan import tables as tables_module
+from seqmtl.scan import score_tables as tables_module
 from seqmtl.scan._scan_kernels import AHEAD, GROUP, LINE, add_rows, index_rows
 from seqmtl.scan._text_kernels import NUMBER_BYTES, put_decimal, put_integer
-from seqmtl.scan.tables import build_tables
+from seqmtl.scan.score_tables import build_tables
 from seqmtl.sequences import encode
 
 

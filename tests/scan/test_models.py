@@ -11,7 +11,7 @@ from seqmtl import JointFeatures, MultiTaskModel, PositionalKmers, TaskKernel, W
 from seqmtl.features.weighted_degree import Spectrum
 from seqmtl.models.site import Site
 from seqmtl.scan.organism import scanner_of
-from seqmtl.scan.tables import PRECISION
+from seqmtl.scan.score_tables import PRECISION
 from seqmtl.sequences import encode
 from tests.scan.test_scanner import flip, make_contig
 

@@ -330,7 +330,7 @@ def center(start: int, reverse: bool, length: int) -> int:
 @pytest.mark.parametrize("block", [37, 1 << 20])
 @pytest.mark.parametrize("length", [20, 21])
 def test_decoys_are_drawn_from_exactly_the_places_left(length, block, monkeypatch):
-    monkeypatch.setattr("seqmtl.sequences.decoys._BLOCK", block)
+    monkeypatch.setattr("seqmtl.sequences.candidates._BLOCK", block)
     genome = random_genome(3, [2000, 700, 15, 900])
     places = sorted(naive_ag_windows(genome, length))
     true = places[::50]

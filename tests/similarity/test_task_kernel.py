@@ -358,8 +358,8 @@ def test_groups_by_name():
         ({"a": ["x", "y"]}, {"names": ["x", "why"]}, "'why' is not in any of the groups; did"),
         ({"a": ["x_1"]}, {"names": ["x 1", "X-1"]}, "'x_1' of the group 'a' is ambiguous"),
         ({"a": "xy"}, {"names": ["x"]}, "must have lists of members, got 'xy' for 'a'"),
-        ({"a": ["x"]}, {"lam": -1}, "lam must be a number from 0, got -1"),
-        ({"a": ["x"]}, {"r": np.nan}, "r must be a number from 0, got nan"),
+        ({"a": ["x"]}, {"lam": -1}, "lam must be a finite number of at least 0, got -1"),
+        ({"a": ["x"]}, {"r": np.nan}, "r must be a finite number of at least 0, got nan"),
         ({"a": ["x", "y"]}, {"lam": 0, "r": 0}, "lam must be positive if r is 0"),
         ([[1, 0]], {"names": "xy", "lam": 0}, "or a task is in no group, got lam = 0 and r = 1"),
         ([[1, 0]], {}, "names must be given with an array"),
@@ -402,9 +402,9 @@ def test_hierarchical_of_some_leaves():
 def test_hierarchical_refuses(monkeypatch):
     with pytest.raises(ValueError, match="at least two leaves of the tree, got 1; a single task"):
         TaskKernel.hierarchical(HIERARCHY, ["a"])
-    with pytest.raises(ValueError, match="rho must be a positive number, got 0"):
+    with pytest.raises(ValueError, match="rho must be a finite number above 0, got 0"):
         TaskKernel.hierarchical(HIERARCHY, rho=0)
-    with pytest.raises(ValueError, match="rho0 must be a positive number, got inf"):
+    with pytest.raises(ValueError, match="rho0 must be a finite number above 0, got inf"):
         TaskKernel.hierarchical(HIERARCHY, rho0=np.inf)
     with pytest.raises(UnknownTaskError, match="'z' is not in the tree text"):
         TaskKernel.hierarchical(HIERARCHY, ["a", "z"])
@@ -448,7 +448,7 @@ def test_smooth_of_what_is_no_tree_is_projected():
     ("distances", "options", "message"),
     [
         (D3, {}, "names must be given with an array"),
-        (D3, {"names": "abc", "scales": [1, 0]}, "scales must be a positive number, got 0"),
+        (D3, {"names": "abc", "scales": [1, 0]}, "scales must be a finite number above 0, got 0"),
         (D3, {"names": "abc", "scales": [1, 1]}, "labels must be one per matrix"),
         (D3, {"names": "abc", "scales": []}, "at least one matrix"),
         (np.zeros((2, 2)), {"names": "ab"}, "scales must be given if the median distance is 0"),
@@ -480,7 +480,7 @@ def test_what_is_no_graph_is_refused(adjacency, message):
 
 def test_parameters_of_graphs():
     A = np.ones((2, 2))
-    with pytest.raises(ValueError, match="a must be a positive number, got 0"):
+    with pytest.raises(ValueError, match="a must be a finite number above 0, got 0"):
         TaskKernel.graphical(A, [1, 0], "xy")
     with pytest.raises(ValueError, match=r"one number per task \(2\), got shape \(3,\)"):
         TaskKernel.graphical(A, [1, 1, 1], "xy")

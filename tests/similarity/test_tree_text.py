@@ -3,7 +3,7 @@
 import pytest
 
 from seqmtl import TaskKernel
-from seqmtl.similarity.text import draw_tree_text
+from seqmtl.similarity.tree_text import draw_tree_text
 
 TREE = "(((ape,man)apes,cow)mammals,(fly,bee)insects,yeast)all;"
 

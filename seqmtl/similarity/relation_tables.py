@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.similarity._text import drop_header, parse_amount, parse_square, read_rows
+from seqmtl.similarity._small_tables import drop_header, parse_amount, parse_square, read_rows
 from seqmtl.similarity.distances import Distances
 
 Row = tuple[int, list[str]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.similarity.tables import read_distances, read_groups
+from seqmtl.similarity.relation_tables import read_distances, read_groups
 from seqmtl.similarity.task_kernel import TaskKernel
 
 SQUARE = "x\ta\tb\tc\na\t0\t1\t2.5\nb\t1\t0\t3\nc\t2.5\t3\t0\n"

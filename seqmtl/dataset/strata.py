@@ -10,11 +10,16 @@ from numpy.typing import NDArray
 
 from seqmtl.dataset.config import SPLITS, DecoyRules
 from seqmtl.dataset.motifs import word_codes
-from seqmtl.dataset.sites import Finder, TrueSites
 from seqmtl.dataset.splits import Regions
-from seqmtl.sequences.decoys import clean_windows, draw_ranks
-
-_BLOCK = 1 << 20
+from seqmtl.dataset.true_sites import Finder, TrueSites
+from seqmtl.sequences.candidates import (
+    Candidates,
+    clean_windows,
+    count_strata,
+    draw,
+    stretches,
+)
+from seqmtl.sequences.intervals import merge_intervals, paint, paint_values
 
 #: Reasons why a position with the consensus is not a candidate, in the order of checks.
 NOT_CLEAN = "candidate whose window has other letters than A, C, G, T or runs over a contig's end"
@@ -115,22 +120,19 @@ class Sampler:
         self.offsets = (site.offset, self.length - site.length - site.offset)
         known = [sites.known_starts[sites.known_is_reverse == strand] for strand in (False, True)]
         self.known_windows = [np.sort(known[s] - self.offsets[s]) for s in (0, 1)]
-        near = np.sort(np.concatenate(self.known_windows))
-        self.near = _merge(near - rules.clearance + 1, near + rules.clearance)
+        near = np.concatenate(self.known_windows)
+        self.near = merge_intervals(
+            np.stack([near - rules.clearance + 1, near + rules.clearance], axis=1)
+        )
         self.inside = np.stack([regions.starts, regions.ends - self.length + 1], axis=1)
         self.excluded = dict.fromkeys((NOT_CLEAN, IS_SITE, CROSSES), 0)
 
     def draw(self, rng: np.random.Generator) -> Decoys:
         """Draw decoys in two passes over the genome; memory is proportional to their number."""
-        size = self.strata.size
-        population, free = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        for _, _, strata, is_near in self._candidates():
-            population += np.bincount(strata, minlength=size)
-            free += np.bincount(strata[~is_near], minlength=size)
+        population, free = count_strata(self._candidates(), self.strata.size)
         excluded = {**self.excluded, NEAR: int((population - free).sum())}
         wanted, n_moved, n_lacking = self._plan(free)
-        ranks = [draw_ranks(int(n), int(k), rng) for n, k in zip(free, wanted, strict=True)]
-        starts, is_reverse, strata = self._pick(ranks)
+        starts, is_reverse, strata = draw(self._candidates(), free, wanted, rng)
         return Decoys(starts, is_reverse, strata, population, excluded, n_moved, n_lacking)
 
     def _plan(self, free: NDArray[np.int64]) -> tuple[NDArray[np.int64], int, int]:
@@ -163,37 +165,8 @@ class Sampler:
             n_lacking += int(plan.sum() - wanted[split].sum())
         return wanted.ravel(), n_short - n_lacking, n_lacking
 
-    def _pick(
-        self, ranks: list[NDArray[np.int64]]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int16]]:
-        """Return the candidates with the given ranks in each stratum."""
-        seen = np.zeros(self.strata.size, dtype=np.int64)
-        starts, is_reverse, strata = [], [], []
-        for strand, places, numbers, is_near in self._candidates():
-            free = np.flatnonzero(~is_near)
-            order = free[np.argsort(numbers[free], kind="stable")]
-            counts = np.bincount(numbers[free], minlength=seen.size)
-            ends = np.cumsum(counts)
-            chosen = []
-            for stratum in np.flatnonzero(counts):
-                mine, before = ranks[stratum], seen[stratum]
-                low, high = np.searchsorted(mine, [before, before + counts[stratum]])
-                if low < high:
-                    chosen.append(order[ends[stratum] - counts[stratum] + mine[low:high] - before])
-            seen += counts
-            if chosen:
-                rows = np.sort(np.concatenate(chosen))
-                starts.append(places[rows])
-                strata.append(numbers[rows])
-                is_reverse.append(np.full(rows.size, strand == 1))
-        if not starts:
-            return np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, np.int16)
-        return np.concatenate(starts), np.concatenate(is_reverse), np.concatenate(strata)
-
-    def _candidates(
-        self,
-    ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int16], NDArray[np.bool_]]]:
-        """Yield strand, window starts, strata and nearness to a site, block by block.
+    def _candidates(self) -> Iterator[Candidates]:
+        """Yield the candidates, on the plus and minus strand in turn.
 
         These are all positions with the consensus that are not annotated sites and whose window
         is clean and inside the region of one split.
@@ -202,11 +175,10 @@ class Sampler:
         self.excluded = dict.fromkeys(self.excluded, 0)
         first, last = genome.span
         first = first - length + 1  # windows beyond an end are counted
-        for begin in range(first, last, _BLOCK):
-            n = min(_BLOCK, last - begin)
+        for begin, n in stretches(first, last):
             clean = clean_windows(genome.codes[begin : begin + n + length - 1], length)
-            near = _paint(self.near, begin, n)
-            split = _paint_values(self.inside, self.regions.splits, begin, n)
+            near = paint(self.near, begin, n)
+            split = paint_values(self.inside, self.regions.splits, begin, n)
             for strand in (0, 1):
                 site = begin + self.offsets[strand]
                 word_start = site - (motif.lead if strand == 0 else 0)
@@ -220,9 +192,9 @@ class Sampler:
                 found = self._without(found, ~clean[found], NOT_CLEAN)
                 found = self._without(found, is_site[found], IS_SITE)
                 found = self._without(found, split[found] < 0, CROSSES)
-                in_gene = _paint(self.genes[strand], site, n)[found]
+                in_gene = paint(self.genes[strand], site, n)[found]
                 numbers = (split[found].astype(np.int16) * 2 + in_gene) * self.strata.shape[2]
-                yield strand, begin + found, numbers + words[found], near[found]
+                yield Candidates(strand == 1, begin + found, numbers + words[found], near[found])
 
     def _without(
         self, found: NDArray[np.int64], is_out: NDArray[np.bool_], reason: str
@@ -230,42 +202,6 @@ class Sampler:
         """Remove candidates, and count them."""
         self.excluded[reason] += int(is_out.sum())
         return found[~is_out]
-
-
-def _merge(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Merge sorted intervals that overlap or touch, shape (n, 2)."""
-    if not starts.size:
-        return np.zeros((0, 2), dtype=np.int64)
-    furthest = np.maximum.accumulate(ends)
-    is_first = np.append(True, starts[1:] > furthest[:-1])
-    first = np.flatnonzero(is_first)
-    last = np.append(first[1:], starts.size) - 1
-    return np.stack([starts[first], furthest[last]], axis=1)
-
-
-def merge_intervals(intervals: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sort intervals of shape (n, 2), and merge those that overlap or touch."""
-    ordered = intervals[np.argsort(intervals[:, 0], kind="stable")]
-    return _merge(ordered[:, 0], ordered[:, 1])
-
-
-def _paint(intervals: NDArray[np.int64], begin: int, n: int) -> NDArray[np.bool_]:
-    """Tell for begin..begin+n-1 which positions are in disjoint, increasing intervals."""
-    ones = np.ones(len(intervals), dtype=np.int8)
-    return _paint_values(intervals, ones, begin, n) >= 0
-
-
-def _paint_values(
-    intervals: NDArray[np.int64], values: NDArray[np.int8], begin: int, n: int
-) -> NDArray[np.int8]:
-    """Return for begin..begin+n-1 the value of the interval at each position, or -1."""
-    painted = np.full(n, -1, dtype=np.int8)
-    low = np.searchsorted(intervals[:, 1], begin, side="right")
-    high = np.searchsorted(intervals[:, 0], begin + n)
-    rows = zip((intervals[low:high] - begin).tolist(), values[low:high].tolist(), strict=True)
-    for (start, end), value in rows:
-        painted[max(0, start) : max(0, end)] = value
-    return painted
 
 
 def _round(amounts: NDArray[np.float64]) -> NDArray[np.int64]:

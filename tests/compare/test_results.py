@@ -5,8 +5,9 @@ import json
 import pytest
 
 from seqmtl.compare.figure import draw_comparison
-from seqmtl.compare.finished import FinishedRuns, Result
-from seqmtl.compare.tables import (
+from seqmtl.compare.results import (
+    FinishedRuns,
+    Result,
     make_document,
     read_results,
     summarize,

@@ -1,0 +1,115 @@
+"""Count the candidates of a genome by stratum, and draw decoys from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences.alphabet import OTHER
+
+_BLOCK = 1 << 20
+
+
+class Candidates(NamedTuple):
+    """Candidate windows of one strand in a stretch of the genome."""
+
+    is_reverse: bool
+    starts: NDArray[np.int64]  # forward positions in the genome's buffer, increasing
+    strata: NDArray[np.int16]
+    is_near: NDArray[np.bool_]  # near a true site: counted, but never drawn
+
+
+def stretches(first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Split first..end-1 into stretches that fit in memory; yield their begins and lengths."""
+    for begin in range(first, end, _BLOCK):
+        yield begin, min(_BLOCK, end - begin)
+
+
+def clean_windows(codes: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
+    """Tell for each window of `length` whether it contains only A, C, G, T."""
+    n_other = np.concatenate([[0], np.cumsum(codes == OTHER, dtype=np.int32)])
+    is_clean: NDArray[np.bool_] = n_other[length:] == n_other[:-length]
+    return is_clean
+
+
+def count_strata(
+    candidates: Iterator[Candidates], n_strata: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of candidates in each stratum, and how many of them may be drawn."""
+    population, free = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
+    for found in candidates:
+        population += np.bincount(found.strata, minlength=n_strata)
+        free += np.bincount(found.strata[~found.is_near], minlength=n_strata)
+    return population, free
+
+
+def draw(
+    candidates: Iterator[Candidates],
+    free: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int16]]:
+    """Draw uniformly, without replacement; memory is proportional to the number drawn.
+
+    Parameters
+    ----------
+    candidates : iterator of Candidates
+        The same candidates that were counted.
+    free, wanted : ndarray of int64, shape (n_strata,)
+        Available candidates per stratum, see :func:`count_strata`, and how many to draw.
+    rng : numpy.random.Generator
+        Random generator.
+
+    Returns
+    -------
+    starts, is_reverse, strata : ndarray, shape (n,)
+        Windows drawn, in the order of the candidates.
+    """
+    ranks = [draw_ranks(int(n), int(k), rng) for n, k in zip(free, wanted, strict=True)]
+    seen = np.zeros(free.size, dtype=np.int64)
+    starts, is_reverse, strata = [], [], []
+    for found in candidates:
+        places = np.flatnonzero(~found.is_near)
+        order = places[np.argsort(found.strata[places], kind="stable")]
+        counts = np.bincount(found.strata[places], minlength=seen.size)
+        ends = np.cumsum(counts)
+        chosen = []
+        for stratum in np.flatnonzero(counts):
+            mine, before = ranks[stratum], seen[stratum]
+            low, high = np.searchsorted(mine, [before, before + counts[stratum]])
+            if low < high:
+                chosen.append(order[ends[stratum] - counts[stratum] + mine[low:high] - before])
+        seen += counts
+        if chosen:
+            rows = np.sort(np.concatenate(chosen))
+            starts.append(found.starts[rows])
+            strata.append(found.strata[rows])
+            is_reverse.append(np.full(rows.size, found.is_reverse))
+    if not starts:
+        return np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, np.int16)
+    return np.concatenate(starts), np.concatenate(is_reverse), np.concatenate(strata)
+
+
+def draw_ranks(total: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw distinct numbers, sorted, in memory proportional to their count.
+
+    Parameters
+    ----------
+    total : int
+        Upper bound of the numbers, exclusive.
+    wanted : int
+        How many to draw, at most `total`.
+    rng : numpy.random.Generator
+        Random generator.
+    """
+    if 2 * wanted > total:
+        return np.sort(rng.permutation(total)[:wanted])
+    drawn = np.empty(0, dtype=np.int64)
+    while drawn.size < wanted:
+        more = rng.integers(total, size=wanted - drawn.size + wanted // 8 + 8)
+        drawn = np.unique(np.concatenate([drawn, more]))
+    surplus = rng.permutation(drawn.size)[: drawn.size - wanted]
+    return np.delete(drawn, surplus)

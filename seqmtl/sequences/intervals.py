@@ -1,0 +1,36 @@
+"""Half-open intervals: merge them, and look up positions in them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def merge_intervals(intervals: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sort intervals of shape (n, 2), and merge those that overlap or touch."""
+    if not len(intervals):
+        return np.zeros((0, 2), dtype=np.int64)
+    starts, ends = intervals[np.argsort(intervals[:, 0], kind="stable")].T
+    furthest = np.maximum.accumulate(ends)
+    first = np.flatnonzero(np.append(True, starts[1:] > furthest[:-1]))
+    last = np.append(first[1:], starts.size) - 1
+    return np.stack([starts[first], furthest[last]], axis=1)
+
+
+def paint(intervals: NDArray[np.int64], begin: int, n: int) -> NDArray[np.bool_]:
+    """Tell for begin..begin+n-1 which positions are in disjoint, increasing intervals."""
+    ones = np.ones(len(intervals), dtype=np.int8)
+    return paint_values(intervals, ones, begin, n) >= 0
+
+
+def paint_values(
+    intervals: NDArray[np.int64], values: NDArray[np.int8], begin: int, n: int
+) -> NDArray[np.int8]:
+    """Return for begin..begin+n-1 the value of the interval at each position, or -1."""
+    painted = np.full(n, -1, dtype=np.int8)
+    low = np.searchsorted(intervals[:, 1], begin, side="right")
+    high = np.searchsorted(intervals[:, 0], begin + n)
+    rows = zip((intervals[low:high] - begin).tolist(), values[low:high].tolist(), strict=True)
+    for (start, end), value in rows:
+        painted[max(0, start) : max(0, end)] = value
+    return painted
