@@ -98,6 +98,27 @@ def prepare(
     return Scan(finder, probability, track, Recovery(_fingerprint(organism, args), args.resume))
 
 
+def tell_of_probabilities(
+    model: Any, organism: str, file_format: str, args: argparse.Namespace
+) -> None:
+    """Warn if probabilities are used that do not hold over the genome."""
+    from seqmtl.models.base import is_known
+
+    is_track = file_format in ("bigwig", "bedgraph")
+    if is_track and args.value == "score" and args.min_probability is None:
+        return
+    if not is_known(organism, model.tasks):
+        logger.info(
+            "%s: probabilities are the weighted mean log-odds of its relatives, at their "
+            "prevalence; use them to rank sites (--top), not as precision", organism,
+        )  # fmt: skip
+    elif model.match(organism) not in model.curves:
+        logger.warning(
+            "%s is not calibrated: probabilities assume the %.2g %% true sites of the training "
+            "windows; run seqmtl calibrate", organism, 100 * model.prevalence(organism),
+        )  # fmt: skip
+
+
 def write_json(scans: list[dict[str, Any]], file_format: str, args: argparse.Namespace) -> None:
     """Write a summary of the scans as JSON."""
     summary = {

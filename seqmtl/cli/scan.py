@@ -47,10 +47,10 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "-o", "--output", required=True, metavar="OUT", help="file to write; - for standard output"
     )
     parser.add_argument(
-        "--format", choices=("bigwig", "bedgraph", "bed", "gff3", "spsc"), dest="file_format",
-        help="output format (default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, "
-        ".spsc .tsv, text formats also .gz; else BED); spsc: splice scores for minimap2 and "
-        "miniprot",
+        "--format", type=_format, dest="file_format", metavar="FORMAT",
+        help="bigwig, bedgraph, bed, gff3 or spsc: splice scores for minimap2 and miniprot "
+        "(default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, text "
+        "formats also .gz; else BED)",
     )  # fmt: skip
     parser.add_argument(
         "--organism", metavar="NAME",
@@ -97,15 +97,31 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         help="skip: omit sites that overlap lower-case letters (default: ignore case)",
     )  # fmt: skip
     what.add_argument("--threshold", type=float, metavar="X", help="minimum raw score")
-    what.add_argument("--min-probability", type=float, metavar="P", help="minimum probability")
+    what.add_argument(
+        "--min-probability", type=float, metavar="P",
+        help="minimum probability; calibrate the model first, as otherwise probabilities assume "
+        "the share of true sites among the training windows",
+    )  # fmt: skip
     what.add_argument(
         "--top", type=_options.positive_int, metavar="N",
-        help="at most the N best sites per megabase of a contig, over both strands",
+        help="at most the N best sites per megabase of a contig, or part of one, over both strands",
     )  # fmt: skip
     what.add_argument(
         "--site-offset", type=int, metavar="N",
         help="0-based offset of the site in the window (default: from the model)",
     )  # fmt: skip
+
+
+def _format(text: str) -> str:
+    """Parse the name of a format."""
+    from seqmtl._checks import check_choice
+    from seqmtl.scan.writers import FORMATS
+
+    try:
+        check_choice("FORMAT", text, FORMATS)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text
 
 
 def run(args: argparse.Namespace) -> int:
@@ -120,6 +136,7 @@ def run(args: argparse.Namespace) -> int:
     scans = []
     for organism, path in outputs.items():
         scan = setup.prepare(model, organism, args, lengths)
+        setup.tell_of_probabilities(model, organism, file_format, args)
         scans.append(_scan(organism, path, file_format, scan, args))
     if args.json:
         setup.write_json(scans, file_format, args)

@@ -95,7 +95,11 @@ class Run:
     def _start(self, journal: Journal, is_resuming: bool) -> None:
         there_was = journal.exists()
         journal.start()
-        if is_resuming:
+        if is_resuming and there_was:
+            _log.info(
+                "%s: the unfinished scan had not saved anything yet; starting afresh", self.path
+            )
+        elif is_resuming:
             _log.info("%s: there is no unfinished scan to resume; starting afresh", self.path)
         elif there_was:
             _log.warning("%s: overwriting an unfinished scan; --resume would resume it", self.path)
@@ -174,7 +178,7 @@ def _last_step(journal: Journal) -> dict[str, Any] | None:
         If the unfinished scan was a different one.
     """
     entries = journal.read()
-    if len(entries) < 2:
+    if not entries:
         return None
     before, now = entries[0], journal.header
     for key in {**before, **now}:
@@ -184,5 +188,4 @@ def _last_step(journal: Journal) -> dict[str, Any] | None:
                 f"({before.get(key)!r}, now {now.get(key)!r}); give the same, or omit --resume "
                 "to start afresh"
             )
-    last: dict[str, Any] = entries[-1]
-    return last
+    return entries[-1] if len(entries) > 1 else None

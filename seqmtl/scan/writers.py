@@ -29,20 +29,21 @@ from seqmtl.scan.summary import BlockCounts, ScanSummary
 #: Site starts scanned and formatted at a time; divides the bins of the best sites.
 BLOCK = 250_000
 
-FORMATS = ("bigwig", "bedgraph", "bed", "gff3", "spsc")
 _TEXT: dict[str, type[TextSink]] = {
     "bed": BedSink,
     "bedgraph": BedgraphSink,
     "gff3": GffSink,
     "spsc": SpliceScoreSink,
 }
-_SUFFIXES = {
+#: Suffixes of every format.
+SUFFIXES = {
     "bigwig": (".bw", ".bigwig"),
     "bedgraph": (".bedgraph", ".bg", ".bdg"),
     "bed": (".bed",),
     "gff3": (".gff3", ".gff"),
     "spsc": (".spsc", ".tsv"),
 }
+FORMATS = tuple(SUFFIXES)
 
 _log = logging.getLogger(__name__)
 
@@ -84,8 +85,8 @@ def write_scan(
         Contigs, whole or in consecutive pieces, which may overlap.
     finder : SiteFinder
         What to score and report.
-    file_format : {"bigwig", "bedgraph", "bed", "gff3", "spsc"}, optional
-        Default: by the name of `output`, or else BED.
+    file_format : str, optional
+        One of `FORMATS`. Default: by the name of `output`, or else BED.
     probability : callable, optional
         Converts raw scores, float64, to probabilities; must not decrease.
     track : Track, optional
@@ -138,7 +139,9 @@ def write_scan(
 def guess_format(output: Output) -> str:
     """Return the format of a file name; "bed" if the name gives none."""
     name = _name(output).lower().removesuffix(".gz")
-    found = [kind for kind, suffixes in _SUFFIXES.items() if name.endswith(suffixes)]
+    found = [kind for kind, suffixes in SUFFIXES.items() if name.endswith(suffixes)]
+    if not found and os.path.splitext(name)[1]:
+        _log.info("%s: no format has this suffix; writing BED", output)
     return found[0] if found else "bed"
 
 

@@ -25,6 +25,7 @@ from typing import Any
 
 import seqmtl
 from seqmtl.cli.main import main as seqmtl_main
+from seqmtl.scan.writers import SUFFIXES
 
 FOLDER = Path(__file__).resolve().parent
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
@@ -228,12 +229,13 @@ def dataset() -> Outputs:
 
 def scan() -> Outputs:
     """Scan a genome into every format."""
-    for name in ("man.bed", "man.bedgraph", "man.bw", "man.gff3", "man.spsc"):
+    suffixes = [suffixes[0] for suffixes in SUFFIXES.values()]
+    for name in (f"man{suffix}" for suffix in suffixes):
         run(
             f"scan m.seqmtl sim/genomes/man.fa -q --organism man --top 40 -o {name} "
             f"--json {name}.json"
         )
-    names = ("man.bed", "man.bedgraph", "man.gff3", "man.spsc", "man.bw.json")
+    names = [f"man{'.bw.json' if suffix == '.bw' else suffix}" for suffix in suffixes]
     outputs = {
         f"scan/{name}": read_json(name) if name.endswith("json") else read(name) for name in names
     }

@@ -9,8 +9,12 @@ import numpy as np
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.models.site import Site
+from seqmtl.scan import writers
 
 LENGTH = 21
+#: A suffix of every format, and of those that are text.
+SUFFIXES = [suffixes[0].removeprefix(".") for suffixes in writers.SUFFIXES.values()]
+TEXT_SUFFIXES = [suffix for suffix in SUFFIXES if suffix != "bw"]
 TURNED = str.maketrans("ACGTN", "TGCAN")
 
 

@@ -11,12 +11,23 @@ import sys
 import numpy as np
 import pytest
 
+from seqmtl import TaskKernel
 from seqmtl.cli.main import main
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.regions import read_regions
-from seqmtl.scan import SiteFilters, SiteFinder, filters
-from tests.scan.cases import TURNED, bed_rows, make_genome, make_model, read_json, run_scan
+from seqmtl.scan import SiteFilters, SiteFinder, filters, writers
+from seqmtl.scan.writers import FORMATS
+from tests.scan.cases import (
+    SUFFIXES,
+    TEXT_SUFFIXES,
+    TURNED,
+    bed_rows,
+    make_genome,
+    make_model,
+    read_json,
+    run_scan,
+)
 
 SIZES = {"c1": 30_000, "c2": 12_000, "c3": 500}
 
@@ -328,7 +339,7 @@ def test_a_genome_of_short_contigs_makes_empty_files(folder, tmp_path):
     pybigwig = pytest.importorskip("pyBigWig")
     shutil.copy(folder / "model.seqmtl", tmp_path)
     make_genome(tmp_path / "genome.fa", {"a": 20, "b": 5})
-    for suffix in ("bed", "bedgraph.gz", "gff3", "spsc"):
+    for suffix in (*TEXT_SUFFIXES, "bedgraph.gz"):
         out = run_scan(tmp_path, tmp_path / f"x.{suffix}", "-q")
         text = gzip.open(out, "rt").read() if suffix.endswith("gz") else out.read_text()
         assert all(line.startswith("#") for line in text.splitlines())
@@ -387,3 +398,61 @@ def test_several_words_of_letters_are_the_default(folder, contigs, tmp_path):
     cut = [(contigs[c][s : s + 2].upper(), strand) for c, s, strand, _ in rows]
     found = {text if strand == "+" else text[::-1].translate(TURNED) for text, strand in cut}
     assert found == {"GT", "GC"}
+
+
+UNCALIBRATED = "man is not calibrated: probabilities assume the 10 % true sites of the training"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_probabilities_of_an_uncalibrated_model_are_told_of_once(folder, tmp_path, capsys, suffix):
+    out = tmp_path / f"x.{suffix}"
+    run_scan(folder, out)
+    has_probabilities = suffix not in ("bw", "bedgraph")
+    assert capsys.readouterr().err.count(UNCALIBRATED) == has_probabilities
+    for options in (["--value", "probability"], ["--min-probability", "0.5"]):
+        run_scan(folder, out, *options)
+        assert capsys.readouterr().err.count(UNCALIBRATED) == 1
+
+
+def test_probabilities_of_a_calibrated_model_need_no_warning(folder, tmp_path, capsys):
+    model = make_model(tmp_path / "model.seqmtl")
+    rng = np.random.default_rng(0)
+    y = np.repeat([1, -1], 50)
+    model.calibrate("man", rng.normal(size=100) + y, y)
+    model.save(tmp_path / "model.seqmtl")
+    shutil.copy(folder / "genome.fa", tmp_path)
+    run_scan(tmp_path, tmp_path / "x.bed", "--min-probability", "0.5")
+    assert "not calibrated" not in capsys.readouterr().err
+    run_scan(tmp_path, tmp_path / "x.bed", "--organism", "fly")
+    assert "fly is not calibrated" in capsys.readouterr().err
+
+
+def test_probabilities_from_relatives_are_for_ranking(folder, tmp_path, capsys):
+    model = make_model(tmp_path / "model.seqmtl")
+    names, K = (*model.tasks, "moth"), np.eye(3)
+    K[1, 2] = K[2, 1] = 0.5
+    model.kernel = TaskKernel(names, K)
+    model.save(tmp_path / "model.seqmtl")
+    shutil.copy(folder / "genome.fa", tmp_path)
+    for suffix, n in (("bed", 1), ("bedgraph", 0)):
+        run_scan(tmp_path, tmp_path / f"x.{suffix}", "--organism", "moth", "--from-relatives")
+        message = capsys.readouterr().err
+        assert message.count("moth: probabilities are the weighted mean log-odds of its") == n
+        assert message.count("use them to rank sites (--top), not as precision") == n
+        assert "not calibrated" not in message
+
+
+def test_an_unknown_format_names_the_formats(folder, tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        run_scan(folder, tmp_path / "x.bed", "--format", "gff")
+    message = capsys.readouterr().err
+    assert f"FORMAT must be one of {', '.join(FORMATS)}, got 'gff'; did you mean" in message
+
+
+def test_the_help_names_every_format_and_suffix(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["scan", "--help"])
+    shown = capsys.readouterr().out
+    for name, suffixes in writers.SUFFIXES.items():
+        assert name in shown
+        assert suffixes[0] in shown

@@ -18,6 +18,7 @@ from seqmtl.cli.main import main
 from seqmtl.scan.spsc import splice_scores
 from seqmtl.sequences import Windows, encode
 from seqmtl.simulate import simulate, write_simulation
+from tests.scan.cases import SUFFIXES
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 TURNED = str.maketrans("ACGTN", "TGCAN")
@@ -328,7 +329,7 @@ def test_the_other_strand_of_the_genome_gives_the_other_strand(folder, contigs, 
     assert {(r[0], int(r[1]), r[5], r[6], r[7]) for r in there} == flipped
 
 
-@pytest.mark.parametrize("suffix", ["bed", "bedgraph", "gff3", "spsc", "bw"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("block", [250, 1_750])
 def test_any_blocks_and_threads_give_the_same(
     folder, genome, contigs, tmp_path, monkeypatch, suffix, block

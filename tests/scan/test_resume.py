@@ -14,9 +14,9 @@ import pytest
 
 from seqmtl.files import resumable as partial
 from seqmtl.scan import run, writers
-from tests.scan.cases import make_genome, make_model, run_scan
+from tests.scan.cases import SUFFIXES, make_genome, make_model, run_scan
 
-FORMATS = ["bed.gz", "bedgraph", "bw", "spsc", "gff3"]
+FORMATS = [*SUFFIXES, "bed.gz"]
 
 #: Runs the command with small blocks and a step of the journal after each.
 PROGRAM = """
@@ -199,6 +199,34 @@ def test_nothing_to_go_on_with_begins_afresh(folder, expected, tmp_path, capsys)
     out = tmp_path / "x.bedgraph"
     run_scan(folder, out, "--resume")
     assert "no unfinished scan to resume" in capsys.readouterr().err
+    assert outputs(out) == (expected["bedgraph"], set())
+
+
+def test_a_scan_that_had_saved_nothing_begins_afresh(
+    folder, expected, tmp_path, monkeypatch, capsys
+):
+    out = tmp_path / "x.bedgraph"
+
+    def killed(self, *_):  # leaves what is there
+        for file in self._files:
+            file.close()
+        raise SystemExit(9)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run.Run, "add", killed)
+        patch.setattr(run.Run, "stop", lambda *_: True)
+        with pytest.raises(SystemExit, match="9"):
+            run_scan(folder, out, "--threads", "1")
+    left = outputs(out)[1]
+    assert left == {"x.bedgraph.partial", "x.bedgraph.partial.journal"}
+    capsys.readouterr()
+    run_scan(folder, out, "--resume", "--threshold", "0.5", code=1)
+    assert "had another threshold (None, now 0.5)" in capsys.readouterr().err
+    assert outputs(out) == ({}, left)
+    run_scan(folder, out, "--resume")
+    message = capsys.readouterr().err
+    assert "the unfinished scan had not saved anything yet; starting afresh" in message
+    assert "there is no unfinished scan" not in message
     assert outputs(out) == (expected["bedgraph"], set())
 
 
