@@ -56,6 +56,18 @@ def read_input(
     return windows if window is None or not shift else windows.center(window, shift)
 
 
+def organisms_named(args: argparse.Namespace) -> list[str]:
+    """Return the organisms that are known before the training data is read."""
+    from seqmtl.io.dataset import is_dataset, read_summary
+
+    if args.organism:
+        return [args.organism]
+    if not args.data or not is_dataset(args.data):
+        return [name for name, _ in args.genome]
+    facts = read_summary(args.data)["organisms"].items()
+    return [name for name, own in facts if own["splits"].get(args.split, {}).get("sites")]
+
+
 def _read(
     args: argparse.Namespace, split: str | None, window: int | None, require_labels: bool
 ) -> Windows:

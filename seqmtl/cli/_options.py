@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -70,12 +71,13 @@ def positive_floats(text: str) -> tuple[float, ...]:
 
 
 def features(text: str) -> Any:
-    """Parse a list of k-mer views; on error, show the grammar."""
+    """Parse a list of k-mer views; show the grammar on request, and on error."""
     from seqmtl.features.kmer_views import parse_views
     from seqmtl.features.positional_kmers import PositionalKmers
 
     if text == "help":
-        raise argparse.ArgumentTypeError(GRAMMAR)
+        sys.stdout.write(f"{GRAMMAR}\n")
+        sys.exit(0)
     try:
         parse_views(text)
     except ValueError as error:
@@ -157,8 +159,9 @@ def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | N
     """
     parser.add_argument(
         "data", nargs="?", metavar="DATA",
-        help=f"{what}: TSV with columns organism, label, sequence and optionally split, or FASTA "
-        "with organism= and label= in the headers; plain, gzip or bgzip; - for stdin"
+        help=f"{what}: a folder of seqmtl dataset; TSV with columns organism, label, sequence and "
+        "optionally split; or FASTA with organism= and label= in the headers; plain, gzip or "
+        "bgzip; - for stdin"
         + (f"; {tables}" if tables else ""),
     )  # fmt: skip
     sites = parser.add_argument_group("windows cut from genomes instead of DATA")

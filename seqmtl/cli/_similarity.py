@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from seqmtl.cli import _options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from seqmtl.similarity import TaskKernel
     from seqmtl.similarity.sources import Sources
@@ -20,6 +20,7 @@ KINDS = (
 )  # fmt: skip
 
 PLAIN = ("individual", "union", "easy")
+LARGEST_TREE = "eukaryotes"
 MKL_KINDS = ("hierarchical", "smooth", "multigraph")
 
 KINDS_HELP = """\
@@ -48,7 +49,8 @@ def add_source_options(parser: argparse.ArgumentParser) -> Any:
     sources = parser.add_argument_group("relation between the organisms (one of)")
     sources.add_argument(
         "--tree", metavar="FILE|NAME",
-        help="Newick or Nexus file (extra leaves allowed), or shipped tree: metazoa",
+        help="Newick or Nexus file (extra leaves allowed), or eukaryotes (if in doubt), metazoa, "
+        "vertebrates, insects, nematodes, plants, fungi",
     )  # fmt: skip
     sources.add_argument(
         "--taxonomy", metavar="DIR", help="NCBI taxonomy dump: folder with nodes.dmp and names.dmp"
@@ -108,6 +110,7 @@ def kernel_from_args(
     kind = check_usage(args, organisms)
     if kind is None:
         return None
+    args = with_tree(args, organisms or ())
     return build(kind, sources_from_args(args), organisms=organisms, scales=args.scales)
 
 
@@ -116,8 +119,36 @@ def task_kernel(args: argparse.Namespace, organisms: tuple[str, ...]) -> TaskKer
 
     A single kernel keeps organisms without data, so that they can be scored from their relatives.
     """
+    args = with_tree(args, organisms)
     keeps_all = args.mkl is None and args.similarity not in PLAIN
     return kernel_from_args(asked(args), None if keeps_all else organisms)
+
+
+def with_tree(args: argparse.Namespace, organisms: Iterable[str]) -> argparse.Namespace:
+    """Return the arguments with --tree read, after checking that it has some organisms.
+
+    Raises
+    ------
+    InputFormatError
+        If it cannot be read.
+    UnknownTaskError
+        If it lacks an organism.
+    """
+    from seqmtl.exceptions import UnknownTaskError
+    from seqmtl.similarity.names import NameIndex, match_names
+    from seqmtl.similarity.trees import read_tree
+
+    if args.tree is None:
+        return args
+    tree, names = read_tree(args.tree), tuple(dict.fromkeys(organisms))
+    try:
+        match_names(names, tree.leaf_names, f"the tree {tree.source}")
+    except UnknownTaskError as error:
+        largest = NameIndex(read_tree(LARGEST_TREE).leaf_names)
+        if not all(map(largest.find, names)):
+            raise
+        raise UnknownTaskError(f"{error} (try --tree {LARGEST_TREE})") from error
+    return argparse.Namespace(**{**vars(args), "tree": tree})
 
 
 def asked(args: argparse.Namespace) -> argparse.Namespace:

@@ -27,7 +27,11 @@ For a `seqmtl dataset` folder, every candidate of the validation regions is scor
 GT, on both strands) and the prevalence is that of the whole genome, so probabilities hold
 genome-wide. Windows of a table must be held out from training; give their --prevalence, the share
 of true sites among the candidates to be scored. Every probability rests on at least ten true
-sites, so with few sites no high probabilities are assigned."""
+sites, so with few sites no high probabilities are assigned.
+
+columns: precision is that of all candidates with at least this score, probability that of
+candidates with just this score, which is lower. error is the calibration error: the mean absolute
+difference between probability and share of true sites, over ten bins, cross-fitted."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import os
+from typing import TYPE_CHECKING
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import check_outputs, table, write_metrics, write_multiqc
 from seqmtl.cli._scoring import add_scoring_options, score_labelled
 from seqmtl.exceptions import SeqmtlError
+
+if TYPE_CHECKING:
+    from seqmtl.models.base import Model
+
+logger = logging.getLogger("seqmtl")
 
 _EXAMPLES = """\
   seqmtl evaluate splice.seqmtl dataset
@@ -15,7 +23,10 @@ _EXAMPLES = """\
   seqmtl evaluate splice.seqmtl windows.tsv.gz --split valid
 
 For a `seqmtl dataset` folder, every candidate in the test regions is scored (such as every GT, on
-both strands), so AUPRC and precision hold genome-wide. For a table, only its rows are scored."""
+both strands), so AUPRC and precision hold genome-wide. For a table, only its rows are scored.
+
+columns: auprc_genome and precision_50, _80, _95 (precision at 50, 80 and 95 % recall) are at the
+prevalence in the regions scored; auprc_genome is equal to auprc where every candidate is scored."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -61,7 +72,12 @@ def run(args: argparse.Namespace) -> int:
             raise SeqmtlError(
                 f"--{flag} needs a two-class model, got {len(model.classes)} classes; leave it out"
             )
-    held, _ = score_labelled(model, args)
+    held, is_split = score_labelled(model, args)
+    if not is_split and _is_training_source(model, args.data):
+        logger.warning(
+            "the model was trained on %s, so these figures are too good; give examples held out "
+            "from training, or a split column (train, test)", args.data,
+        )  # fmt: skip
     data = (held.labels, held.scores, held.tasks)
     metrics = model.evaluate(*data, counts=held.counts, n_bootstrap=args.bootstrap, seed=args.seed)
     if args.plot:
@@ -70,3 +86,9 @@ def run(args: argparse.Namespace) -> int:
         write_multiqc(metrics, args.model, args.multiqc)
     write_metrics(metrics, table(metrics, "organism" if model.can_scan else "task"), args.json)
     return 0
+
+
+def _is_training_source(model: Model, path: str | None) -> bool:
+    """Tell whether a file is one that the model was trained on."""
+    sources = model.training.get("sources", [])
+    return path is not None and os.path.realpath(path) in map(os.path.realpath, sources)

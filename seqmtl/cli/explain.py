@@ -38,7 +38,8 @@ score. Files in DIR:
                                            windows, and the effect of every substitution
   summary.json                             settings and list of files
 The column beyond_letters is the part of an importance that single letters do not explain. It
-reveals motifs among letters that are important by themselves; kmers.tsv is sorted by it.
+reveals motifs among letters that are important by themselves; within each region and length,
+kmers.tsv is sorted by it.
 
 Letters that sites and decoys share, such as the AG of an acceptor, do not discriminate and thus
 have no importance."""
@@ -147,11 +148,20 @@ def _check_summary(path: str) -> None:
 
 
 def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
+    from seqmtl.models.base import is_known
     from seqmtl.similarity.names import match_names
 
     if wanted == "all" and "all" not in model.tasks:
         return list(model.tasks)
-    return [model.tasks[t] for t in match_names(wanted.split(","), model.tasks, "this model")]
+    names = wanted.split(",")
+    relatives = model.kernel.names[len(model.tasks) :]
+    for name in names:
+        if is_known(name, relatives) and not is_known(name, model.tasks):
+            raise SeqmtlError(
+                f"organism {name!r} has no training data, but is a relative; explain shows "
+                f"{', '.join(model.tasks)}, and seqmtl.explain.poim takes from_relatives=True"
+            )
+    return [model.tasks[t] for t in match_names(names, model.tasks, "this model")]
 
 
 def _windows(

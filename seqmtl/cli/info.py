@@ -11,7 +11,11 @@ from seqmtl.cli import _options
 
 _EXAMPLES = """\
   seqmtl info splice.seqmtl
-  seqmtl info splice.seqmtl --json | jq .duality_gap"""
+  seqmtl info splice.seqmtl --json | jq .duality_gap
+
+evidence of trust: the weight of each trust from 0 to 1 after seeing held-out labels, and
+log-likelihood: that of these labels with each set of features; see "Which relatives to trust" on
+the page Method of the documentation."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:

@@ -63,8 +63,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     model = parser.add_argument_group("model")
     model.add_argument(
         "--selection", choices=("auto", "none"),
-        help="auto: tune cost, trust and bin weights by cross-validation (default); none: train "
-        "once with the given settings",
+        help="auto: tune cost, trust and bin weights (default); none: train as given",
     )  # fmt: skip
     _options.add_features(model)
     model.add_argument(
@@ -92,13 +91,14 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.cli._input import read_input
+    from seqmtl.cli._input import organisms_named, read_input
     from seqmtl.models.site import site_in_dataset
 
     _check_selection(args)
     check_outputs(args.output, args.json)
     _similarity.check_usage(_similarity.asked(args))
     _methods.refuse_tables(args)
+    args = _similarity.with_tree(args, organisms_named(args))
     started = time.perf_counter()
     windows = read_input(
         args, split=args.split, window=args.window, require_labels=True, shift=args.shift

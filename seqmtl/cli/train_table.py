@@ -18,10 +18,11 @@ _EXAMPLES = """\
 
 FASTA files, and TSV files with columns organism and sequence, hold DNA windows. All other files,
 and any file given with --label-column, --task-column or --sequence, are tables of examples: .csv,
-.tsv, .parquet, or .npz with arrays X, y and task. Columns other than label, task, name (or id) and
-split are features and must be numeric. With --sequence COLUMN, the examples are the sequences in
-that column: DNA, or proteins with a kernel such as spectrum:3:protein. Tables without tasks may
-have more than two classes, which are trained one-vs-one."""
+.tsv, .parquet, or .npz with arrays X and y and, if wanted, task, split, task_names and
+feature_names. Columns other than label, task, name (or id) and split are features and must be
+numeric. With --sequence COLUMN, the examples are the sequences in that column: DNA, or proteins
+with a kernel such as spectrum:3:protein. Tables without tasks may have more than two classes, which
+are trained one-vs-one by pareto and the other methods with one SVM per task."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -29,6 +30,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser = _options.new_command(
         subparsers, "train-table", run,
         "train on a table of numbers or sequences, or on windows with kernels", _EXAMPLES,
+        usage="seqmtl train-table DATA --method METHOD -o MODEL [options]",
     )  # fmt: skip
     windows = _options.add_window_input(parser, "training windows", tables="or a table (below)")
     _options.add_training_rows(windows)
@@ -121,6 +123,7 @@ def _add_model_options(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
+    from seqmtl.cli._input import organisms_named
     from seqmtl.cli._kernel_train import train_kernels
 
     _methods.check_usage(args)
@@ -130,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         _options.check_figure(args.plot)
     _similarity.check_usage(_similarity.asked(args))
-    return train_kernels(args)
+    return train_kernels(_similarity.with_tree(args, organisms_named(args)))
 
 
 def _kernel(text: str) -> Any:

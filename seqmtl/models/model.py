@@ -20,14 +20,14 @@ from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.names import match_names
+from seqmtl.similarity.names import NameIndex, match_names
 from seqmtl.similarity.tree_text import draw_tree_text
 
 _SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
 _ROWS_AT_A_TIME = 1 << 14
 
 
-@dataclass
+@dataclass(repr=False)
 class MultiTaskModel(Model):
     """A multi-task model of weights on a feature map; see also :class:`~seqmtl.models.base.Model`.
 
@@ -125,6 +125,10 @@ class MultiTaskModel(Model):
             If the examples have another length, or their tasks are unknown.
         """
         data, tasks = split_tasks(data, tasks)
+        if self.can_scan and not isinstance(data, Windows):
+            raise TypeError(
+                f"windows must be Windows, got {type(data).__name__}; use Windows.from_strings"
+            )
         if data.shape[1] != self.length:
             n, found = self.length, data.shape[1]
             if isinstance(data, Windows):
@@ -196,11 +200,17 @@ class MultiTaskModel(Model):
             except UnknownTaskError as error:
                 if not from_relatives:
                     known = len(self.kernel) > T and is_known(name, self.kernel.names)
-                    hint = "; ask for a prediction from its relatives to use it all the same"
+                    hint = "; score it by its relatives (--from-relatives; from_relatives=True)"
                     raise UnknownTaskError(
                         f"task {name!r} was not trained on (the model has "
                         f"{', '.join(self.tasks)}){hint if known else ''}"
                     ) from error
+            index = NameIndex(self.kernel.names)
+            if not index.find(name):
+                raise UnknownTaskError(
+                    f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or add "
+                    "it to the tree and train again)"
+                )
             i = match_names([name], self.kernel.names, "the model's task kernel")[0]
             A[:, column] = np.linalg.pinv(K[:T, :T], hermitian=True) @ K[:T, i]
         return A
@@ -211,13 +221,13 @@ class MultiTaskModel(Model):
         if isinstance(tasks, str):
             return [tasks], np.zeros(n, dtype=np.int64)
         if tasks is None:
-            if isinstance(data, Windows):
+            if isinstance(data, Windows) and (data.task_names != ("task",) or "task" in self.tasks):
                 used, ids = np.unique(data.task_ids, return_inverse=True)
                 return [data.task_names[t] for t in used], ids.astype(np.int64)
             if len(self.tasks) > 1:
                 raise ValueError(
                     f"tasks must be given: the model has {len(self.tasks)} tasks "
-                    f"({', '.join(self.tasks[:5])}) and the examples carry none"
+                    f"({', '.join(self.tasks[:5])}) and the examples carry none; give tasks="
                 )
             return list(self.tasks), np.zeros(n, dtype=np.int64)
         names, numbers = name_table(tasks)
@@ -269,8 +279,21 @@ class MultiTaskModel(Model):
             counts = training["tasks"][name]
             positive = f", {counts['n_positive']:,} positive" if "n_positive" in counts else ""
             shown.append(f"  {name:<{width}}  {counts['n']:>9,} windows{positive}")
-        shown += [*calibration_text(training), str(self.kernel)]
+        shown += [*calibration_text(training), *self._kernel_text()]
         return [*shown, *_weights(training), *_chosen(training)]
+
+    def _kernel_text(self) -> list[str]:
+        """Show the task kernel of the training tasks, and count their relatives."""
+        T, kernel = len(self.tasks), self.kernel
+        if len(kernel) == T:
+            return [str(kernel)]
+        own = TaskKernel(self.tasks, kernel.matrix[:T, :T], kernel.source)
+        n = len(kernel) - T
+        return [str(own), f"  and {n} relative{'s' * (n > 1)} without data"]
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.tasks[:5]) + ", ..." * (len(self.tasks) > 5)
+        return f"MultiTaskModel of {names}: {self.W.shape[0]:,} features of {self.features}"
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         used = _used_rows(self.W)

@@ -206,7 +206,7 @@ class _Selector:
             features, variants = self._choose_variant(partial(self._by_folds, K))
         C = float(np.exp(np.log(costs).mean()))
         known = next(iter(self._space.relations.values()))
-        source = known.source if len(self._space.trusts) == 1 else "chosen on held-out labels"
+        source = known.source if len(self._space.trusts) == 1 else "trust tuned on held-out labels"
         kernel = TaskKernel(known.names, self._kernel(R, trust, costs / C, len(known)), source)
         tasks = {
             name: {

@@ -53,9 +53,9 @@ def match_names(wanted: Iterable[str], known: Sequence[str], where: str) -> list
                 f"task {name!r} is ambiguous in {where}: it could be {options}; write it in full"
             )
         if not found:
-            others = sum(not index.find(other) for other in names) - 1
-            more = f" (and {others} more)" if others else ""
-            raise UnknownTaskError(f"task {name!r}{more} is not in {where}; {index.hint(name)}")
+            lost = [repr(name) for name in names if not index.find(name)]
+            are = f"task {lost[0]} is" if len(lost) == 1 else f"tasks {_shown(lost)} are"
+            raise UnknownTaskError(f"{are} not in {where}; {index.hint(name)}")
         if found[0] in owner:
             raise UnknownTaskError(
                 f"task {name!r} is given twice: it and {owner[found[0]]!r} are both "
@@ -111,6 +111,12 @@ class NameIndex:
         abbreviated = _positions((i, short) for i, k in enumerate(keys) if (short := abbreviate(k)))
         organisms = _positions((i, taxid) for i, key in enumerate(keys) for taxid in taxids(key))
         return loose, abbreviated, organisms
+
+
+def _shown(texts: Sequence[str]) -> str:
+    """Join texts, the first few if there are many."""
+    more = [f"and {len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else []
+    return ", ".join([*texts[:_SHOWN], *more])
 
 
 def simplify(name: str) -> str:

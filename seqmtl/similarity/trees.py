@@ -395,6 +395,7 @@ def _load(tree: str | os.PathLike[str]) -> str:
         known = catalogue.names()
         if os.path.exists(tree) or not known:
             raise
-        near = difflib.get_close_matches(os.fspath(tree), known, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}" if near else f"shipped are {', '.join(known)}"
-        raise InputFormatError(f"{error.message}; {hint}", path=error.path) from error
+        near = difflib.get_close_matches(os.fspath(tree), known, n=3)
+        hint = f"did you mean {' or '.join(near)}? Shipped" if near else "shipped"
+        message = f"{error.message}; {hint} are {', '.join(known)}"
+        raise InputFormatError(message, path=error.path) from error

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from seqmtl import JointFeatures, PositionalKmers, Spectrum, WeightedDegree
+from seqmtl import JointFeatures, PositionalKmers, Spectrum, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.explain import poim
 from seqmtl.features.numeric import Numeric
@@ -239,3 +239,14 @@ def test_a_model_of_kernels_is_refused_with_the_remedy(tmp_path, capsys):
     assert main(["train-table", str(table), *options]) == 0
     assert explain(kernel, "-o", tmp_path / "out") == 1
     assert "is a model of kernels, not of weights" in capsys.readouterr().err
+
+
+def test_a_relative_without_data_is_not_explained(tmp_path, capsys):
+    model = make_model(WeightedDegree(2), 30, tasks=TASKS[:2], offset=14)
+    model.kernel = TaskKernel((*model.tasks, "moth"), np.eye(3))
+    model.save(tmp_path / "m.seqmtl")
+    for option in ("--organism", "--reference"):
+        assert explain(tmp_path / "m.seqmtl", option, "moth", "-o", tmp_path / "out") == 1
+        message = capsys.readouterr().err
+        assert "'moth' has no training data, but is a relative; explain shows worm one, " in message
+    assert not (tmp_path / "out").exists()

@@ -279,7 +279,7 @@ def test_bad_tables_are_refused_before_training(data, tmp_path, capsys, change, 
     ("arguments", "code", "message"),
     [
         (["train", "{data}/windows.tsv.gz", "--tree", "(ape:1,fly:1);", "-o", "{tmp}/m"], 1,
-         "task 'man' is not in the task kernel from tree"),
+         "task 'man' is not in the tree text"),
         (["train", "{data}/windows.tsv.gz", "-o", "{tmp}/none/m"], 1, "create it first"),
         (["train", "{data}/windows.tsv.gz", "--window", "900", "-o", "{tmp}/m"], 1, "900"),
         (["train", "{data}/absent.tsv", "-o", "{tmp}/m"], 1, "absent.tsv: No such file"),

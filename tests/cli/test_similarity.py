@@ -8,8 +8,11 @@ import pytest
 
 from seqmtl import TaskKernel
 from seqmtl.cli import _similarity
+from seqmtl.cli._input import organisms_named
 from seqmtl.cli.main import main
+from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.similarity import build
+from seqmtl.similarity.trees import read_tree
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
 
@@ -186,3 +189,49 @@ class TestSharedOptions:
         args = self._args("--similarity", "K.tsv", "--tree", TREE)
         with pytest.raises(SystemExit):
             _similarity.kernel_from_args(args)
+
+
+class TestTheTreeIsReadFirst:
+    """With genomes that are not there, whose absence would be told of next."""
+
+    def _train(self, *options):
+        genomes = ["--genome", "human=no.fa", "--genome", "a_thaliana=no.fa"]
+        return main(["train", *genomes, "-o", "never", *options])
+
+    def test_a_tree_that_is_not_there(self, capsys):
+        assert self._train("--tree", "animals") == 1
+        assert "; shipped are epdnew_complete, " in capsys.readouterr().err
+
+    def test_a_tree_that_lacks_an_organism(self, capsys):
+        assert self._train("--tree", "vertebrates") == 1
+        message = capsys.readouterr().err
+        assert "'a_thaliana' is not in the tree vertebrates; it has" in message
+        assert message.endswith("(try --tree eukaryotes)\n")
+
+    def test_an_organism_of_no_shipped_tree(self, capsys):
+        assert main(["similarity", "--tree", "plants", "--organisms", "unicorn,human"]) == 1
+        message = capsys.readouterr().err
+        assert "tasks 'unicorn', 'human' are not in the tree plants" in message
+        assert "eukaryotes" not in message
+
+    def test_the_organisms_of_a_dataset(self, tmp_path, capsys):
+        summary = {
+            "organisms": {
+                "human": {"splits": {"train": {"sites": 4}}},
+                "rice": {"splits": {"train": {"sites": 2}}},
+                "maize": {"splits": {"train": {"sites": 0}, "test": {"sites": 9}}},
+            }
+        }
+        args = argparse.Namespace(organism=None, data=str(tmp_path), split="train", genome=[])
+        assert organisms_named(args) == []
+        summary |= {"kind": KIND, "schema_version": 2}
+        (tmp_path / "windows.tsv").write_text(f"{HEADER}\n")
+        (tmp_path / "summary.json").write_text(json.dumps(summary))
+        assert organisms_named(args) == ["human", "rice"]
+
+    def test_the_tree_is_kept(self, tree):
+        args = argparse.Namespace(tree=tree)
+        found = _similarity.with_tree(args, ["fly", "man"])
+        assert found.tree.leaf_names == read_tree(tree).leaf_names
+        assert args.tree == tree
+        assert _similarity.with_tree(found, ()).tree is found.tree

@@ -616,9 +616,37 @@ def test_the_help_of_train_fits_one_screen(capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 50
     assert max(map(len, lines)) <= 100
-    with pytest.raises(SystemExit, match="2"):
+    with pytest.raises(SystemExit, match="0"):
         main(["train", "--features", "help", "-o", "m"])
+    assert "the K1-mers to K2-mers in bins of W positions" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", "--features", "wd", "-o", "m"])
     assert "the K1-mers to K2-mers in bins of W positions" in capsys.readouterr().err
+
+
+def test_figures_on_the_training_rows_are_too_good(tmp_path, capsys, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    arrays = {"X": X, "y": np.where(X[:, 0] > 0, 1, -1)}
+    np.savez(tmp_path / "all.npz", **arrays)
+    np.savez(tmp_path / "other.npz", **arrays)
+    np.savez(tmp_path / "split.npz", **arrays, split=np.repeat(["train", "test"], 20))
+    evaluations = [("all", "all", 1), ("all", "other", 0), ("split", "split", 0)]
+    for trained_on, evaluated_on, n_warnings in evaluations:
+        assert _train(tmp_path / f"{trained_on}.npz", tmp_path / "m", "kernel-svc") == 0
+        capsys.readouterr()
+        monkeypatch.chdir(tmp_path)  # another spelling of the same path
+        assert main(["evaluate", "m", f"{evaluated_on}.npz", "--bootstrap", "0", "-q"]) == 0
+        message = capsys.readouterr().err
+        assert message.count("so these figures are too good; give examples held") == n_warnings
+
+
+def test_the_usage_of_train_table_is_one_line(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["train-table", "x.npz", "-o", "m"])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "usage: seqmtl train-table DATA --method METHOD -o MODEL [options]"
+    assert lines[1].endswith("error: the following arguments are required: --method")
 
 
 def test_a_table_of_examples_needs_a_method(table, tmp_path, capsys):

@@ -1,5 +1,7 @@
 """Which matrices a training run weighs, what is kept of them, and a model with several views."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -104,7 +106,7 @@ class TestResolve:
             (["union", [[1, np.nan], [np.nan, 1]]], ValueError, r"finite, got nan for \(a, b\)"),
             (["union", [[1, 0.5], [0.2, 1]]], ValueError, r"must be symmetric, got 0\.5 for"),
             (["union", TaskKernel.easy(["a", "c"])], UnknownTaskError, "task 'b' is not in the"),
-            ([TaskKernel.easy(["c", "d"])], UnknownTaskError, "'a' .*is not in the task kernel"),
+            ([TaskKernel.easy(["c", "d"])], UnknownTaskError, "'a', 'b' are not in the task"),
         ],
     )
     def test_what_is_no_kernel_of_these_tasks(self, given, error, message):
@@ -208,8 +210,32 @@ class TestSeveralViews:
             expected += k @ amount @ K[:3, 3]
         scores = model.decision_function(new, "bee", from_relatives=True)
         assert_allclose(scores, expected, atol=1e-5)
-        with pytest.raises(UnknownTaskError, match="ask for a prediction from its relatives"):
+        with pytest.raises(UnknownTaskError, match=r"relatives \(--from-rel.*; from_rel.*=True\)"):
             model.decision_function(new, "bee")
+        with pytest.raises(UnknownTaskError, match=r"kernel; .* \(or add it to the tree and train"):
+            model.decision_function(new, "oak", from_relatives=True)
+
+    def test_the_summary_shows_the_trained_tasks_and_counts_their_relatives(self, trained):
+        model = trained[1]
+        text = model.text("m")
+        start = text.index("  and 1 relative without data")
+        shown = text[start - 1].splitlines()
+        assert shown[0].startswith("TaskKernel of 3 tasks from ")
+        K = [[float(value) for value in line.split()[1:]] for line in shown[1:]]
+        assert_allclose(K, model.kernel.matrix[:3, :3], atol=1e-3)
+
+    def test_repr_is_one_short_line(self, trained):
+        assert re.fullmatch(r"MultiTaskModel of ape, .*: [\d,]+ features of .*", repr(trained[1]))
+        assert len(repr(trained[1])) < 200
+
+    def test_strings_have_to_be_windows_with_a_task(self, trained):
+        model = trained[1]
+        with pytest.raises(TypeError, match=r"must be Windows, got list; use Windows.from_strings"):
+            model.decision_function(["ACGT"])
+        plain = Windows.from_strings(["ACGTACGTACGTACGT"])
+        with pytest.raises(ValueError, match=r"the examples carry none; give tasks="):
+            model.decision_function(plain)
+        assert model.decision_function(plain, "ape").shape == (1,)
 
     def test_views_of_numbers_have_no_positions(self, trained):
         weights = trained[1].position_weights("ape")

@@ -108,9 +108,12 @@ def test_missing_names_list_their_neighbours(no_organisms):
     with pytest.raises(UnknownTaskError, match="'homo_sapien' is not in K; did you mean 'Homo sap"):
         match_names(["homo_sapien"], known, "K")
     with pytest.raises(
-        UnknownTaskError, match=r"'xyz' \(and 2 more\) is not in K; it has 'Homo.*'c', \.\.\.$"
+        UnknownTaskError,
+        match=r"^tasks 'xyz', 'uvw', 'rst' are not in K; it has 'Homo.*'c', \.\.\.$",
     ):
         match_names(["a", "xyz", "uvw", "rst"], known, "K")
+    with pytest.raises(UnknownTaskError, match="'t3', 't4', and 2 more are not in K"):
+        match_names([f"t{i}" for i in range(7)], known, "K")
 
 
 @given(st.lists(st.text(), unique=True, max_size=8), st.randoms())
