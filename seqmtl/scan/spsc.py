@@ -3,9 +3,9 @@
 A line is contig, offset, strand, D (donor) or A (acceptor) and an integer score. The offset is the
 number of forward-strand bases before the junction. For a donor on + it is the first base of the
 intron, for an acceptor on + the base after it; on - it is the reverse. The score is
-2 log2(p / q) as in Yang, Huang, Li (2025, arXiv:2506.12986), p the probability of the site and q the
-share of true sites among all candidates; the penalties of the aligners are made for the range -6 to
-13.
+2 log2(p / q) as in Yang, Huang, Li (2025, arXiv:2506.12986), p the probability of the site and q
+the share of true sites among all candidates; the penalties of the aligners are made for the range
+-6 to 13.
 """
 
 from __future__ import annotations
