@@ -49,8 +49,8 @@ def add_source_options(parser: argparse.ArgumentParser) -> Any:
     sources = parser.add_argument_group("relation between the organisms (one of)")
     sources.add_argument(
         "--tree", metavar="FILE|NAME",
-        help="Newick or Nexus file (extra leaves allowed), or eukaryotes (if in doubt), metazoa, "
-        "vertebrates, insects, nematodes, plants, fungi",
+        help="Newick or Nexus file (extra leaves allowed), or shipped: eukaryotes (if in doubt), "
+        "metazoa, vertebrates, insects, nematodes, plants, fungi",
     )  # fmt: skip
     sources.add_argument(
         "--taxonomy", metavar="DIR", help="NCBI taxonomy dump: folder with nodes.dmp and names.dmp"

@@ -48,9 +48,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )
     parser.add_argument(
         "--format", type=_format, dest="file_format", metavar="FORMAT",
-        help="bigwig, bedgraph, bed, gff3 or spsc: splice scores for minimap2 and miniprot "
-        "(default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, text "
-        "formats also .gz; else BED)",
+        help="bigwig, bedgraph, bed, gff3, or spsc (splice scores for minimap2 and miniprot); "
+        "default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, text "
+        "formats also .gz; else BED",
     )  # fmt: skip
     parser.add_argument(
         "--organism", metavar="NAME",
