@@ -2,25 +2,87 @@
 
 from __future__ import annotations
 
+import argparse
+import itertools
 import json
 import os
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import IO, Any
 
 from seqmtl._version import __version__
+from seqmtl.exceptions import SeqmtlError
 
 #: Exit code if training stopped before reaching its tolerance.
 NOT_CONVERGED = 3
+_CLAIMS: ContextVar[ExitStack] = ContextVar("claims")
+_OUTPUTS = frozenset({"output", "json", "plot", "table", "tsv", "multiqc"})
 
 
-def check_outputs(*paths: str | None) -> None:
-    """Check, before long work starts, that files are writable; ``-`` is standard output."""
-    from seqmtl.files.atomic import check_writable
+def check_outputs(
+    args: argparse.Namespace, *paths: str | None, replaces: Collection[str] = ()
+) -> None:
+    """Check outputs before long work starts, and claim them until the command ends.
 
-    for path in paths:
-        if path and path != "-":
-            check_writable(path)
+    They must be writable, different from each other and from all inputs, and not be written by
+    another run. ``-`` is standard output.
+
+    Parameters
+    ----------
+    args : Namespace
+        The arguments, which name the inputs.
+    *paths : str or None
+        Outputs.
+    replaces : collection of str
+        Inputs that may be replaced, because they are read whole before.
+
+    Raises
+    ------
+    SeqmtlError
+        If an output cannot be used.
+    """
+    from seqmtl.files.atomic import check_writable, is_special
+    from seqmtl.files.claims import claimed
+
+    outputs = [path for path in paths if path and path != "-"]
+    for path in outputs:
+        check_writable(path)
+    for first, second in itertools.combinations(outputs, 2):
+        if _is_same(first, second):
+            raise SeqmtlError(f"{second} is named as two outputs; give each a file of its own")
+    inputs = [path for path in _inputs(args) if path not in replaces]
+    for path in outputs:
+        if any(_is_same(path, name) for name in inputs):
+            raise SeqmtlError(f"{path} is also an input; choose another output")
+        if not is_special(path):
+            _CLAIMS.get().enter_context(claimed(path))
+
+
+@contextmanager
+def claims_of_a_command() -> Iterator[None]:
+    """Release, at the end of the block, what :func:`check_outputs` has claimed in it."""
+    with ExitStack() as stack:
+        token = _CLAIMS.set(stack)
+        try:
+            yield
+        finally:
+            _CLAIMS.reset(token)
+
+
+def _inputs(args: argparse.Namespace) -> list[str]:
+    """Return the values of all arguments but outputs that name a file."""
+    values = [value for name, value in vars(args).items() if name not in _OUTPUTS]
+    several = [v for value in values if isinstance(value, (list, tuple)) for v in value]
+    return [v for v in (*values, *several) if isinstance(v, str) and os.path.isfile(v)]
+
+
+def _is_same(first: str, second: str) -> bool:
+    try:
+        return os.path.samefile(first, second)
+    except OSError:  # one of them does not exist
+        return os.path.realpath(first) == os.path.realpath(second)
 
 
 def open_output(path: str) -> AbstractContextManager[IO[Any]]:

@@ -15,6 +15,7 @@ from types import ModuleType
 
 from seqmtl._version import __version__
 from seqmtl.cli._console import setup_logging, warnings_as_messages
+from seqmtl.cli._output import claims_of_a_command
 from seqmtl.exceptions import ScanInterrupted, SeqmtlError, TrainingInterrupted
 
 # The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be set
@@ -62,7 +63,7 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
     args.command_line = shlex.join(["seqmtl", *words])
     setup_logging(args)
     try:
-        with warnings_as_messages():
+        with warnings_as_messages(), claims_of_a_command():
             return int(args.run(args) or 0)
     except BrokenPipeError:
         return 0

@@ -35,11 +35,10 @@ def check_outputs(paths: Iterable[str], args: argparse.Namespace) -> str:
     from seqmtl.scan.writers import guess_format, output_paths
 
     file_format: str = args.file_format or guess_format(args.output)
-    for path in paths:
-        _output.check_outputs(*output_paths(path, file_format, args.strand))
+    every = [name for path in paths for name in output_paths(path, file_format, args.strand)]
     if args.json == "-" and args.output == "-":
         raise SeqmtlError("sites and summary cannot both go to standard output; name a file")
-    _output.check_outputs(args.json)
+    _output.check_outputs(args, *every, args.json)
     if file_format == "bigwig" and args.output == "-":
         raise SeqmtlError("bigWig cannot be written to standard output; name a file")
     return file_format

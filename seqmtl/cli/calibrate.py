@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.models.saved import load_model
 
-    check_outputs(args.output, args.json, args.plot)
+    check_outputs(args, args.output, args.json, args.plot, replaces=[args.model])
     if args.plot:
         _options.check_figure(args.plot)
     model = load_model(args.model)

@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.models.site import site_in_dataset
 
     _check_selection(args)
-    check_outputs(args.output, args.json)
+    check_outputs(args, args.output, args.json)
     _similarity.check_usage(_similarity.asked(args))
     _methods.refuse_tables(args)
     started = time.perf_counter()

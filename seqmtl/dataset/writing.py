@@ -19,7 +19,7 @@ from seqmtl.dataset.duplicates import find_duplicates
 from seqmtl.dataset.leakage import measure_leakage
 from seqmtl.dataset.true_sites import LeftOut, count_reasons
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import atomic_folder, write_json, write_lines
+from seqmtl.files.atomic import UNFINISHED, atomic_folder, write_json, write_lines
 from seqmtl.io.dataset import HEADER, KIND, LEFT_OUT, SUMMARY, WINDOWS, is_dataset
 from seqmtl.io.dataset_regions import REGIONS, REGIONS_HEADER, SITES, SITES_HEADER
 
@@ -100,7 +100,8 @@ def check_folder(target: Path, *, force: bool) -> None:
         return
     if not os.access(target, os.W_OK):
         raise SeqmtlError(f"cannot write {target}: the folder is not writable")
-    if any(target.iterdir()) and not force and not is_dataset(target):
+    others = [entry for entry in target.iterdir() if not entry.name.startswith(UNFINISHED)]
+    if others and not force and not is_dataset(target):
         raise SeqmtlError(
             f"{target} must be empty or an earlier dataset, but it holds other files; "
             "choose another folder, or --force to write beside them"

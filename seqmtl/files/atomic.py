@@ -8,11 +8,15 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.claims import claimed
+
+#: How the names of hidden entries of a folder begin that is not complete.
+UNFINISHED = ".unfinished"
 
 
 @contextmanager
@@ -116,27 +120,41 @@ def atomic_folder(
     path = os.fspath(path)
     is_new = not os.path.exists(path)
     try:
-        os.makedirs(path, exist_ok=True)
-        scratch = tempfile.mkdtemp(prefix=".unfinished-", dir=path)
-    except OSError as error:
-        what = "write into" if os.path.isdir(path) else "create"
-        raise SeqmtlError(
-            f"cannot {what} the folder {path}: {error.strerror}; choose another"
-        ) from error
-    try:
-        for folder in folders:
-            os.makedirs(os.path.join(scratch, folder))
-        yield Path(scratch)
-        remove_file(os.path.join(path, last))
-        for name in sorted(_files_below(scratch), key=lambda name: (name == last, name)):
-            target = os.path.join(path, name)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            os.replace(os.path.join(scratch, name), target)
+        with _scratch_in(path) as scratch:
+            for folder in folders:
+                os.makedirs(os.path.join(scratch, folder))
+            yield Path(scratch)
+            remove_file(os.path.join(path, last))
+            for name in sorted(_files_below(scratch), key=lambda name: (name == last, name)):
+                target = os.path.join(path, name)
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                os.replace(os.path.join(scratch, name), target)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
         if is_new:
             with suppress(OSError):  # it is not empty
                 os.rmdir(path)
+
+
+@contextmanager
+def _scratch_in(path: str) -> Iterator[str]:
+    """Create a hidden folder inside one that no other run writes; remove those of killed runs."""
+    with ExitStack() as stack:
+        try:
+            os.makedirs(path, exist_ok=True)
+            stack.enter_context(claimed(path, os.path.join(path, f"{UNFINISHED}.lock")))
+            for name in os.listdir(path):
+                if name.startswith(f"{UNFINISHED}-"):
+                    shutil.rmtree(os.path.join(path, name), ignore_errors=True)
+            scratch = tempfile.mkdtemp(prefix=f"{UNFINISHED}-", dir=path)
+        except OSError as error:
+            what = "write into" if os.path.isdir(path) else "create"
+            raise SeqmtlError(
+                f"cannot {what} the folder {path}: {error.strerror}; choose another"
+            ) from error
+        try:
+            yield scratch
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _files_below(folder: str) -> Iterator[str]:

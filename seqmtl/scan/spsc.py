@@ -2,9 +2,10 @@
 
 A line is contig, offset, strand, D (donor) or A (acceptor) and an integer score. The offset is the
 number of forward-strand bases before the junction. For a donor on + it is the first base of the
-intron, for an acceptor on + the base after it; on - it is the reverse. The score is 2 log2 of an
-odds ratio, the odds of the site over those of any candidate, on the scale of Yang, Huang, Li (2025,
-arXiv:2506.12986); the penalties of the aligners are made for the range -6 to 13.
+intron, for an acceptor on + the base after it; on - it is the reverse. The score is
+2 log2(p / q) as in Yang, Huang, Li (2025, arXiv:2506.12986), p the probability of the site and q
+the share of true sites among all candidates; the penalties of the aligners are made for the range
+-6 to 13.
 """
 
 from __future__ import annotations
@@ -43,9 +44,8 @@ class _Junctions(NamedTuple):
 
 
 def splice_scores(probabilities: NDArray[np.float64], prior: float) -> NDArray[np.int64]:
-    """Return 2 log2 of the odds ratio of probabilities to the prior, rounded, at most 13."""
-    odds = np.maximum(probabilities, _TINY) / np.maximum(1.0 - probabilities, _TINY)
-    scores = np.rint(2.0 * np.log2(odds * (1.0 - prior) / prior))
+    """Return 2 log2 of the probabilities over the prior, rounded, at most 13."""
+    scores = np.rint(2.0 * np.log2(np.maximum(probabilities, _TINY) / prior))
     return np.clip(scores, LOWEST - 1, HIGHEST).astype(np.int64)
 
 
@@ -75,8 +75,8 @@ class SpliceScoreSink(TextSink):
         what, site = describe(self.finder)
         return [
             what,
-            f"{site}; {self.track.signal}: bases before the junction, 2 log2 of the odds ratio to "
-            f"a prior of {self.track.prior:.4g}",
+            f"{site}; {self.track.signal}: bases before the junction, 2 log2 of the probability "
+            f"over a prior of {self.track.prior:.4g}",
         ]
 
     def prepare(self, block: Block, strands: Sequence[SiteBlock]) -> _Junctions:

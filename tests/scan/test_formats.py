@@ -248,7 +248,7 @@ def test_splice_scores_are_at_the_junctions(folder, genome, contigs, tmp_path, s
     prior = counts["n_positive"] / counts["n"]
     expected = []
     for (contig, start, strand), one in zip(places, p, strict=True):
-        exact = 2 * math.log2(one / (1 - one) * (1 - prior) / prior)
+        exact = 2 * math.log2(one / prior)
         # a donor's junction is where the intron begins, an acceptor's where it ends
         begins_here = (strand == "+") == (signal == "donor")
         expected.append((contig, start if begins_here else start + 2, strand, exact))
@@ -267,8 +267,9 @@ def test_splice_scores_are_at_the_junctions(folder, genome, contigs, tmp_path, s
 
 def test_splice_scores_by_hand():
     scores = splice_scores(np.array([0.2, 0.5, 0.8, 1.0, 0.0, 1 / 17]), 0.2)
-    assert scores.tolist() == [0, 4, 8, 13, -7, -4]
-    assert splice_scores(np.array([0.01]), 0.0025).tolist() == [4]
+    assert scores.tolist() == [0, 3, 4, 5, -7, -4]
+    assert splice_scores(np.array([0.01, 0.7]), 0.01).tolist() == [0, 12]
+    assert splice_scores(np.array([0.01, 1.0]), 0.0025).tolist() == [4, 13]
 
 
 def test_splice_scores_need_a_splice_model(folder, genome, tmp_path, capsys):

@@ -1,0 +1,65 @@
+"""Claims on outputs, so that two runs never write the same one at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from seqmtl.exceptions import SeqmtlError
+
+
+@contextmanager
+def claimed(path: str | os.PathLike[str], lock: str | None = None) -> Iterator[None]:
+    """Hold the lock of an output, file or folder, within the block.
+
+    The system releases the lock of a process that dies; the empty file it leaves does no harm. On
+    a file system without locks, nothing is held.
+
+    Parameters
+    ----------
+    path : path-like
+        The output.
+    lock : str, optional
+        The lock file. Default: ``PATH.partial.lock``, symbolic links followed.
+
+    Raises
+    ------
+    SeqmtlError
+        If another run holds the lock.
+    """
+    name = lock or f"{os.path.realpath(path)}.partial.lock"
+    handle = _hold(name, os.fspath(path))
+    try:
+        yield
+    finally:
+        if _is_at(name, handle):
+            os.unlink(name)
+        os.close(handle)
+
+
+def _hold(name: str, path: str) -> int:
+    """Open and lock a file that still has this name once it is locked."""
+    while True:
+        handle = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(handle)
+            raise SeqmtlError(
+                f"{path} is being written by another run; wait for it, or choose another output"
+            ) from error
+        except OSError:  # no locks on this file system
+            return handle
+        if _is_at(name, handle):
+            return handle
+        os.close(handle)  # the run that held the lock has removed the file
+
+
+def _is_at(name: str, handle: int) -> bool:
+    """Tell whether an open file is the one of this name."""
+    try:
+        return os.path.samestat(os.stat(name), os.fstat(handle))
+    except FileNotFoundError:
+        return False

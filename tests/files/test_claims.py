@@ -1,0 +1,115 @@
+"""One run at a time writes an output, and no output is an input."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from seqmtl.cli.main import main
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.atomic import atomic_folder
+from seqmtl.files.claims import claimed
+
+HOLDER = """
+import sys, time
+from seqmtl.files.claims import claimed
+with claimed(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def hold():
+    """Return a function that starts a process which holds a claim."""
+    started = []
+
+    def start(path):
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLDER, str(path)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        started.append(process)
+        assert process.stdout.readline() == "held\n"
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_a_claim_is_held_by_one_process(tmp_path, hold):
+    path = tmp_path / "out.bed"
+    holder = hold(path)
+    with pytest.raises(SeqmtlError, match="is being written by another run; wait"):
+        with claimed(path):
+            pytest.fail("claimed twice")
+    holder.communicate("\n")
+    assert os.listdir(tmp_path) == []
+    with claimed(path):
+        assert os.listdir(tmp_path) == ["out.bed.partial.lock"]
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_killed_process_holds_nothing(tmp_path, hold):
+    path = tmp_path / "out.bed"
+    holder = hold(path)
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    assert os.listdir(tmp_path) == ["out.bed.partial.lock"]
+    with claimed(path):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_links_to_one_output_are_one_claim(tmp_path, hold):
+    (tmp_path / "link.bed").symlink_to("out.bed")
+    hold(tmp_path / "out.bed")
+    with pytest.raises(SeqmtlError, match="another run"), claimed(tmp_path / "link.bed"):
+        pass
+
+
+def test_a_folder_is_written_by_one_run_and_cleared_of_killed_ones(tmp_path):
+    folder = tmp_path / "out"
+    (folder / ".unfinished-killed").mkdir(parents=True)
+    with atomic_folder(folder, last="summary.json") as scratch:
+        (scratch / "summary.json").write_text("{}")
+        with pytest.raises(SeqmtlError, match="out is being written by another run"):
+            with atomic_folder(folder, last="summary.json"):
+                pytest.fail("written twice")
+    assert os.listdir(folder) == ["summary.json"]
+
+
+@pytest.fixture
+def tree(tmp_path):
+    path = tmp_path / "tree.nwk"
+    path.write_text("(a:1,b:1);")
+    return path
+
+
+@pytest.mark.parametrize("name", ["tree.nwk", "link.nwk", "hard.nwk", "../{folder}/tree.nwk"])
+def test_an_input_is_no_output(tmp_path, tree, name, capsys):
+    (tmp_path / "link.nwk").symlink_to("tree.nwk")
+    os.link(tree, tmp_path / "hard.nwk")
+    output = str(tmp_path / name.format(folder=tmp_path.name))
+    assert main(["similarity", "--tree", str(tree), "-o", output]) == 1
+    assert "is also an input; choose another output" in capsys.readouterr().err
+    assert tree.read_text() == "(a:1,b:1);"
+
+
+def test_two_outputs_are_two_files(tmp_path, tree, capsys):
+    output = str(tmp_path / "k.png")
+    assert main(["similarity", "--tree", str(tree), "-o", output, "--plot", output]) == 1
+    assert "is named as two outputs" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["tree.nwk"]
+
+
+def test_a_command_waits_for_no_other_run(tmp_path, tree, hold, capsys):
+    output = tmp_path / "k.tsv"
+    hold(output)
+    assert main(["similarity", "--tree", str(tree), "-o", str(output)]) == 1
+    assert "is being written by another run" in capsys.readouterr().err
+    assert not output.exists()
