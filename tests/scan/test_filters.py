@@ -245,7 +245,7 @@ def test_lower_case_must_be_known(folder):
     ("options", "message"),
     [
         (["--contigs", "c9"], "contig must be one of the genome's (c1, c2, c3), got 'c9'"),
-        (["--contigs", ","], "--contigs must name contigs to scan, but there is none"),
+        (["--contigs", ","], "--contigs must name the contigs to scan, got none"),
         (["--min-probability", "2"], "min_probability must be between 0 and 1, got 2.0"),
         (["--consensus", "AGG"], None),
         (["--consensus", "xy"], "consensus must be 2 of the letters"),
@@ -272,7 +272,7 @@ def test_wrong_options_are_refused_before_the_scan(folder, tmp_path, capsys, opt
 def test_standard_input_is_read_once(folder, tmp_path, capsys, name, options, asking):
     command = ["scan", str(folder / "model.seqmtl"), "-", "--organism", "man", "-o"]
     assert main([*command, str(tmp_path / name), *options]) == 1
-    assert f"{asking} needs to look at the genome first" in capsys.readouterr().err
+    assert f"{asking} reads the genome twice" in capsys.readouterr().err
 
 
 def test_from_standard_input_to_standard_output(folder, every, tmp_path):
@@ -355,7 +355,7 @@ def test_a_stale_index_goes_with_the_old_file(folder, tmp_path, monkeypatch):
 def test_what_is_reported_is_told(folder, tmp_path, capsys):
     out = run_scan(folder, tmp_path / "x.bed")
     message = capsys.readouterr().err
-    assert "only sites with the letters GT are reported" in message
+    assert "reporting only sites with the letters GT" in message
     assert "--consensus any reports every position" in message
     assert "consensus GT" in out.read_text().splitlines()[0]
     run_scan(folder, out, "--consensus", "GT,GC")
