@@ -166,9 +166,10 @@ def _check_classes(estimator: Any, examples: Examples, args: argparse.Namespace)
 
     n_classes = np.unique(examples.y).size
     if examples.y.dtype.kind == "f":
+        first = examples.y[(examples.y % 1 != 0) | (np.abs(examples.y) >= 2.0**53)][0]
         raise SeqmtlError(
-            f"labels must be names or integers, got {examples.y[examples.y % 1 != 0][0]}; name the "
-            "column of classes with --label-column"
+            f"labels must be names or integers below 2**53, got {first}; name the column of "
+            "classes with --label-column"
         )
     if n_classes > 2 and examples.tasks is not None:
         raise SeqmtlError(

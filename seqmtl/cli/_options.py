@@ -57,6 +57,22 @@ def positive_int(text: str) -> int:
     return value
 
 
+def seed(text: str) -> int:
+    """Parse an integer of at least 0."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must be at least 0, got {value}")
+    return value
+
+
+def finite_float(text: str) -> float:
+    """Parse a finite number."""
+    value = float(text)
+    if not -float("inf") < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be finite, got {text}")
+    return value
+
+
 def positive_float(text: str) -> float:
     """Parse a finite number above 0."""
     value = float(text)
@@ -210,5 +226,5 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file")
     parser.add_argument("--json", metavar="FILE", help="write the training summary as JSON")
     parser.add_argument(
-        "--seed", type=int, default=0, help="seed for the example order and decoys (default: 0)"
+        "--seed", type=seed, default=0, help="seed for the example order and decoys (default: 0)"
     )

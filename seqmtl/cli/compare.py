@@ -107,7 +107,9 @@ def _add_split_options(parser: argparse.ArgumentParser) -> None:
         "--shift", type=int, default=0, metavar="BP",
         help="shift the window from the centre in the 3' direction (default: 0)",
     )  # fmt: skip
-    group.add_argument("--seed", type=int, default=0, help="seed of the splits (default: 0)")
+    group.add_argument(
+        "--seed", type=_options.seed, default=0, help="seed of the splits (default: 0)"
+    )
 
 
 def _methods(text: str) -> list[str]:

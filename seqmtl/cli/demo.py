@@ -59,7 +59,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "-o", "--output", default="seqmtl-demo", metavar="DIR",
         help="folder to write (default: seqmtl-demo)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=1, help="seed of the simulation (default: 1)")
+    parser.add_argument(
+        "--seed", type=_options.seed, default=1, help="seed of the simulation (default: 1)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -54,7 +54,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "--bootstrap", type=int, default=200, metavar="N",
         help="bootstrap resamples for the 95%% intervals; 0 for none (default: 200)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default: 0)")
+    parser.add_argument(
+        "--seed", type=_options.seed, default=0, help="seed of the bootstrap (default: 0)"
+    )
     parser.set_defaults(decoys=10.0)
 
 

@@ -96,7 +96,9 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         "--softmask", choices=("ignore", "skip"), default="ignore",
         help="skip: omit sites that overlap lower-case letters (default: ignore case)",
     )  # fmt: skip
-    what.add_argument("--threshold", type=float, metavar="X", help="minimum raw score")
+    what.add_argument(
+        "--threshold", type=_options.finite_float, metavar="X", help="minimum raw score"
+    )
     what.add_argument(
         "--min-probability", type=float, metavar="P",
         help="minimum probability; calibrate the model first, as otherwise probabilities assume "

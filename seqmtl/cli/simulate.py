@@ -24,7 +24,10 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write")
     parser.add_argument("--tree", metavar="NEWICK", help="tree (default: six made-up organisms)")
     parser.add_argument(
-        "--seed", type=int, default=0, help="random seed; same seed, same bytes (default: 0)"
+        "--seed",
+        type=_options.seed,
+        default=0,
+        help="random seed; same seed, same bytes (default: 0)",
     )
     parser.add_argument(
         "--signal", choices=("acceptor", "donor", "tss"), default="acceptor",

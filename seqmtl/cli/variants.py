@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -126,9 +125,6 @@ def _check_outputs(args: argparse.Namespace) -> None:
             f"output must end in .vcf or .vcf.gz, or be -, got {args.output}; for BCF, write "
             ".vcf.gz and convert it with: bcftools view -Ob"
         )
-    if os.path.exists(args.output) and args.vcf != "-" and os.path.exists(args.vcf):
-        if os.path.samefile(args.output, args.vcf):
-            raise SeqmtlError(f"{args.output} is also the input; choose another output")
     if [args.output, args.tsv, args.json].count("-") > 1:
         raise SeqmtlError("only one output can go to standard output; name files for the others")
 

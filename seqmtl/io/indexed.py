@@ -75,13 +75,15 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
     try:
         if os.path.getmtime(f"{path}.fai") < os.path.getmtime(path):
             return False
-        rows = read_index(path)
+        rows, size = read_index(path), os.path.getsize(path)
         with open_seekable(path) as file:
             end = 0
             for name, *numbers in rows:
                 length, offset, n_letters, n_bytes = map(int, numbers)
+                if not end <= offset <= size:
+                    return False
                 file.seek(end)
-                header = file.read(max(0, offset - end)).lstrip()
+                header = file.read(offset - end).lstrip()
                 words = header[1:].split(None, 1)
                 if header[:1] != b">" or not header.endswith(b"\n") or b"\n>" in header:
                     return False
@@ -92,6 +94,6 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
                     return False
                 end = offset + length // n_letters * n_bytes + length % n_letters
                 end -= 0 if length % n_letters else n_bytes - n_letters
-            return 0 <= os.path.getsize(path) - end <= _LINE_END and bool(rows)
-    except (OSError, ValueError, ZeroDivisionError):
+            return 0 <= size - end <= _LINE_END and bool(rows)
+    except (OSError, OverflowError, ValueError, ZeroDivisionError):
         return False

@@ -292,7 +292,7 @@ class CoordinateDescent:
         primal, dual = self.problem.objectives(state.alpha, margins)
         if self.problem.targets.size:
             self._band = _BAND * float(np.abs(self.problem.residuals(margins)).mean())
-        gap = (primal - dual) / max(abs(primal), 1e-300)
+        gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)  # below 0 by rounding
         self._is_fresh = True
         seconds = time.perf_counter() - started
         return margins, Progress(

@@ -309,7 +309,14 @@ def test_errors_have_a_message_and_leave_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [[], ["train"], ["fly"], ["scan", "m", "-C", "x"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [], ["train"], ["fly"], ["scan", "m", "-C", "x"],
+        ["train", "d", "-o", "m", "--seed", "-1"],
+        ["scan", "m", "g", "-o", "o.bed", "--threshold", "nan"],
+    ],
+)  # fmt: skip
 def test_wrong_usage_is_exit_code_2(arguments, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(arguments)

@@ -203,6 +203,18 @@ CHANGES = {
 }
 
 
+@pytest.mark.parametrize("column", [1, 2, 3, 4])
+@pytest.mark.parametrize("number", ["9" * 28, "9" * 18, "-1", "0", "", "x"])
+def test_an_index_of_impossible_numbers_is_not_used(plain, column, number):
+    write_index(plain)
+    index = plain.with_name(f"{plain.name}.fai")
+    first, *rest = index.read_text().splitlines(keepends=True)
+    fields = first.rstrip("\n").split("\t")
+    fields[column] = number
+    index.write_text("".join(["\t".join(fields) + "\n", *rest]))
+    assert not index_is_current(plain)
+
+
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("is_newer", [True, False])
 def test_a_stale_index_is_not_used(plain, change, is_newer):

@@ -252,7 +252,7 @@ def test_training_windows_are_no_held_out_ones(files, capsys):
     arguments = ["calibrate", files / "m", files / "windows.tsv", "--split", "train"]
     arguments += ["--prevalence", "0.1", "-o", files / "e"]
     assert main([*map(str, arguments)]) == 0
-    assert "probabilities will be too sure" in capsys.readouterr().err
+    assert "use held-out data" in capsys.readouterr().err
 
 
 def test_absent_class_and_missing_split(files, tmp_path, capsys):
@@ -281,7 +281,7 @@ def test_an_organism_with_too_few_sites_does_not_keep_others_from_calibration(
     assert main([*map(str, arguments), "--prevalence", "0.01"]) == 0
     messages = capsys.readouterr().err
     assert "b: calibration needs at least two windows of each class, got 1 true sites" in messages
-    assert "probabilities of b stay those of the training" in messages
+    assert "the probabilities of b stay as trained" in messages
     assert list(MultiTaskModel.load(out).curves) == ["a"]
     assert (tmp_path / "r.png").exists()
 
