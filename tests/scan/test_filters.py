@@ -367,7 +367,7 @@ def test_what_is_reported_is_told(folder, tmp_path, capsys):
     out = run_scan(folder, tmp_path / "x.bed")
     message = capsys.readouterr().err
     assert "reporting only sites with the letters GT" in message
-    assert "--consensus any to report every position" in message
+    assert "use --consensus any to report every position" in message
     assert "consensus GT" in out.read_text().splitlines()[0]
     run_scan(folder, out, "--consensus", "GT,GC")
     assert "have GT at the site, but --consensus is GT,GC" in capsys.readouterr().err
