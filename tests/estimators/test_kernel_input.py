@@ -176,7 +176,7 @@ def test_costs_and_tolerances_are_finite_numbers(kind, value, data):
         (MultiTaskKernelSVC, "task_kernel", ["alike"], "task_kernel must be one of individual"),
         (MultiTaskKernelSVC, "task_kernel", [np.eye(2)], r"one row per task \(3\), got shape"),
         (MultiTaskKernelSVC, "task_kernel", [TaskKernel(["x", "b"], np.eye(2))],
-         "task 'a' .* is not in"),
+         "tasks 'a', 'c' are not in"),
         (KernelMKLClassifier, "task_kernels", [[]], "task_kernels must hold at least one"),
         *[(kind, "class_weight", ["heavy"], "class_weight must be None, 'balanced' or a mapping")
           for kind in (MultiTaskKernelSVC, KernelMKLClassifier)],

@@ -326,7 +326,7 @@ class TestBadInput:
     def test_an_organism_that_the_tree_lacks_and_one_that_the_data_lack(self, monkeypatch):
         windows = _strings()
         short = TaskKernel.hierarchical("((ape,men),(bee,cat));")
-        with pytest.raises(UnknownTaskError, match=r"task 'fly' .*is not in .*hierarchical"):
+        with pytest.raises(UnknownTaskError, match=r"tasks 'fly', 'man' are not in .*hierarchical"):
             _mkl(task_kernels=short).fit(windows)
         monkeypatch.undo()
         long = TaskKernel.hierarchical("((ape,man),(fly,(bee,cat)));")
