@@ -49,6 +49,7 @@ def check_outputs(
     outputs = [path for path in paths if path and path != "-"]
     for path in outputs:
         check_writable(path)
+    outputs = [path for path in outputs if not is_special(path)]  # /dev/null takes everything
     for first, second in itertools.combinations(outputs, 2):
         if _is_same(first, second):
             raise SeqmtlError(f"{second} is named as two outputs; give each a file of its own")
@@ -56,8 +57,7 @@ def check_outputs(
     for path in outputs:
         if any(_is_same(path, name) for name in inputs):
             raise SeqmtlError(f"{path} is also an input; choose another output")
-        if not is_special(path):
-            _CLAIMS.get().enter_context(claimed(path))
+        _CLAIMS.get().enter_context(claimed(path))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import argparse
 import logging
 
 from seqmtl.cli import _options
-from seqmtl.cli._output import software_versions
+from seqmtl.cli._output import check_outputs, software_versions
 from seqmtl.exceptions import SeqmtlError
 
 logger = logging.getLogger("seqmtl")
@@ -42,9 +42,9 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from importlib.util import find_spec
 
-    from seqmtl.files.atomic import check_writable
-
-    check_writable(args.output)
+    if not args.output.endswith((".html", ".htm")):
+        raise SeqmtlError(f"output must end in .html or .htm, got {args.output}")
+    check_outputs(args, args.output)
     if find_spec("matplotlib") is None:
         raise SeqmtlError("the report needs matplotlib; pip install 'seqmtl[plots]'")
     from seqmtl.report import write_folder_report

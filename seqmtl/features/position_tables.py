@@ -29,15 +29,15 @@ class PositionTables:
         self.span = span
         self.starts, self._width = table_levels(span)
 
-    def pay_to_score(self, n: int, row_size: int) -> bool:
+    def score_faster(self, n: int, row_size: int) -> bool:
         """Tell whether tables score n windows faster than visiting their `row_size` features."""
-        return self._read_sooner(2, n * row_size)
+        return self._are_smaller(2, n * row_size)
 
-    def pay_to_sum(self, n: int, row_size: int) -> bool:
+    def sum_faster(self, n: int, row_size: int) -> bool:
         """Tell whether tables sum n windows faster than adding their `row_size` features."""
-        return self._read_sooner(0.5, n * row_size)
+        return self._are_smaller(0.5, n * row_size)
 
-    def _read_sooner(self, factor: float, n_walked: int) -> bool:
+    def _are_smaller(self, factor: float, n_walked: int) -> bool:
         n_in_tables = self._width * self._windows.length
         return self.span <= _LARGEST_SPAN and n_walked > factor * n_in_tables
 

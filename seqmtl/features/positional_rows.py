@@ -34,7 +34,7 @@ class PositionalRows(Rows):
         self.tables = PositionTables(windows, layout.span)
         self._norms: NDArray[np.float64] | None = None
         self._buffers = BlockBuffers()
-        self.scoring_cost = 0.1 if self.tables.pay_to_score(self.n_rows, self.row_size) else 0.5
+        self.scoring_cost = 0.1 if self.tables.score_faster(self.n_rows, self.row_size) else 0.5
 
     def squared_norms(self) -> NDArray[np.float64]:
         """Return the squared norm of every row, shape (n_rows,)."""
@@ -82,7 +82,7 @@ class PositionalRows(Rows):
         rest = []
         for column in np.unique(columns[asked]):
             chosen = asked[columns[asked] == column]
-            if not self.tables.pay_to_score(chosen.size, self.row_size):
+            if not self.tables.score_faster(chosen.size, self.row_size):
                 rest.append(chosen)
                 continue
             for first, last, table in self.tables.walk(W.dtype):
@@ -112,7 +112,7 @@ class PositionalRows(Rows):
         rest = []
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
-            if not self.tables.pay_to_sum(chosen.size, self.row_size):
+            if not self.tables.sum_faster(chosen.size, self.row_size):
                 rest.append(chosen)
                 continue
             for first, last, table in self.tables.sums(chosen, amount):

@@ -93,7 +93,7 @@ class PositionalTree:
         for column in np.unique(columns):
             rows = np.flatnonzero(columns == column)
             by_table = rows[
-                self._is_clean[rows] & self._tables.pay_to_score(rows.size, self.row_size)
+                self._is_clean[rows] & self._tables.score_faster(rows.size, self.row_size)
             ]
             for part in self._parts(np.setdiff1d(rows, by_table, assume_unique=True)):
                 score_tree(self.block(part, F.dtype), part, columns, F, total)
@@ -118,7 +118,7 @@ class PositionalTree:
         by_kmer = []
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
-            if self._tables.pay_to_sum(chosen.size, self.row_size):
+            if self._tables.sum_faster(chosen.size, self.row_size):
                 by_kmer.append(chosen[~self._is_clean[chosen]])
                 chosen = chosen[self._is_clean[chosen]]
                 for first, last, table in self._tables.sums(chosen, amount):

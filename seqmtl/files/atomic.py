@@ -141,9 +141,10 @@ def _scratch_in(path: str) -> Iterator[str]:
     with ExitStack() as stack:
         try:
             os.makedirs(path, exist_ok=True)
-            stack.enter_context(claimed(path, os.path.join(path, f"{UNFINISHED}.lock")))
+            lock = os.path.join(path, f"{UNFINISHED}.lock")
+            is_alone = stack.enter_context(claimed(path, lock))
             for name in os.listdir(path):
-                if name.startswith(f"{UNFINISHED}-"):
+                if is_alone and name.startswith(f"{UNFINISHED}-"):
                     shutil.rmtree(os.path.join(path, name), ignore_errors=True)
             scratch = tempfile.mkdtemp(prefix=f"{UNFINISHED}-", dir=path)
         except OSError as error:

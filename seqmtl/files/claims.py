@@ -11,8 +11,8 @@ from seqmtl.exceptions import SeqmtlError
 
 
 @contextmanager
-def claimed(path: str | os.PathLike[str], lock: str | None = None) -> Iterator[None]:
-    """Hold the lock of an output, file or folder, within the block.
+def claimed(path: str | os.PathLike[str], lock: str | None = None) -> Iterator[bool]:
+    """Hold the lock of an output, file or folder, within the block; yield whether it is held.
 
     The system releases the lock of a process that dies; the empty file it leaves does no harm. On
     a file system without locks, nothing is held.
@@ -30,17 +30,17 @@ def claimed(path: str | os.PathLike[str], lock: str | None = None) -> Iterator[N
         If another run holds the lock.
     """
     name = lock or f"{os.path.realpath(path)}.partial.lock"
-    handle = _hold(name, os.fspath(path))
+    handle, is_held = _open_locked(name, os.fspath(path))
     try:
-        yield
+        yield is_held
     finally:
         if _is_at(name, handle):
             os.unlink(name)
         os.close(handle)
 
 
-def _hold(name: str, path: str) -> int:
-    """Open and lock a file that still has this name once it is locked."""
+def _open_locked(name: str, path: str) -> tuple[int, bool]:
+    """Open and lock a file that still has this name once it is locked; tell whether it is."""
     while True:
         handle = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -51,9 +51,9 @@ def _hold(name: str, path: str) -> int:
                 f"{path} is being written by another run; wait for it, or choose another output"
             ) from error
         except OSError:  # no locks on this file system
-            return handle
+            return handle, False
         if _is_at(name, handle):
-            return handle
+            return handle, True
         os.close(handle)  # the run that held the lock has removed the file
 
 

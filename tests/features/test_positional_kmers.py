@@ -72,7 +72,7 @@ def _rows_both_ways(spec, letters, hash_bits=None):
     features = PositionalKmers(spec, anchor=9, hash_bits=hash_bits)
     few, many = features.bind(windows), features.bind(windows)
     for rows, pay in (few, False), (many, True):
-        rows.tables.pay_to_score = rows.tables.pay_to_sum = lambda n, row_size, pay=pay: pay
+        rows.tables.score_faster = rows.tables.sum_faster = lambda n, row_size, pay=pay: pay
     with np.errstate(over="ignore"):
         return windows, few, many, features.transform(windows).toarray().astype(float)
 

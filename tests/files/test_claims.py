@@ -1,5 +1,7 @@
 """One run at a time writes an output, and no output is an input."""
 
+import argparse
+import errno
 import os
 import signal
 import subprocess
@@ -7,6 +9,7 @@ import sys
 
 import pytest
 
+from seqmtl.cli._output import check_outputs, claims_of_a_command
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import atomic_folder
@@ -105,6 +108,41 @@ def test_two_outputs_are_two_files(tmp_path, tree, capsys):
     assert main(["similarity", "--tree", str(tree), "-o", output, "--plot", output]) == 1
     assert "is named as two outputs" in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["tree.nwk"]
+
+
+def test_a_device_takes_every_output(tree, capsys):
+    arguments = ["similarity", "--tree", str(tree), "-o", "/dev/null"]
+    assert main([*arguments, "-q"]) == 0
+    args = argparse.Namespace(output="/dev/null", json="/dev/null")
+    with claims_of_a_command():
+        check_outputs(args, args.output, args.json)
+
+
+def test_without_locks_nothing_of_others_is_removed(tmp_path, monkeypatch):
+    def refuse(handle, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    (tmp_path / ".unfinished-other").mkdir()
+    with claimed(tmp_path / "x") as is_held:
+        assert not is_held
+    with atomic_folder(tmp_path, last="summary.json") as scratch:
+        (scratch / "summary.json").write_text("{}")
+    assert {".unfinished-other", "summary.json"} <= set(os.listdir(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("m.seqmtl", "must end in .html or .htm"), ("tree.html", "is also an input")],
+)
+def test_a_report_replaces_no_input(tmp_path, tree, name, message, capsys):
+    tree = tree.rename(tmp_path / "tree.html")
+    (tmp_path / "m.seqmtl").write_bytes(b"model")
+    arguments = ["report", str(tmp_path), "--tree", str(tree), "-o", str(tmp_path / name)]
+    assert main(arguments) == 1
+    assert message in capsys.readouterr().err
+    assert (tmp_path / "m.seqmtl").read_bytes() == b"model"
+    assert tree.read_text() == "(a:1,b:1);"
 
 
 def test_a_command_waits_for_no_other_run(tmp_path, tree, hold, capsys):
