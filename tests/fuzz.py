@@ -1,0 +1,320 @@
+"""Try damaged input, runs that are killed, and two runs on one output; count what happens.
+
+``python tests/fuzz.py --minutes 60`` does so for an hour and prints tables of counts and the first
+examples of everything that is not as promised; the exit code then is 1. The seed of every try
+is its number, so ``--first N`` repeats one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import io
+import itertools
+import os
+import random
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests import fuzz_files, fuzz_runs  # noqa: E402
+
+SECONDS = 60  # a try that takes longer hangs
+
+#: What tries should end in: an error that names the file, or a result.
+GOOD = ("clear error", "accepted")
+
+_POOL = (
+    b"\0", b"\xff", b"\t", b"\n", b"\r", b"\r\n", b" ", b"  ", b">", b"#", b"'", b'"', b",", b";",
+    b"(", b")", b"[", b":", b"-", b"+", b".", b"=", b"|", b"nan", b"inf", b"-inf", b"-1", b"0",
+    b"1e400", b"9" * 30, b"-" + b"9" * 30, b"0x10", b"\xc3\xa9", b"\xe2\x80\xae", b"\xef\xbb\xbf",
+    b"\x1b[31m", b"N", b"acgt", b"true", b"null", b"{}", b"a" * 300,
+)  # fmt: skip
+_SEPARATORS = re.compile(rb"([\t,\n;=:() ])")
+
+
+class Case(NamedTuple):
+    """A format, a file of it, and a command that reads it."""
+
+    format: str
+    file: str
+    command: str
+
+
+CASES = [
+    Case("windows, TSV", "w.tsv", "predict m.seqmtl w.tsv --split all -o out/s.tsv"),
+    Case("windows, TSV", "w.tsv", "train w.tsv {fast} -o out/m.seqmtl"),
+    Case("windows, TSV.gz", "w.tsv.gz", "predict m.seqmtl w.tsv.gz --split all -o out/s.tsv"),
+    Case("windows, FASTA", "w.fa", "predict m.seqmtl w.fa --organism man -o out/s.tsv"),
+    Case("genome", "g.fa", "scan m.seqmtl g.fa --organism man -o out/t.bedgraph"),
+    Case("genome", "g.fa", "scan m.seqmtl g.fa --organism man -o out/t.bw"),
+    Case("genome, gzip", "g.fa.gz", "scan m.seqmtl g.fa.gz --organism man -o out/t.spsc"),
+    Case("index of a genome", "i.fa.fai",
+         "scan m.seqmtl i.fa --organism man --contigs chr2 -o out/t.bed"),
+    Case("regions", "r.bed", "scan m.seqmtl g.fa --organism man --regions r.bed -o out/t.gff3"),
+    Case("sites", "s.bed",
+         "predict m.seqmtl --genome man=g.fa --sites man=s.bed --split all -o out/s.tsv"),
+    Case("GFF3", "a.gff3", "dataset gff3.toml -o out/d"),
+    Case("GTF", "a.gtf", "dataset gtf.toml -o out/d"),
+    Case("BED12", "a.bed12", "dataset bed12.toml -o out/d"),
+    Case("configuration", "gff3.toml", "dataset gff3.toml -o out/d"),
+    Case("dataset", "d/windows.tsv", "train d {fast} -o out/m.seqmtl"),
+    Case("dataset", "d/summary.json", "train d {fast} -o out/m.seqmtl"),
+    Case("dataset", "d/regions.tsv", "evaluate m.seqmtl d --bootstrap 0 --json out/e.json"),
+    Case("dataset", "d/sites.tsv", "evaluate m.seqmtl d --bootstrap 0 --json out/e.json"),
+    Case("VCF", "v.vcf", "variants m.seqmtl --vcf v.vcf --fasta g.fa --organism man -o out/v.vcf"),
+    Case("VCF.gz", "v.vcf.gz",
+         "variants m.seqmtl --vcf v.vcf.gz --fasta g.fa --organism man -o out/v.vcf"),
+    Case("names of contigs", "chr.tsv",
+         "variants m.seqmtl --vcf v.vcf --fasta g.fa --organism man --chrom-map chr.tsv "
+         "-o out/v.vcf"),
+    Case("Newick", "t.nwk", "similarity --tree t.nwk -o out/K.tsv"),
+    Case("Newick", "t.nwk", "simulate --tree t.nwk --windows 20 --window 20 --chromosomes 2 "
+         "--chromosome-length 9000 -o out/sim"),
+    Case("Nexus", "t.nex", "similarity --tree t.nex --kind hierarchical -o out/K.tsv"),
+    Case("distances", "D.tsv", "similarity --distances D.tsv -o out/K.tsv"),
+    Case("alignment", "aln.fa", "similarity --alignment aln.fa -o out/K.tsv"),
+    Case("graph", "g.tsv", "similarity --graph g.tsv -o out/K.tsv"),
+    Case("GraphML", "g.graphml", "similarity --graph g.graphml -o out/K.tsv"),
+    Case("groups", "groups.tsv", "similarity --groups groups.tsv -o out/K.tsv"),
+    Case("task kernel", "K.tsv", "similarity --table K.tsv -o out/K.tsv"),
+    Case("taxonomy", "dump/nodes.dmp",
+         "similarity --taxonomy dump --organisms ape,man,fly -o out/K.tsv"),
+    Case("taxonomy", "dump/names.dmp",
+         "similarity --taxonomy dump --organisms ape,man,fly -o out/K.tsv"),
+    Case("numbers, CSV", "n.csv", "train-table n.csv --method kernel-svc -o out/m.seqmtl"),
+    Case("numbers, CSV", "n.csv", "predict n.seqmtl n.csv -o out/s.tsv"),
+    Case("numbers, npz", "n.npz", "train-table n.npz --method kernel-svc -o out/m.seqmtl"),
+    Case("numbers, parquet", "n.parquet", "predict n.seqmtl n.parquet -o out/s.tsv"),
+    Case("model", "m.seqmtl", "predict m.seqmtl w.tsv --split all -o out/s.tsv"),
+    Case("model", "m.seqmtl", "info m.seqmtl"),
+    Case("model, header", "m.seqmtl", "predict m.seqmtl w.tsv --split all -o out/s.tsv"),
+    Case("model, header", "m.seqmtl", "info m.seqmtl"),
+    Case("kernel model", "n.seqmtl", "predict n.seqmtl n.csv -o out/s.tsv"),
+    Case("kernel model, header", "n.seqmtl", "predict n.seqmtl n.csv -o out/s.tsv"),
+    Case("kernel model, header", "n.seqmtl", "info n.seqmtl"),
+    Case("results for a report", "results/e.json", "report results -o out/r.html"),
+]  # fmt: skip
+FAST = "--features wd:2 --selection none --tol 0.1 -C 0.1"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run for the given time and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--first", type=int, default=0, help="number, and seed, of the first try")
+    parser.add_argument("--tries", type=int, help="of damaged input; default: as time permits")
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--races", type=int, default=50)
+    args = parser.parse_args(argv)
+    end = time.monotonic() + 60 * args.minutes
+    with tempfile.TemporaryDirectory(prefix="seqmtl-fuzz.") as folder, contextlib.chdir(folder):
+        for what, n in ((fuzz_runs.races, args.races), (fuzz_runs.kills, args.kills)):
+            if n:
+                print(fuzz_runs.table(what(Path(what.__name__), n)), flush=True)
+        tries = Tries(Path("tries").resolve())
+        numbers = itertools.count(args.first)
+        for number in numbers if args.tries is None else itertools.islice(numbers, args.tries):
+            if time.monotonic() > end:
+                break
+            tries.one(number)
+    print(tries.report())
+    return int(bool(tries.examples))
+
+
+class Tries:
+    """Tries of damaged input, in a folder with a good file of every format.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to make it.
+    cases : sequence of Case
+        Cases to choose from.
+    """
+
+    def __init__(self, folder: Path, cases: Sequence[Case] = CASES) -> None:
+        self.folder, self.cases = folder, cases
+        folder.mkdir()
+        with contextlib.chdir(folder):
+            fuzz_files.write_files()
+            self.good = {case.file: Path(case.file).read_bytes() for case in cases}
+            self.counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+            self.examples: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+            self.seconds = [self._undamaged(case) for case in cases]
+
+    def _undamaged(self, case: Case) -> float:
+        """Run a case as it is, which must work, and return the seconds it takes."""
+        started = time.perf_counter()
+        for _ in range(2):  # the second is without compilation
+            started = time.perf_counter()
+            verdict, said = run(case)
+            if verdict != "accepted":
+                raise RuntimeError(f"{case.command}: {verdict}\n{said}")
+        return time.perf_counter() - started
+
+    def one(self, number: int) -> str:
+        """Try one damaged file, and return the verdict."""
+        rng = random.Random(number)
+        case = rng.choices(self.cases, [1 / (0.02 + s) for s in self.seconds])[0]
+        with contextlib.chdir(self.folder):
+            path = Path(case.file)
+            path.write_bytes(damaged(case, self.good[case.file], rng))
+            try:
+                verdict, said = run(case)
+            finally:
+                path.write_bytes(self.good[case.file])
+        key = (case.format, case.command.split()[0])
+        self.counts[key][verdict] += 1
+        if verdict not in GOOD:
+            self.examples[*key, verdict].append(f"try {number}: {said[-1500:]}")
+        return verdict
+
+    def report(self) -> str:
+        """Return the counts as a table, and the first examples of what is wrong."""
+        rows = [(f"{key[0]} ({key[1]})", count) for key, count in sorted(self.counts.items())]
+        text = [fuzz_runs.table(dict([*rows, ("all", sum(self.counts.values(), Counter()))]))]
+        for (name, command, verdict), found in sorted(self.examples.items()):
+            text.append(f"\n{name} ({command}): {verdict}, {len(found)} times")
+            text += found[:3]
+        return "\n".join(text)
+
+
+def run(case: Case) -> tuple[str, str]:
+    """Run the command of a case, and return the verdict and what was said."""
+    from seqmtl.cli.main import main as seqmtl
+
+    shutil.rmtree("out", ignore_errors=True)
+    os.mkdir("out")
+    said, printed = io.StringIO(), io.StringIO()
+    words = [*case.command.format(fast=FAST).split(), "-q"]
+    try:
+        with (
+            _limit(), contextlib.redirect_stderr(said), contextlib.redirect_stdout(printed),
+            warnings.catch_warnings(),
+        ):  # fmt: skip
+            code = seqmtl(words)
+    except _TooLong:
+        return "hang", case.command
+    except SystemExit as error:
+        code = error.code
+    except BaseException:
+        return "traceback", traceback.format_exc()
+    text = said.getvalue()
+    if code in (0, 3):
+        return _check_result(printed.getvalue()), text
+    if any(Path("out").iterdir()):
+        return "leaves files", text
+    errors = [line for line in text.splitlines() if "warning: " not in line]
+    if code != 1 or len(errors) != 1 or not errors[0].isprintable():
+        return "unclear error", text
+    folder = Path(case.file).parts[0]
+    is_named = Path(case.file).name in text or folder in text or case.file in text
+    return ("clear error" if is_named else "error without the file"), text
+
+
+def _check_result(printed: str) -> str:
+    """Tell whether a result has scores that are no numbers, or characters that steer a terminal."""
+    if not printed.isprintable() and re.search(r"[^\n\t -~\u00a0-\uffff]", printed):
+        return "unsafe text"
+    for path in Path("out").iterdir():
+        if path.suffix in (".tsv", ".bed", ".bedgraph"):
+            rows = path.read_text(errors="replace").splitlines()[1:]  # a name may be "nan"
+            if any(re.search(r"\t-?(nan|inf)(\t|$)", row) for row in rows):
+                return "no numbers"
+    return "accepted"
+
+
+class _TooLong(BaseException):
+    pass
+
+
+@contextlib.contextmanager
+def _limit() -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+# -- damage --------------------------------------------------------------------------------------
+
+
+def damaged(case: Case, data: bytes, rng: random.Random) -> bytes:
+    """Return the content of a file with one to three changes."""
+    if case.format.endswith("header"):
+        return fuzz_runs.change_model(data, rng)
+    is_packed = case.file.endswith(".gz") and rng.random() < 0.6
+    data = gzip.decompress(data) if is_packed else data
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        data = rng.choice([_cut, _cut, _flip, _insert, _remove, _repeat, _swap, _field, _field])(
+            data, rng
+        )
+    return gzip.compress(data, 1, mtime=0) if is_packed else data
+
+
+def _cut(data: bytes, rng: random.Random) -> bytes:
+    return data[: rng.randrange(len(data) + 1)]
+
+
+def _flip(data: bytes, rng: random.Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(rng.choice([1, 1, 4, 16])):
+        if changed:
+            changed[rng.randrange(len(changed))] = rng.randrange(256)
+    return bytes(changed)
+
+
+def _insert(data: bytes, rng: random.Random) -> bytes:
+    place = rng.randrange(len(data) + 1)
+    return data[:place] + rng.choice(_POOL) * rng.choice([1, 1, 1, 2, 500]) + data[place:]
+
+
+def _remove(data: bytes, rng: random.Random) -> bytes:
+    place = rng.randrange(len(data) + 1)
+    return data[:place] + data[place + rng.choice([1, 2, 10, 100]) :]
+
+
+def _repeat(data: bytes, rng: random.Random) -> bytes:
+    place = rng.randrange(len(data) + 1)
+    size = rng.choice([1, 10, 100, 1000])
+    return data[: place + size] + data[place:]
+
+
+def _swap(data: bytes, rng: random.Random) -> bytes:
+    lines = data.splitlines(keepends=True)
+    if len(lines) > 1:
+        i, j = rng.sample(range(len(lines)), 2)
+        lines[i], lines[j] = lines[j], lines[i]
+    return b"".join(lines)
+
+
+def _field(data: bytes, rng: random.Random) -> bytes:
+    """Replace a field by something that does not belong there, or by another field."""
+    parts = _SEPARATORS.split(data)
+    i = rng.randrange(0, len(parts), 2)
+    parts[i] = rng.choice([*_POOL, b"", parts[rng.randrange(0, len(parts), 2)]])
+    return b"".join(parts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

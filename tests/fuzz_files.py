@@ -1,0 +1,136 @@
+"""A small good file of every format, for ``fuzz.py``."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import shutil
+from pathlib import Path
+
+from tests.expected import make
+
+_CONFIG = """\
+signal = "donor"
+window = 41
+[sites]
+consensus = "all"
+[split]
+valid = 0.0
+test = 0.3
+block = 1000
+[decoys]
+clearance = 5
+[organisms."man"]
+"""
+
+
+def write_files() -> None:
+    """Write a small good file of every format into the current folder."""
+    with contextlib.redirect_stderr(io.StringIO()):
+        make.prepare()
+        rows = gzip.decompress(Path("sim/windows.tsv.gz").read_bytes()).decode().splitlines()
+        _write("w.tsv", "\n".join([rows[0], *rows[1::9]]))
+        _write("w.tsv.gz", "\n".join([rows[0], *rows[1::9]]))
+        column = rows[0].split("\t").index("sequence")
+        _write("w.fa", "\n".join(f">{i}\n{r.split()[column]}" for i, r in enumerate(rows[1:20])))
+        contigs = Path("sim/genomes/man.fa").read_text().split(">")[1:]
+        letters = ["".join(contig.split("\n")[1:])[:5000] for contig in contigs]
+        genome = "".join(f">chr{i}\n{text}\n" for i, text in enumerate(letters, 1))
+        for name in ("g.fa", "g.fa.gz", "i.fa"):
+            _write(name, genome)
+        _write("i.fa.fai", "chr1\t5000\t6\t5000\t5001\nchr2\t5000\t5013\t5000\t5001\n")
+        _write("r.bed", "chr1\t100\t900\tone\t0\t+\nchr2\t50\t300\n")
+        sites = Path("sim/sites/man.bed").read_text().splitlines()
+        _write("s.bed", "\n".join(s for s in sites if int(s.split("\t")[2]) < 4900))
+        _annotation()
+        _relations()
+        _variants(letters[0])
+        _numbers()
+        make.run("dataset gff3.toml -q -o d")
+        os.mkdir("results")
+        shutil.copy("m.seqmtl", "results")
+        make.run("evaluate m.seqmtl w.tsv --split all -q --bootstrap 0 --json results/e.json")
+
+
+def _write(name: str, text: str) -> None:
+    data = (text if text.endswith("\n") else f"{text}\n").encode()
+    Path(name).write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
+
+
+def _annotation() -> None:
+    gff3, gtf, bed12 = ["##gff-version 3"], [], []
+    for i, start in enumerate(range(100, 4500, 550)):
+        for contig in ("chr1", "chr2"):
+            place, strand = f"{contig}\tx\t{{}}\t{{}}\t{{}}\t.", "+-"[i % 2]
+            tail = f"\t{strand}\t.\t"
+            name = f"{contig}.{i}"
+            exons = [(start, start + 120), (start + 200, start + 300), (start + 380, start + 480)]
+            whole = (start, start + 480)
+            gff3 += [
+                f"{place.format('gene', *whole)}{tail}ID=g{name}",
+                f"{place.format('mRNA', *whole)}{tail}ID=t{name};Parent=g{name}",
+                *(f"{place.format('exon', *e)}{tail}Parent=t{name}" for e in exons),
+            ]
+            ids = f'gene_id "g{name}"; transcript_id "t{name}";'
+            gtf += [f"{place.format('exon', *e)}{tail}{ids}" for e in exons]
+            sizes = ",".join(str(e - s + 1) for s, e in exons)
+            places = ",".join(str(s - start) for s, _ in exons)
+            bed12.append(
+                f"{contig}\t{start - 1}\t{start + 480}\tt{name}\t0\t{strand}\t{start - 1}\t"
+                f"{start + 480}\t0\t3\t{sizes}\t{places}"
+            )
+    for name, lines in (("gff3", gff3), ("gtf", gtf), ("bed12", bed12)):
+        _write(f"a.{name}", "\n".join(lines))
+        _write(f"{name}.toml", f"{_CONFIG}genome = 'g.fa'\nannotation = 'a.{name}'")
+
+
+def _relations() -> None:
+    _write("t.nwk", "((ape:0.2,man:0.2)'the primates':0.8,fly:1.0,'a b':2)[all];")
+    _write("t.nex", "#NEXUS\nBEGIN TREES;\n  TRANSLATE 1 ape, 2 man, 3 fly;\n"
+           "  TREE one = [&R] ((1:0.2,2:0.2):0.8,3:1.0);\nEND;")  # fmt: skip
+    _write("D.tsv", "name\tape\tman\tfly\nape\t0\t0.4\t2\nman\t0.4\t0\t2\nfly\t2\t2\t0")
+    _write("aln.fa", ">ape x\nACGTACGTAC\n>man\nACGTAC-TAG\n>fly\nTCGAACGTTN")
+    _write("g.tsv", "ape\tman\t1\nman\tfly\t0.5")
+    _write("g.graphml", '<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+           '<key id="w" for="edge" attr.name="weight" attr.type="double"/><graph '
+           'edgedefault="undirected"><node id="ape"/><node id="man"/><node id="fly"/><edge '
+           'source="ape" target="man"><data key="w">2</data></edge></graph></graphml>')  # fmt: skip
+    _write("groups.tsv", "ape\tprimates\nman\tprimates\t2\nape\tall\nman\tall\nfly\tall")
+    _write("K.tsv", "name\tfly\tape\tman\nfly\t1\t.2\t.3\nape\t.2\t1\t.7\nman\t.3\t.7\t1")
+    os.mkdir("dump")
+    ups = {1: 1, 2: 1, 3: 2, 4: 2, 5: 1}
+    names = {1: "root", 2: "primates", 3: "ape", 4: "man", 5: "fly"}
+    _write("dump/nodes.dmp", "\n".join(f"{i}\t|\t{up}\t|\trank\t|" for i, up in ups.items()))
+    form = "{}\t|\t{}\t|\t\t|\tscientific name\t|"
+    _write("dump/names.dmp", "\n".join(form.format(*pair) for pair in names.items()))
+
+
+def _variants(letters: str) -> None:
+    lines = ["##fileformat=VCFv4.2", "##contig=<ID=chr1,length=5000>",
+             '##INFO=<ID=DP,Number=1,Type=Integer,Description="Depth">',
+             "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tme"]  # fmt: skip
+    for i in range(60, 1500, 90):
+        ref, alt = letters[i : i + 1 + i % 3], "ACGT"[i % 4] + "TG" * (i % 2)
+        lines.append(f"chr1\t{i + 1}\tv{i}\t{ref}\t{alt},<DEL>\t30\tPASS\tDP=8\tGT\t0/1")
+    _write("v.vcf", "\n".join(lines))
+    _write("v.vcf.gz", "\n".join(lines))
+    _write("chr.tsv", "chr1\tchr1\n2\tchr2")
+
+
+def _numbers() -> None:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    rng = np.random.default_rng(0)
+    X, task = rng.standard_normal((40, 3)).round(3), np.array(["sea", "land"] * 20)
+    label = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, "yes", "no")
+    rows = [f"{t},{y},{x[0]},{x[1]},{x[2]}" for t, y, x in zip(task, label, X, strict=True)]
+    _write("n.csv", "\n".join(["task,label,x,y,z", *rows]))
+    columns = {"task": task, "label": label, **dict(zip("xyz", X.T, strict=True))}
+    pyarrow.parquet.write_table(pa.table(columns), "n.parquet")
+    np.savez("n.npz", X=X, y=np.where(label == "yes", 1, -1), task=task)
+    make.run("train-table n.csv -q --method kernel-svc --kernel rbf:0.5 --similarity easy "
+             "-o n.seqmtl")  # fmt: skip
