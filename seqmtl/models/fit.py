@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import check_distinct
 from seqmtl.blocks import Rows
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.definitions import features_from_dict
@@ -92,6 +93,7 @@ def train_model(  # noqa: PLR0913
     settings.check()
     features = PositionalKmers() if features is None else features
     if isinstance(data, Windows):
+        check_distinct(names)
         site = site or find_site(data)
         features = features.at_site(find_anchor(data, y, site))
     if settings.kind == "classification":

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqmtl.similarity import catalogue
-from seqmtl.similarity.names import abbreviate, match_names, simplify
+from seqmtl._names import abbreviate, match_names, simplify
+from seqmtl.files import catalogue
 from seqmtl.similarity.trees import read_tree
 
 ROOT = Path(__file__).resolve().parents[2]

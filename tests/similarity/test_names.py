@@ -4,15 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqmtl import _names as names
+from seqmtl._names import match_names
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.similarity import catalogue, names
-from seqmtl.similarity.names import match_names
+from seqmtl.files import catalogue
 
 ORGANISMS = (
     "taxid\tname\tsynonyms\n"
     "9606\tHomo sapiens\thuman|man\n"
-    "6239\tCaenorhabditis elegans\tworm|nematode\n"
-    "6238\tCaenorhabditis briggsae\tnematode\n"
+    "6239\tCaenorhabditis elegans\tworm\n"
+    "6238\tCaenorhabditis briggsae\n"
     "4932\tSaccharomyces cerevisiae\tbaker's yeast|yeast\n"
     "\n"
     "7227\tDrosophila melanogaster\n"
@@ -23,18 +24,18 @@ ORGANISMS = (
 def organisms(monkeypatch):
     """Another table of organisms than the shipped one."""
     monkeypatch.setattr(catalogue, "table", {"organisms.tsv": ORGANISMS}.get)
-    names._organisms.cache_clear()
+    names._shipped.cache_clear()
     yield
-    names._organisms.cache_clear()
+    names._shipped.cache_clear()
 
 
 @pytest.fixture
 def no_organisms(monkeypatch):
     """No table of organisms."""
     monkeypatch.setattr(catalogue, "table", lambda _: None)
-    names._organisms.cache_clear()
+    names._shipped.cache_clear()
     yield
-    names._organisms.cache_clear()
+    names._shipped.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -92,8 +93,6 @@ def test_ambiguous_names(organisms):
     known = ["Caenorhabditis elegans", "Centruroides elegans"]
     with pytest.raises(UnknownTaskError, match="'c_elegans' is ambiguous in K: it could be 'Caeno"):
         match_names(["c_elegans"], known, "K")
-    with pytest.raises(UnknownTaskError, match="'nematode' is ambiguous"):
-        match_names(["nematode"], ["c_elegans", "c_briggsae"], "K")
 
 
 def test_two_names_of_one(organisms):
@@ -123,6 +122,6 @@ def test_a_name_always_finds_itself(known, random):
 
 
 def test_the_shipped_table_has_distinct_organisms():
-    names._organisms.cache_clear()
-    by_name, _ = names._organisms()
-    assert all(len(taxids) == 1 for name, taxids in by_name.items() if name.isdigit())
+    names._shipped.cache_clear()
+    taxids, _ = names._shipped()
+    assert all(name == taxid for name, taxid in taxids.items() if name.isdigit())
