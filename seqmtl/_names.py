@@ -175,8 +175,8 @@ def check_distinct(
     if groups:
         same = " and ".join(_shown([repr(str(names[i])) for i in group]) for group in groups)
         raise InputFormatError(
-            f"every organism must have one name, got {same} for the same; write one of them "
-            "throughout",
+            f"every organism must have one name, got {same} for the same organism; "
+            "write one of them throughout",
             path,
             lines[groups[0][1]] if lines else None,
         )

@@ -40,6 +40,7 @@ def train_windows(windows: Windows, **arguments: Any) -> tuple[MultiTaskModel, S
         raise ValueError("training needs windows, got none; check the split and files")
     if np.unique(windows.task_ids).size < len(windows.task_names):
         windows = windows.with_tasks(windows.tasks)
+    check_distinct(windows.task_names)
     labels = windows.labels
     return train_model(windows, labels, windows.task_ids, windows.task_names, **arguments)
 
@@ -93,7 +94,6 @@ def train_model(  # noqa: PLR0913
     settings.check()
     features = PositionalKmers() if features is None else features
     if isinstance(data, Windows):
-        check_distinct(names)
         site = site or find_site(data)
         features = features.at_site(find_anchor(data, y, site))
     if settings.kind == "classification":
