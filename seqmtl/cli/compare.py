@@ -178,7 +178,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 def _comparison(args: argparse.Namespace) -> Comparison:
     """Read the windows and run all checks before training."""
-    from seqmtl.cli._input import read_input
+    from seqmtl.cli._input import read_for_training
     from seqmtl.compare import Comparison, Protocol
     from seqmtl.compare.protocol import check_windows
     from seqmtl.features.positional_kmers import PositionalKmers
@@ -196,9 +196,7 @@ def _comparison(args: argparse.Namespace) -> Comparison:
         learned = _similarity.kernel_request(args, args.mkl)
     protocol = Protocol(args.per_organism, args.seed)
     Settings(tol=args.tol, norm=args.norm).check()
-    windows = read_input(
-        args, split=None, window=args.window, require_labels=True, shift=args.shift
-    )
+    windows = read_for_training(args, split=None)
     windows = _keep(windows, args.organisms)
     names = windows.task_names
     _similarity.check_tree(asked or learned, names)

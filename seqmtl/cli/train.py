@@ -92,7 +92,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.cli._input import organisms_named, read_input
+    from seqmtl.cli._input import organisms_named, read_for_training
     from seqmtl.models.site import site_in_dataset
 
     _check_selection(args)
@@ -101,9 +101,7 @@ def run(args: argparse.Namespace) -> int:
     _methods.refuse_tables(args)
     _similarity.check_tree(request, organisms_named(args))
     started = time.perf_counter()
-    windows = read_input(
-        args, split=args.split, window=args.window, require_labels=True, shift=args.shift
-    )
+    windows = read_for_training(args, split=args.split)
     site = site_in_dataset(args.data, windows.length, args.shift)
     model, checkpoint = train_with_checkpoint(windows, args, request, site)
     model.shift = args.shift
