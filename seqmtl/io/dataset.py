@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._names import match_names
+from seqmtl._names import check_distinct, match_names
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.streams import Lines, PathLike, first_bytes, line_blocks, pop_header, readable
 from seqmtl.files.whole import read_json
@@ -159,9 +159,14 @@ def chosen_organisms(summary: Mapping[str, Any], organism: str | None) -> list[s
     ------
     UnknownTaskError
         If the dataset lacks the organism.
+    InputFormatError
+        If two names of the dataset mean one organism.
     """
     names = list(summary["genomes"])
-    return names if organism is None else [names[match_names([organism], names, "the dataset")[0]]]
+    if organism is not None:
+        return [names[match_names([organism], names, "the dataset")[0]]]
+    check_distinct(names)
+    return names
 
 
 def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:

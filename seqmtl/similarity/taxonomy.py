@@ -168,7 +168,8 @@ def _search(path: Path, wanted: Sequence[str]) -> dict[str, _Hits]:
     hits = {name: _Hits() for name in wanted}
     by_key: dict[str, list[_Hits]] = {}
     for name in wanted:
-        by_key.setdefault(simplify(name), []).append(hits[name])
+        for key in {simplify(name), identify(simplify(name))}:
+            by_key.setdefault(key, []).append(hits[name])
     initials = {key for key in by_key if key == abbreviate(key) == identify(key)}
     for taxid, name, is_scientific in _names(path):
         key = simplify(name)

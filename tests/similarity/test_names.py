@@ -11,6 +11,7 @@ from seqmtl import _names as names
 from seqmtl._names import NameIndex, check_distinct, match_names
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
 from seqmtl.files import catalogue
+from seqmtl.similarity import read_tree
 
 ORGANISMS = (
     "taxid\tname\tsynonyms\n"
@@ -219,6 +220,14 @@ def test_names_of_one_organism_are_refused_with_their_line():
         "organism; write one of them throughout"
     )
     check_distinct(["Cunninghamella elegans", "c_elegans", "Ctenus elegans", "t1", "t_1", "task"])
+
+
+def test_a_tree_may_have_two_leaves_of_one_organism_until_a_name_could_be_either(tmp_path):
+    (tmp_path / "t.nwk").write_text("((human:1,Homo_sapiens:1):1,fly:2);")
+    tree = read_tree(tmp_path / "t.nwk")
+    assert tree.prune(["human", "fly"]).leaf_names == ("human", "fly")
+    with pytest.raises(UnknownTaskError, match="'9606' is ambiguous in .* 'human', 'Homo_sapiens'"):
+        tree.prune(["9606", "fly"])
 
 
 # ---- what is said
