@@ -121,7 +121,7 @@ class NameIndex:
 
     def synonyms(self) -> list[list[int]]:
         """Return the indices of known names that mean one organism, in groups of two or more."""
-        return [group for group in self._organisms.values() if len(group) > 1]
+        return [sorted(group) for group in self._organisms.values() if len(group) > 1]
 
     @functools.cached_property
     def _keys(self) -> dict[str, list[int]]:
@@ -187,7 +187,9 @@ def tell_matches(pairs: Iterable[tuple[str, str]], where: str) -> None:
 
     An initial that the shipped tables lack is a guess, and so a warning.
     """
-    guessed, known, spelt = [], [], []
+    guessed: list[str] = []
+    known: list[str] = []
+    spelt: list[str] = []
     for a, b in pairs:
         if a == b or frozenset((a, b)) in _told:
             continue
@@ -270,7 +272,7 @@ def _shipped() -> tuple[Mapping[str, str], Mapping[str, str]]:
 
 
 def _positions(pairs: Iterable[tuple[int, str]]) -> dict[str, list[int]]:
-    """Collect the indices of every key, in rising order."""
+    """Collect the indices of every key."""
     found: dict[str, list[int]] = {}
     for i, key in pairs:
         found.setdefault(key, []).append(i)
