@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskModel, MultiTaskSVC, WeightedDegree, Windows
+from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree, Windows
 from seqmtl.cli.main import main
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome, read_fasta_windows, read_sites, read_windows
@@ -255,6 +255,21 @@ def test_relatives_without_data_are_organisms_too(folder, capsys):
     assert "'mouse' is 'Mus_musculus' in this model" in capsys.readouterr().err
     assert run(folder, *words, "Macropus musculus")[0] == 1
     assert "'Macropus musculus' is not in the model's task kernel" in capsys.readouterr().err
+
+
+def test_an_initial_that_fits_a_relative_too_is_ambiguous():
+    names = ["Alpha beta", "Gamma delta", "Axis beta"]
+    X, y = np.array([[0.0], [1.0], [0.1], [0.9]]), [1, -1, 1, -1]
+    tree = TaskKernel(names, np.eye(3) + 1)
+    model = MultiTaskSVC(task_kernel=tree).fit(X, y, tasks=np.repeat(names[:2], 2)).model_
+    for name in ("a_beta", "A. beta"):
+        with pytest.raises(SeqmtlError, match="could be 'Alpha beta', 'Axis beta'; write"):
+            model.decision_function(X, name)
+    with pytest.raises(SeqmtlError, match=r"was not trained on .*; score it by its"):
+        model.decision_function(X, "axis_beta")
+    assert model.decision_function(X, "g_delta").tolist() == pytest.approx(
+        model.decision_function(X, "Gamma delta").tolist()
+    )
 
 
 def test_quiet_hides_the_notes(folder, capsys):
