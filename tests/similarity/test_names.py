@@ -226,9 +226,7 @@ def test_a_tree_may_have_two_leaves_of_one_organism_until_a_name_could_be_either
     (tmp_path / "t.nwk").write_text("((human:1,Homo_sapiens:1):1,fly:2);")
     tree = read_tree(tmp_path / "t.nwk")
     assert tree.prune(["human", "fly"]).leaf_names == ("human", "fly")
-    with pytest.raises(
-        UnknownTaskError, match=r"'9606' is ambiguous .* 'human', 'Homo_sapiens'"
-    ):
+    with pytest.raises(UnknownTaskError, match=r"'9606' is ambiguous .* 'human', 'Homo_sapiens'"):
         tree.prune(["9606", "fly"])
 
 
