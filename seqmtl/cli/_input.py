@@ -131,16 +131,20 @@ def _read(
 def _from_genomes(
     args: argparse.Namespace, window: int, require_labels: bool, split: str | None
 ) -> Windows:
+    from seqmtl._names import NameIndex, match_names
     from seqmtl.io import load_genomes, read_sites
     from seqmtl.sequences import add_decoys, concatenate
 
-    paths, sites = dict(args.genome), dict(args.sites)
-    if set(paths) != set(sites):
-        odd = sorted(set(paths) ^ set(sites))
+    paths, sites = _by_organism(args.genome, "--genome"), _by_organism(args.sites, "--sites")
+    odd = [name for name in paths if not NameIndex(list(sites)).find(name)]
+    odd += [name for name in sites if not NameIndex(list(paths)).find(name)]
+    if odd:
         raise SeqmtlError(
             f"every organism needs --genome and --sites, but only one was given for "
-            f"{', '.join(odd)}"
+            f"{', '.join(sorted(odd))}"
         )
+    own = match_names(paths, list(sites), "--sites")
+    sites = dict(zip(paths, [list(sites.values())[i] for i in own], strict=True))
     parts = []
     for organism, genome in load_genomes(paths, padding=window).items():
         found: Windows = read_sites(
@@ -157,3 +161,17 @@ def _from_genomes(
         )  # fmt: skip
         parts.append(found)
     return concatenate(parts)
+
+
+def _by_organism(named: list[tuple[str, str]], option: str) -> dict[str, str]:
+    """Return the files of an option by organism, after checking that each is named once."""
+    from seqmtl._names import check_distinct
+
+    names = [name for name, _ in named]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise SeqmtlError(
+            f"{option} must name every organism once, got {twice[0]!r} twice; leave one out"
+        )
+    check_distinct(names)
+    return dict(named)

@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 
+from seqmtl._names import forget_told
 from seqmtl._version import __version__
 from seqmtl.cli._console import setup_logging, warnings_as_messages
 from seqmtl.cli._output import claims_of_a_command
@@ -62,6 +63,7 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
     args = new_parser(commands).parse_args(words)
     args.command_line = shlex.join(["seqmtl", *words])
     setup_logging(args)
+    forget_told()
     try:
         with warnings_as_messages(), claims_of_a_command():
             return int(args.run(args) or 0)

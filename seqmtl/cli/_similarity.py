@@ -132,8 +132,8 @@ def check_tree(request: KernelRequest | None, organisms: Iterable[str]) -> None:
     UnknownTaskError
         If it lacks an organism.
     """
+    from seqmtl._names import NameIndex, match_names
     from seqmtl.exceptions import UnknownTaskError
-    from seqmtl.similarity.names import NameIndex, match_names
     from seqmtl.similarity.trees import read_tree
 
     if request is None or request.sources.tree is None:

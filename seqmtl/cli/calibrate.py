@@ -108,14 +108,16 @@ def calibrate(
     """Fit a probability curve for every organism; return a summary."""
     import numpy as np
 
+    from seqmtl._names import match_names
     from seqmtl.evaluation import calibration_error, plot_reliability
     from seqmtl.models.probability_curve import cross_fitted, weights_for_prevalence
 
     checked: list[tuple[Any, ...]] = []
     by_task: dict[str, Any] = {}
     problems: list[str] = []
-    for task in held.names:
-        name, share = model.match(task), shares[task]
+    places = match_names(held.names, model.tasks, "this model")
+    for task, place in zip(held.names, places, strict=True):
+        name, share = model.tasks[place], shares[task]
         scores, y, counts = held.of(task)
         try:
             p, rows, held_out = cross_fitted(scores, y, counts, args.method, share)

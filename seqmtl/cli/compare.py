@@ -230,7 +230,7 @@ def _keep(windows: Windows, organisms: Sequence[str] | None) -> Windows:
         return windows
     import numpy as np
 
-    from seqmtl.similarity.names import match_names
+    from seqmtl._names import match_names
 
     chosen = match_names(organisms, windows.task_names, "the data")
     windows = windows[np.isin(windows.task_ids, chosen)]

@@ -148,8 +148,8 @@ def _check_summary(path: str) -> None:
 
 
 def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
+    from seqmtl._names import match_names
     from seqmtl.models.base import is_known
-    from seqmtl.similarity.names import match_names
 
     if wanted == "all" and "all" not in model.tasks:
         return list(model.tasks)
@@ -198,8 +198,8 @@ def _windows(
 
 def _of(windows: Windows, organism: str) -> Windows:
     """Return the windows of one organism, under any spelling that matches."""
+    from seqmtl._names import match_names
     from seqmtl.exceptions import UnknownTaskError
-    from seqmtl.similarity.names import match_names
 
     try:
         number = match_names([organism], windows.task_names, "the data")[0]

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any, NoReturn
 
 from seqmtl._checks import check_choice
+from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.whole import read_bytes
 from seqmtl.models.site import SIGNALS, Site
@@ -167,6 +168,7 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
     for name in config.organisms:
         if not name.strip() or not name.isprintable():
             top.refuse("organisms", "named by printable letters", name, "choose another name")
+    check_distinct(list(config.organisms), config.path)
     if not 0 <= config.site.offset <= window - config.site.length:
         top.refuse("shift", f"such that the site is in the window of {window}", config.shift,
                    "choose a smaller shift or a longer window")  # fmt: skip

@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from seqmtl._names import check_distinct
 from seqmtl.features.numeric import Numeric
 from seqmtl.models.fit import train_model
 from seqmtl.models.model import MultiTaskModel
@@ -218,6 +219,8 @@ def _number_tasks(X: Any, tasks: Any) -> tuple[tuple[str, ...], NDArray[np.int16
     elif not isinstance(X, Windows):
         tasks = _checked_names(tasks)
     found, ids = name_table(tasks)
+    if isinstance(X, Windows):
+        check_distinct(found)
     if ids.size != X.shape[0]:
         raise ValueError(
             f"tasks must have one entry per example ({X.shape[0]}), got {ids.size}; for "

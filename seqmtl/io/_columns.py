@@ -89,6 +89,7 @@ class NameTable:
     def __init__(self, what: str, most: int = _MOST_NAMES) -> None:
         self.what, self.most = what, most
         self.names: list[str] = []
+        self.lines: list[int] = []  # where each was first seen
         self._sorted = np.empty(0, dtype="S1")
         self._ids = np.empty(0, dtype=np.int64)
 
@@ -119,7 +120,8 @@ class NameTable:
 
     def _learn(self, fields: Fields, values: NDArray[np.bytes_], rows: NDArray[np.int64]) -> None:
         new, first = np.unique(values[rows], return_index=True)
-        new = new[np.argsort(first)]
+        order = np.argsort(first)
+        new = new[order]
         if (new == b"").any():
             row = int(np.flatnonzero(values == b"")[0])
             fields.refuse(row, f"{self.what} must not be empty; fill the field")
@@ -132,5 +134,6 @@ class NameTable:
                 path=fields.source,
             )
         self.names += [readable(name) for name in new.tolist()]
+        self.lines += fields.lines[rows[first[order]]].tolist()
         order = np.argsort(known)
         self._sorted, self._ids = known[order], ids[order]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import check_distinct, match_names
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.streams import Lines, PathLike, first_bytes, line_blocks, pop_header, readable
 from seqmtl.files.whole import read_json
@@ -121,6 +122,8 @@ def read_dataset(
         If the files are not a dataset; the message gives the file and the line.
     SeqmtlError
         If a genome is missing or differs from the one used to build the dataset.
+    UnknownTaskError
+        If the dataset lacks an organism.
 
     Examples
     --------
@@ -128,13 +131,10 @@ def read_dataset(
     """
     summary = read_summary(path)
     folder = folder_of(path)
-    organisms = list(summary["genomes"])
-    if organism is not None and organism not in organisms:
-        raise SeqmtlError(
-            f"organism must be one of the dataset's ({', '.join(organisms)}), got {organism!r}"
-        )
-    chosen = organisms if organism is None else [organism]
-    moved = genomes or {}
+    chosen = chosen_organisms(summary, organism)
+    every, places = list(summary["genomes"]), dict(genomes or {})
+    own = match_names(places, every, "the dataset")
+    moved = {every[i]: place for i, place in zip(own, places.values(), strict=True)}
     paths = {
         name: os.fspath(moved[name]) if name in moved else genome_path(folder, name, summary)
         for name in chosen
@@ -150,6 +150,23 @@ def read_dataset(
     for block in blocks:
         reader.add(block)
     return Dataset(reader.windows(), dict(summary["site"]), summary)
+
+
+def chosen_organisms(summary: Mapping[str, Any], organism: str | None) -> list[str]:
+    """Return the name of one organism as a dataset spells it, or all names.
+
+    Raises
+    ------
+    UnknownTaskError
+        If the dataset lacks the organism.
+    InputFormatError
+        If two names of the dataset mean one organism.
+    """
+    names = list(summary["genomes"])
+    if organism is not None:
+        return [names[match_names([organism], names, "the dataset")[0]]]
+    check_distinct(names)
+    return names
 
 
 def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:

@@ -9,9 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable
-from seqmtl.io.dataset import REMEDY, check_genome, folder_of, genome_path, read_summary
+from seqmtl.io.dataset import (
+    REMEDY,
+    check_genome,
+    chosen_organisms,
+    folder_of,
+    genome_path,
+    read_summary,
+)
 from seqmtl.io.genome import load_genome
 from seqmtl.sequences.genome import Genome, unknown_contig
 
@@ -66,11 +73,7 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
         If the genome is missing or differs from the one used to build the dataset.
     """
     summary, folder = read_summary(path), folder_of(path)
-    if organism not in summary["genomes"]:
-        raise SeqmtlError(
-            f"organism must be one of the dataset's ({', '.join(summary['genomes'])}), got "
-            f"{organism!r}"
-        )
+    organism = chosen_organisms(summary, organism)[0]
     place = genome_path(folder, organism, summary)
     genome = load_genome(place, padding=int(summary["window"]))
     check_genome(organism, place, genome, summary)

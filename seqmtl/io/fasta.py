@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, first_bytes, source_name
 from seqmtl.io._columns import RULE, LabelColumn
@@ -130,7 +131,7 @@ def read_fasta_windows(
     ------
     InputFormatError
         If a file is not FASTA (see :func:`read_fasta`), names are repeated, labels are missing
-        or invalid, or lengths differ.
+        or invalid, lengths differ, or two names of organisms mean the same one.
     """
     if isinstance(sources, (str, os.PathLike)):
         sources = [FastaSource(sources)]
@@ -237,6 +238,7 @@ class _Collector:
                 record=record,
             )
         task_names, task_ids = name_table(with_organism) if with_organism else (["task"], None)
+        check_distinct(task_names)
         return Windows(
             np.frombuffer(self.codes, dtype=np.uint8),
             np.arange(len(self.names), dtype=np.int64) * self.length,

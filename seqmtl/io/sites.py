@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import NameIndex, check_distinct, match_names
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import (
     PAD_BYTES,
@@ -234,9 +235,14 @@ class _Reader:
         ids = self.organisms.encode(fields, self.columns["organism"])
         if self.organism is None:
             return fields
-        chosen = np.flatnonzero(ids == self.organisms.number(self.organism))
+        chosen = np.flatnonzero(np.isin(ids, [self.organisms.number(n) for n in self._own_names()]))
         self.n_skipped += len(fields) - chosen.size
         return fields.rows(chosen)
+
+    def _own_names(self) -> list[str]:
+        """Return the names in the column that mean the wanted organism."""
+        index = NameIndex([self.organism or ""])
+        return [name for name in self.organisms.names if index.find(name)]
 
     def _contigs(self, fields: Fields) -> NDArray[np.int64]:
         ids = self.contigs.encode(fields, self.columns["contig"])
@@ -296,6 +302,10 @@ class _Reader:
         if not self.n_sites:
             self._refuse_nothing()
         labels = np.concatenate(self.labels)
+        if self.tasks_from_column:
+            check_distinct(self.organisms.names, self.source, self.organisms.lines)
+        elif self.organism is not None:
+            match_names(self._own_names(), [self.organism], self.source)
         if self.is_bed and (not self.scores_are_numbers or not (labels > 0).any()):
             labels = np.ones_like(labels)
         by_column = self.tasks_from_column

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import (
     PAD_BYTES,
@@ -65,7 +66,8 @@ def read_windows(
     Raises
     ------
     InputFormatError
-        If the file is not such a table; the message gives the file and the 1-based line.
+        If the file is not such a table, or two names of organisms mean the same one; the message
+        gives the file and the 1-based line.
 
     Examples
     --------
@@ -213,6 +215,7 @@ class _Reader:
                 "choose one of them",
                 path=self.source,
             )
+        check_distinct(self.organisms.names, self.source, self.organisms.lines)
         codes = np.frombuffer(self.codes, dtype=np.uint8)
         width = self.length or 0
         n = codes.size // width

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice
+from seqmtl._names import NameIndex, match_names
 from seqmtl._version import __version__
-from seqmtl.exceptions import ModelFileError, UnknownTaskError
+from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.probability_curve import (
@@ -23,7 +24,6 @@ from seqmtl.models.probability_curve import (
     unpack_curves,
 )
 from seqmtl.sequences.windows import name_table
-from seqmtl.similarity.names import match_names
 
 FORMAT = "seqmtl model"
 FORMAT_VERSION = 5
@@ -259,9 +259,9 @@ class Model:
         This is the prevalence set at calibration or, without calibration, the weighted share of
         positive training examples. A task without training data uses the mean over all tasks.
         """
-        known = [name for name in self.tasks if is_known(task, [name])] or list(self.tasks)
+        own = [self.tasks[t] for t in NameIndex(self.tasks).find(task)]
         shares = []
-        for name in known:
+        for name in own or self.tasks:
             counts = self.training["tasks"][name]
             found = self.training.get("calibration", {}).get(name, {})
             shares.append(found.get("prevalence", counts.get("n_positive", 0) / counts["n"]))
@@ -417,8 +417,4 @@ def _common(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dic
 
 def is_known(name: str, names: Sequence[str]) -> bool:
     """Tell whether a name matches one of `names`, in any spelling."""
-    try:
-        match_names([name], names, "")
-    except UnknownTaskError:
-        return False
-    return True
+    return len(NameIndex(names).find(name)) == 1

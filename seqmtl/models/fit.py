@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import check_distinct
 from seqmtl.blocks import Rows
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.definitions import features_from_dict
@@ -39,6 +40,7 @@ def train_windows(windows: Windows, **arguments: Any) -> tuple[MultiTaskModel, S
         raise ValueError("training needs windows, got none; check the split and files")
     if np.unique(windows.task_ids).size < len(windows.task_names):
         windows = windows.with_tasks(windows.tasks)
+    check_distinct(windows.task_names)
     labels = windows.labels
     return train_model(windows, labels, windows.task_ids, windows.task_names, **arguments)
 

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import match_names
 from seqmtl.exceptions import SeqmtlError, UnknownTaskError
 from seqmtl.kernels import BaseKernel, kernel_from_dict, short_name
 from seqmtl.models.base import Model
@@ -26,7 +27,6 @@ from seqmtl.models.probability_curve import ProbabilityCurve, calibration_text
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
-from seqmtl.similarity.names import match_names
 from seqmtl.similarity.tree_text import draw_tree_text
 
 _CHUNK = 1 << 22  # kernel values at a time

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import match_names
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.build import PLAIN
-from seqmtl.similarity.names import match_names
 from seqmtl.solvers.kernel_set import KernelSet
 
 #: Similarity of tasks by default: K = (11' + 3 I) / 4.

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
+from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.definitions import features_from_dict
-from seqmtl.models.base import Model, is_known
+from seqmtl.models.base import Model
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.probability_curve import ProbabilityCurve, calibration_text
 from seqmtl.models.site import Site, site_of_model
@@ -20,7 +21,6 @@ from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.names import NameIndex, match_names
 from seqmtl.similarity.tree_text import draw_tree_text
 
 _SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
@@ -197,27 +197,32 @@ class MultiTaskModel(Model):
         T = len(self.tasks)
         K = self.kernel.matrix if K is None else K
         A = np.zeros((T, len(names)))
+        place = self._places(names, from_relatives)
         for column, name in enumerate(names):
-            try:
-                A[match_names([name], self.tasks, "this model")[0], column] = 1.0
-                continue
-            except UnknownTaskError as error:
-                if not from_relatives:
-                    known = len(self.kernel) > T and is_known(name, self.kernel.names)
-                    hint = "; score it by its relatives (--from-relatives; from_relatives=True)"
-                    raise UnknownTaskError(
-                        f"task {name!r} was not trained on (the model has "
-                        f"{', '.join(self.tasks)}){hint if known else ''}"
-                    ) from error
-            index = NameIndex(self.kernel.names)
-            if not index.find(name):
+            if place[name] < T:
+                A[place[name], column] = 1.0
+            else:
+                A[:, column] = np.linalg.pinv(K[:T, :T], hermitian=True) @ K[:T, place[name]]
+        return A
+
+    def _places(self, names: Sequence[str], from_relatives: bool) -> dict[str, int]:
+        """Return the row of the task kernel of every name."""
+        index, T = NameIndex(self.kernel.names), len(self.tasks)
+        for name in names:
+            found = index.find(name)
+            if from_relatives and not found:
                 raise UnknownTaskError(
                     f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or add "
                     "it to the tree and train again)"
                 )
-            i = match_names([name], self.kernel.names, "the model's task kernel")[0]
-            A[:, column] = np.linalg.pinv(K[:T, :T], hermitian=True) @ K[:T, i]
-        return A
+            if not from_relatives and min(found, default=T) >= T:
+                hint = "; score it by its relatives (--from-relatives; from_relatives=True)"
+                raise UnknownTaskError(
+                    f"task {name!r} was not trained on (the model has "
+                    f"{', '.join(self.tasks)}){hint if found else ''}"
+                )
+        distinct = tuple(dict.fromkeys(names))
+        return dict(zip(distinct, match_names(distinct, index.known, "this model"), strict=True))
 
     def _task_table(self, data: Any, tasks: Any) -> tuple[list[str], NDArray[np.int64]]:
         """Return the distinct tasks of the examples, and the index of each example's task."""

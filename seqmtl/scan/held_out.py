@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.io.dataset import read_summary
+from seqmtl.io.dataset import chosen_organisms, read_summary
 from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.model import MultiTaskModel
@@ -138,7 +138,7 @@ def score_held_out(
     """
     site = site_of_model(model.site, path, model.length, model.shift)
     columns: list[tuple[NDArray[np.int64], ...]] = []
-    names = list(read_summary(path)["genomes"]) if organism is None else [organism]
+    names = chosen_organisms(read_summary(path), organism)
     for name in names:
         held = read_split_genome(path, name, split)
         scanner = scanner_of(

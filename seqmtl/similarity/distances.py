@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import match_names
 from seqmtl.similarity import checks
-from seqmtl.similarity.names import match_names
 from seqmtl.similarity.trees import TreeSource, prune_to
 
 

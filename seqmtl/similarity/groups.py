@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.similarity.names import NameIndex
 
 
 def all_members(groups: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
@@ -24,12 +24,13 @@ def membership(groups: Mapping[str, Iterable[str]], names: Sequence[str]) -> NDA
     groups : mapping of str to iterable of str
         Members of every group, or their weights by name; members that are not tasks are ignored.
     names : sequence of str
-        Tasks, T of them, matched as :func:`seqmtl.similarity.names.match_names` does.
+        Tasks, T of them, matched as :func:`seqmtl._names.match_names` does.
 
     Raises
     ------
     UnknownTaskError
-        If a task is in no group, or a member could be several tasks.
+        If a task is in no group, a member could be several tasks, or two members of a group
+        are one task.
     ValueError
         If the members of a group are a single string.
     """
@@ -39,14 +40,8 @@ def membership(groups: Mapping[str, Iterable[str]], names: Sequence[str]) -> NDA
         if isinstance(members, str):
             raise ValueError(f"groups must have lists of members, got {members!r} for {label!r}")
         weights = members if isinstance(members, Mapping) else dict.fromkeys(members, 1.0)
-        for member, weight in zip(map(str, weights), weights.values(), strict=True):
-            found = index.find(member)
-            if len(found) > 1:
-                options = ", ".join(repr(names[i]) for i in found)
-                raise UnknownTaskError(
-                    f"task {member!r} of the group {label!r} is ambiguous: it could be {options}"
-                )
-            R[c, found] = weight
+        own = {str(name): weight for name, weight in weights.items() if index.find(str(name))}
+        R[c, match_names(own, names, f"the tasks of the group {label!r}")] = list(own.values())
     if not R.any(axis=0).all():
         name = names[int(np.argmin(R.any(axis=0)))]
         hint = NameIndex(all_members(groups)).hint(name)

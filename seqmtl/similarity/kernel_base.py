@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from seqmtl._names import match_names
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.whole import read_text
 from seqmtl.similarity import _kernel_table, checks, formulas
-from seqmtl.similarity.names import match_names
 
 _PSD_TOLERANCE = 1e-8
 _SINGLE = ("K",)

@@ -316,7 +316,7 @@ class TaskKernel(NamedKernels):
         tree : Tree, str or path-like
             See :func:`seqmtl.similarity.trees.read_tree`. Missing branch lengths count as 1.
         names : iterable of str, optional
-            Leaves to include, in this order; see :func:`seqmtl.similarity.names.match_names`.
+            Leaves to include, in this order; see :func:`seqmtl._names.match_names`.
             Default: all leaves.
         base : float, default=0.25
             Similarity, from 0 to 1, of organisms whose last common ancestor is the root.

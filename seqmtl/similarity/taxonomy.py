@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import abbreviate, identify, simplify, taxid_of, tell_matches
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
 from seqmtl.files.streams import numbered_lines
-from seqmtl.similarity.names import abbreviate, simplify, taxids
 from seqmtl.similarity.trees import Tree
 
 _SEPARATOR = "\t|\t"
@@ -37,7 +37,7 @@ def read_ncbi_taxonomy(directory: str | os.PathLike[str], organisms: Iterable[st
         Taxids, or names ignoring case, blanks, underscores, dots and hyphens. The first match
         decides, in this order: scientific names; the shipped table of organisms (``human``,
         ``h_sapiens``); synonyms and common names of the dump; its scientific names with an
-        abbreviated genus. Merged taxids are followed.
+        abbreviated genus that the table lacks. Merged taxids are followed.
 
     Returns
     -------
@@ -136,11 +136,11 @@ class _Parents:
 
 @dataclass
 class _Hits:
-    """Taxids found in the dump for one wanted name."""
+    """Names found in the dump for one wanted name, by taxid."""
 
-    scientific: set[int] = field(default_factory=set)
-    other: set[int] = field(default_factory=set)
-    abbreviated: set[int] = field(default_factory=set)
+    scientific: dict[int, str] = field(default_factory=dict)
+    other: dict[int, str] = field(default_factory=dict)
+    abbreviated: dict[int, str] = field(default_factory=dict)
 
 
 def _resolve(wanted: Sequence[str | int], parents: _Parents, folder: Path) -> dict[int, str | int]:
@@ -168,23 +168,28 @@ def _search(path: Path, wanted: Sequence[str]) -> dict[str, _Hits]:
     hits = {name: _Hits() for name in wanted}
     by_key: dict[str, list[_Hits]] = {}
     for name in wanted:
-        by_key.setdefault(simplify(name), []).append(hits[name])
-    initials = {key for key in by_key if key == abbreviate(key)}
+        for key in {simplify(name), identify(simplify(name))}:
+            by_key.setdefault(key, []).append(hits[name])
+    initials = {key for key in by_key if key == abbreviate(key) == identify(key)}
     for taxid, name, is_scientific in _names(path):
         key = simplify(name)
         for hit in by_key.get(key, ()):
-            (hit.scientific if is_scientific else hit.other).add(int(taxid))
+            (hit.scientific if is_scientific else hit.other)[int(taxid)] = name
         if initials and is_scientific and (short := abbreviate(key)) in initials:
             for hit in by_key[short]:
-                hit.abbreviated.add(int(taxid))
+                hit.abbreviated[int(taxid)] = name
     return hits
 
 
 def _choose(name: str, hits: _Hits, parents: _Parents, folder: Path) -> int:
     """Return the taxid by the first rule with a match."""
-    shipped = {int(taxid) for taxid in taxids(simplify(name)) if int(taxid) in parents}
-    found = sorted(hits.scientific or shipped or hits.other or hits.abbreviated)
+    own = taxid_of(simplify(name))
+    shipped = {int(own): own} if own and int(own) in parents else {}
+    matches = hits.scientific or shipped or hits.other or hits.abbreviated
+    found = sorted(matches)
     if len(found) == 1:
+        match = matches[found[0]] if matches is not hits.other else str(found[0])
+        tell_matches([(name, match)], f"the taxonomy {folder.name}")
         return found[0]
     if found:
         raise UnknownTaskError(

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._memory import require_memory
+from seqmtl._names import match_names
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files import catalogue
 from seqmtl.files.whole import read_text
-from seqmtl.similarity import _newick, _nodes, catalogue
-from seqmtl.similarity.names import match_names
+from seqmtl.similarity import _newick, _nodes
 
 if TYPE_CHECKING:
     from Bio.Phylo.BaseTree import Tree as BioTree
@@ -139,7 +140,7 @@ class Tree:
         Parameters
         ----------
         names : iterable of str
-            Leaves to keep, matched by :func:`seqmtl.similarity.names.match_names`; they get this
+            Leaves to keep, matched by :func:`seqmtl._names.match_names`; they get this
             spelling. They keep the order of the tree.
 
         Raises

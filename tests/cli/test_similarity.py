@@ -43,6 +43,7 @@ def test_writes_a_table_that_training_reads(tree, tmp_path, capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == (
+        "seqmtl: note: 'Ape' is 'ape' in the tree tree.nwk\n"
         f"seqmtl: note: {out}: 2 kernels of 3 organisms from hierarchical(tree.nwk)\n"
     )
     assert TaskKernel.from_tsv(out) == TaskKernel.hierarchical(tree, ["bee", "Ape", "man"])

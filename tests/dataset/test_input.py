@@ -51,6 +51,10 @@ def dataset(folder):
         (config_text(tables="[split]\ntest = 0.95"), "split.test must be below 1 together"),
         (config_text(tables="[split]\nblock = 20"), "split.block must be a whole number of 21"),
         (config_text(tables="decoys = 3"), "decoys must be a table, got 3"),
+        (
+            config_text(organisms=("x", "y")).replace("s.x", "s.worm").replace("s.y", "s.6239"),
+            "every organism must have one name, got 'worm', '6239' for the same organism; write",
+        ),
         ('signal = "donor"', "organisms must be a table with at least one entry"),
         (config_text().replace("x.fa", "z.fa"), "organisms.x.genome must be a file, got .*z.fa"),
         (
@@ -196,7 +200,7 @@ def test_a_dataset_is_read_by_split_and_organism(dataset):
 
 
 def test_errors_of_a_dataset(dataset):
-    with pytest.raises(SeqmtlError, match=r"one of the dataset's \(x, y\), got 'z'"):
+    with pytest.raises(SeqmtlError, match="'z' is not in the dataset; it has 'x', 'y'"):
         read_dataset(dataset, organism="z")
     with pytest.raises(
         InputFormatError, match=r"no windows of split 'dev'.*the splits test, train"

@@ -135,7 +135,7 @@ def _opens_files(source):
 
 
 # what comes with the package is read by importlib.resources
-_READS_PACKAGE_DATA = ROOT / "seqmtl" / "similarity" / "catalogue.py"
+_READS_PACKAGE_DATA = ROOT / "seqmtl" / "files" / "catalogue.py"
 
 
 @pytest.mark.parametrize(

@@ -281,9 +281,8 @@ def test_errors(case, tmp_path, capsys):
     out = copy / "out"
     with pytest.raises(SeqmtlError, match=r"no candidates in split 'dev' of x, y; the splits are"):
         score_held_out(model, out, split="dev")
-    with pytest.raises(
-        SeqmtlError, match=r"organism must be one of the dataset's \(x, y\), got 'z"
-    ):
+    assert set(score_held_out(model, out, split="test", organism="X").tasks) == {"x"}
+    with pytest.raises(SeqmtlError, match="'z' is not in the dataset; it has 'x', 'y'"):
         score_held_out(model, out, split="test", organism="z")
     with pytest.raises(SeqmtlError, match=r"must be a dataset; name a folder"):
         score_held_out(model, copy / "x.fa", split="test")

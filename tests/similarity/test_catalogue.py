@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqmtl.similarity import catalogue
-from seqmtl.similarity.names import abbreviate, match_names, simplify
+from seqmtl._names import abbreviate, match_names, simplify
+from seqmtl.files import catalogue
 from seqmtl.similarity.trees import read_tree
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,6 +114,19 @@ def test_organisms_are_named_once():
         for text in (taxid, name, *filter(None, others.split("|"))):
             assert owner.setdefault(simplify(text), name) == name
     assert f"| organisms.tsv | {len(ORGANISMS)} |" in README
+
+
+def test_other_organisms_are_none_of_the_trees():
+    """No initial stands for two organisms of the tables."""
+    others = [
+        line.split("\t")
+        for line in (FOLDER / "other_organisms.tsv").read_text("utf-8").splitlines()[1:]
+    ]
+    taxids, names = zip(*(row[:2] for row in ORGANISMS), *others, strict=True)
+    for texts in (taxids, names, [abbreviate(simplify(name)) for name in names]):
+        assert len(set(texts)) == len(texts)
+    assert all(taxid.isdecimal() for taxid in taxids)
+    assert f"| other_organisms.tsv | {len(others)} |" in README
 
 
 def test_taxids_are_those_of_ncbi(shared_data):

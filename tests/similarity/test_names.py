@@ -1,18 +1,23 @@
 """Names as people write them, and the errors where they leave open who is meant."""
 
+import logging
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqmtl.exceptions import UnknownTaskError
-from seqmtl.similarity import catalogue, names
-from seqmtl.similarity.names import match_names
+from seqmtl import _names as names
+from seqmtl._names import NameIndex, check_distinct, match_names
+from seqmtl.exceptions import InputFormatError, UnknownTaskError
+from seqmtl.files import catalogue
+from seqmtl.similarity import read_tree
 
 ORGANISMS = (
     "taxid\tname\tsynonyms\n"
     "9606\tHomo sapiens\thuman|man\n"
-    "6239\tCaenorhabditis elegans\tworm|nematode\n"
-    "6238\tCaenorhabditis briggsae\tnematode\n"
+    "6239\tCaenorhabditis elegans\tworm\n"
+    "6238\tCaenorhabditis briggsae\n"
     "4932\tSaccharomyces cerevisiae\tbaker's yeast|yeast\n"
     "\n"
     "7227\tDrosophila melanogaster\n"
@@ -23,18 +28,18 @@ ORGANISMS = (
 def organisms(monkeypatch):
     """Another table of organisms than the shipped one."""
     monkeypatch.setattr(catalogue, "table", {"organisms.tsv": ORGANISMS}.get)
-    names._organisms.cache_clear()
+    names._shipped.cache_clear()
     yield
-    names._organisms.cache_clear()
+    names._shipped.cache_clear()
 
 
 @pytest.fixture
 def no_organisms(monkeypatch):
     """No table of organisms."""
     monkeypatch.setattr(catalogue, "table", lambda _: None)
-    names._organisms.cache_clear()
+    names._shipped.cache_clear()
     yield
-    names._organisms.cache_clear()
+    names._shipped.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -92,8 +97,6 @@ def test_ambiguous_names(organisms):
     known = ["Caenorhabditis elegans", "Centruroides elegans"]
     with pytest.raises(UnknownTaskError, match="'c_elegans' is ambiguous in K: it could be 'Caeno"):
         match_names(["c_elegans"], known, "K")
-    with pytest.raises(UnknownTaskError, match="'nematode' is ambiguous"):
-        match_names(["nematode"], ["c_elegans", "c_briggsae"], "K")
 
 
 def test_two_names_of_one(organisms):
@@ -123,6 +126,155 @@ def test_a_name_always_finds_itself(known, random):
 
 
 def test_the_shipped_table_has_distinct_organisms():
-    names._organisms.cache_clear()
-    by_name, _ = names._organisms()
-    assert all(len(taxids) == 1 for name, taxids in by_name.items() if name.isdigit())
+    names._shipped.cache_clear()
+    taxids, _ = names._shipped()
+    assert all(name == taxid for name, taxid in taxids.items() if name.isdigit())
+
+
+# ---- the verdicts, written by hand
+
+PAIRS = [
+    line.split("\t")
+    for line in Path(__file__).with_name("name_pairs.tsv").read_text("utf-8").splitlines()[1:]
+]
+
+
+def verdict(wanted, known):
+    """Return what the rule says: match, none or ambiguous."""
+    try:
+        (place,) = match_names([wanted], known, "K")
+    except UnknownTaskError as error:
+        return "ambiguous" if "is ambiguous in K" in str(error) else "none"
+    assert place in range(len(known))
+    return "match"
+
+
+def test_there_are_many_pairs():
+    assert len(PAIRS) >= 100
+    assert len({tuple(pair[:2]) for pair in PAIRS}) == len(PAIRS)
+    assert {expected for *_, expected in PAIRS} == {"match", "none", "ambiguous"}
+
+
+@pytest.mark.parametrize(("wanted", "known", "expected"), PAIRS)
+def test_verdict(wanted, known, expected):
+    names = known.split("|")
+    assert verdict(wanted, names) == expected
+    if len(names) == 1:
+        assert verdict(known, [wanted]) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"), [pair for pair in PAIRS if "|" not in pair[1]]
+)
+def test_names_that_match_are_not_used_side_by_side(one, other, expected):
+    if expected == "none":
+        check_distinct([one, other])
+        return
+    with pytest.raises(InputFormatError, match="every organism must have one name, got "):
+        check_distinct([one, other])
+
+
+WORDS = ["elegans", "coli", "musculus", "bocki", "melanogaster"]
+GENERA = ["Caenorhabditis", "Cunninghamella", "Mus", "Macropus", "Xenoturbella", "Xyleborus", "C",
+          "M", "X", "Escherichia", "Entamoeba", "E", "Drosophila", "Drosera", "D"]  # fmt: skip
+spelt = st.builds(
+    lambda genus, mark, word, strain, change: change(f"{genus}{mark}{word}{strain}"),
+    st.sampled_from(GENERA),
+    st.sampled_from([" ", "_", ". ", "-"]),
+    st.sampled_from(WORDS),
+    st.sampled_from(["", " N2"]),
+    st.sampled_from([str, str.lower, str.upper]),
+)
+anything = spelt | st.sampled_from(["6239", "worm", "mouse", "human", "fly", "task"]) | st.text()
+
+
+@given(anything, anything)
+def test_the_verdict_is_symmetric(a, b):
+    assert verdict(a, [b]) == verdict(b, [a])
+    assert verdict(a, [b]) in {"match", "none"}
+
+
+@given(spelt, spelt)
+def test_a_genus_never_matches_another_genus(a, b):
+    one, other = (names.simplify(name).split() for name in (a, b))
+    if verdict(a, [b]) == "match":
+        assert one[1:] == other[1:]
+        assert one[0] == other[0] or 1 in (len(one[0]), len(other[0]))
+        assert one[0][0] == other[0][0]
+    elif one == other:
+        pytest.fail(f"{a!r} and {b!r} differ only in case and marks")
+
+
+@given(st.lists(anything, unique=True, max_size=6), anything)
+def test_more_names_never_turn_a_match_into_another_organism(known, wanted):
+    found = NameIndex(known).find(wanted)
+    if len(found) == 1:
+        assert verdict(wanted, [known[found[0]]]) == "match"
+
+
+def test_names_of_one_organism_are_refused_with_their_line():
+    with pytest.raises(InputFormatError) as error:
+        check_distinct(["fly", "c_elegans", "human", "C. elegans"], "a.tsv", [2, 5, 7, 9])
+    assert str(error.value) == (
+        "a.tsv:9: every organism must have one name, got 'c_elegans', 'C. elegans' for the same "
+        "organism; write one of them throughout"
+    )
+    check_distinct(["Cunninghamella elegans", "c_elegans", "Ctenus elegans", "t1", "t_1", "task"])
+
+
+def test_a_tree_may_have_two_leaves_of_one_organism_until_a_name_could_be_either(tmp_path):
+    (tmp_path / "t.nwk").write_text("((human:1,Homo_sapiens:1):1,fly:2);")
+    tree = read_tree(tmp_path / "t.nwk")
+    assert tree.prune(["human", "fly"]).leaf_names == ("human", "fly")
+    with pytest.raises(UnknownTaskError, match=r"'9606' is ambiguous .* 'human', 'Homo_sapiens'"):
+        tree.prune(["9606", "fly"])
+
+
+# ---- what is said
+
+
+@pytest.fixture
+def said(caplog):
+    """Messages about matches, as (level, text)."""
+    names.forget_told()
+    caplog.set_level(logging.INFO, logger="seqmtl")
+    return lambda: [(record.levelname, record.getMessage()) for record in caplog.records]
+
+
+def test_each_match_is_said_once(said):
+    known = ["Homo sapiens", "Caenorhabditis elegans", "fly"]
+    for _ in range(2):
+        match_names(["human", "worm", "fly"], known, "the tree")
+    match_names(["Homo sapiens"], ["human"], "the model")
+    assert said() == [
+        ("INFO", "'human' is 'Homo sapiens', 'worm' is 'Caenorhabditis elegans' in the tree")
+    ]
+    match_names(["9606"], known, "the model")
+    assert said()[1:] == [("INFO", "'9606' is 'Homo sapiens' in the model")]
+
+
+def test_a_guess_by_the_initial_is_a_warning(said):
+    match_names(["x_bocki", "worm"], ["Xenoturbella bocki", "c_elegans"], "K")
+    assert said() == [
+        (
+            "WARNING",
+            "'x_bocki' is 'Xenoturbella bocki' in K, by the initial of the genus; check that they "
+            "are one organism",
+        ),
+        ("INFO", "'worm' is 'c_elegans' in K"),
+    ]
+
+
+def test_many_spellings_take_one_short_line(said):
+    known = [f"Genus species{letter * 3}" for letter in "abcdefgh"]
+    match_names([name.replace(" ", "_") for name in known], known, "K")
+    ((level, text),) = said()
+    assert level == "INFO"
+    assert text.endswith("and 3 more in K")
+    assert text.count(" is ") == 5
+
+
+def test_nothing_is_said_if_a_name_is_refused(said):
+    with pytest.raises(UnknownTaskError):
+        match_names(["human", "nobody"], ["Homo sapiens"], "K")
+    assert said() == []

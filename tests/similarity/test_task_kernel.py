@@ -356,7 +356,16 @@ def test_groups_by_name():
     ("groups", "options", "message"),
     [
         ({"a": ["x", "y"]}, {"names": ["x", "why"]}, "'why' is not in any of the groups; did"),
-        ({"a": ["x_1"]}, {"names": ["x 1", "X-1"]}, "'x_1' of the group 'a' is ambiguous"),
+        (
+            {"a": ["x_1"]},
+            {"names": ["x 1", "X-1"]},
+            "'x_1' is ambiguous in the tasks of the gr",
+        ),
+        (
+            {"a": ["human", "9606"]},
+            {"names": ["H. sapiens"]},
+            "'9606' is given twice",
+        ),
         ({"a": "xy"}, {"names": ["x"]}, "must have lists of members, got 'xy' for 'a'"),
         ({"a": ["x"]}, {"lam": -1}, "lam must be a finite number of at least 0, got -1"),
         ({"a": ["x"]}, {"r": np.nan}, "r must be a finite number of at least 0, got nan"),

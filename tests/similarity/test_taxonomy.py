@@ -52,6 +52,17 @@ def dump(tmp_path):
     return write
 
 
+def test_an_initial_stands_for_one_genus(dump):
+    nodes = [node for node in NODES if node[0] != 6239]
+    for name in ("c_elegans", "C. elegans N2"):
+        with pytest.raises(UnknownTaskError, match=f"{name!r} is not in the taxonomy taxdump"):
+            read_ncbi_taxonomy(dump(nodes), [name, "Culex nova"])
+    nodes.append((40, 30, {"scientific name": "Caenorhabditis elegans N2"}))
+    tree = read_ncbi_taxonomy(dump(nodes), ["C. elegans N2", 31])
+    assert tree.leaf_names == ("C. elegans N2", "Crassus elegans")
+    assert read_ncbi_taxonomy(dump(nodes), ["c_vermis", 31]).leaf_names[:1] == ("c_vermis",)
+
+
 def clades(tree):
     """Return the leaves of every inner node by its label."""
     names = np.array(tree.leaf_names)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
-from seqmtl.similarity import Tree, catalogue, read_tree, trees
+from seqmtl.files import catalogue
+from seqmtl.similarity import Tree, read_tree, trees
 
 TREE = "((ape:1,man:2)primates:3,(fly:4,bee:5,ant:6)insects,yeast:0.5)root;"
 
