@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from seqmtl.exceptions import ModelFileError
-from seqmtl.models.base import Model, read_model_file
+from seqmtl._schema import brief
+from seqmtl.models.base import Model, damaged, read_model_file
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -27,7 +27,4 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         from seqmtl.models.model import MultiTaskModel
 
         return MultiTaskModel.rebuild(path, description, arrays)
-    raise ModelFileError(
-        f"is an inconsistent model: its structure must be weights or kernels, got {structure!r}",
-        path=path,
-    )
+    raise damaged(f"model must be 'weights' or 'kernels', got {brief(structure)}", path)
