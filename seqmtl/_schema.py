@@ -32,7 +32,11 @@ def refuse(name: str, rule: str, value: Any) -> NoReturn:
 
 def number(*, above: float = -math.inf, least: float = -math.inf, most: float = math.inf) -> Rule:
     """Return the rule for a finite number within limits."""
-    limits = [(f"above {above:g}", above), (f"at least {least:g}", least), (f"at most {most:g}", most)]
+    limits = [
+        (f"above {above:g}", above),
+        (f"at least {least:g}", least),
+        (f"at most {most:g}", most),
+    ]
     shown = " and ".join(text for text, x in limits if math.isfinite(x))
     rule = f"a finite number {shown}".rstrip()
 

@@ -134,7 +134,9 @@ def _double(path):
 
 def _of_arrays(arrays):
     for name, array in arrays.items():
-        others = {f"as {code}": _as(code) for code in _DTYPES.values() if np.dtype(code) != array.dtype}
+        others = {
+            f"as {code}": _as(code) for code in _DTYPES.values() if np.dtype(code) != array.dtype
+        }
         shapes = {
             "one axis more": lambda a: a[None],
             "flat": lambda a: a.reshape(-1) if a.ndim != 1 else a.reshape(-1, 1),
@@ -143,7 +145,9 @@ def _of_arrays(arrays):
             "longer": lambda a: np.concatenate([a, a]),
             "empty": lambda a: np.zeros(0, a.dtype),
         }
-        values = {f"with {value}": _with(value) for value in (np.nan, np.inf, -np.inf, -1, 2**31 - 1)}
+        values = {
+            f"with {value}": _with(value) for value in (np.nan, np.inf, -np.inf, -1, 2**31 - 1)
+        }
         for what, change in {**others, **shapes, **values}.items():
             yield f"array {name} {what}", _change_array(name, change)
         yield f"array {name} removed", lambda d, a, name=name: a.pop(name)

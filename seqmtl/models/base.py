@@ -339,10 +339,10 @@ class Model:
         """
         path = os.fspath(path)
         description, arrays = read_model_file(path)
-        found = description.get("model")
+        found = description["model"]
         if found != cls.structure:
             raise ModelFileError(
-                f"is a model of {brief(found)}, not of {cls.structure}; predict, evaluate, "
+                f"is a model of {found}, not of {cls.structure}; predict, evaluate, "
                 "calibrate and info take it",
                 path=path,
             )
@@ -405,6 +405,9 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
             f"{FORMAT_VERSION}; {remedy}",
             path=path,
         )
+    if description.get("model") not in ("weights", "kernels"):
+        found = brief(description.get("model"))
+        raise damaged(f"model must be 'weights' or 'kernels', got {found}", path)
     return description, arrays
 
 

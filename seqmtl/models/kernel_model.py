@@ -328,6 +328,9 @@ class KernelModel(Model):
         if any((kernel.inputs == "numbers") != (inputs == "numbers") for kernel in kernels):
             refuse("kernels", f"kernels of {inputs}", description["kernels"])
         examples = _unpack_examples(inputs, arrays)
+        with part("examples"):
+            for kernel in kernels:
+                kernel.check_examples(examples)
         most = {"windows": 0, "sequences": 1}.get(inputs) or examples.shape[1]
         names = tuple(description["feature_names"])
         if len(names) not in (0, most):

@@ -343,7 +343,9 @@ class MultiTaskModel(Model):
             refuse("n_features", f"{found}, as the features have", n_features)
         W = arrays["W"]
         with part("kernel"):
-            names, source, labels = (description["kernel"][k] for k in ("names", "source", "labels"))
+            names, source, labels = (
+                description["kernel"][k] for k in ("names", "source", "labels")
+            )
             kernel = TaskKernel(names, arrays["K"], source, labels=labels, not_psd="refuse")
         return cls(
             features=features,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from seqmtl._schema import brief
-from seqmtl.models.base import Model, damaged, read_model_file
+from seqmtl.models.base import Model, read_model_file
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -18,13 +17,11 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     """
     path = os.fspath(path)
     description, arrays = read_model_file(path)
-    structure = description.get("model")
+    structure = description["model"]
     if structure == "kernels":
         from seqmtl.models.kernel_model import KernelModel
 
         return KernelModel.rebuild(path, description, arrays)
-    if structure == "weights":
-        from seqmtl.models.model import MultiTaskModel
+    from seqmtl.models.model import MultiTaskModel
 
-        return MultiTaskModel.rebuild(path, description, arrays)
-    raise damaged(f"model must be 'weights' or 'kernels', got {brief(structure)}", path)
+    return MultiTaskModel.rebuild(path, description, arrays)

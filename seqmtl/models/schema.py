@@ -40,7 +40,9 @@ _scalar = either((str,), text, number())
 _NORM = either((str,), choice("inf"), number(least=1))
 
 _COUNTS = record({"n": whole(1)}, {"n_positive": whole()})
-_THRESHOLD = record({"recall": _share, "score": number(), "probability": _share, "precision": _share})
+_THRESHOLD = record(
+    {"recall": _share, "score": number(), "probability": _share, "precision": _share}
+)
 _CALIBRATION = record(
     {
         "method": choice("isotonic", "sigmoid"),
@@ -164,7 +166,9 @@ _OWN: dict[str, dict[str, Rule]] = {
     "kernels": {
         "kernels": items(_kernel, 1),
         "examples": choice("windows", "numbers", "sequences"),
-        "classes": items(either((bool,), flag, either((int,), _integer, _scalar)), 2, distinct=True),
+        "classes": items(
+            either((bool,), flag, either((int,), _integer, _scalar)), 2, distinct=True
+        ),
         "feature_names": items(text),
     },
 }
@@ -187,11 +191,18 @@ def check_header(header: Mapping[str, Any], structure: str) -> None:
     """
     record({**_HEADER, **_OWN[structure], "training": _TRAINING[structure]})("", header)
     tasks, training = header["tasks"], header["training"]
-    _same("calibrated", header["calibrated"], [name for name in tasks if name in header["calibrated"]])
+    _same(
+        "calibrated", header["calibrated"], [name for name in tasks if name in header["calibrated"]]
+    )
     _same("training.calibration", training.get("calibration", {}), header["calibrated"])
-    for name, entry in (*training.get("tasks", {}).items(), *training.get("calibration", {}).items()):
+    for name, entry in (
+        *training.get("tasks", {}).items(),
+        *training.get("calibration", {}).items(),
+    ):
         if entry.get("n_positive", 0) > entry["n"]:
-            refuse(f"n_positive of {name} in training", f"at most {entry['n']}", entry["n_positive"])
+            refuse(
+                f"n_positive of {name} in training", f"at most {entry['n']}", entry["n_positive"]
+            )
     (_check_weights if structure == "weights" else _check_kernels)(header)
 
 
@@ -200,7 +211,9 @@ def _check_weights(header: Mapping[str, Any]) -> None:
     _same("training.tasks", training["tasks"], tasks)
     for name, entry in training["tasks"].items():
         if ("n_positive" in entry) != (kind == "classification"):
-            raise ValueError(f"training.tasks.{name}.n_positive must be there for classification only")
+            raise ValueError(
+                f"training.tasks.{name}.n_positive must be there for classification only"
+            )
     _same("training.settings.kind", [training["settings"].get("kind", "classification")], [kind])
     chosen = training.get("selection", {}).get("tasks")
     if chosen is not None:

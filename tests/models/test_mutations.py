@@ -78,7 +78,17 @@ def _table(path, *options):
 
 
 def _texts(path):
-    return _table(path, "--method", "individual-mkl", "--kernel", "wd:2", "-C", "2", "--task-column", "species")
+    return _table(
+        path,
+        "--method",
+        "individual-mkl",
+        "--kernel",
+        "wd:2",
+        "-C",
+        "2",
+        "--task-column",
+        "species",
+    )
 
 
 @pytest.fixture(scope="module", params=[_calibrated, _views, _novelty, _texts])
