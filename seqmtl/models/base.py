@@ -23,8 +23,8 @@ from seqmtl.models.probability_curve import (
     to_probability,
     unpack_curves,
 )
-from seqmtl.sequences.windows import name_table
 from seqmtl.models.schema import Forms, check_arrays, check_header
+from seqmtl.sequences.windows import name_table
 from seqmtl.similarity.names import match_names
 
 FORMAT = "seqmtl model"

@@ -282,7 +282,7 @@ def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, change):
     if change is not None:
         arrays[name] = change(array)
     write_arrays(tmp_path / "other", description, arrays)
-    with pytest.raises(ModelFileError, match="; the file is damaged or was edited; train again$"):
+    with pytest.raises(ModelFileError, match=r"; the file is damaged .*; train again$"):
         KernelModel.load(tmp_path / "other")
 
 

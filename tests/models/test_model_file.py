@@ -542,9 +542,7 @@ class TestHostileDescriptions:
         write_arrays(tmp_path / "good", description, arrays)
         assert MultiTaskModel.load(tmp_path / "good").W[3, 0] == 1
         write_arrays(tmp_path / "bad", description, {**arrays, name: array})
-        with pytest.raises(
-            ModelFileError, match="; the file is damaged or was edited; train again$"
-        ):
+        with pytest.raises(ModelFileError, match=r"; the file is damaged .*; train again$"):
             MultiTaskModel.load(tmp_path / "bad")
 
     def test_a_missing_array(self, tmp_path, sparse_file):
