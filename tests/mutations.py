@@ -83,6 +83,16 @@ def mutations(raw, seed, n=None, changes=1):
         yield " and ".join(names), write(changed, own)
 
 
+def documents(document, seed, n=None):
+    """Yield a name and a damaged copy of a JSON document, as :func:`mutations` does."""
+    single = list(_of_header(document))
+    for i in np.random.default_rng(seed).permutation(len(single))[:n].tolist():
+        name, change = single[i]
+        changed = copy.deepcopy(document)
+        change(changed, {})
+        yield name, changed
+
+
 def _of_header(description):
     for path in _paths(description):
         name = ".".join(map(str, path))
