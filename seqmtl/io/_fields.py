@@ -16,6 +16,8 @@ from seqmtl.io._table_columns import check_distinct
 _TAB, _LINE_FEED, _HASH = 9, 10, 35
 _LONGEST_NAME = PAD_BYTES - 1
 _MOST_DIGITS = 18
+#: What :func:`is_coordinate` asks for.
+COORDINATES = f"whole numbers of up to {_MOST_DIGITS} digits"
 _NO_ROWS = (b"#", b"track", b"browser")
 
 
@@ -27,6 +29,11 @@ def is_row(line: bytes) -> bool:
 def bed_rows(path: PathLike) -> Iterator[tuple[int, bytes]]:
     """Yield the 1-based line number and the bytes of every BED row."""
     return ((line, row) for line, row in numbered_lines(path) if is_row(row))
+
+
+def is_coordinate(field: bytes | str) -> bool:
+    """Tell whether a field is a coordinate: a whole number that fits into 64 bits."""
+    return field.isascii() and field.isdigit() and len(field) <= _MOST_DIGITS
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -309,7 +310,8 @@ class Model:
         Raises
         ------
         ValueError
-            If a kernel is a Python function, which cannot be saved.
+            If a kernel is a Python function, which cannot be saved, or the model has no training
+            summary, or one that no estimator makes.
         SeqmtlError
             If the file cannot be written.
         """
@@ -325,8 +327,10 @@ class Model:
             "calibrated": list(self.curves),
             "training": self.training,
         }
-        arrays |= {"bias": self.bias, "calibration": self.calibration}
-        write_arrays(path, header | description, arrays | pack_curves(self.curves))
+        header = json.loads(json.dumps(header | description))
+        arrays |= {"bias": self.bias, "calibration": self.calibration} | pack_curves(self.curves)
+        self._check(header, arrays)
+        write_arrays(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -360,11 +364,16 @@ class Model:
             If they are inconsistent.
         """
         try:
-            check_header(description, cls.structure)
-            check_arrays(arrays, _forms(description) | cls._forms(description, arrays))
+            cls._check(description, arrays)
             return cls._unpack(description, arrays, _common(description, arrays))
         except ValueError as error:
             raise damaged(error, path) from error
+
+    @classmethod
+    def _check(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Raise ValueError for contents that are not those of a model file."""
+        check_header(description, cls.structure)
+        check_arrays(arrays, _forms(description) | cls._forms(description, arrays))
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return description and arrays of everything that is not in the common header."""
