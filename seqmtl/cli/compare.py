@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -146,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
     write_json(args.json, document)
     partial.remove()
     _write_tables(args, document)
-    sys.stdout.write(to_markdown(document))
+    show(to_markdown(document))
     unfinished = [f"{r.method} on split {r.split}" for r in results if not r.converged]
     if unfinished:
         logger.warning("not converged to the tolerance %g: %s", args.tol, ", ".join(unfinished))
