@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from seqmtl.cli import _options, _similarity
+from seqmtl.cli import _console, _options, _similarity
 from seqmtl.cli._output import NOT_CONVERGED, check_outputs
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
     write_json(args.json, document)
     partial.remove()
     _write_tables(args, document)
-    show(to_markdown(document))
+    _console.show(to_markdown(document))
     unfinished = [f"{r.method} on split {r.split}" for r in results if not r.converged]
     if unfinished:
         logger.warning("not converged to the tolerance %g: %s", args.tol, ", ".join(unfinished))

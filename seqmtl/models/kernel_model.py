@@ -343,7 +343,10 @@ class KernelModel(Model):
             examples=examples,
             classes=tuple(description["classes"]),
             feature_names=names,
-            **{name: arrays[name] for name in ("example_ids", "amounts", "task_ids", "coupling")},
+            example_ids=arrays["example_ids"],
+            amounts=arrays["amounts"],
+            task_ids=arrays["task_ids"],
+            coupling=arrays["coupling"],
             **common,
         )
 
