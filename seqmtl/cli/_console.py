@@ -1,4 +1,4 @@
-"""Output to stderr: messages, JSON logs and progress."""
+"""Text for people: tables and summaries on stdout; messages, JSON logs and progress on stderr."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import json
 import logging
 import math
+import re
 import statistics
 import sys
 import time
@@ -14,6 +15,33 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+# control characters, which could steer a terminal, and those that reverse the direction of text
+_UNSEEN = (
+    *range(9),
+    *range(11, 32),
+    *range(127, 160),
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+)
+_ESCAPES = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _UNSEEN}
+
+
+def printable(text: str) -> str:
+    """Escape the control characters of a text, except tabs and line ends."""
+    return text.translate(_ESCAPES)
+
+
+def show(text: str) -> None:
+    """Write a text for people to stdout."""
+    sys.stdout.write(printable(text))
+
+
+class _TextFormatter(logging.Formatter):
+    """One line for every message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(re.sub(r"\s*\n\s*", " ", super().format(record).strip()))
 
 
 class _JsonFormatter(logging.Formatter):
@@ -35,7 +63,7 @@ def setup_logging(args: argparse.Namespace) -> None:
     if args.log_json:
         handler.setFormatter(_JsonFormatter())
     else:
-        handler.setFormatter(logging.Formatter("seqmtl: %(levelname)s: %(message)s"))
+        handler.setFormatter(_TextFormatter("seqmtl: %(levelname)s: %(message)s"))
         logging.addLevelName(logging.INFO, "note")
         logging.addLevelName(logging.ERROR, "error")
         logging.addLevelName(logging.WARNING, "warning")
@@ -76,7 +104,7 @@ class _Progress:
     def _show(self, text: str, fields: dict[str, Any]) -> None:
         """Redraw the line, or log it, with `fields` for JSON logs."""
         if self._redraw:
-            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.write(f"\r\x1b[K{printable(text)}")
             sys.stderr.flush()
         else:
             logging.getLogger("seqmtl").info("%s", text, extra={"fields": fields})

@@ -262,7 +262,7 @@ def _choose(
 def _entry(point: GridPoint) -> dict[str, Any]:
     """Return a grid point as JSON values."""
     settings = {k: "inf" if math.isinf(v) else float(v) for k, v in point.settings.items()}
-    return settings | {"score": point.score}
+    return settings | {"score": point.score if math.isfinite(point.score) else None}
 
 
 def _text(settings: dict[str, Any]) -> str:

@@ -49,19 +49,25 @@ class OneScreen(argparse.RawDescriptionHelpFormatter):
         return re.sub(r"\n\n(\S.*:\n)", r"\n\1", super().format_help())
 
 
+_LARGEST = (1 << 62) - 1
+
+
 def positive_int(text: str) -> int:
     """Parse an integer of at least 1."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {value}")
-    return value
+    return _integer(text, 1)
 
 
 def seed(text: str) -> int:
     """Parse an integer of at least 0."""
+    return _integer(text, 0)
+
+
+def _integer(text: str, least: int) -> int:
     value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must be at least 0, got {value}")
+    if value < least:
+        raise argparse.ArgumentTypeError(f"must be at least {least}, got {value}")
+    if value > _LARGEST:
+        raise argparse.ArgumentTypeError(f"must be at most {_LARGEST}")
     return value
 
 

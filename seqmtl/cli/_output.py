@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import IO, Any
 
 from seqmtl._version import __version__
+from seqmtl.cli._console import show
 from seqmtl.exceptions import SeqmtlError
 
 #: Exit code if training stopped before reaching its tolerance.
@@ -125,7 +126,7 @@ def write_metrics(metrics: dict[str, Any], text: str, path: str | None) -> None:
     if path:
         write_json(path, metrics)
     if path != "-":
-        sys.stdout.write(text)
+        show(text)
 
 
 def write_multiqc(metrics: dict[str, Any], model: str, path: str) -> None:

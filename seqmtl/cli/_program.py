@@ -7,9 +7,11 @@ its epoch limit before reaching the tolerance (the model is still written), 130 
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import os
 import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 
@@ -23,6 +25,7 @@ from seqmtl.exceptions import ScanInterrupted, SeqmtlError, TrainingInterrupted
 # before numpy is imported. A user's own setting wins.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 logger = logging.getLogger("seqmtl")
 
 _DESCRIPTION = """\
@@ -66,7 +69,9 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
     forget_told()
     try:
         with warnings_as_messages(), claims_of_a_command():
-            return int(args.run(args) or 0)
+            code = int(args.run(args) or 0)
+            sys.stdout.flush()  # a full disk shows here, not when Python exits
+            return code
     except BrokenPipeError:
         return 0
     except (ScanInterrupted, TrainingInterrupted) as error:
@@ -83,7 +88,13 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
 
 
 def _message(error: BaseException) -> str:
-    """Format an error; system errors lose their errno."""
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror}"
+    """Format an error; system errors lose their errno, and name the file or standard output."""
+    if isinstance(error, OSError) and error.strerror:
+        if error.filename:
+            return f"{error.filename}: {error.strerror}"
+        if error.errno in _FULL:
+            return f"cannot write standard output: {error.strerror}; free some space"
+        return error.strerror
+    if type(error).__name__ == "LinAlgError":  # numpy is not imported here
+        return f"the computation failed ({error}); scale the columns, or look for huge values"
     return str(error) or type(error).__name__

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from seqmtl.cli import _options, _similarity
+from seqmtl.cli import _console, _options, _similarity
 from seqmtl.cli._output import NOT_CONVERGED, check_outputs
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
     write_json(args.json, document)
     partial.remove()
     _write_tables(args, document)
-    sys.stdout.write(to_markdown(document))
+    _console.show(to_markdown(document))
     unfinished = [f"{r.method} on split {r.split}" for r in results if not r.converged]
     if unfinished:
         logger.warning("not converged to the tolerance %g: %s", args.tol, ", ".join(unfinished))

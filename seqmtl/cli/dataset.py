@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from seqmtl.cli import _options
+from seqmtl.cli._console import show
 from seqmtl.cli._output import check_outputs, write_json
 
 logger = logging.getLogger("seqmtl")
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     started = time.perf_counter()
     summary = write_dataset(config, args.output, command=args.command_line, force=args.force)
     if args.json != "-":
-        sys.stdout.write(_table(summary))
+        show(_table(summary))
     if args.json:
         write_json(args.json, summary)
     _log(summary, args.output, time.perf_counter() - started)

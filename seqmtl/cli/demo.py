@@ -7,7 +7,6 @@ import contextlib
 import io
 import os
 import shlex
-import sys
 from importlib.util import find_spec
 
 from seqmtl.cli import (
@@ -21,7 +20,7 @@ from seqmtl.cli import (
     simulate,
     train,
 )
-from seqmtl.cli._console import setup_logging
+from seqmtl.cli._console import setup_logging, show
 from seqmtl.cli._program import run_command
 from seqmtl.exceptions import SeqmtlError
 
@@ -74,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     for step in _STEPS:
         code = code or _run_step(step, args)
     if not code:
-        sys.stdout.write(_summary(args.output))
+        show(_summary(args.output))
     return code
 
 

@@ -8,6 +8,7 @@ import os
 import sys
 
 from seqmtl.cli import _options
+from seqmtl.cli._console import show
 
 _EXAMPLES = """\
   seqmtl info splice.seqmtl
@@ -42,5 +43,5 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write("\n")
         return 0
     size = os.path.getsize(args.model) / 2**20
-    sys.stdout.write("\n".join([*model.text(f"{args.model} ({size:.1f} MiB)"), ""]))
+    show("\n".join([*model.text(f"{args.model} ({size:.1f} MiB)"), ""]))
     return 0

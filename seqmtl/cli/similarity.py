@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
 from typing import TYPE_CHECKING
 
 from seqmtl.cli import _options, _similarity
+from seqmtl.cli._console import show
 from seqmtl.cli._output import check_outputs
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         _draw(kernel, request.sources, args)
     if not args.output:
-        sys.stdout.write(f"{kernel}\n")
+        show(f"{kernel}\n")
         return 0
     write_lines(args.output, [kernel.to_tsv()])
     several = f"{kernel.n_kernels} kernels" if kernel.n_kernels > 1 else "a kernel"

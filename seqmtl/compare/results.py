@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from seqmtl._schema import (
+    anything,
+    flag,
+    items,
+    mapping,
+    number,
+    record,
+    refuse,
+    text,
+    whole,
+    word,
+)
 from seqmtl._version import __version__
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.resumable import Journal
@@ -21,6 +33,33 @@ METRICS = {"auroc": "AUROC", "auprc": "AUPRC"}
 MEAN = "mean"
 
 Document = Mapping[str, Any]
+
+_metric = number(least=0)
+_RESULT = record(
+    {
+        "split": whole(),
+        "method": word,
+        "tasks": mapping(record(dict.fromkeys(METRICS, _metric)), 1),
+        "chosen": mapping(anything),
+        "converged": flag,
+    }
+)
+_METHOD = record(
+    {
+        "tasks": mapping(record(dict.fromkeys(METRICS, items(_metric, 1))), 1),
+        "chosen": items(mapping(anything)),
+        "converged": items(flag),
+    }
+)
+_DOCUMENT = record(
+    {
+        "settings": mapping(anything),
+        "fingerprint": text,
+        "splits": items(whole(), 1),
+        "sizes": mapping(mapping(record({"n": whole()})), 1),
+        "methods": mapping(_METHOD, 1),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -73,15 +112,15 @@ class FinishedRuns:
         """
         header, *entries = self._journal.read() or [self._journal.header]
         try:
-            results = [Result(**entry) for entry in entries]
-        except TypeError as error:
+            items(_RESULT)("its lines", entries)
+        except ValueError as error:
             raise self._journal.damaged(error) from error
         if header != self._journal.header:
             raise SeqmtlError(
                 f"{self.path} belongs to other data or settings; resume with the original ones, "
                 "choose another output, or remove it to start afresh"
             )
-        return results
+        return [Result(**{field.name: e[field.name] for field in fields(Result)}) for e in entries]
 
     def append(self, result: Result) -> None:
         """Append a finished run, and flush it to disk."""
@@ -152,10 +191,30 @@ def make_document(
     }
 
 
+def check_document(document: Any) -> None:
+    """Check that a JSON document is that of a comparison.
+
+    Raises
+    ------
+    ValueError
+        If it is not; the message names the key.
+    """
+    _DOCUMENT("", document)
+    n_splits, first = len(document["splits"]), next(iter(document["methods"].values()))
+    for name, entry in document["methods"].items():
+        values = [entry["chosen"], entry["converged"]]
+        values += [task[metric] for task in entry["tasks"].values() for metric in METRICS]
+        if any(len(own) != n_splits for own in values):
+            refuse(f"methods.{name}", f"of {n_splits} splits", entry)
+        if entry["tasks"].keys() != first["tasks"].keys():
+            refuse(f"methods.{name}.tasks", f"{', '.join(first['tasks'])}", list(entry["tasks"]))
+
+
 def read_results(path: str, digest: str) -> list[Result]:
     """Return the results in a finished document; none if it is missing or has another digest."""
-    with suppress(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+    with suppress(OSError, ValueError):
         document = read_json(path)
+        check_document(document)
         if document["fingerprint"] == digest:
             return [
                 Result(

@@ -18,6 +18,7 @@ from seqmtl.dataset.strata import Decoys, Sampler
 from seqmtl.dataset.true_sites import CROSSING, Finder, LeftOut, TrueSites
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
+from seqmtl.io._fields import check_first_field
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.chrom_map import read_chrom_map
 from seqmtl.io.dataset import genome_sum
@@ -124,6 +125,8 @@ def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.G
     annotation, places, source = _read_places(config, organism)
     names = read_chrom_map(organism.contig_names) if organism.contig_names else {}
     genome = load_genome(organism.genome, padding=config.window + 1)
+    for contig in genome.names:
+        check_first_field(contig)
     finder = Finder(name, source, genome, config.site, config.window)
     sites = finder.find(places, names, organism.allow_missing_contigs)
     if not len(sites):

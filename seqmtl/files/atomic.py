@@ -41,8 +41,15 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     path = os.fspath(path)
     encoding = None if "b" in mode else "utf-8"
     if is_special(path) and not os.path.isdir(path):
-        with open(path, mode, encoding=encoding) as stream:
-            yield stream
+        try:
+            with open(path, mode, encoding=encoding) as stream:
+                yield stream
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if error.filename in (None, path):
+                raise cannot_write(path, error) from error
+            raise
         return
     target = os.path.realpath(path)
     folder, name = os.path.split(target)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
+from seqmtl._schema import anything, items, mapping
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import cannot_write, remove_file
 from seqmtl.files.bgzip import drop_index
@@ -190,7 +191,7 @@ class Journal:
         Raises
         ------
         SeqmtlError
-            If a complete line is not JSON.
+            If a complete line is not a JSON object.
         """
         try:
             with open(self.path, "rb") as stream:
@@ -199,7 +200,8 @@ class Journal:
             return []
         try:
             entries = list(map(json.loads, whole))
-        except ValueError as error:
+            items(mapping(anything))("its lines", entries)
+        except (ValueError, RecursionError) as error:
             raise self.damaged(error) from error
         if entries:
             os.truncate(self.path, sum(map(len, whole)))

@@ -56,7 +56,10 @@ def read_json(path: PathLike) -> Any:
     ValueError
         If it is not JSON.
     """
-    return json.loads(read_bytes(path).decode())
+    try:
+        return json.loads(read_bytes(path).decode())
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def sha256_of(path: PathLike) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import readable
-from seqmtl.io._fields import is_row
+from seqmtl.io._fields import COORDINATES, is_coordinate, is_row
 from seqmtl.io.transcripts import Annotation, LeftOutTranscript, Segment, Transcript
 
 _N_FIELDS = 12
@@ -94,8 +94,6 @@ def _blocks(fields: list[str], start: int, end: int) -> tuple[Segment, ...]:
 
 
 def _integer(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(
-            f"coordinates must be whole numbers of 0 or more, got {text!r}; correct it"
-        )
+    if not is_coordinate(text):
+        raise ValueError(f"coordinates must be {COORDINATES}, got {text[:60]!r}; correct it")
     return int(text)

@@ -16,17 +16,43 @@ from seqmtl.io._table_columns import check_distinct
 _TAB, _LINE_FEED, _HASH = 9, 10, 35
 _LONGEST_NAME = PAD_BYTES - 1
 _MOST_DIGITS = 18
-_NO_ROWS = (b"#", b"track", b"browser")
+#: What :func:`is_coordinate` asks for.
+COORDINATES = f"whole numbers of up to {_MOST_DIGITS} digits"
+_NO_ROWS = (b"track", b"browser")
 
 
 def is_row(line: bytes) -> bool:
     """Tell whether a BED line is a row, not blank, a comment, or a track or browser line."""
-    return bool(line.strip()) and not line.startswith(_NO_ROWS)
+    first = line.split(None, 1)[:1]
+    return bool(first) and not line.startswith(b"#") and first[0] not in _NO_ROWS
 
 
 def bed_rows(path: PathLike) -> Iterator[tuple[int, bytes]]:
     """Yield the 1-based line number and the bytes of every BED row."""
     return ((line, row) for line, row in numbered_lines(path) if is_row(row))
+
+
+def check_first_field(contig: str) -> bytes:
+    """Return the name of a contig, with which lines of BED and the like begin.
+
+    Raises
+    ------
+    InputFormatError
+        If readers would take such lines for comments or headers.
+    """
+    name = contig.encode()
+    if not is_row(name):
+        raise InputFormatError(
+            f"a line that begins with {contig!r} is a comment or a header in BED and tables; "
+            "rename the contig (a scan can write GFF3 or bigWig)",
+            record=contig,
+        )
+    return name
+
+
+def is_coordinate(field: bytes | str) -> bool:
+    """Tell whether a field is a coordinate: a whole number that fits into 64 bits."""
+    return field.isascii() and field.isdigit() and len(field) <= _MOST_DIGITS
 
 
 @dataclass(frozen=True)

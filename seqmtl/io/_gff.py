@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import readable
+from seqmtl.io._fields import COORDINATES, is_coordinate
 from seqmtl.io.transcripts import (
     Annotation,
     LeftOutTranscript,
@@ -166,9 +167,9 @@ class _Reader:
 
     def _segment(self, first: bytes, last: bytes) -> Segment:
         """Return the interval of a feature, 0-based half-open."""
-        if not (first.isdigit() and last.isdigit()):
-            got = readable(last if first.isdigit() else first)
-            self._refuse(f"start and end must be whole numbers, got {got!r}; correct it")
+        if not (is_coordinate(first) and is_coordinate(last)):
+            got = readable(last if is_coordinate(first) else first)[:60]
+            self._refuse(f"start and end must be {COORDINATES}, got {got!r}; correct it")
         start, end = int(first), int(last)
         if start < 1:
             self._refuse(f"start must be 1 or more (1-based, closed), got {start}; correct it")

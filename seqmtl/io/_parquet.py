@@ -44,16 +44,25 @@ class ParquetFile(TableFile):
                 table.validate(full=True)  # detects invalid UTF-8 and offsets beyond the data
                 names = table.column_names
             except (pyarrow.ArrowException, OSError, ValueError) as error:
-                raise InputFormatError(
-                    f"the file must be Parquet, but it cannot be read ({error}); download or write "
-                    "it again",
-                    path=self.places.source,
-                ) from error
+                raise self._damaged(error) from error
         self.table = table.drop_columns(list(filter(_PANDAS_INDEX.fullmatch, names)))
         self.names = self.table.column_names
 
     def read(self, roles: Roles) -> Cells:
         """Return the values of the columns with a role."""
+        try:
+            return self._read(roles)
+        except self.arrow.ArrowException as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> InputFormatError:
+        fault = " ".join(str(error).split())
+        return InputFormatError(
+            f"the file must be Parquet, but it cannot be read ({fault}); write it again",
+            path=self.places.source,
+        )
+
+    def _read(self, roles: Roles) -> Cells:
         sequences = self._text(roles.sequence)
         return Cells(
             examples=self._matrix(roles.features) if sequences is None else sequences,

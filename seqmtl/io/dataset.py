@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import check_distinct, match_names
+from seqmtl._schema import either, mapping, record, refuse, text, whole, word
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.streams import Lines, PathLike, first_bytes, line_blocks, pop_header, readable
 from seqmtl.files.whole import read_json
@@ -24,6 +25,30 @@ from seqmtl.sequences.genome import unknown_contig
 HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweight"
 KIND = "seqmtl dataset"
 WINDOWS, SUMMARY, LEFT_OUT = "windows.tsv", "summary.json", "left_out.tsv"
+
+_sites = record({"sites": whole(), "decoys": whole()})
+_genome = record({"path": word, "bytes": whole(), "n_bases": whole(), "crc32": whole()})
+_organism = record(
+    {
+        "sites": whole(),
+        "decoys": whole(),
+        "splits": mapping(_sites),
+        "left_out": mapping(whole()),
+    }
+)
+_SUMMARY = record(
+    {
+        "signal": word,
+        "window": whole(1, 10_000_000),
+        "shift": whole(-(1 << 31), 1 << 31),
+        "site": record({"offset": whole(), "length": whole(), "letters": text, "signal": text}),
+        "genomes": mapping(_genome, 1),
+        "organisms": mapping(_organism, 1),
+        "leakage": mapping(either((Mapping,), mapping(whole()), whole())),
+        "left_out": mapping(whole()),
+    },
+    {"command": text},
+)
 
 _COLUMN = {name: i for i, name in enumerate(HEADER.removeprefix("#").split("\t"))}
 _MOST_CONTIGS = 1 << 31
@@ -82,6 +107,12 @@ def read_summary(path: PathLike) -> dict[str, Any]:
         raise InputFormatError(
             f"schema_version must be 2, got {summary.get('schema_version')!r}; {REMEDY}", source
         )
+    try:
+        _SUMMARY("", summary)
+        if summary["organisms"].keys() != summary["genomes"].keys():
+            refuse("organisms", f"those of the genomes, {', '.join(summary['genomes'])}", "others")
+    except ValueError as error:
+        raise InputFormatError(f"{error}; {REMEDY}", source) from error
     return summary
 
 

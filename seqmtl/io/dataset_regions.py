@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable
+from seqmtl.io._fields import is_coordinate
 from seqmtl.io.dataset import (
     REMEDY,
     check_genome,
@@ -121,12 +122,12 @@ def _interval(fields: list[str], genome: Genome, source: str, line: int) -> tupl
     if name not in genome:
         raise InputFormatError(unknown_contig([name], genome.names), source, line)
     number = genome.index(name)
-    if not (start.isdecimal() and end.isdecimal()) or not (
+    if not (is_coordinate(start) and is_coordinate(end)) or not (
         int(start) < int(end) <= genome.lengths[number]
     ):
         raise InputFormatError(
             f"an interval must lie inside its contig ({genome.lengths[number]:,} bases), got "
-            f"{start}-{end}; {REMEDY}",
+            f"{start[:30]}-{end[:30]}; {REMEDY}",
             source,
             line,
         )

@@ -80,7 +80,9 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
             end = 0
             for name, *numbers in rows:
                 length, offset, n_letters, n_bytes = map(int, numbers)
-                if not end <= offset <= size:
+                if not end <= offset <= size or n_letters > length:
+                    return False
+                if not n_letters < n_bytes <= n_letters + _LINE_END:
                     return False
                 file.seek(end)
                 header = file.read(offset - end).lstrip()

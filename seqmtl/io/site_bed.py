@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, readable, source_name
-from seqmtl.io._fields import bed_rows
+from seqmtl.io._fields import COORDINATES, bed_rows, is_coordinate
 
 _N_FIELDS = 6
 
@@ -67,8 +67,9 @@ def _site(fields: list[str], line: int, length: int) -> BedSite:
             "score and strand (+ or -)"
         )
     contig, start, end, name, _, strand = fields[:_N_FIELDS]
-    if not (start.isdigit() and end.isdigit()):
-        raise ValueError(f"start and end must be whole numbers, got {start!r} and {end!r}")
+    if not (is_coordinate(start) and is_coordinate(end)):
+        got = f"{start[:30]!r} and {end[:30]!r}"
+        raise ValueError(f"start and end must be {COORDINATES}, got {got}; correct them")
     if int(end) - int(start) != length:
         raise ValueError(
             f"a site of this signal must have {length} base{'s' * (length > 1)}, "

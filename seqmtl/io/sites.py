@@ -22,7 +22,7 @@ from seqmtl.files.streams import (
     source_name,
 )
 from seqmtl.io._columns import LabelColumn, NameTable
-from seqmtl.io._fields import Fields, find_columns, split_fields
+from seqmtl.io._fields import Fields, find_columns, is_row, split_fields
 from seqmtl.sequences import Genome, Windows
 from seqmtl.sequences.genome import unknown_contig
 
@@ -158,7 +158,7 @@ class _Reader:
 
     def blocks(self, require_labels: bool) -> Iterator[Lines]:
         """Return the blocks of rows; the first line distinguishes BED from a table."""
-        first, line, rest = pop_header(line_blocks(self.path), lambda line: not _is_comment(line))
+        first, line, rest = pop_header(line_blocks(self.path), lambda line: is_row(line))
         if not first:
             raise InputFormatError(
                 "the file must hold sites, but it is empty; check how it was written",
@@ -192,7 +192,9 @@ class _Reader:
 
     def add(self, block: Lines) -> None:
         """Convert the sites of a block to windows."""
-        fields = split_fields(block, self.n_columns, self.source, is_comment=_is_comment)
+        fields = split_fields(
+            block, self.n_columns, self.source, is_comment=lambda line: not is_row(line)
+        )
         if "organism" in self.columns and len(fields):
             fields = self._of_organism(fields)
         if not len(fields):
@@ -354,9 +356,3 @@ class _Reader:
             "the table must have rows, but it has only a header; check how it was written",
             path=self.source,
         )
-
-
-def _is_comment(line: bytes) -> bool:
-    """Tell whether a line is a comment, or a track or browser line of BED."""
-    words = line.split(None, 1)
-    return not words or words[0] in (b"track", b"browser") or line.startswith(b"#")

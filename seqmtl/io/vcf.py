@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
+from seqmtl.io._fields import COORDINATES, is_coordinate
 
 CHROM, POS, REF, ALT, INFO = 0, 1, 3, 4, 7
 _FIXED = b"#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
@@ -115,9 +116,10 @@ class VcfReader:
                 path=self.source,
                 line=line,
             )
-        if not row[POS].isdigit():
+        if not is_coordinate(row[POS]):
             raise InputFormatError(
-                f"POS must be a whole number, got {readable(row[POS])!r}; correct the line",
+                f"POS must be one of the {COORDINATES}, got {readable(row[POS])[:60]!r}; "
+                "correct the line",
                 path=self.source,
                 line=line,
             )

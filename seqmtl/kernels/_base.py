@@ -47,6 +47,15 @@ class BaseKernel(ABC):
             If a parameter is out of range.
         """
 
+    def check_examples(self, X: Any) -> None:  # noqa: B027
+        """Check examples without comparing them.
+
+        Raises
+        ------
+        ValueError
+            If the kernel does not take them.
+        """
+
     @abstractmethod
     def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
         """Return the kernel matrix.

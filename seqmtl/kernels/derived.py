@@ -40,6 +40,10 @@ class Normalized(BaseKernel):
         object.__setattr__(self, "inputs", self.kernel.inputs)
         object.__setattr__(self, "is_standardized", self.kernel.is_standardized)
 
+    def check_examples(self, X: Any) -> None:
+        """Check that the base kernel takes the examples."""
+        self.kernel.check_examples(X)
+
     def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m)."""
         values = self.kernel(X, Z)
@@ -107,6 +111,10 @@ class Standardized(BaseKernel):
         object.__setattr__(self, "center", tuple(center.tolist()))
         object.__setattr__(self, "scale", tuple(scale.tolist()))
 
+    def check_examples(self, X: Any) -> None:
+        """Check the number of columns, and that the base kernel takes the scaled rows."""
+        self.kernel.check_examples(self.transform(X))
+
     def __str__(self) -> str:
         return f"{self.kernel}, standardized"
 
@@ -157,6 +165,11 @@ class KernelRows(BaseKernel):
 
     kind: ClassVar[str] = "rows"
     is_psd: ClassVar[bool] = False
+
+    def check_examples(self, X: Any) -> None:
+        """Check that the examples are indices."""
+        if np.shape(X)[1:] != (1,) or (X % 1).any() or (X < 0).any():
+            raise ValueError("examples must be indices, one in a row")
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the columns Z of X, shape (n, m)."""

@@ -50,6 +50,10 @@ class StringKernel(BaseKernel):
         if not isinstance(self.normalize, (bool, np.bool_)):
             raise ValueError(f"normalize must be True or False, got {self.normalize!r}")
 
+    def check_examples(self, X: Any) -> None:
+        """Check that the examples are sequences of the alphabet."""
+        read_letters(X, self.alphabet)
+
     def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m), of n and m sequences."""
         x = self._read(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -9,8 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._checks import check_choice
 from seqmtl._names import NameIndex, match_names
+from seqmtl._schema import brief
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
@@ -19,10 +20,12 @@ from seqmtl.models.probability_curve import (
     ProbabilityCurve,
     describe_curve,
     fit_curve,
+    forms_of_curves,
     pack_curves,
     to_probability,
     unpack_curves,
 )
+from seqmtl.models.schema import Forms, check_arrays, check_header
 from seqmtl.sequences.windows import name_table
 
 FORMAT = "seqmtl model"
@@ -64,7 +67,7 @@ class Model:
         sigmoid.
     training : dict
         Settings, counts, objectives and history, as JSON values.
-    Names of the input features, if known.
+    feature_names : tuple of str
         Names of the numbers of an example, where known.
     """
 
@@ -307,7 +310,8 @@ class Model:
         Raises
         ------
         ValueError
-            If a kernel is a Python function, which cannot be saved.
+            If a kernel is a Python function, which cannot be saved, or the model has no training
+            summary, or one that no estimator makes.
         SeqmtlError
             If the file cannot be written.
         """
@@ -323,8 +327,10 @@ class Model:
             "calibrated": list(self.curves),
             "training": self.training,
         }
-        arrays |= {"bias": self.bias, "calibration": self.calibration}
-        write_arrays(path, header | description, arrays | pack_curves(self.curves))
+        header = json.loads(json.dumps(header | description))
+        arrays |= {"bias": self.bias, "calibration": self.calibration} | pack_curves(self.curves)
+        self._check(header, arrays)
+        write_arrays(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -337,7 +343,7 @@ class Model:
         """
         path = os.fspath(path)
         description, arrays = read_model_file(path)
-        found = description.get("model")
+        found = description["model"]
         if found != cls.structure:
             raise ModelFileError(
                 f"is a model of {found}, not of {cls.structure}; predict, evaluate, "
@@ -358,19 +364,34 @@ class Model:
             If they are inconsistent.
         """
         try:
+            cls._check(description, arrays)
             return cls._unpack(description, arrays, _common(description, arrays))
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"is an inconsistent model: {error}", path=path) from error
+        except ValueError as error:
+            raise damaged(error, path) from error
+
+    @classmethod
+    def _check(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Raise ValueError for contents that are not those of a model file."""
+        check_header(description, cls.structure)
+        check_arrays(arrays, _forms(description) | cls._forms(description, arrays))
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return description and arrays of everything that is not in the common header."""
         raise NotImplementedError
 
     @classmethod
+    def _forms(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forms:
+        """Return types and shapes of the arrays that are not common to all models."""
+        raise NotImplementedError
+
+    @classmethod
     def _unpack(
         cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], common: dict[str, Any]
     ) -> Self:
-        """Rebuild a model from its file; `common` holds the fields that all models share."""
+        """Rebuild a model from its checked file; `common` holds the fields that all models share.
+
+        Raises ValueError for parts that contradict each other.
+        """
         raise NotImplementedError
 
 
@@ -384,34 +405,50 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
     """
     description, arrays = read_arrays(path)
     version = description.get("format_version")
-    if description.get("format") != FORMAT or not isinstance(version, int):
+    if description.get("format") != FORMAT or type(version) is not int:
         raise ModelFileError("is not a seqmtl model", path=path)
     if version != FORMAT_VERSION:
         remedy = "install a newer seqmtl" if version > FORMAT_VERSION else "train again"
         raise ModelFileError(
-            f"has model format {version}, but this seqmtl ({__version__}) reads "
+            f"has model format {brief(version)}, but this seqmtl ({__version__}) reads "
             f"{FORMAT_VERSION}; {remedy}",
             path=path,
         )
+    if description.get("model") not in ("weights", "kernels"):
+        found = brief(description.get("model"))
+        raise damaged(f"model must be 'weights' or 'kernels', got {found}", path)
     return description, arrays
+
+
+def damaged(fault: object, path: str) -> ModelFileError:
+    """Return the error for a model file whose content is wrong although its checksum fits."""
+    message = f"{fault}; the file is damaged or was edited; train again"
+    return ModelFileError(message, path=path)
+
+
+def _forms(description: dict[str, Any]) -> Forms:
+    """Return types and shapes of the arrays that all models have."""
+    T, n = len(description["tasks"]), len(description["calibrated"])
+    forms: Forms = {
+        "bias": ("float64", (T,)),
+        "calibration": ("float64", (T, len(CALIBRATION[description["kind"]]))),
+    }
+    return forms | (forms_of_curves(n) if n else {})
 
 
 def _common(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """Return the fields that all models share."""
-    kind, tasks = description["kind"], tuple(map(str, description["tasks"]))
-    check_choice("kind", kind, CALIBRATION)
-    if arrays["bias"].shape != (len(tasks),):
-        raise ValueError("the number of intercepts differs from the number of tasks")
-    if arrays["calibration"].shape != (len(tasks), len(CALIBRATION[kind])):
-        raise ValueError("the calibration does not match the tasks")
+    kind, calibration = description["kind"], np.array(arrays["calibration"])
+    if kind == "classification" and (calibration[:, 0] < 0).any():
+        raise ValueError("array calibration must hold slopes of at least 0")
     return {
         "kind": kind,
-        "tasks": tasks,
-        "bias": np.array(arrays["bias"], dtype=np.float64),
-        "calibration": np.array(arrays["calibration"], dtype=np.float64),
+        "tasks": tuple(description["tasks"]),
+        "bias": np.array(arrays["bias"]),
+        "calibration": calibration,
         "curves": unpack_curves(description["calibrated"], arrays),
         "training": dict(description["training"]),
-        "shift": int(description["shift"]),
+        "shift": description["shift"],
     }
 
 

@@ -8,20 +8,36 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._schema import anything, flag, items, mapping, number, record, whole, word
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.atomic import remove_file
 from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.models.schema import Forms, check_arrays, part
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, State
 
 _FORMAT = "seqmtl checkpoint"
+
+_size = number(least=0)
+_HEADER = record({"scores": items(word, distinct=True), "has_state": flag})
+_PROGRESS = {"epoch": whole(), "work": _size, "n_active": whole(), "seconds": _size}
+_STATE = record(
+    {
+        "random": mapping(anything),
+        "epoch": whole(),
+        "work": _size,
+        "seconds": _size,
+        "history": items(record(_PROGRESS | dict.fromkeys(("primal", "dual", "gap"), number()))),
+    }
+)
 
 
 class Checkpoint:
@@ -103,46 +119,50 @@ class Checkpoint:
                 "or remove it and start afresh"
             )
         try:
-            self.scores.update(_read_scores(description, arrays))
+            self._check(description, arrays)
+            names = description["scores"]
+            self.scores.update(
+                (name, np.array(arrays[f"score {i}"])) for i, name in enumerate(names)
+            )
             state = self._state(description, arrays) if description["has_state"] else None
-        except (KeyError, TypeError, ValueError) as error:
-            message = f"is an inconsistent checkpoint: {error}"
+        except ValueError as error:
+            message = f"{error}; the checkpoint is damaged or was edited; start afresh"
             raise ModelFileError(message, path=self.path) from error
         self.is_written = True
         return state
 
+    def _check(self, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        _HEADER("", description)
+        scores = [f"score {i}" for i in range(len(description["scores"]))]
+        forms: Forms = dict.fromkeys(scores, ("float64", (None,)))
+        if description["has_state"]:
+            _STATE("", description)
+            forms |= {
+                "alpha": ("float64", (self._n_examples,)),
+                "active": ("int64", (None,)),
+                "theta": ("float64", (None,)),
+            }
+        check_arrays(arrays, forms)
+
     def _state(self, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
-        alpha, active = np.array(arrays["alpha"]), np.array(arrays["active"])
-        if alpha.shape != (self._n_examples,) or alpha.dtype != np.float64:
-            raise ValueError("the dual variables do not match the examples")
-        if not np.isfinite(alpha).all() or active.ndim != 1 or active.dtype != np.int64:
-            raise ValueError("the dual variables or the active set are invalid")
+        alpha, active, theta = (np.array(arrays[name]) for name in ("alpha", "active", "theta"))
         if active.size and not (0 <= active.min() and active.max() < alpha.size):
-            raise ValueError("the active set does not match the examples")
-        rng = np.random.default_rng()
-        rng.bit_generator.state = description["random"]
-        epoch, work, seconds = (description[key] for key in ("epoch", "work", "seconds"))
-        history = [Progress(**entry) for entry in description["history"]]
-        theta = np.array(arrays.get("theta", np.zeros(0)))
-        if theta.ndim != 1 or theta.dtype != np.float64 or not np.isfinite(theta).all():
-            raise ValueError("the kernel weights are invalid")
+            raise ValueError(f"array active must hold numbers from 0 to {alpha.size - 1}")
         if theta.size and not (theta.min() >= 0 and theta.max() > 0):
-            raise ValueError("the kernel weights are not positive")
-        return State(alpha, active, rng, int(epoch), float(work), float(seconds), history, theta)
+            raise ValueError("array theta must hold numbers above 0")
+        rng = np.random.default_rng()
+        with part("random"):
+            rng.bit_generator.state = description["random"]
+        epoch, work, seconds = (description[key] for key in ("epoch", "work", "seconds"))
+        history = [
+            Progress(**{field.name: entry[field.name] for field in fields(Progress)})
+            for entry in description["history"]
+        ]
+        return State(alpha, active, rng, epoch, float(work), float(seconds), history, theta)
 
     def remove(self) -> None:
         """Remove the file."""
         remove_file(self.path)
-
-
-def _read_scores(
-    description: dict[str, Any], arrays: dict[str, NDArray[Any]]
-) -> dict[str, NDArray[np.float64]]:
-    names = description.get("scores", [])
-    scores = {name: np.array(arrays[f"score {i}"]) for i, name in enumerate(names)}
-    if not all(v.ndim == 1 and np.isfinite(v).all() for v in scores.values()):
-        raise ValueError("the scores of the candidates are invalid")
-    return scores
 
 
 def _fingerprint(

@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import match_names
+from seqmtl._schema import refuse
 from seqmtl.exceptions import SeqmtlError, UnknownTaskError
 from seqmtl.kernels import BaseKernel, kernel_from_dict, short_name
 from seqmtl.models.base import Model
 from seqmtl.models.one_vs_one import vote
 from seqmtl.models.probability_curve import ProbabilityCurve, calibration_text
+from seqmtl.models.schema import Forms, part
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
@@ -303,38 +305,50 @@ class KernelModel(Model):
         return description, arrays
 
     @classmethod
+    def _forms(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forms:
+        T, M = len(description["tasks"]), len(description["kernels"])
+        n = arrays["amounts"].size if "amounts" in arrays else 0
+        forms: Forms = {"letters": ("uint8", (None,)), "ends": ("int64", (None,))}
+        if description["examples"] == "numbers":
+            forms = {"examples": ("float64", (None, None))}
+        return forms | {
+            "example_ids": ("int64", (n,)),
+            "amounts": ("float64", (n,)),
+            "task_ids": ("int64", (n,)),
+            "coupling": ("float64", (M, T, T)),
+        }
+
+    @classmethod
     def _unpack(
         cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], common: dict[str, Any]
     ) -> KernelModel:
-        model = cls(
-            kernels=tuple(kernel_from_dict(entry) for entry in description["kernels"]),
-            examples=_unpack_examples(description["examples"], arrays),
-            example_ids=arrays["example_ids"],
-            amounts=np.asarray(arrays["amounts"], dtype=np.float64),
-            task_ids=arrays["task_ids"],
-            coupling=np.asarray(arrays["coupling"], dtype=np.float64),
+        with part("kernels"):
+            kernels = tuple(kernel_from_dict(entry) for entry in description["kernels"])
+        inputs = description["examples"]
+        if any((kernel.inputs == "numbers") != (inputs == "numbers") for kernel in kernels):
+            refuse("kernels", f"kernels of {inputs}", description["kernels"])
+        examples = _unpack_examples(inputs, arrays)
+        with part("examples"):
+            for kernel in kernels:
+                kernel.check_examples(examples)
+        most = {"windows": 0, "sequences": 1}.get(inputs) or examples.shape[1]
+        names = tuple(description["feature_names"])
+        if len(names) not in (0, most):
+            refuse("feature_names", f"empty or {most} names", description["feature_names"])
+        for name, n in (("task_ids", len(common["tasks"])), ("example_ids", len(examples))):
+            if not _are_numbers_below(arrays[name], n):
+                raise ValueError(f"array {name} must hold numbers from 0 to {n - 1}")
+        return cls(
+            kernels=kernels,
+            examples=examples,
             classes=tuple(description["classes"]),
-            feature_names=tuple(map(str, description["feature_names"])),
+            feature_names=names,
+            example_ids=arrays["example_ids"],
+            amounts=arrays["amounts"],
+            task_ids=arrays["task_ids"],
+            coupling=arrays["coupling"],
             **common,
         )
-        model._check()
-        return model
-
-    def _check(self) -> None:
-        """Raise ValueError for arrays that do not match, or weights that are NaN."""
-        n, M, T, k = self.amounts.size, len(self.kernels), len(self.tasks), len(self.classes)
-        fits = (
-            (k == 2 or (k > 2 and T == k * (k - 1) // 2))
-            and self.task_ids.dtype.kind == self.example_ids.dtype.kind == "i"
-            and self.amounts.shape == self.task_ids.shape == self.example_ids.shape == (n,)
-            and self.coupling.shape == (M, T, T)
-            and _are_numbers_below(self.task_ids, T)
-            and _are_numbers_below(self.example_ids, len(self.examples))
-        )
-        if not fits:
-            raise ValueError("its arrays do not match")
-        if not all(np.isfinite(a).all() for a in (self.amounts, self.coupling, self.bias)):
-            raise ValueError("its weights contain NaN")
 
 
 def _accuracy(is_right: NDArray[np.bool_]) -> dict[str, Any]:
@@ -358,12 +372,14 @@ def _pack_examples(kind: str, examples: Any) -> dict[str, NDArray[Any]]:
 
 def _unpack_examples(kind: str, arrays: dict[str, NDArray[Any]]) -> Any:
     if kind == "numbers":
-        return np.asarray(arrays["examples"], dtype=np.float64)
+        return arrays["examples"]
     letters = bytes(arrays["letters"]).decode("latin-1")
     ends = [0, *arrays["ends"].tolist()]
     if ends != sorted(ends) or ends[-1] != len(letters):
-        raise ValueError("the ends of its sequences are invalid")
+        raise ValueError(f"array ends must hold rising numbers up to {len(letters)}")
     texts = [letters[a:b] for a, b in itertools.pairwise(ends)]
+    if kind == "windows" and set(letters) - set("ACGTN"):
+        raise ValueError("array letters must hold letters of DNA")
     return Windows.from_strings(texts) if kind == "windows" else np.array(texts)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl._names import NameIndex, match_names
+from seqmtl._schema import refuse
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.models.base import Model
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.probability_curve import ProbabilityCurve, calibration_text
+from seqmtl.models.schema import Forms, part
 from seqmtl.models.site import Site, site_of_model
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
@@ -328,36 +330,38 @@ class MultiTaskModel(Model):
         return description, arrays
 
     @classmethod
+    def _forms(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forms:
+        T, kernel = len(description["tasks"]), description["kernel"]
+        n, P, G = description["n_features"], len(kernel["names"]), len(kernel["labels"])
+        dtype, is_sparse = description["training"]["settings"]["dtype"], "rows" in arrays
+        return {
+            "W": (dtype, (len(arrays["rows"]) if is_sparse else n, T)),
+            "K": ("float64", (G, P, P) if G > 1 else (P, P)),
+            **({"rows": ("int32", (None,))} if is_sparse else {}),
+        }
+
+    @classmethod
     def _unpack(
         cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], common: dict[str, Any]
     ) -> MultiTaskModel:
-        tasks, length = tuple(description["tasks"]), int(description["length"])
-        features = features_from_dict(description["features"])
-        T, n_features = len(tasks), int(description["n_features"])
+        length, n_features = description["length"], description["n_features"]
+        with part("features"):
+            features = features_from_dict(description["features"])
+            found = features.n_features(length)
+        if n_features != found:
+            refuse("n_features", f"{found}, as the features have", n_features)
         W = arrays["W"]
-        if n_features != features.n_features(length) or W.ndim != 2 or W.shape[1] != T:
-            raise ValueError("weights do not match the features")
-        if W.dtype.kind != "f":
-            raise ValueError("weights must be floating-point numbers")
-        if "rows" in arrays:
-            W = _spread(arrays["rows"], W, n_features)
-        if W.shape[0] != n_features:
-            raise ValueError("weights do not match the features")
-        kernel = TaskKernel(
-            description["kernel"]["names"],
-            arrays["K"],
-            description["kernel"]["source"],
-            labels=description["kernel"]["labels"],
-            not_psd="refuse",
-        )
-        if kernel.names[:T] != tasks:
-            raise ValueError("the task kernel does not match the tasks")
+        with part("kernel"):
+            names, source, labels = (
+                description["kernel"][k] for k in ("names", "source", "labels")
+            )
+            kernel = TaskKernel(names, arrays["K"], source, labels=labels, not_psd="refuse")
         return cls(
             features=features,
             length=length,
             kernel=kernel,
-            W=W,
-            site=Site(**description["site"]),
+            W=_spread(arrays["rows"], W, n_features) if "rows" in arrays else W,
+            site=Site(*(description["site"][field.name] for field in fields(Site))),
             **common,
         )
 
@@ -383,8 +387,8 @@ def _used_rows(W: NDArray[Any]) -> NDArray[np.int64]:
 
 def _spread(rows: NDArray[Any], W: NDArray[Any], n_features: int) -> NDArray[Any]:
     """Scatter the stored rows of weights into a matrix of zeros."""
-    if rows.shape != W.shape[:1] or (np.diff(rows, prepend=-1) <= 0).any():
-        raise ValueError("the rows of the stored weights must be distinct and in rising order")
+    if (np.diff(rows, prepend=-1) <= 0).any() or (rows.size and rows[-1] >= n_features):
+        raise ValueError(f"array rows must hold rising numbers below {n_features}")
     require_memory(
         n_features * W.shape[1] * W.dtype.itemsize,
         f"weights of {n_features:,} features for {W.shape[1]} tasks",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice
 from seqmtl.models.calibration import fit_sigmoid
+from seqmtl.models.schema import Forms
 
 METHODS = ("auto", "isotonic", "sigmoid")
 #: Number of true sites of a task from which "auto" uses isotonic regression.
@@ -216,29 +217,38 @@ def pack_curves(curves: Mapping[str, ProbabilityCurve]) -> dict[str, NDArray[Any
     }
 
 
+def forms_of_curves(n: int) -> Forms:
+    """Return types and shapes of the arrays of n curves."""
+    return {
+        "curve_sizes": ("int64", (n,)),
+        "curve_scores": ("float64", (None,)),
+        "curve_log_odds": ("float64", (None,)),
+        "curve_slopes": ("float64", (n, 2)),
+    }
+
+
 def unpack_curves(
     names: Sequence[str], arrays: Mapping[str, NDArray[Any]]
 ) -> dict[str, ProbabilityCurve]:
-    """Rebuild the curves of tasks from the arrays of a model file.
+    """Rebuild the curves of tasks from arrays of the types and shapes of :func:`forms_of_curves`.
 
     Raises
     ------
-    KeyError, ValueError
-        If arrays are missing or are not rising curves.
+    ValueError
+        If they are not rising curves.
     """
     if not names:
         return {}
-    ends = np.cumsum(arrays["curve_sizes"])
+    sizes = arrays["curve_sizes"].tolist()
     scores, log_odds = arrays["curve_scores"], arrays["curve_log_odds"]
-    slopes = arrays["curve_slopes"]
-    if not ends.size == len(names) == len(slopes) or not ends[-1] == scores.size == log_odds.size:
-        raise ValueError("calibration curves do not match the tasks")
-    curves = {}
-    for name, end, size, ends_ in zip(names, ends, arrays["curve_sizes"], slopes, strict=True):
-        part = slice(int(end - size), int(end))
-        curve = ProbabilityCurve(scores[part], log_odds[part], ends_)
+    if min(sizes) < 1 or not sum(sizes) == scores.size == log_odds.size:
+        raise ValueError("array curve_sizes does not match the curves")
+    curves, end = {}, 0
+    for name, size, slopes in zip(names, sizes, arrays["curve_slopes"], strict=True):
+        part = slice(end, end + size)
+        curve, end = ProbabilityCurve(scores[part], log_odds[part], slopes), end + size
         rising = (np.diff(curve.scores) > 0).all() and (np.diff(curve.log_odds) >= 0).all()
-        if size < 1 or not rising or not (ends_ >= 0).all() or not np.isfinite(log_odds).all():
+        if not rising or (slopes < 0).any():
             raise ValueError(f"the calibration curve of {name} does not rise")
         curves[name] = curve
     return curves

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from seqmtl.exceptions import ModelFileError
 from seqmtl.models.base import Model, read_model_file
 
 
@@ -18,16 +17,11 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     """
     path = os.fspath(path)
     description, arrays = read_model_file(path)
-    structure = description.get("model")
+    structure = description["model"]
     if structure == "kernels":
         from seqmtl.models.kernel_model import KernelModel
 
         return KernelModel.rebuild(path, description, arrays)
-    if structure == "weights":
-        from seqmtl.models.model import MultiTaskModel
+    from seqmtl.models.model import MultiTaskModel
 
-        return MultiTaskModel.rebuild(path, description, arrays)
-    raise ModelFileError(
-        f"is an inconsistent model: its structure must be weights or kernels, got {structure!r}",
-        path=path,
-    )
+    return MultiTaskModel.rebuild(path, description, arrays)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seqmtl._schema import items, number, record, text, whole
+from seqmtl.compare.results import check_document
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.whole import read_json
@@ -19,6 +21,16 @@ if TYPE_CHECKING:
     from seqmtl.scan.held_out import HeldOut
 
 _DEEPEST = 3
+_SCAN = {
+    "files": items(text),
+    "organism": text,
+    "n_bases": whole(),
+    "n_scored": whole(),
+    "n_reported": whole(),
+    "megabases_per_second": number(least=0),
+}
+_SCANS = record({"model": text, "scans": items(record(_SCAN))})
+_TRAINED = record({"train": record({"n": whole(1)})})
 
 
 @dataclass
@@ -174,34 +186,33 @@ def _add_model(found: FolderContents, path: str) -> None:
 def _add_json(found: FolderContents, path: str) -> None:
     try:
         content = read_json(path)
-    except (OSError, ValueError, RecursionError) as error:
-        found.left_out.append(f"{path}: {error}")
-        return
-    if not isinstance(content, Mapping):
-        return
-    name = os.path.relpath(path, found.path)
-    if content.get("kind") == KIND:
-        if os.path.basename(path) == SUMMARY:  # others are copies, made by --json
-            _add_dataset(found, path, content)
-    elif content.get("command") == "scan" and "seqmtl_version" in content:
-        found.scans[name] = content
-    elif all(isinstance(content.get(key), Mapping) for key in ("methods", "sizes", "settings")):
-        found.comparisons[name] = content
+        if not isinstance(content, Mapping):
+            return
+        name = os.path.relpath(path, found.path)
+        if content.get("kind") == KIND:
+            if os.path.basename(path) == SUMMARY:  # others are copies, made by --json
+                _add_dataset(found, path)
+        elif content.get("command") == "scan" and "seqmtl_version" in content:
+            _SCANS("", content)
+            found.scans[name] = content
+        elif all(isinstance(content.get(key), Mapping) for key in ("methods", "sizes", "settings")):
+            check_document(content)
+            items(_TRAINED, 1)("sizes", list(content["sizes"].values()))
+            found.comparisons[name] = content
+    except (OSError, ValueError) as error:
+        found.left_out.append(str(error) if path in str(error) else f"{path}: {error}")
 
 
-def _add_dataset(found: FolderContents, path: str, summary: Mapping[str, Any]) -> None:
+def _add_dataset(found: FolderContents, path: str) -> None:
     """Add the dataset of a signal, keeping the first of several."""
-    if not isinstance(summary.get("signal"), str):
-        found.left_out.append(f"{path}: the summary of a data set, but it names no signal")
-        return
+    summary = read_summary(os.path.dirname(path))
     signal = found.signal(summary["signal"])
     if signal.dataset:
         found.left_out.append(
             f"{path}: a second data set of {signal.name}; give each a folder of results of its own"
         )
         return
-    signal.folder = os.path.dirname(path)
-    signal.dataset = read_summary(signal.folder)
+    signal.folder, signal.dataset = os.path.dirname(path), summary
 
 
 def _judge(signal: Signal, n_bootstrap: int, left_out: list[str]) -> None:

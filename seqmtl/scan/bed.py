@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from seqmtl.io._fields import check_first_field
 from seqmtl.scan import sink
 from seqmtl.scan._text_kernels import NUMBER_BYTES, bed_lines
 from seqmtl.scan.blocks import Block
@@ -36,7 +37,7 @@ class BedSink(TextSink):
         if self.probability is not None:
             p = printed = np.asarray(self.probability(scores), dtype=np.float64)
         heights = np.rint(1000 * p).astype(np.int64)
-        contig = np.frombuffer(piece.name.encode(), dtype=np.uint8)
+        contig = np.frombuffer(check_first_field(piece.name), dtype=np.uint8)
         source = (contig, piece.start, piece.codes)
         n_lines = min(sink.LINES, scores.size)
         line_bytes = contig.size + site_length + 5 * NUMBER_BYTES

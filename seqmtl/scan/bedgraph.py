@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.io._fields import check_first_field
 from seqmtl.scan import sink
 from seqmtl.scan._text_kernels import NUMBER_BYTES, bedgraph_lines
 from seqmtl.scan.blocks import Block
@@ -118,7 +119,7 @@ class BedgraphSink(TextSink):
         ends: NDArray[np.int64],
         values: NDArray[np.float32],
     ) -> list[bytes]:
-        contig = np.frombuffer(name.encode(), dtype=np.uint8)
+        contig = np.frombuffer(check_first_field(name), dtype=np.uint8)
         n_lines = min(sink.LINES, starts.size)
         buffer = np.empty(n_lines * (contig.size + 3 * NUMBER_BYTES), dtype=np.uint8)
         parts = []

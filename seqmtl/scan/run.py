@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, cast
 
+from seqmtl._schema import flag, items, mapping, record, whole
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.atomic import is_special
 from seqmtl.files.resumable import Journal, OutputStream, PartialFile, partial_path
@@ -18,6 +19,17 @@ from seqmtl.scan.summary import BlockCounts, ScanSummary
 
 #: Seconds between journal entries.
 JOURNAL_SECONDS = 2.0
+
+_COUNTS = {name: whole() for name in vars(BlockCounts())} | {"removed": mapping(whole())}
+_STEP = record(
+    {
+        "n_done": whole(),
+        "is_whole": flag,
+        "sizes": items(mapping(whole())),
+        "states": items(record({"n_records": whole()})),
+        "counts": record(_COUNTS),
+    }
+)
 
 _log = logging.getLogger(__name__)
 
@@ -188,4 +200,10 @@ def _last_step(journal: Journal) -> dict[str, Any] | None:
                 f"({before.get(key)!r}, now {now.get(key)!r}); give the same, or omit --resume "
                 "to start afresh"
             )
-    return entries[-1] if len(entries) > 1 else None
+    if len(entries) == 1:
+        return None
+    try:
+        _STEP("", entries[-1])
+    except ValueError as error:
+        raise journal.damaged(error) from error
+    return cast(dict[str, Any], entries[-1])

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.io._fields import check_first_field
 from seqmtl.scan._text_kernels import NUMBER_BYTES, junction_lines
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
@@ -141,7 +142,7 @@ class SpliceScoreSink(TextSink):
         is_reverse: NDArray[np.bool_],
         scores: NDArray[np.int64],
     ) -> bytes:
-        contig = np.frombuffer(name.encode(), dtype=np.uint8)
+        contig = np.frombuffer(check_first_field(name), dtype=np.uint8)
         buffer = np.empty(offsets.size * (contig.size + 2 * NUMBER_BYTES), dtype=np.uint8)
         size = junction_lines(contig, offsets, scores, is_reverse, self._letter[0], buffer)
         return buffer[:size].tobytes()

@@ -188,7 +188,10 @@ def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) ->
     system[:m, :m] = H[np.ix_(free, free)]
     system[np.arange(m), np.arange(m)] += _RIDGE * np.trace(system[:m, :m]) / m
     system[m:, m:] = 0.0
-    change = np.linalg.solve(system, np.append(y[free] - f[free], np.zeros(size - m)))[:m]
+    try:
+        change = np.linalg.solve(system, np.append(y[free] - f[free], np.zeros(size - m)))[:m]
+    except np.linalg.LinAlgError:
+        return alpha
     sharp = alpha.copy()
     sharp[free] += y[free] * change
     if (sharp[free] < 0.0).any() or (sharp[free] > C[free]).any():

@@ -222,7 +222,15 @@ class TestTheTreeIsReadFirst:
         }
         args = argparse.Namespace(organism=None, data=str(tmp_path), split="train", genome=[])
         assert organisms_named(args) == []
-        summary |= {"kind": KIND, "schema_version": 2}
+        for facts in summary["organisms"].values():
+            facts |= {"sites": 0, "decoys": 0, "left_out": {}}
+            facts["splits"] = {s: {"decoys": 0, **n} for s, n in facts["splits"].items()}
+        genome = {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}
+        summary |= {
+            "kind": KIND, "schema_version": 2, "signal": "donor", "window": 9, "shift": 0,
+            "site": {"offset": 0, "length": 0, "letters": "", "signal": ""},
+            "genomes": dict.fromkeys(summary["organisms"], genome), "leakage": {}, "left_out": {},
+        }  # fmt: skip
         (tmp_path / "windows.tsv").write_text(f"{HEADER}\n")
         (tmp_path / "summary.json").write_text(json.dumps(summary))
         assert organisms_named(args) == ["human", "rice"]

@@ -21,6 +21,7 @@ from seqmtl.exceptions import MemoryLimitError, SeqmtlError, UnknownTaskError
 from seqmtl.explain import differential, mean_poim, oligomer, poim
 from seqmtl.models.site import Site
 from seqmtl.sequences import Windows
+from tests.summaries import training_summary
 
 SKEWED = (0.37, 0.09, 0.21, 0.33)
 UNIFORM = (0.25,) * 4
@@ -32,7 +33,8 @@ def make_model(features, length, tasks=("a", "b"), seed=0, dtype=np.float64, off
     T = len(tasks)
     return MultiTaskModel(
         features, length, tasks, TaskKernel(tasks, np.eye(T), "test"), W, rng.normal(size=T),
-        np.tile([-1.0, 0.0], (T, 1)), Site(offset, 2, "AG"), {},
+        np.tile([1.0, 0.0], (T, 1)), Site(offset, 2, "AG"),
+        training_summary(tasks, np.dtype(dtype).name),
     )  # fmt: skip
 
 

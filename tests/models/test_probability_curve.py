@@ -289,6 +289,7 @@ def test_an_organism_with_too_few_sites_does_not_keep_others_from_calibration(
 def test_a_curve_that_falls_is_refused(tmp_path):
     windows = Windows.from_strings(["AC", "GT", "CA", "TG"] * 5, [1, 0, 1, 0] * 5)
     model = MultiTaskSVC().fit(windows).model_
+    model.calibrate("task", model.decision_function(windows), windows.labels)
     model.curves = {"task": ProbabilityCurve(np.array([0.0, 1]), np.array([1.0, 0]), np.zeros(2))}
     model.save(tmp_path / "m")
     with pytest.raises(ValueError, match="does not rise"):

@@ -67,7 +67,13 @@ def results(tmp_path_factory):
         sizes["bee"]["train"]["n"] = n
         comparison = {
             "schema_version": 1, "splits": [0], "sizes": sizes, "settings": {},
-            "methods": {"union": {"tasks": {"bee": {"auroc": [score], "auprc": [score]}}}},
+            "fingerprint": "",
+            "methods": {
+                "union": {
+                    "tasks": {"bee": {"auroc": [score], "auprc": [score]}},
+                    "chosen": [{}], "converged": [True],
+                }
+            },
         }  # fmt: skip
         (out / f"comparison{n}.json").write_text(json.dumps(comparison))
     (out / "notes.json").write_text("{broken")

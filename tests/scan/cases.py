@@ -10,6 +10,7 @@ from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.models.site import Site
 from seqmtl.scan import writers
+from tests.summaries import training_summary
 
 LENGTH = 21
 #: A suffix of every format, and of those that are text.
@@ -26,10 +27,9 @@ def make_model(path, *, letters="GT", signal="donor", seed=0):
     W = rng.normal(size=(n, 2)).astype(np.float32)
     names = ("man", "fly")
     kernel = TaskKernel(names, np.eye(2))
-    counts = {name: {"n": 100, "n_positive": 10} for name in names}
     model = MultiTaskModel(
         features, LENGTH, names, kernel, W, np.array([0.1, -0.1]), np.array([[1.5, -2.0]] * 2),
-        Site(10, 2, letters, signal), {"tasks": counts},
+        Site(10, 2, letters, signal), training_summary(names),
     )  # fmt: skip
     model.save(path)
     return MultiTaskModel.load(path)

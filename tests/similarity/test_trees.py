@@ -456,3 +456,26 @@ def test_distances_of_real_trees(shared_data):
     joined = read_tree(shared_data / "phylo/ssu/ssu_18s.nj.nwk")
     assert len(joined.leaves) == 38
     assert joined.prune(["H. sapiens", "M. musculus"]).distances()[0, 1] < 0.01
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("((a:1,b:1)'X'100:0.5,c:1);", {"a", "b", "c", "X"}),
+        ("(('p q':1,b:1)'X'100:0.5,(c:1,'d''e':1)'Y'7:1)'Z'3;",
+         {"p q", "b", "X", "c", "d'e", "Y", "Z"}),
+        ("((a:1,b:1)'X'0:0.5,c:1);", {"a", "b", "c", "X"}),
+        ("(('first':1,'second':1)'third'1:0.5,c:1);", {"first", "second", "third", "c"}),
+    ],
+)  # fmt: skip
+def test_support_behind_a_quoted_name_is_no_name_and_chooses_none(text, labels):
+    assert {label for label in read_tree(text).labels if label} == labels
+
+
+@pytest.mark.parametrize(
+    "text", ["((a:1,b:1)100'X':0.5,c:1);", "((a:1,b:1)X'100':0.5,c:1);", "('a'b:1,c:1);",
+             "(('a':1,b:1)'X''0'1'2':1,c:1);", "('a'0:1,'b'1:1,c'0':1);"],
+)  # fmt: skip
+def test_two_names_in_a_row_are_refused(text):
+    with pytest.raises(InputFormatError, match="is not a Newick tree"):
+        read_tree(text)

@@ -17,6 +17,7 @@ from seqmtl.io.chrom_map import read_chrom_map
 from seqmtl.io.vcf import VcfReader, add_info, contigs_of, escape
 from seqmtl.models.site import Site
 from seqmtl.variants import Annotator, EffectScorer, annotate, annotate_vcf, score_variants
+from tests.summaries import training_summary
 
 LENGTH = 21
 HEADER = (
@@ -36,7 +37,8 @@ def make_model(site=None, names=("worm", "fruit fly|x=1,2;y")):
     return MultiTaskModel(
         features, LENGTH, names, TaskKernel(list(names), np.eye(2), "none"),
         draw.normal(size=(features.n_features(LENGTH), 2)), np.array([-0.3, 0.1]),
-        np.array([[-2.0, 0.3], [-1.0, 0.0]]), site or Site(9, 2, "GT", "donor"), {},
+        np.array([[2.0, 0.3], [1.0, 0.0]]), site or Site(9, 2, "GT", "donor"),
+        training_summary(names, "float64"),
     )  # fmt: skip
 
 
@@ -414,8 +416,8 @@ BAD = {
         "bad.vcf:7: a record must have 11 columns separated by tabs as the header says, got 10",
     ),
     "blank line": (HEADER + COLUMNS + "\n\n" + RECORDS[0], "bad.vcf:7: a record must have 8"),
-    "POS": (HEADER + COLUMNS + "\n" + record("x1", "A", "C"), "bad.vcf:7: POS must be a whole"),
-    "POS below 0": (HEADER + COLUMNS + "\n" + record(-1, "A", "C"), "POS must be a whole number"),
+    "POS": (HEADER + COLUMNS + "\n" + record("x1", "A", "C"), "bad.vcf:7: POS must be one"),
+    "POS below 0": (HEADER + COLUMNS + "\n" + record(-1, "A", "C"), "POS must be one of the"),
     "no REF": (HEADER + COLUMNS + "\n" + record(5, "", "C"), "bad.vcf:7: REF and the entries"),
     "no ALT": (HEADER + COLUMNS + "\n" + record(5, "A", "C,"), "entries of ALT must not be empty"),
     "BCF": (bgzip(b"BCF\2\2\0\0\0\0##file") + BGZIP_END, "the file is BCF, .*: bcftools view -Oz"),

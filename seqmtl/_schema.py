@@ -1,0 +1,168 @@
+"""Check documents of JSON values against tables of rules: keys, types, ranges.
+
+A rule is a function of the name and the value of an entry that raises ValueError. Unknown keys may
+hold any finite JSON values; a format that gives them a meaning has another version.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from reprlib import Repr
+from typing import Any, NoReturn
+
+Rule = Callable[[str, Any], None]
+
+_DEEPEST = 20
+_LONGEST = 80  # characters of a value in a message
+_BRIEF = Repr()
+_BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxlong = 2, 60, 40
+
+
+def brief(value: Any) -> str:
+    """Return a value as in Python code, shortened."""
+    shown = _BRIEF.repr(value)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
+
+
+def refuse(name: str, rule: str, value: Any) -> NoReturn:
+    """Raise ValueError for a value that breaks a rule."""
+    raise ValueError(f"{name} must be {rule}, got {brief(value)}")
+
+
+def number(*, above: float = -math.inf, least: float = -math.inf, most: float = math.inf) -> Rule:
+    """Return the rule for a finite number within limits."""
+    limits = [
+        (f"above {above:g}", above),
+        (f"at least {least:g}", least),
+        (f"at most {most:g}", most),
+    ]
+    shown = " and ".join(text for text, x in limits if math.isfinite(x))
+    rule = f"a finite number {shown}".rstrip()
+
+    def check(name: str, value: Any) -> None:
+        if not _is_finite(value) or not (above < value and least <= value <= most):
+            refuse(name, rule, value)
+
+    return check
+
+
+def whole(least: int = 0, most: int = 1 << 53) -> Rule:
+    """Return the rule for an integer within limits."""
+
+    def check(name: str, value: Any) -> None:
+        if type(value) is not int or not least <= value <= most:
+            refuse(name, f"a whole number from {least} to {most}", value)
+
+    return check
+
+
+def flag(name: str, value: Any) -> None:
+    """Check that a value is true or false."""
+    if type(value) is not bool:
+        refuse(name, "true or false", value)
+
+
+def text(name: str, value: Any) -> None:
+    """Check that a value is a text that can be written."""
+    if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):
+        refuse(name, "a text", value)
+
+
+def word(name: str, value: Any) -> None:
+    """Check that a value is a text that is not empty."""
+    text(name, value)
+    if not value:
+        refuse(name, "a name", value)
+
+
+def choice(*values: str | None) -> Rule:
+    """Return the rule for one of several texts (or none)."""
+
+    def check(name: str, value: Any) -> None:
+        if not (value is None or isinstance(value, str)) or value not in values:
+            refuse(name, f"one of {', '.join(map(repr, values))}", value)
+
+    return check
+
+
+def either(kinds: tuple[type, ...], rule: Rule, other: Rule) -> Rule:
+    """Return the rule that applies `rule` to values of some types, and `other` to all others."""
+    return lambda name, value: (rule if isinstance(value, kinds) else other)(name, value)
+
+
+def items(rule: Rule, least: int = 0, *, distinct: bool = False) -> Rule:
+    """Return the rule for a list whose entries follow a rule."""
+
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, list) or len(value) < least:
+            refuse(name, f"a list of {least} or more" if least else "a list", value)
+        for i, entry in enumerate(value):
+            rule(f"{name}[{i}]", entry)
+        if distinct and len(set(value)) < len(value):
+            refuse(name, "a list without repetitions", value)
+
+    return check
+
+
+def mapping(rule: Rule, least: int = 0) -> Rule:
+    """Return the rule for an object of any keys whose values follow a rule."""
+
+    def check(name: str, value: Any) -> None:
+        _object(name, value, least)
+        for key, entry in value.items():
+            rule(_join(name, key), entry)
+
+    return check
+
+
+def record(required: Mapping[str, Rule], optional: Mapping[str, Rule] | None = None) -> Rule:
+    """Return the rule for an object with keys of its own."""
+    rules = {**required, **(optional or {})}
+
+    def check(name: str, value: Any) -> None:
+        _object(name, value)
+        missing = next((key for key in required if key not in value), None)
+        if missing is not None:
+            raise ValueError(f"{_join(name, missing)} is missing")
+        for key, entry in value.items():
+            rules.get(key, anything)(_join(name, key), entry)
+
+    return check
+
+
+def anything(name: str, value: Any, depth: int = 0) -> None:
+    """Check that a value is JSON of finite numbers, not too deeply nested."""
+    if depth > _DEEPEST:
+        refuse(name, "less deeply nested", value)
+    if isinstance(value, Mapping):
+        _object(name, value)
+        for key, entry in value.items():
+            anything(_join(name, key), entry, depth + 1)
+    elif isinstance(value, list):
+        for i, entry in enumerate(value):
+            anything(f"{name}[{i}]", entry, depth + 1)
+    elif isinstance(value, str):
+        text(name, value)
+    elif not (value is None or isinstance(value, bool) or _is_finite(value)):
+        refuse(name, "a finite number", value)
+
+
+def _object(name: str, value: Any, least: int = 0) -> None:
+    if not isinstance(value, Mapping) or len(value) < least:
+        refuse(name or "the content", "an object" + " that is not empty" * bool(least), value)
+    for key in value:
+        text(f"a key of {name}", key)
+
+
+def _join(name: str, key: str) -> str:
+    return f"{name}.{key}" if name else key
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond all floating-point numbers
+        return False

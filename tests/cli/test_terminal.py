@@ -1,0 +1,110 @@
+"""What people read: messages of one line, no control characters, the name of a full disk."""
+
+import errno
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from seqmtl.cli._console import printable
+from seqmtl.cli.main import main
+from seqmtl.io._fields import is_row
+from tests.scan.cases import make_model
+
+CONTROLS = "".join(map(chr, [*range(32), *range(127, 160), 0x202E, 0x2066]))
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "m.seqmtl"
+    make_model(path)
+    return path
+
+
+def test_control_characters_are_escaped_except_tabs_and_line_ends():
+    assert printable("\x1b[2Jä\t\n\x07\x9b\u202e") == "\\x1b[2Jä\t\n\\x07\\x9b\\u202e"
+    assert not set(printable(CONTROLS)) & (set(CONTROLS) - {"\t", "\n"})
+
+
+def test_names_in_a_model_cannot_steer_the_terminal(model, tmp_path, capsys):
+    from seqmtl.models.saved import load_model
+
+    found = load_model(model)
+    found.training["settings"]["loss"] = f"hinge{CONTROLS}"
+    found.training["command"] = "\x1b]0;title\x07"
+    found.save(model)
+    for options in ([], ["--json"]):
+        assert main(["info", str(model), *options]) == 0
+        out = capsys.readouterr().out
+        assert "\x1b" not in out
+        assert "\x9b" not in out
+    assert main(["predict", str(model), str(tmp_path / "no\x1b[2Jfile.tsv")]) == 1
+    assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ValueError("first\n  second\n\nthird"), "first second third"),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+         "cannot write standard output: No space left on device; free some space"),
+        (OSError(errno.EIO, os.strerror(errno.EIO), "a.tsv"), "a.tsv: Input/output error"),
+        (OSError(errno.EIO, os.strerror(errno.EIO)), "Input/output error"),
+        (np.linalg.LinAlgError("Singular matrix"),
+         "the computation failed (Singular matrix); scale the columns, or look for huge values"),
+    ],
+)  # fmt: skip
+def test_a_message_is_one_line_that_says_what_to_do(model, monkeypatch, capsys, error, message):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("seqmtl.models.saved.load_model", fail)
+    assert main(["info", str(model)]) == 1
+    assert capsys.readouterr().err == f"seqmtl: error: {message}\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_full_outputs_are_named(model, capsys):
+    done = subprocess.run(
+        f"{sys.executable} -m seqmtl info {model} > /dev/full", shell=True, check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == (
+        "seqmtl: error: cannot write standard output: No space left on device; free some space\n"
+    )
+    table = model.with_suffix(".tsv")
+    table.write_text("organism\tlabel\tsequence\n" + f"man\t1\t{'ACGT' * 20}\n" * 3)
+    main(["predict", str(model), str(table), "-o", "/dev/full"])
+    assert "cannot write /dev/full: No space left on device" in capsys.readouterr().err
+
+
+def test_numbers_of_threads_beyond_the_machine_are_refused(model, capsys):
+    with pytest.raises(SystemExit):
+        main(["scan", str(model), "x.fa", "--threads", "9" * 30, "-o", "x.bed"])
+    assert "argument --threads: must be at most" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["#gff", "#", "track", "browser"])
+@pytest.mark.parametrize("suffix", ["bed", "bedgraph", "spsc"])
+def test_contigs_that_would_be_comments_are_refused(model, tmp_path, capsys, name, suffix):
+    genome, out = tmp_path / "g.fa", tmp_path / f"x.{suffix}"
+    genome.write_text(f">good\n{'ACGTTGCAGT' * 20}\n>{name}\n{'ACGTTGCAGT' * 20}\n")
+    arguments = ["scan", str(model), str(genome), "--organism", "man", "-q"]
+    assert main([*arguments, "-o", str(out)]) == 1
+    assert f"a line that begins with {name!r} is a comment or a header" in capsys.readouterr().err
+    assert not out.exists()
+    assert main([*arguments, "-o", str(tmp_path / "x.gff3")]) == 0
+    escaped = name.replace("#", "%23")
+    lines = (tmp_path / "x.gff3").read_text().splitlines()
+    rows = [line for line in lines if line.startswith(f"{escaped}\t")]
+    assert len(rows) == sum(line.startswith("good\t") for line in lines) > 0
+
+
+def test_only_the_words_track_and_browser_make_a_line_no_row():
+    assert is_row(b"track1\t0\t5")
+    assert is_row(b"browserify\t0\t5")
+    for line in (b"track name=x", b"browser\tposition", b"# note", b" \t ", b"#gff\t1\t2"):
+        assert not is_row(line)

@@ -1,0 +1,84 @@
+"""Numbers of very many digits in every text format: a message with file and line, or a float."""
+
+import os
+
+import pytest
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io import read_annotation, read_numeric_table
+from seqmtl.io.genome import contig_lengths
+from seqmtl.io.indexed import index_is_current
+from seqmtl.io.regions import read_regions
+from seqmtl.io.site_bed import read_site_bed
+from seqmtl.io.vcf import VcfReader
+
+GFF = "##gff-version 3\nc\tx\tmRNA\t1\t9\t.\t+\t.\tID=t\nc\tx\texon\t{}\t{}\t.\t+\t.\tParent=t\n"
+GTF = '#!x\n\nc\tx\texon\t{}\t{}\t.\t+\t.\tgene_id "g"; transcript_id "t";\n'
+
+
+@pytest.fixture(params=[19, 30, 5000])
+def digits(request):
+    return "9" * request.param
+
+
+@pytest.mark.parametrize("text", [GFF, GTF])
+@pytest.mark.parametrize("places", ["end", "both"])
+def test_annotation(write, digits, text, places):
+    path = write(text.format(1 if places == "end" else digits, digits), "a.gff")
+    with pytest.raises(InputFormatError) as info:
+        read_annotation(path)
+    message = "start and end must be whole numbers of up to 18 digits, got '9"
+    assert str(info.value).startswith(f"{path}:3: {message}")
+    assert len(str(info.value)) < len(str(path)) + 200
+
+
+@pytest.mark.parametrize("column", [1, 2, 6, 9, 10, 11])
+def test_bed12(write, digits, column):
+    fields = ["c", "0", "5", "n", "0", "+", "0", "5", "0", "1", "5,", "0,"]
+    fields[column] = digits
+    path = write("\t".join(fields) + "\n", "a.bed")
+    with pytest.raises(InputFormatError, match="whole numbers of up to 18 digits") as info:
+        read_annotation(path)
+    assert str(info.value).startswith(f"{path}:1: ")
+
+
+@pytest.mark.parametrize("column", ["label", "y"])
+def test_numbers_of_a_table_are_floats(write, column):
+    big = "9" * 30
+    cells = {"label": f"2,1,{big}", "y": f"2,{big},0"}[column]
+    table = read_numeric_table(write(f"x,y,label\n1,2,1\n{cells}\n", "a.csv"))
+    values = table.y if column == "label" else table.X[:, 1]
+    assert values[1] == 1e30
+    path = write(f"x,y,label\n1,2,1\n{cells.replace(big, '9' * 5000)}\n", "b.csv")
+    with pytest.raises(InputFormatError, match=r"b.csv:3: column .* must hold .*, got inf"):
+        read_numeric_table(path)
+
+
+@pytest.mark.parametrize("column", [1, 2, 3, 4])
+def test_an_index_that_points_nowhere_is_not_current(write, column):
+    path = write(">c1\nACGTACGTAC\n", "g.fa")
+    fields = ["c1", "10", "4", "10", "11"]
+    write("\t".join(fields) + "\n", "g.fa.fai")
+    assert index_is_current(path)
+    for n in (19, 28, 5000):
+        fields[column] = "9" * n
+        index = write("\t".join(fields) + "\n", "g.fa.fai")
+        os.utime(index)
+        assert not index_is_current(path)
+        assert contig_lengths(path) == {"c1": 10}
+
+
+def test_regions_and_sites(write, digits):
+    path = write(f"c\t0\t{digits}\n", "r.bed")
+    with pytest.raises(InputFormatError, match=r"r.bed:1: "):
+        read_regions(path, {"c": 50})
+    path = write(f"c\t{digits}\t{digits}\tn\t0\t+\n", "s.bed")
+    with pytest.raises(InputFormatError, match=r"s.bed:1: .*whole numbers of up to 18 digits"):
+        read_site_bed(path, length=2)
+
+
+def test_variants(write, digits):
+    header = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+    path = write(f"{header}c\t{digits}\t.\tA\tC\t.\t.\t.\n", "v.vcf")
+    with pytest.raises(InputFormatError, match=r"v.vcf:3: POS must be one of the whole numbers"):
+        list(VcfReader(path).batches(10))

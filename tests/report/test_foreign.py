@@ -1,0 +1,118 @@
+"""JSON files that only look like ours do not stop the report: shown, or listed as left out."""
+
+import json
+
+import pytest
+
+from seqmtl.report.folder import read_folder
+from seqmtl.report.page import write_folder_report
+from tests.mutations import documents
+
+_SITES = {"sites": 2, "decoys": 3}
+_SUMMARY = {
+    "schema_version": 2, "kind": "seqmtl dataset", "seqmtl_version": "0.1.0", "command": "x",
+    "signal": "donor", "window": 41, "shift": 0,
+    "site": {"offset": 19, "length": 2, "letters": "GT", "signal": "donor"},
+    "genomes": {"ape": {"path": "a.fa", "bytes": 6, "n_contigs": 2, "n_bases": 60, "crc32": 4}},
+    "organisms": {"ape": {**_SITES, "splits": {"train": _SITES}, "left_out": {"why": 1}}},
+    "leakage": {"identical windows": 0, "overlaps": {"train, test": 0}}, "left_out": {"why": 1},
+    "config": {"seed": 0},
+}  # fmt: skip
+_METRICS = {"auroc": [0.5, 0.6], "auprc": [0.1, 0.2]}
+_COMPARISON = {
+    "schema_version": 1, "version": "0.1.0", "settings": {"seed": 0}, "fingerprint": "f",
+    "splits": [0, 1], "sizes": {"ape": {"train": {"n": 90, "n_positive": 9}}},
+    "methods": {
+        name: {"tasks": {"ape": _METRICS}, "chosen": [{}, {}], "converged": [True, True]}
+        for name in ("mtl", "union")
+    },
+}  # fmt: skip
+_SCAN = {
+    "command": "scan", "seqmtl_version": "0.1.0", "model": "m.seqmtl",
+    "scans": [{"organism": "ape", "files": ["a.bed"], "n_bases": 10, "n_scored": 5,
+               "n_reported": 1, "megabases_per_second": 2.5}],
+}  # fmt: skip
+_DEEP = "[" * 400 + "]" * 400
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / "summary.json").write_text(json.dumps(_SUMMARY))
+    return folder
+
+
+def _page(folder):
+    out = folder.parent / "report.html"
+    found = write_folder_report(folder, out, n_bootstrap=0)
+    return found, out.read_text()
+
+
+def test_the_documents_of_these_tests_are_shown(folder):
+    (folder / "comparison.json").write_text(json.dumps(_COMPARISON))
+    (folder / "scan.json").write_text(json.dumps(_SCAN))
+    found, page = _page(folder)
+    assert found.left_out == []
+    assert {"comparison.json"} == set(found.comparisons)
+    assert {"scan.json"} == set(found.scans)
+    assert "Windows of 41 bases around donor sites" in page
+    assert "From comparison.json" in page
+    assert "m.seqmtl" in page
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"null", b"3", b'"text"', b"[]", b"[1, [2]]", b"{}", b"\x00\xff\xfe", b"NaN", b"{",
+        _DEEP.encode(), b"[" * 100_000, b'{"a":' * 100_000, b"9" * 5000, b'{"n": 1e999}',
+        b'{"kind": "seqmtl dataset"}', b'{"kind": ["seqmtl dataset"]}',
+        b"[" + b"0," * 10**6 + b"0]",
+        b'{"command": "scan", "seqmtl_version": 1}', b'{"command": {"scan": 1}}',
+        b'{"methods": {}, "sizes": {}, "settings": {}}', b'{"signal": "donor", "models": []}',
+    ],
+    ids=range(22),
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["comparison.json", "sub/summary.json", "scan.json", "x\x1b.json"])
+def test_foreign_files(folder, content, name):
+    (folder / "sub").mkdir()
+    (folder / name).write_bytes(content)
+    found, page = _page(folder)
+    assert list(found.signals) == ["donor"]
+    assert found.comparisons == found.scans == {}
+    assert all(name in line and "\n" not in line for line in found.left_out)
+    assert ("Not shown" in page) == bool(found.left_out)
+
+
+def test_damaged_comparisons_and_scans(folder):
+    n_left_out = 0
+    for original in (_COMPARISON, _SCAN):
+        for i, (name, changed) in enumerate(documents(original, seed=0, n=250)):
+            (folder / "found.json").write_text(json.dumps(changed))
+            found = read_folder(folder, n_bootstrap=0)
+            n_left_out += len(found.left_out)
+            if not found.left_out and i % 5 == 0:
+                _page(folder)
+            assert "\n" not in "".join(found.left_out), name
+    assert n_left_out > 200
+
+
+def test_damaged_summaries(folder):
+    n_left_out = 0
+    for name, changed in documents(_SUMMARY, seed=1, n=400):
+        (folder / "summary.json").write_text(json.dumps(changed))
+        (folder / "other").mkdir(exist_ok=True)
+        (folder / "other" / "summary.json").write_text(json.dumps({**_SUMMARY, "signal": "tss"}))
+        found, _ = _page(folder)
+        assert "tss" in found.signals, name
+        n_left_out += len(found.left_out)
+    assert n_left_out > 200
+
+
+def test_the_message_names_file_and_key(folder):
+    scan = {**_SCAN, "scans": [{**_SCAN["scans"][0], "n_bases": "many"}]}
+    (folder / "scan.json").write_text(json.dumps(scan))
+    (line,) = read_folder(folder, n_bootstrap=0).left_out
+    path = str(folder / "scan.json")
+    rule = "must be a whole number from 0 to 9007199254740992, got 'many'"
+    assert line == f"{path}: scans[0].n_bases {rule}"
