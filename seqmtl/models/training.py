@@ -13,9 +13,10 @@ from seqmtl._checks import check_choice, check_integer, check_number
 from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
 from seqmtl.models.calibration import CALIBRATION
-from seqmtl.solvers.dcd import CoordinateDescent, Progress, Solution, State
+from seqmtl.solvers.dcd import Progress, Solution, State
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.mkl import MultipleKernelDescent
+from seqmtl.solvers.newton import NewtonDescent
 from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
 
 
@@ -172,7 +173,7 @@ def solve(
     }
     if isinstance(K, KernelSet):
         return MultipleKernelDescent(problem, K, **options).solve(on_epoch)
-    return CoordinateDescent(problem, **options).solve(on_epoch)
+    return NewtonDescent(problem, **options).solve(on_epoch)
 
 
 def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float64]:
