@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -39,8 +40,8 @@ class Settings:
         Relative duality gap at which training stops.
     max_epochs : int
         Maximum number of epochs.
-    dtype : {"float32", "float64"}
-        Type of the weights.
+    dtype : {"float32", "float64"}, or the NumPy type
+        Type of the weights; the attribute is its name.
     seed : int
         Seed of the visiting order.
     kind : {"classification", "regression", "novelty"}
@@ -63,6 +64,12 @@ class Settings:
     kind: str = "classification"
     epsilon: float = 0.0
     norm: float | None = None
+
+    def __post_init__(self) -> None:
+        """Replace a NumPy type by its name."""
+        if not isinstance(self.dtype, str) and self.dtype is not None:
+            with suppress(TypeError):
+                object.__setattr__(self, "dtype", np.dtype(self.dtype).name)
 
     def check(self) -> None:
         """Raise ValueError for a setting out of range."""
