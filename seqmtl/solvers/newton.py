@@ -30,7 +30,7 @@ from seqmtl.solvers.problem import Problem, loss_values
 Array = NDArray[np.float64]
 
 _MOST_EQUATIONS = 4000
-_MOST_BYTES = 1 << 30  # limit on the copy of the examples
+_MOST_BYTES = 1 << 30  # limit on the copy of the examples, and on the equations of the tasks
 _INTERIOR_STEPS = 15  # number of cheap steps; there may be three times as many
 _NEWTON_STEPS = 5
 _MOST_STEPS = 40
@@ -192,9 +192,10 @@ class NewtonDescent(CoordinateDescent):
     def _work_of_step(self) -> float:
         """Return the cost of a step in epochs; infinity if there are too many weights."""
         p, (n, d) = self.problem, (self.problem.y.size, self.problem.rows.n_features + 1)
-        if len(p.kernels) > 1 or not p.rows.is_dense or 8 * n * d > _MOST_BYTES:
+        T, n_bytes = p.K.shape[-1], 8 * d * max(n, 4 * p.K.shape[-1] * d)
+        if len(p.kernels) > 1 or not p.rows.is_dense or n_bytes > _MOST_BYTES:
             return np.inf
-        T, r = split(p.kernels[0])[1].shape
+        r = split(p.kernels[0])[1].shape[1]
         if max(r, 1) * d > _MOST_EQUATIONS:
             return np.inf
         # in nanoseconds, of CPUs of 2023
@@ -206,13 +207,17 @@ class NewtonDescent(CoordinateDescent):
         state = self.state
         if state.work < self._patience_for_newton:
             return super()._move(margins, now)
+        from threadpoolctl import threadpool_limits
+
         self._patience_for_newton = np.inf
         few = FewWeights(self.problem, self.problem.rows.dense())
         try:
-            alpha = solve(few, state.alpha[few.order], self.tol)
+            with threadpool_limits(1, "blas"):  # threads wait longer than they work, and round anew
+                alpha = solve(few, state.alpha[few.order], self.tol)
+                is_better = few.gap(alpha) < now.gap
         except np.linalg.LinAlgError:
             return super()._move(margins, now)
-        if few.gap(alpha) < now.gap:
+        if is_better:
             state.alpha[few.order] = alpha
             self._sum_weights()
         state.work += few.n_steps * self._step_work
