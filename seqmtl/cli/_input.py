@@ -56,6 +56,18 @@ def read_input(
     return windows if window is None or not shift else windows.center(window, shift)
 
 
+def read_for_training(args: argparse.Namespace, *, split: str | None) -> Windows:
+    """Read the labelled windows named by the arguments, and warn of what is probably wrong."""
+    from seqmtl.sequences.quality import find_faults
+
+    windows = read_input(
+        args, split=split, window=args.window, require_labels=True, shift=args.shift
+    )
+    for fault in find_faults(windows):
+        logger.warning("%s: %s", args.data or "the windows", fault)
+    return windows
+
+
 def organisms_named(args: argparse.Namespace) -> list[str]:
     """Return the organisms that are known before the training data is read."""
     from seqmtl.io.dataset import is_dataset, read_summary

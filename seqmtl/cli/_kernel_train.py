@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from seqmtl.kernels import BaseKernel, Standardized
     from seqmtl.models.base import Model
     from seqmtl.models.kernel_model import KernelModel
+    from seqmtl.similarity import TaskKernel
+    from seqmtl.similarity.build import KernelRequest
 
 logger = logging.getLogger("seqmtl")
 
 _FOLDS = 3
 
 
-def train_kernels(args: argparse.Namespace) -> int:
+def train_kernels(args: argparse.Namespace, request: KernelRequest | None) -> int:
     """Train, save and report; the usage has been checked."""
     from seqmtl.cli._output import NOT_CONVERGED, write_summary
     from seqmtl.kernels import Linear, Standardized
@@ -39,7 +41,7 @@ def train_kernels(args: argparse.Namespace) -> int:
     classes: tuple[Any, ...] = (-1, 1)
     if is_novelty:
         examples, classes = _of_one_class(examples)
-    estimator = make_estimator(args, examples)
+    estimator = make_estimator(args, request, examples)
     if not is_novelty:
         _check_classes(estimator, examples, args)
     weight = None
@@ -79,7 +81,9 @@ def train_kernels(args: argparse.Namespace) -> int:
     return 0
 
 
-def make_estimator(args: argparse.Namespace, examples: Examples) -> Any:
+def make_estimator(
+    args: argparse.Namespace, request: KernelRequest | None, examples: Examples
+) -> Any:
     """Return the estimator that the arguments describe.
 
     Raises
@@ -101,7 +105,8 @@ def make_estimator(args: argparse.Namespace, examples: Examples) -> Any:
     if "max_epochs" in takes:
         settings["max_iter" if method.kernels else "max_epochs"] = args.max_epochs
     if "tree" in takes:
-        settings["task_kernels" if "mkl" in takes else "task_kernel"] = _task_kernel(args, examples)
+        name = "task_kernels" if "mkl" in takes else "task_kernel"
+        settings[name] = _task_kernel(args, request, examples)
     if method.kernels:
         kernels = _kernels(args, examples)
         settings[method.kernels] = kernels if method.kernels == "kernels" else kernels[0]
@@ -207,16 +212,17 @@ def _kernels(args: argparse.Namespace, examples: Examples) -> list[BaseKernel]:
     return list(kernels)
 
 
-def _task_kernel(args: argparse.Namespace, examples: Examples) -> Any:
+def _task_kernel(
+    args: argparse.Namespace, request: KernelRequest | None, examples: Examples
+) -> TaskKernel | None:
     if examples.tasks is None:
-        given = args.similarity or args.mkl or _similarity.sources_from_args(args).given
-        if given:
+        if request is not None:
             raise SeqmtlError(
                 "a task similarity was given, but DATA has no task column; name it with "
                 "--task-column"
             )
         return None
-    return _similarity.task_kernel(args, tuple(np.unique(examples.tasks).tolist()))
+    return _similarity.task_kernel(args, request, tuple(np.unique(examples.tasks).tolist()))
 
 
 def _choose(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from seqmtl.cli import _options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from seqmtl.similarity import TaskKernel
-    from seqmtl.similarity.sources import Sources
+    from seqmtl.similarity.build import KernelRequest
 
 #: Same as in seqmtl.similarity.build, which would import numpy.
 KINDS = (
@@ -85,47 +85,45 @@ def add_mkl(group: Any) -> None:
     )  # fmt: skip
 
 
-def kernel_from_args(
-    args: argparse.Namespace, organisms: Sequence[str] | None = None
-) -> TaskKernel | None:
-    """Return the task kernel that the arguments describe, or None.
+def kernel_request(args: argparse.Namespace, what: str | None) -> KernelRequest | None:
+    """Return what the arguments ask for, or None if that is nothing; no file is read.
 
     Parameters
     ----------
     args : Namespace
-        With the options of :func:`add_source_options`, and ``similarity``: None, one of `KINDS`,
-        or the path of a table.
-    organisms : sequence of str, optional
-        Tasks, in this order and spelling. Default: all in the source.
+        With the options of :func:`add_source_options`.
+    what : str or None
+        One of `KINDS`, or the path of a table.
 
     Raises
     ------
     SystemExit
         If the kind does not fit the sources (usage error).
-    SeqmtlError
-        If a source is invalid or lacks an organism.
     """
-    from seqmtl.similarity.build import build
+    from seqmtl.similarity.build import KernelRequest
+    from seqmtl.similarity.sources import Sources
 
-    kind = check_usage(args, organisms)
-    if kind is None:
+    kind, table = (what, None) if what in KINDS else (None, what)
+    sources = Sources(
+        args.tree, args.taxonomy, args.alignment, args.distances, args.graph, args.groups, table
+    )
+    if kind is None and args.scales is None and not sources.given:
         return None
-    args = with_tree(args, organisms or ())
-    return build(kind, sources_from_args(args), organisms=organisms, scales=args.scales)
+    try:
+        return KernelRequest(kind, sources, args.scales)
+    except ValueError as error:
+        refuse(args, str(error))
 
 
-def task_kernel(args: argparse.Namespace, organisms: tuple[str, ...]) -> TaskKernel | None:
-    """Return the task kernel for training, or the kernels whose weights --mkl learns.
-
-    A single kernel keeps organisms without data, so that they can be scored from their relatives.
-    """
-    args = with_tree(args, organisms)
-    keeps_all = args.mkl is None and args.similarity not in PLAIN
-    return kernel_from_args(asked(args), None if keeps_all else organisms)
+def training_request(args: argparse.Namespace) -> KernelRequest | None:
+    """Return what --similarity or --mkl asks for; see :func:`kernel_request`."""
+    if args.mkl is not None and args.similarity is not None:
+        refuse(args, "--mkl and --similarity both set the kind; give only one")
+    return kernel_request(args, args.mkl or args.similarity)
 
 
-def with_tree(args: argparse.Namespace, organisms: Iterable[str]) -> argparse.Namespace:
-    """Return the arguments with --tree read, after checking that it has some organisms.
+def check_tree(request: KernelRequest | None, organisms: Iterable[str]) -> None:
+    """Check that --tree, if given, can be read and has some organisms.
 
     Raises
     ------
@@ -138,9 +136,9 @@ def with_tree(args: argparse.Namespace, organisms: Iterable[str]) -> argparse.Na
     from seqmtl.similarity.names import NameIndex, match_names
     from seqmtl.similarity.trees import read_tree
 
-    if args.tree is None:
-        return args
-    tree, names = read_tree(args.tree), tuple(dict.fromkeys(organisms))
+    if request is None or request.sources.tree is None:
+        return
+    tree, names = request.sources.read_tree(), tuple(dict.fromkeys(organisms))
     try:
         match_names(names, tree.leaf_names, f"the tree {tree.source}")
     except UnknownTaskError as error:
@@ -148,51 +146,20 @@ def with_tree(args: argparse.Namespace, organisms: Iterable[str]) -> argparse.Na
         if not all(map(largest.find, names)):
             raise
         raise UnknownTaskError(f"{error} (try --tree {LARGEST_TREE})") from error
-    return argparse.Namespace(**{**vars(args), "tree": tree})
 
 
-def asked(args: argparse.Namespace) -> argparse.Namespace:
-    """Return the arguments with --mkl, if given, as the kind of similarity."""
-    if args.mkl is None:
-        return args
-    if args.similarity is not None:
-        refuse(args, "--mkl and --similarity both set the kind; give only one")
-    return argparse.Namespace(**{**vars(args), "similarity": args.mkl})
+def task_kernel(
+    args: argparse.Namespace, request: KernelRequest | None, organisms: tuple[str, ...]
+) -> TaskKernel | None:
+    """Return the task kernel for training, or the kernels whose weights --mkl learns.
 
-
-def check_usage(args: argparse.Namespace, organisms: Sequence[str] | None = ("?",)) -> str | None:
-    """Return the kind of similarity, if any, without reading any file.
-
-    Raises
-    ------
-    SystemExit
-        If the kind does not fit the sources (usage error).
+    A single kernel keeps organisms without data, so that they can be scored from their relatives.
     """
-    from seqmtl.similarity.build import choose_kind
-
-    sources = sources_from_args(args)
-    kind = args.similarity if args.similarity in KINDS else None
-    if kind is None and args.scales is None and not sources.given:
+    if request is None:
         return None
-    try:
-        return choose_kind(kind, sources, organisms, args.scales)
-    except ValueError as error:
-        refuse(args, str(error))
-
-
-def sources_from_args(args: argparse.Namespace) -> Sources:
-    """Return the sources named by the arguments."""
-    from seqmtl.similarity.sources import Sources
-
-    return Sources(
-        tree=args.tree,
-        taxonomy=args.taxonomy,
-        alignment=args.alignment,
-        distances=args.distances,
-        graph=args.graph,
-        groups=args.groups,
-        table=None if args.similarity in KINDS else args.similarity,
-    )
+    check_tree(request, organisms)
+    keeps_all = args.mkl is None and request.kind not in PLAIN
+    return request.build(None if keeps_all and not request.needs_organisms else organisms)
 
 
 def refuse(args: argparse.Namespace, message: str) -> NoReturn:

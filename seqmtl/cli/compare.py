@@ -178,32 +178,30 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 def _comparison(args: argparse.Namespace) -> Comparison:
     """Read the windows and run all checks before training."""
-    from seqmtl.cli._input import read_input
+    from seqmtl.cli._input import read_for_training
     from seqmtl.compare import Comparison, Protocol
     from seqmtl.compare.protocol import check_windows
     from seqmtl.features.positional_kmers import PositionalKmers
     from seqmtl.models.site import site_in_dataset
     from seqmtl.models.training import Settings
 
-    learned = argparse.Namespace(**{**vars(args), "similarity": args.mkl})
-    if "mtl" in args.methods and _similarity.check_usage(args) is None:
+    asked = _similarity.kernel_request(args, args.similarity)
+    if "mtl" in args.methods and asked is None:
         _similarity.refuse(
             args, "mtl needs to know how the organisms are related; give --tree or another source"
         )
-    if "mkl" in args.methods:
-        _similarity.check_usage(learned)
+    has_tree = asked is not None and asked.sources.has_tree
+    learned = None
+    if has_tree or "mkl" in args.methods:
+        learned = _similarity.kernel_request(args, args.mkl)
     protocol = Protocol(args.per_organism, args.seed)
     Settings(tol=args.tol, norm=args.norm).check()
-    windows = read_input(
-        args, split=None, window=args.window, require_labels=True, shift=args.shift
-    )
+    windows = read_for_training(args, split=None)
     windows = _keep(windows, args.organisms)
     names = windows.task_names
-    kernel = _similarity.kernel_from_args(args, names)
-    has_tree = _similarity.sources_from_args(args).has_tree
-    kernels = None
-    if has_tree or "mkl" in args.methods:
-        kernels = _similarity.kernel_from_args(learned, names)
+    _similarity.check_tree(asked or learned, names)
+    kernel = None if asked is None else asked.build(names)
+    kernels = None if learned is None else learned.build(names)
     windows = _without_one_split(windows)
     check_windows(windows, protocol)
     features = args.features or PositionalKmers()

@@ -11,7 +11,7 @@ from seqmtl.cli._output import check_outputs, open_output
 from seqmtl.cli._scoring import add_scoring_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -24,6 +24,9 @@ _EXAMPLES = """\
   seqmtl predict splice.seqmtl new.fa --organism c_briggsae --from-relatives
   seqmtl predict m.seqmtl expression.csv -o scores.tsv     # a model of train-table
 
+The last column tells whether a window has the letters of the model's sites, such as AG (yes or no).
+The score of a window that has lost them means little.
+
 A model of train-table finds its columns by name and ignores others. It writes name, task, score and
 class, or, for more than two classes, their votes."""
 
@@ -34,7 +37,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         subparsers,
         "predict",
         run,
-        "score windows; write name, organism, score, probability",
+        "score windows; write name, organism, score, probability, has_site",
         _EXAMPLES,
     )
     parser.add_argument("model", metavar="MODEL", help="model file")
@@ -59,6 +62,11 @@ def run(args: argparse.Namespace) -> int:
     examples = read_for_model(model, args, require_labels=False)
     found = model.predictions(examples.X, from_relatives=args.from_relatives)
     names = examples.names
+    if "has_site" in found and not found["has_site"].all():
+        logger.warning(
+            "%d of %d windows lack the letters of the model's sites (column has_site)",
+            (~found["has_site"]).sum(), len(names),
+        )  # fmt: skip
     with open_output(args.output) as stream:
         stream.write("\t".join(["name", *found]) + "\n")
         for first in range(0, len(names), 65_536):
@@ -70,5 +78,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _texts(column: NDArray[Any]) -> Iterator[str]:
-    """Format floats with six digits, and other values as they are."""
-    return map("{:.6g}".format if column.dtype.kind == "f" else str, column.tolist())
+    """Format floats with six digits, truth as yes and no, and other values as they are."""
+    form: dict[str, Callable[[Any], str]] = {"f": "{:.6g}".format, "b": ("no", "yes").__getitem__}
+    return map(form.get(column.dtype.kind, str), column.tolist())

@@ -12,6 +12,7 @@ from seqmtl.cli._output import check_outputs
 
 if TYPE_CHECKING:
     from seqmtl.similarity import TaskKernel
+    from seqmtl.similarity.sources import Sources
 
 logger = logging.getLogger("seqmtl")
 
@@ -59,11 +60,15 @@ def run(args: argparse.Namespace) -> int:
     check_outputs(args, args.output, args.plot)
     if args.plot:
         _options.check_figure(args.plot)
-    kernel = _similarity.kernel_from_args(args, args.organisms)
-    if kernel is None:
+    request = _similarity.kernel_request(args, args.similarity)
+    if request is None:
         _similarity.refuse(args, f"give one of {_SOURCES}, or --kind individual with --organisms")
+    if request.needs_organisms and args.organisms is None:
+        _similarity.refuse(args, f"{request.kind} does not list organisms; give --organisms")
+    _similarity.check_tree(request, args.organisms or ())
+    kernel = request.build(args.organisms)
     if args.plot:
-        _draw(kernel, args)
+        _draw(kernel, request.sources, args)
     if not args.output:
         sys.stdout.write(f"{kernel}\n")
         return 0
@@ -73,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _draw(kernel: TaskKernel, args: argparse.Namespace) -> None:
+def _draw(kernel: TaskKernel, sources: Sources, args: argparse.Namespace) -> None:
     """Draw the kernel next to the tree it came from."""
     from seqmtl.evaluation.figures import save_figure
     from seqmtl.report.similarity_figure import draw_kernel
@@ -84,6 +89,5 @@ def _draw(kernel: TaskKernel, args: argparse.Namespace) -> None:
             f"--plot draws at most {_MOST_DRAWN} organisms, got {len(kernel)}; choose some with "
             "--organisms",
         )
-    sources = _similarity.sources_from_args(args)
     tree = sources.read_tree(kernel.names) if sources.has_tree else None
     save_figure(draw_kernel(kernel, tree), args.plot)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from seqmtl.models.selection import Space
     from seqmtl.models.site import Site
     from seqmtl.sequences import Windows
+    from seqmtl.similarity.build import KernelRequest
 
 logger = logging.getLogger("seqmtl")
 
@@ -91,20 +92,18 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.cli._input import organisms_named, read_input
+    from seqmtl.cli._input import organisms_named, read_for_training
     from seqmtl.models.site import site_in_dataset
 
     _check_selection(args)
     check_outputs(args, args.output, args.json)
-    _similarity.check_usage(_similarity.asked(args))
+    request = _similarity.training_request(args)
     _methods.refuse_tables(args)
-    args = _similarity.with_tree(args, organisms_named(args))
+    _similarity.check_tree(request, organisms_named(args))
     started = time.perf_counter()
-    windows = read_input(
-        args, split=args.split, window=args.window, require_labels=True, shift=args.shift
-    )
+    windows = read_for_training(args, split=args.split)
     site = site_in_dataset(args.data, windows.length, args.shift)
-    model, checkpoint = train_with_checkpoint(windows, args, site)
+    model, checkpoint = train_with_checkpoint(windows, args, request, site)
     model.shift = args.shift
     if site is not None:
         model.site = site
@@ -129,7 +128,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def train_with_checkpoint(
-    windows: Windows, args: argparse.Namespace, site: Site | None
+    windows: Windows,
+    args: argparse.Namespace,
+    request: KernelRequest | None,
+    site: Site | None,
 ) -> tuple[MultiTaskModel, Checkpoint]:
     """Train, with a checkpoint after every epoch; the caller removes it once the model is saved.
 
@@ -152,7 +154,7 @@ def train_with_checkpoint(
         norm=(args.norm or 2.0) if args.mkl else None,
     )  # fmt: skip
     features = args.features or PositionalKmers()
-    kernel = _similarity.task_kernel(args, names)
+    kernel = _similarity.task_kernel(args, request, names)
     space = None if args.selection == "none" else _space(args, kernel, names)
     choices = None if space is None else space.to_dict()
     path = f"{args.output}.checkpoint"

@@ -132,8 +132,9 @@ def run(args: argparse.Namespace) -> int:
     check_outputs(args, args.output, args.json, args.plot)
     if args.plot:
         _options.check_figure(args.plot)
-    _similarity.check_usage(_similarity.asked(args))
-    return train_kernels(_similarity.with_tree(args, organisms_named(args)))
+    request = _similarity.training_request(args)
+    _similarity.check_tree(request, organisms_named(args))
+    return train_kernels(args, request)
 
 
 def _kernel(text: str) -> Any:

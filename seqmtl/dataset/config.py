@@ -321,7 +321,7 @@ class Table:
         """Return one of the given choices."""
         value = self._get(key)
         value = default if value is None else value
-        if value not in choices:
+        if value not in list(choices):  # it may be a table, which a set cannot look up
             close = get_close_matches(str(value), choices, n=1)
             remedy = f"did you mean {close[0]!r}?" if close else "choose one of them"
             self.refuse(key, f"one of {', '.join(choices)}", value, remedy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, is_compressed, source_name
-from seqmtl.io._fasta_scanner import scan_fasta
+from seqmtl.io._fasta_scanner import Header, scan_fasta
 from seqmtl.io.indexed import index_is_current, read_index, scan_indexed
 from seqmtl.sequences.alphabet import LOWER, OTHER
 from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig
@@ -253,7 +253,7 @@ def contig_lengths(path: PathLike) -> dict[str, int]:
         logger.warning("%s does not match the current %s and is not used", index, path)
     lengths: dict[str, int] = {}
     name = ""
-    for item in _scan(path):
+    for item in _scan(path, check_letters=False):  # whoever reads on will check them
         if isinstance(item, bytes):
             lengths[name] += len(item)
         else:
@@ -267,6 +267,7 @@ def _scan(
     only: Collection[str] | None = None,
     keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
+    check_letters: bool = True,
 ) -> Iterator[str | bytes]:
     """Yield the name of each contig, followed by its codes in blocks if it is requested.
 
@@ -276,7 +277,8 @@ def _scan(
         yield from scan_indexed(path, only, keep_case=keep_case, on_read=on_read)
         return
     is_wanted = False
-    for item in scan_fasta(path, keep_case=keep_case, on_read=on_read):
+    items = scan_fasta(path, keep_case=keep_case, on_read=on_read)
+    for item in _check_letters(items, path) if check_letters else items:
         if isinstance(item, bytes):
             if is_wanted:
                 yield item
@@ -289,3 +291,18 @@ def _scan(
             )
         is_wanted = only is None or item.name in only
         yield item.name
+
+
+def _check_letters(items: Iterable[Header | bytes], path: PathLike) -> Iterator[Header | bytes]:
+    """Yield everything, and warn if most letters are not nucleotides, as in proteins."""
+    n_letters = n_others = 0
+    for item in items:
+        if isinstance(item, bytes):
+            n_letters += len(item)
+            n_others += item.count(OTHER) + item.count(OTHER + LOWER)
+        yield item
+    if 2 * n_others > n_letters:
+        logger.warning(
+            "%s: only %.0f %% of the letters are A, C, G or T; is it a nucleotide sequence?",
+            source_name(path), 100 * (1 - n_others / n_letters),
+        )  # fmt: skip

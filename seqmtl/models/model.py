@@ -83,6 +83,8 @@ class MultiTaskModel(Model):
     ) -> dict[str, NDArray[Any]]:
         """Return task, score, and the class probability, or -1 or 1 in novelty detection.
 
+        For windows around a consensus such as AG, a last column tells which windows have it.
+
         The parameters are those of :meth:`decision_function`.
         """
         data, tasks = split_tasks(data, tasks)
@@ -92,6 +94,8 @@ class MultiTaskModel(Model):
         found = {"organism" if self.can_scan else "task": column, "score": scores}
         if self.kind == "classification":
             found["probability"] = self.probability(scores, column.tolist())
+        if self.can_scan and self.site.letters:
+            found["has_site"] = self.site.is_in(data)
         if self.kind == "novelty":
             found["score"] = margins = scores - self.offsets(column.tolist())
             found["class"] = np.where(margins < 0, -1, 1)

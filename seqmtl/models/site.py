@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import is_dataset, read_summary
-from seqmtl.sequences import Windows
+from seqmtl.sequences import Windows, encode
 
 _SAMPLE = 4000
 _AGREEMENT = 0.95
@@ -57,6 +57,19 @@ class Site:
         """The signal, guessed from the consensus if it is unknown; "site" if that is ambiguous."""
         by_letters = {"GT": "donor", "GT,GC": "donor", "AG": "acceptor", "ATG": "start"}
         return self.signal or by_letters.get(self.letters, "site")
+
+    def is_in(self, windows: Windows) -> NDArray[np.bool_]:
+        """Tell which windows have the consensus at the site, shape (n,); all if there is none."""
+        if not self.letters:
+            return np.ones(len(windows), dtype=np.bool_)
+        columns = self.offset + np.arange(self.length)
+        forward = windows.starts[:, np.newaxis] + columns
+        backward = windows.starts[:, np.newaxis] + (windows.length - 1 - columns)
+        is_reverse = windows.is_reverse[:, np.newaxis]
+        letters = windows.codes[np.where(is_reverse, backward, forward)]
+        letters = np.where(is_reverse & (letters < 4), 3 - letters, letters)
+        words = [encode(word) for word in self.letters.split(",")]
+        return np.logical_or.reduce([(letters == word).all(axis=1) for word in words])
 
 
 def find_site(windows: Windows) -> Site:

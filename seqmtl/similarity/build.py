@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,98 +62,98 @@ _DEFAULT = {
     "table": "table",
 }
 
-#: Kinds for `build`; "table" is the kind of a precomputed table.
+#: Kinds to ask for; "table" is the kind of a precomputed table.
 KINDS = tuple(kind for kind in _FROM if kind != "table")
 
 
-def choose_kind(
-    kind: str | None,
-    sources: Sources,
-    organisms: Iterable[str] | None = None,
-    scales: Iterable[float] | None = None,
-) -> str:
-    """Return the kind of kernel that the arguments of :func:`build` specify.
-
-    Raises
-    ------
-    ValueError
-        If the kind is unknown, or does not have exactly one suitable source.
-    """
-    given = sources.given
-    if kind is None and given:
-        several = given[0] == "graph" and len(sources.graph) > 1
-        kind = "multigraph" if several else _DEFAULT[given[0]]
-    if kind not in _FROM:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    is_plain = kind in PLAIN
-    if len(given) > 1 or not {*given} <= {*_FROM[kind]} or not (given or is_plain):
-        usable = [source for source in given if source in _FROM[kind]]
-        raise ValueError(
-            f"{kind} must have {'at most ' * is_plain}one source of {', '.join(_FROM[kind])}, "
-            f"got {' and '.join(given) or 'none'}; give {(*usable, _FROM[kind][0])[0]}"
-            f"{' alone' * (len(given) > 1)}"
-        )
-    if organisms is None and given in ((), ("taxonomy",)):
-        what = "with a taxonomy" if given else "without a source"
-        raise ValueError(f"organisms must be given {what}, got none; name them")
-    if kind in ("graph", "graphical") and len(sources.graph) > 1:
-        raise ValueError(
-            f"{kind} must have one graph, got {len(sources.graph)}; multigraph takes several"
-        )
-    if scales is not None and kind != "smooth":
-        raise ValueError(f"scales must be given with smooth only, got {kind}; leave them out")
-    return kind
-
-
-def build(
-    kind: str | None,
-    sources: Sources,
-    *,
-    organisms: Iterable[str] | None = None,
-    scales: Iterable[float] | None = None,
-) -> TaskKernel:
-    """Return a task kernel of the given kind from a source.
+@dataclass(frozen=True, eq=False)
+class KernelRequest:
+    """A task kernel to build: its kind and source, which are checked before any file is read.
 
     Parameters
     ----------
     kind : str or None
         One of `KINDS`, see the table above. None chooses by source: tree for a tree or a
         taxonomy, smooth for an alignment or distances, graph for one graph, multigraph for
-        several, clustering for groups.
+        several, clustering for groups. The attribute holds the choice.
     sources : Sources
         Exactly one source; at most one for kinds that need none.
-    organisms : iterable of str, optional
-        Tasks, in this order and spelling. Default: all organisms of the source.
-    scales : iterable of float, optional
+    scales : tuple of float, optional
         For the kind smooth, see :meth:`seqmtl.similarity.TaskKernel.smooth`.
 
     Raises
     ------
-    InputFormatError
-        If a source cannot be read.
-    UnknownTaskError
-        If the source lacks an organism; the message lists near matches.
     ValueError
-        If kind, source and scales are not compatible.
+        If the kind is unknown, or kind, source and scales are not compatible.
     """
-    wanted = None if organisms is None else tuple(organisms)
-    kind = choose_kind(kind, sources, wanted, scales)
-    if kind == "table":
-        assert sources.table is not None
-        kernel = TaskKernel.from_tsv(sources.table)
-        return kernel if wanted is None else kernel.restrict(wanted)
-    if kind in PLAIN:
-        return PLAIN[kind](sources.names(wanted))
-    if kind == "smooth":
-        return TaskKernel.smooth(sources.read_distances(wanted), scales)
-    if sources.graph:
-        return _from_graphs(kind, sources, wanted)
-    if sources.groups is not None:
-        return TaskKernel.clustering(sources.read_groups(), wanted)
-    return _from_tree(kind, sources.read_tree(wanted), wanted)
+
+    kind: str | None
+    sources: Sources
+    scales: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        given, kind = self.sources.given, self.kind
+        n_graphs = len(self.sources.graph)
+        if kind is None and given:
+            kind = "multigraph" if n_graphs > 1 and given[0] == "graph" else _DEFAULT[given[0]]
+            object.__setattr__(self, "kind", kind)
+        if kind not in _FROM:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        is_plain = kind in PLAIN
+        if len(given) > 1 or not {*given} <= {*_FROM[kind]} or not (given or is_plain):
+            usable = [source for source in given if source in _FROM[kind]]
+            raise ValueError(
+                f"{kind} must have {'at most ' * is_plain}one source of {', '.join(_FROM[kind])}, "
+                f"got {' and '.join(given) or 'none'}; give {(*usable, _FROM[kind][0])[0]}"
+                f"{' alone' * (len(given) > 1)}"
+            )
+        if kind in ("graph", "graphical") and n_graphs > 1:
+            raise ValueError(
+                f"{kind} must have one graph, got {n_graphs}; multigraph takes several"
+            )
+        if self.scales is not None and kind != "smooth":
+            raise ValueError(f"scales must be given with smooth only, got {kind}; leave them out")
+
+    @property
+    def needs_organisms(self) -> bool:
+        """Tell whether the organisms must be named, because no source lists them."""
+        return self.sources.given in ((), ("taxonomy",))
+
+    def build(self, organisms: Iterable[str] | None = None) -> TaskKernel:
+        """Read the source and return the task kernel.
+
+        Parameters
+        ----------
+        organisms : iterable of str, optional
+            Tasks, in this order and spelling. Default: all organisms of the source.
+
+        Raises
+        ------
+        InputFormatError
+            If the source cannot be read.
+        UnknownTaskError
+            If the source lacks an organism; the message lists near matches.
+        ValueError
+            If the organisms are not given, but needed.
+        """
+        kind, sources = self.kind, self.sources
+        wanted = None if organisms is None else tuple(organisms)
+        if kind == "table":
+            assert sources.table is not None
+            kernel = TaskKernel.from_tsv(sources.table)
+            return kernel if wanted is None else kernel.restrict(wanted)
+        if kind in PLAIN:
+            return PLAIN[kind](sources.names(wanted))
+        if kind == "smooth":
+            return TaskKernel.smooth(sources.read_distances(wanted), self.scales)
+        if sources.graph:
+            return _from_graphs(kind, sources, wanted)
+        if sources.groups is not None:
+            return TaskKernel.clustering(sources.read_groups(), wanted)
+        return _from_tree(kind, sources.read_tree(wanted), wanted)
 
 
-def _from_graphs(kind: str, sources: Sources, organisms: Iterable[str] | None) -> TaskKernel:
+def _from_graphs(kind: str | None, sources: Sources, organisms: Iterable[str] | None) -> TaskKernel:
     names, adjacencies = sources.read_graphs(organisms)
     if kind == "graph":
         return TaskKernel.graph(adjacencies[0], names)
@@ -164,7 +165,7 @@ def _from_graphs(kind: str, sources: Sources, organisms: Iterable[str] | None) -
     )
 
 
-def _from_tree(kind: str, tree: Tree, organisms: Iterable[str] | None) -> TaskKernel:
+def _from_tree(kind: str | None, tree: Tree, organisms: Iterable[str] | None) -> TaskKernel:
     if kind == "tree":
         return TaskKernel.from_newick(tree, organisms)
     if kind == "hierarchical":

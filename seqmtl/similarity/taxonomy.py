@@ -114,9 +114,9 @@ class _Parents:
         seen = {taxid}
         while (parent := self._parent(path[-1])) != path[-1]:
             if parent is None:
+                below = f"the missing parent {path[-1]} of {path[-2]}" if path[1:] else taxid
                 raise InputFormatError(
-                    f"every parent must be a node, got the missing parent {path[-1]} of "
-                    f"{path[-2]}; download a fresh dump",
+                    f"every taxid and parent must be a node, got {below}; download a fresh dump",
                     path=str(self.path),
                 )
             if parent in seen:

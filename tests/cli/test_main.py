@@ -58,7 +58,8 @@ def test_predict_scores_equal_explicit_features(model, data, tmp_path):
     out = tmp_path / "scores.tsv"
     assert main(["predict", str(model), str(data / "windows.tsv.gz"), "-o", str(out), "-q"]) == 0
     lines = [line.split("\t") for line in out.read_text().splitlines()]
-    assert lines[0] == ["name", "organism", "score", "probability"]
+    assert lines[0] == ["name", "organism", "score", "probability", "has_site"]
+    assert {line[4] for line in lines[1:]} == {"yes"}
     test = read_windows(data / "windows.tsv.gz", window=61, split="test")
     trained = MultiTaskModel.load(model)
     X = WeightedDegree(degree=4).transform(test)
@@ -67,6 +68,19 @@ def test_predict_scores_equal_explicit_features(model, data, tmp_path):
     np.testing.assert_allclose([float(line[2]) for line in lines[1:]], expected, atol=1e-5)
     assert [line[1] for line in lines[1:]] == list(test.tasks)
     assert all(0 <= float(line[3]) <= 1 for line in lines[1:])
+
+
+def test_predict_tells_which_windows_have_lost_their_site(model, tmp_path, write, capsys):
+    trained = MultiTaskModel.load(model)
+    site, length = trained.site, trained.length
+    assert site.letters
+    whole = "A" * site.offset + site.letters + "C" * (length - site.offset - 2)
+    lost = whole[: site.offset] + "N" + whole[site.offset + 1 :]
+    path = write(f"name\torganism\tsequence\nkept\tape\t{whole}\nlost\tape\t{lost}\n", "two.tsv")
+    assert main(["predict", str(model), str(path), "-o", str(tmp_path / "s.tsv"), "-q"]) == 0
+    rows = [line.split("\t") for line in (tmp_path / "s.tsv").read_text().splitlines()]
+    assert [row[4] for row in rows[1:]] == ["yes", "no"]
+    assert "1 of 2 windows lack the letters of the model's sites" in _stderr(capsys)
 
 
 def test_evaluate_gives_json_table_and_figure(model, data, tmp_path, capsys):

@@ -12,7 +12,6 @@ from seqmtl.cli._input import organisms_named
 from seqmtl.cli.main import main
 from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.similarity import build
-from seqmtl.similarity.trees import read_tree
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
 
@@ -116,8 +115,8 @@ def test_unknown_organisms_get_near_matches(capsys):
         (["--tree", "t", "--groups", "g"], "got tree and groups; give tree alone"),
         (["--tree", "t", "--scales", "1"], "scales must be given with smooth only, got tree"),
         (["--scales", "1"], "kind must be one of .* got None"),
-        (["--kind", "union"], "organisms must be given without a source"),
-        (["--taxonomy", "folder"], "organisms must be given with a taxonomy"),
+        (["--kind", "union"], "union does not list organisms; give --organisms"),
+        (["--taxonomy", "folder"], "tree does not list organisms; give --organisms"),
         (["--kind", "tree", "--table", "K"], "argument --table: not allowed with argument --kind"),
         (["--kind", "cousins"], "argument --kind: invalid choice: 'cousins'"),
         (["--tree", "t", "--organisms", "a,,b"], "must be comma-separated names, got 'a,,b'"),
@@ -161,34 +160,32 @@ def test_kinds_are_those_that_can_be_built():
 class TestSharedOptions:
     """As a command that trains would use them, with --similarity KIND|TSV."""
 
-    def _args(self, *argv):
+    def _request(self, *argv):
         parser = argparse.ArgumentParser()
         parser.add_argument("--similarity")
         _similarity.add_source_options(parser)
-        return parser.parse_args(argv)
+        args = parser.parse_args(argv)
+        return _similarity.kernel_request(args, args.similarity)
 
     def test_nothing_asked_for(self):
-        assert _similarity.kernel_from_args(self._args(), ["a", "b"]) is None
+        assert self._request() is None
 
     def test_kind_with_a_tree(self, tree):
-        args = self._args("--similarity", "hierarchical", "--tree", tree)
-        found = _similarity.kernel_from_args(args, ["man", "bee", "ape"])
-        assert found == TaskKernel.hierarchical(tree, ["man", "bee", "ape"])
-        assert _similarity.kernel_from_args(self._args("--tree", tree)) == (
-            TaskKernel.from_newick(tree)
-        )
+        found = self._request("--similarity", "hierarchical", "--tree", tree)
+        names = ["man", "bee", "ape"]
+        assert found.build(names) == TaskKernel.hierarchical(tree, names)
+        assert self._request("--tree", tree).build() == TaskKernel.from_newick(tree)
 
     def test_kind_without_a_source(self):
-        args = self._args("--similarity", "union")
-        assert _similarity.kernel_from_args(args, ["a", "b"]) == TaskKernel.union(["a", "b"])
+        found = self._request("--similarity", "union")
+        assert found.build(["a", "b"]) == TaskKernel.union(["a", "b"])
 
     def test_table(self, write):
         kernel = TaskKernel.from_newick(TREE)
-        args = self._args("--similarity", str(write(kernel.to_tsv())))
-        assert _similarity.kernel_from_args(args, ["fly", "man"]) == kernel.restrict(["fly", "man"])
-        args = self._args("--similarity", "K.tsv", "--tree", TREE)
+        found = self._request("--similarity", str(write(kernel.to_tsv())))
+        assert found.build(["fly", "man"]) == kernel.restrict(["fly", "man"])
         with pytest.raises(SystemExit):
-            _similarity.kernel_from_args(args)
+            self._request("--similarity", "K.tsv", "--tree", TREE)
 
 
 class TestTheTreeIsReadFirst:
@@ -228,10 +225,3 @@ class TestTheTreeIsReadFirst:
         (tmp_path / "windows.tsv").write_text(f"{HEADER}\n")
         (tmp_path / "summary.json").write_text(json.dumps(summary))
         assert organisms_named(args) == ["human", "rice"]
-
-    def test_the_tree_is_kept(self, tree):
-        args = argparse.Namespace(tree=tree)
-        found = _similarity.with_tree(args, ["fly", "man"])
-        assert found.tree.leaf_names == read_tree(tree).leaf_names
-        assert args.tree == tree
-        assert _similarity.with_tree(found, ()).tree is found.tree

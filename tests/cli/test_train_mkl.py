@@ -156,6 +156,19 @@ class TestLearntSimilarity:
             svc.model_.training["primal"], rel=3e-3
         )  # fmt: skip
 
+    def test_a_taxonomy(self, train, data, tmp_path):
+        ranks = {1: 1, 2: 1, 3: 2, 4: 2, 5: 1}
+        named = {1: "all", 2: "primates", 3: "ape", 4: "man", 5: "fly"}
+        nodes = "".join(f"{i}\t|\t{up}\t|\trank\t|\n" for i, up in ranks.items())
+        (tmp_path / "nodes.dmp").write_text(nodes)
+        names = "".join(f"{i}\t|\t{a}\t|\t\t|\tscientific name\t|\n" for i, a in named.items())
+        (tmp_path / "names.dmp").write_text(names)
+        code, model = train("--taxonomy", tmp_path, "--selection", "none")
+        assert code == 0
+        assert model.kernel.names == model.tasks
+        K = dict(zip(model.tasks, model.kernel.matrix, strict=True))
+        assert K["ape"][model.tasks.index("man")] > K["ape"][model.tasks.index("fly")]
+
     def test_an_organism_without_data_is_scored_from_its_relatives(self, train, data, tmp_path):
         train("--tree", "{data}/tree.nwk")
         rows = (data / "windows.tsv").read_text().splitlines()

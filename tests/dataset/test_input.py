@@ -38,6 +38,7 @@ def dataset(folder):
         (config_text() + 'gff = "x.gff3"', "organisms.x.gff is no key"),
         (config_text().replace("donor", "doner"), "signal must be one of .* mean 'donor'"),
         (config_text().replace('signal = "donor"', ""), "signal must be one of .*, got None"),
+        (config_text().replace('"donor"', "{ a = 1 }"), "signal must be one of .*, got {'a': 1}"),
         (config_text().replace("21", "1"), "window must be a whole number of 2 or more, got 1"),
         (config_text("seed = 1.5"), "seed must be a whole number of 0 or more, got 1.5"),
         (config_text("shift = 10"), "shift must be such that the site is in the window of 21"),

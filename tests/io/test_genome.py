@@ -282,3 +282,21 @@ def test_lengths_of_contigs(write):
     assert contig_lengths(write(">a x\nACGT\nAC\n>b\nA\n")) == {"a": 6, "b": 1}
     with pytest.raises(InputFormatError, match="a contig must have a name"):
         contig_lengths(write(">\nACGT\n"))
+
+
+@pytest.mark.parametrize(
+    "text", ["*" * 50, "-" * 30 + "ACGT", "X" * 20, "MKVRSHDYKWTGAA", "nnnnnna"]
+)
+def test_letters_that_are_hardly_nucleotides_are_told_of_once(write, caplog, text):
+    path = write(f">a\n{text}\n", "g.fa")
+    load_genome(path, padding=1)
+    assert "g.fa: only" in caplog.text
+    caplog.clear()
+    contig_lengths(path)
+    assert list(open_pieces(path, size=7))
+    assert caplog.text.count("A, C, G or T; is it a nucleotide sequence?") == 1
+
+
+def test_half_of_a_genome_may_be_unknown(write, caplog):
+    load_genome(write(f">a\n{'N' * 40}\n>b\n{'ACGU' * 10}\n", "g.fa"), padding=1)
+    assert "nucleotide sequence?" not in caplog.text

@@ -1,9 +1,10 @@
 """The consensus that a model finds in its windows."""
 
 import numpy as np
+import pytest
 
 from seqmtl.models.site import Site, find_site
-from seqmtl.sequences import Windows
+from seqmtl.sequences import Windows, encode
 
 
 def _windows(n: int, share: float) -> Windows:
@@ -19,6 +20,22 @@ def test_a_site_away_from_the_middle_survives_a_few_exceptions():
 
 def test_windows_at_the_end_of_the_data_count_as_well():
     assert find_site(_windows(30_000, 0.7)) == Site(15, 1, "")
+
+
+@pytest.mark.parametrize(("letters", "here"), [("AG", "AG"), ("GT,GC", "GT"), ("TAA,TGA", "TGA")])
+def test_the_letters_at_the_site_on_both_strands(letters, here):
+    rng = np.random.default_rng(1)
+    texts = ["".join(rng.choice(list("ACGTN"), 9)) for _ in range(400)]
+    texts += [f"{t[:3]}{here}{t[3 + len(here) :]}" for t in texts[:20]]
+    words = letters.split(",")
+    expected = [t[3 : 3 + len(words[0])] in words for t in texts]
+    site = Site(3, len(words[0]), letters)
+    assert 20 < sum(expected) < 200
+    assert site.is_in(Windows.from_strings(texts)).tolist() == expected
+    turned = [t.translate(str.maketrans("ACGT", "TGCA"))[::-1] for t in texts]
+    backward = Windows(encode("".join(turned)), 9 * np.arange(420), 9, is_reverse=[True] * 420)
+    assert site.is_in(backward).tolist() == expected
+    assert Site(3, 1, "").is_in(backward).all()
 
 
 def test_a_handful_of_windows_tells_nothing():

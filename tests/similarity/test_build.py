@@ -11,13 +11,17 @@ from scipy.spatial.distance import squareform
 from seqmtl import TaskKernel
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
 from seqmtl.similarity import Distances, _newick, read_tree
-from seqmtl.similarity.build import KINDS, build, choose_kind
+from seqmtl.similarity.build import KINDS, KernelRequest
 from seqmtl.similarity.linkage import linkage_tree
 from seqmtl.similarity.sources import Sources
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2,ant:2)insects:1)root;"
 NAMES = ("ape", "man", "fly", "bee", "ant")
 ROWS = {"ape": "AAAAAAAAAA", "man": "AAAAAAAAAC", "fly": "CCCCCCAAAA", "bee": "CCCCCCAATT"}
+
+
+def build(kind, sources, organisms=None, scales=None):
+    return KernelRequest(kind, sources, scales).build(organisms)
 
 
 @pytest.fixture
@@ -259,10 +263,10 @@ class TestChoice:
     def test_default_follows_the_source(self):
         for source, kind in [("tree", "tree"), ("alignment", "smooth"), ("distances", "smooth"),
                              ("groups", "clustering"), ("table", "table")]:  # fmt: skip
-            assert choose_kind(None, Sources(**{source: "file"})) == kind
-        assert choose_kind(None, Sources(taxonomy="folder"), ["a"]) == "tree"
-        assert choose_kind(None, Sources(graph=["a"])) == "graph"
-        assert choose_kind(None, Sources(graph=["a", "b"])) == "multigraph"
+            assert KernelRequest(None, Sources(**{source: "file"})).kind == kind
+        assert KernelRequest(None, Sources(taxonomy="folder")).kind == "tree"
+        assert KernelRequest(None, Sources(graph=["a"])).kind == "graph"
+        assert KernelRequest(None, Sources(graph=["a", "b"])).kind == "multigraph"
 
     @pytest.mark.parametrize(
         ("kind", "sources", "message"),
@@ -276,19 +280,27 @@ class TestChoice:
             ("graph", {"graph": "g", "groups": "a"}, "got graph and groups; give graph alone"),
             ("union", {"table": "t"}, "union must have at most one source of tree"),
             ("tree", {"table": "t"}, "one source of tree.* got table; give tree"),
-            ("union", {}, "organisms must be given without a source, got none; name them"),
-            ("tree", {"taxonomy": "d"}, "organisms must be given with a taxonomy, got none"),
             ("graph", {"graph": ["a", "b"]}, "graph must have one graph, got 2; multigraph takes"),
         ],
     )  # fmt: skip
     def test_wrong_combinations(self, kind, sources, message):
         with pytest.raises(ValueError, match=message):
-            choose_kind(kind, Sources(**sources))
+            KernelRequest(kind, Sources(**sources))
 
     def test_scales_are_for_smooth(self):
         with pytest.raises(ValueError, match="scales must be given with smooth only, got tree"):
-            choose_kind("tree", Sources(tree="t"), scales=[1.0])
-        assert choose_kind("smooth", Sources(tree="t"), scales=[1.0]) == "smooth"
+            KernelRequest("tree", Sources(tree="t"), scales=(1.0,))
+        assert KernelRequest("smooth", Sources(tree="t"), scales=(1.0,)).kind == "smooth"
+
+    def test_nothing_changes_afterwards(self):
+        request = KernelRequest("smooth", Sources(tree="t"), (1.0,))
+        with pytest.raises(AttributeError, match="cannot assign to field 'kind'"):
+            request.kind = "tree"
+
+    def test_organisms_that_no_source_lists(self):
+        assert KernelRequest("union", Sources()).needs_organisms
+        assert KernelRequest("tree", Sources(taxonomy="d")).needs_organisms
+        assert not KernelRequest("union", Sources(groups="g")).needs_organisms
 
     def test_sources_ask_for_organisms_themselves(self):
         with pytest.raises(ValueError, match="organisms must be given with a taxonomy"):

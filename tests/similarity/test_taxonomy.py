@@ -160,6 +160,14 @@ def test_nodes_that_are_no_tree(dump, nodes, message):
     assert info.value.path == str(folder / "nodes.dmp")
 
 
+def test_a_name_without_a_node(dump):
+    folder = dump()
+    with open(folder / "names.dmp", "a") as stream:
+        stream.write("77777\t|\tlost one\t|\t\t|\tscientific name\t|\n")
+    with pytest.raises(InputFormatError, match="must be a node, got 77777; download a fresh dump"):
+        read_ncbi_taxonomy(folder, ["lost one"])
+
+
 @pytest.mark.parametrize(
     ("name", "content", "line", "message"),
     [

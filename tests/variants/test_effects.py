@@ -200,6 +200,22 @@ def test_a_donor_that_is_broken_is_lost_where_it_was():
     assert np.isnan(found.scores[0, 1, 1])  # no donor is left there
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_losing_the_letters_of_a_site_costs_at_least_any_other_substitution(seed):
+    rng = np.random.default_rng(seed)
+    flanks = ["".join(rng.choice(list("ACT"), 20)) for _ in range(2)]  # no other site on +
+    contig = f"{flanks[0]}GT{flanks[1]}".replace("AC", "AT")  # nor on -
+    genome = make_genome(I=contig)
+    variants = [("I", i, a, b) for i, a in enumerate(contig) for b in "ACGT" if b != a]
+    found = score_variants(MODELS["donor"], genome, variants, ORGANISM)
+    at_site = (found.places[:, 1] == 20) & (found.strands[:, 1] == 0)
+    loss = np.where(at_site, found.changes[:, 1], 0.0)
+    destroys = np.array([i == 20 or (i == 21 and b != "C") for _, i, _, b in variants])
+    _, p = SCORES["donor"](contig[16:27])
+    assert loss[destroys] == pytest.approx(np.full(5, p), abs=1e-4)
+    assert 0.0 < loss[~destroys].max() < p
+
+
 def test_many_alleles_at_once_are_those_one_by_one(monkeypatch):
     monkeypatch.setattr(effects, "_BASES", 300)  # several groups
     genome = make_genome(I=CONTIG, II=REPEATS)
