@@ -44,8 +44,8 @@ class TreeBlock(NamedTuple):
 class Rows:
     """Examples bound to a feature map, as solvers use them.
 
-    Optional capabilities have a default here: a single view, no fast comparison of rows, and no
-    tree.
+    Optional capabilities have a default here: a single view, no fast comparison of rows, not dense,
+    and no tree.
 
     Attributes
     ----------
@@ -117,6 +117,15 @@ class Rows:
         Returns None if this is not faster than visiting the features.
         """
         return None
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether :meth:`dense` needs little more memory than the rows do."""
+        return False
+
+    def dense(self) -> NDArray[np.float64]:
+        """Return all rows as a matrix, shape (n_rows, n_features)."""
+        raise NotImplementedError
 
     def tree(self) -> Any:
         """Return the same rows with fewer look-ups, see :class:`TreeBlock`, or None."""

@@ -9,8 +9,9 @@ the loss is the hinge, C = 1 (the paper does not give its value), and there is n
 
 Both solvers get the same problem on one thread:
 
-- dual coordinate descent (DCD): `seqmtl.models.training.solve` in float64, with the primal
-  objective after epochs at least 5 % of time apart. Times start with the matrix X, are taken at the
+- dual coordinate descent (DCD): `seqmtl.solvers.dcd`, without the second-order steps that the
+  estimators take, in float64, with the primal objective after epochs at least 5 % of time apart.
+  Times start with the matrix X, are taken at the
   end of the epoch, and exclude the evaluation of the objective.
 - libsvm: `SVC(kernel="precomputed")` on K[s, t] <x, z>, the multi-task kernel of the paper (which
   used SVMLight), with a cache that holds all of it; dual objective at tolerances from 1.9 to 1e-9.
@@ -71,8 +72,8 @@ from seqmtl import TaskKernel
 from seqmtl.evaluation.figures import GREY, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.features.numeric import NumericRows
 from seqmtl.files.atomic import atomic_write
-from seqmtl.models.training import Settings, solve
-from seqmtl.solvers.dcd import Progress, Solution, State
+from seqmtl.solvers.dcd import CoordinateDescent, Progress, Solution, State
+from seqmtl.solvers.problem import Problem
 
 TITLES = {"gauss2d": "Gauss2D", "mnist_mtl": "MNIST-MTL", "landmine": "Landmine"}
 PAPER = {
@@ -179,8 +180,10 @@ class Watch:
 def descend(sample: Sample, tol: float, on_epoch: Watch | None = None) -> Solution:
     """Run coordinate descent to a relative duality gap."""
     rows = NumericRows(sample.X)
-    how = Settings(C=C, fit_intercept=False, tol=tol, max_epochs=1_000_000, dtype="float64")
-    return solve(rows, sample.y, sample.tasks, sample.K, how, on_epoch=on_epoch)
+    tasks = sample.tasks.astype(np.int16)
+    problem = Problem(rows, sample.y, tasks, sample.K, np.full(sample.n, C), bias_scale=0.0)
+    solver = CoordinateDescent(problem, tol=tol, max_epochs=1_000_000, dtype=np.float64)
+    return solver.solve(on_epoch)
 
 
 def follow(sample: Sample, tol: float, limit: float) -> Watch:

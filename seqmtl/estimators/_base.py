@@ -121,7 +121,7 @@ class MultiTaskEstimator(ExampleReader):
     C: float
     tol: float
     max_epochs: int
-    dtype: str | None
+    dtype: Any
     from_relatives: bool
 
     def __sklearn_tags__(self) -> Tags:
@@ -138,7 +138,9 @@ class MultiTaskEstimator(ExampleReader):
 
     def _settings(self, X: Any, **options: Any) -> Settings:
         """Return the settings common to all estimators, together with `options`."""
-        dtype = self.dtype or ("float32" if isinstance(X, Windows) else "float64")
+        dtype = self.dtype
+        if dtype is None:
+            dtype = "float32" if isinstance(X, Windows) else "float64"
         return Settings(
             C=options.pop("C", None) or self.C, tol=self.tol, max_epochs=self.max_epochs,
             dtype=dtype, seed=self._seed(), **options,

@@ -39,7 +39,7 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
         Relative duality gap at which training stops.
     max_epochs : int, default=1000
         Maximum number of epochs; a warning is given if it is reached.
-    dtype : {"float32", "float64"}, optional
+    dtype : {"float32", "float64"} or the NumPy type, optional
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the visiting order.
@@ -100,7 +100,7 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
         contamination: float = 0.1,
         tol: float = 1e-3,
         max_epochs: int = 1000,
-        dtype: str | None = None,
+        dtype: Any = None,
         random_state: Any = 0,
         from_relatives: bool = False,
     ) -> None:

@@ -18,7 +18,8 @@ class MultiTaskSVC(MultiTaskClassifier):
 
     Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(y_i f_{t_i}(x_i)), where Q is the
     inverse of the task kernel, by dual coordinate descent to a certified duality gap (Widmer,
-    Kloft, Goernitz, Raetsch 2012, eq. 8). With one task this is the linear SVM.
+    Kloft, Goernitz, Raetsch 2012, eq. 8); where there are few features, second-order steps complete
+    it. With one task this is the linear SVM.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class MultiTaskSVC(MultiTaskClassifier):
         Relative duality gap at which training stops.
     max_epochs : int, default=1000
         Maximum number of epochs; a warning is given if it is reached.
-    dtype : {"float32", "float64"}, optional
+    dtype : {"float32", "float64"} or the NumPy type, optional
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the visiting order.
@@ -93,7 +94,7 @@ class MultiTaskSVC(MultiTaskClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_epochs: int = 1000,
-        dtype: str | None = None,
+        dtype: Any = None,
         random_state: Any = 0,
         warm_start: bool = False,
         from_relatives: bool = False,

@@ -19,7 +19,8 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
     Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(f_{t_i}(x_i) - y_i), where Q is the
     inverse of the task kernel and the loss is ``max(0, |r| - epsilon)`` or its square, by dual
     coordinate descent to a certified duality gap (Widmer, Kloft, Goernitz, Raetsch 2012, eq. 8,
-    with the losses of Ho, Lin 2012). With one task this is scikit-learn's ``LinearSVR``.
+    with the losses of Ho, Lin 2012); where there are few features, second-order steps complete it.
+    With one task this is scikit-learn's ``LinearSVR``.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
         Task kernel; an array is in the order of the sorted task names. Default:
         K = (11' + 3 I) / 4.
     C : float, default=1.0
-        Cost of errors. A large cost with many examples of few features takes many epochs.
+        Cost of errors.
     epsilon : float, default=0.1
         Error without cost, in units of y.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
@@ -42,7 +43,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
         Relative duality gap at which training stops.
     max_epochs : int, default=1000
         Maximum number of epochs; a warning is given if it is reached.
-    dtype : {"float32", "float64"}, optional
+    dtype : {"float32", "float64"} or the NumPy type, optional
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the visiting order.
@@ -92,7 +93,7 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_epochs: int = 1000,
-        dtype: str | None = None,
+        dtype: Any = None,
         random_state: Any = 0,
         from_relatives: bool = False,
     ) -> None:

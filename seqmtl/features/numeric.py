@@ -95,6 +95,15 @@ class NumericRows(Rows):
         product = part @ part.T
         return np.ascontiguousarray(product.toarray() if self.is_sparse else product, dtype=dtype)
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether at least a quarter of the numbers are stored."""
+        return not self.is_sparse or 4 * self.X.nnz >= self.n_rows * self.n_features
+
+    def dense(self) -> NDArray[np.float64]:
+        """Return the matrix, shape (n_rows, n_features)."""
+        return np.asarray(self.X.toarray() if self.is_sparse else self.X, dtype=np.float64)
+
     def scores(
         self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:

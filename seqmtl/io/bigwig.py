@@ -210,6 +210,8 @@ class BigWigLayout:
 def _edges(starts: NDArray[np.int64]) -> list[int]:
     """Return the boundaries of long runs of adjacent bases."""
     n = starts.size
+    if n < _LEAST_RUN:
+        return [0, n]
     breaks = np.concatenate([[0], np.flatnonzero(np.diff(starts) != 1) + 1, [n]])
     is_long = np.diff(breaks) >= _LEAST_RUN
     edges = np.concatenate([[0, n], breaks[:-1][is_long], breaks[1:][is_long]])

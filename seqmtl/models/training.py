@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -13,9 +14,10 @@ from seqmtl._checks import check_choice, check_integer, check_number
 from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
 from seqmtl.models.calibration import CALIBRATION
-from seqmtl.solvers.dcd import CoordinateDescent, Progress, Solution, State
+from seqmtl.solvers.dcd import Progress, Solution, State
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.mkl import MultipleKernelDescent
+from seqmtl.solvers.newton import NewtonDescent
 from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
 
 
@@ -38,8 +40,8 @@ class Settings:
         Relative duality gap at which training stops.
     max_epochs : int
         Maximum number of epochs.
-    dtype : {"float32", "float64"}
-        Type of the weights.
+    dtype : {"float32", "float64"}, or the NumPy type
+        Type of the weights; the attribute is its name.
     seed : int
         Seed of the visiting order.
     kind : {"classification", "regression", "novelty"}
@@ -62,6 +64,12 @@ class Settings:
     kind: str = "classification"
     epsilon: float = 0.0
     norm: float | None = None
+
+    def __post_init__(self) -> None:
+        """Replace a NumPy type by its name."""
+        if not isinstance(self.dtype, str) and self.dtype is not None:
+            with suppress(TypeError):
+                object.__setattr__(self, "dtype", np.dtype(self.dtype).name)
 
     def check(self) -> None:
         """Raise ValueError for a setting out of range."""
@@ -172,7 +180,7 @@ def solve(
     }
     if isinstance(K, KernelSet):
         return MultipleKernelDescent(problem, K, **options).solve(on_epoch)
-    return CoordinateDescent(problem, **options).solve(on_epoch)
+    return NewtonDescent(problem, **options).solve(on_epoch)
 
 
 def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float64]:

@@ -1,12 +1,15 @@
 """Solve the SVM dual by an interior-point method, even for ill-conditioned kernels.
 
-Primal-dual predictor-corrector method (Mehrotra 1992, SIAM J. Optim. 2). It is slower than libsvm,
-and needed for kernel values too large for libsvm's single precision.
+Primal-dual predictor-corrector method (Mehrotra 1992, SIAM J. Optim. 2). On a kernel matrix it is
+slower than libsvm, and needed for kernel values too large for libsvm's single precision. With few
+weights its equations are small, and it is the faster one (:mod:`seqmtl.solvers.newton`).
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +25,7 @@ _CENTRE = 0.01  # smallest initial distance from the bounds, relative to the box
 def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float, y: Array | None = None) -> Array:
     """Return the minimiser of 1/2 alpha' H alpha - sum_i alpha_i over 0 <= alpha_i <= C_i.
 
-    The box is scaled to a unit cube, x = alpha / C. z and w are the multipliers of the bounds 0
-    and 1, and the sum of z x + w (1 - x) is the gap. The multiplier of the equation
+    The box is scaled to a unit cube, x = alpha / C. The multiplier of the equation
     sum_i y_i alpha_i = 0, if it is imposed, is the intercept.
 
     Parameters
@@ -39,31 +41,82 @@ def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float, y: Array | Non
     y : ndarray of float64, shape (n,), optional
         Labels, -1 or +1, if there is an intercept.
     """
-    from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
+    a = None if y is None else y * C
+    return C * minimise_in_cube(DenseMatrix(H * C[:, None] * C), C, alpha / C, tol, a)
 
-    H, x = H * C[:, None] * C, np.clip(alpha / C, _CENTRE, 1.0 - _CENTRE)
-    a = np.zeros_like(C) if y is None else y * C
-    x = _balance(x, a)
-    b, gradient = 0.0, H @ x - C
-    spread = float(np.abs(gradient).mean())
-    z, w = np.maximum(gradient, 0.0) + spread, np.maximum(-gradient, 0.0) + spread
-    v, tol = 1.0 - x, max(tol, _ROUNDING * float(C.sum()))
-    for _ in range(_BARRIERS):
-        gradient = H @ x - C + b * a
-        gap = float(z @ x + w @ v)
-        if gap <= tol:
-            break
-        M = H + np.diag(z / x + w / v)
+
+class Matrix(Protocol):
+    """A symmetric positive semi-definite matrix, by its use; it may be singular."""
+
+    def __matmul__(self, x: Array) -> Array:
+        """Return the product with a vector."""
+
+    def factor(self, diagonal: Array) -> Callable[[Array], Array]:
+        """Return a function of b that solves (H + diag(diagonal)) x = b.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the sum is singular to rounding.
+        """
+
+
+class DenseMatrix:
+    """A :class:`Matrix` of shape (n, n) in memory."""
+
+    def __init__(self, H: Array) -> None:
+        self.H = H
+
+    def __matmul__(self, x: Array) -> Array:
+        """Return the product with a vector."""
+        return np.asarray(self.H @ x)
+
+    def factor(self, diagonal: Array) -> Callable[[Array], Array]:
+        """Return a function that solves by LU factors, for rounding can make H indefinite."""
+        from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LinAlgWarning)
-            factors = lu_factor(M, check_finite=False)
-        along = lu_solve(factors, a, check_finite=False)
-        if not (np.isfinite(along).all() and np.isfinite(factors[0]).all()):
+            factors = lu_factor(self.H + np.diag(diagonal), check_finite=False)
+        if not np.isfinite(factors[0]).all():
+            raise np.linalg.LinAlgError("singular to rounding")
+        return lambda b: np.asarray(lu_solve(factors, b, check_finite=False))
+
+
+def minimise_in_cube(
+    H: Matrix, c: Array, x: Array, tol: float, a: Array | None = None, share: float = 0.0
+) -> Array:
+    """Return the minimiser of 1/2 x' H x - c' x over 0 <= x_i <= 1 and, if given, a' x = 0.
+
+    z and w are the multipliers of the bounds 0 and 1, and the sum of z x + w (1 - x) is the gap.
+    Stops at a gap of `tol`, or of `share` times the value of the minimum, and before that when
+    rounding forbids another step. x is the initial point.
+    """
+    x = np.clip(x, _CENTRE, 1.0 - _CENTRE)
+    has_intercept, a = a is not None, np.zeros_like(c) if a is None else a
+    x = _balance(x, a)
+    b, gradient = 0.0, H @ x - c
+    spread = float(np.abs(gradient).mean())
+    z, w = np.maximum(gradient, 0.0) + spread, np.maximum(-gradient, 0.0) + spread
+    v, tol = 1.0 - x, max(tol, _ROUNDING * float(np.abs(c).sum()))
+    for _ in range(_BARRIERS):
+        gradient = H @ x - c
+        gap = float(z @ x + w @ v)
+        if gap <= max(tol, 0.5 * share * abs(float((gradient - c) @ x))):
+            break
+        gradient += b * a
+        try:
+            solve = H.factor(z / x + w / v)
+        except np.linalg.LinAlgError:
             break  # too close to the bounds for the precision: x is the best so far
-        low = high = 0.0  # targets of z x and w v
+        along = solve(a) if has_intercept else a
+        if not np.isfinite(along).all():
+            break
+        low: Any = 0.0  # target of z x
+        high: Any = 0.0  # target of w v
         for is_ahead in (True, False):
-            dx = lu_solve(factors, low / x - high / v - gradient, check_finite=False)
-            db = 0.0 if y is None else float(a @ x + a @ dx) / float(a @ along)
+            dx = solve(low / x - high / v - gradient)
+            db = float(a @ x + a @ dx) / float(a @ along) if has_intercept else 0.0
             dx = dx - db * along
             dz, dw = (low - z * dx) / x - z, (high + w * dx) / v - w
             size = _INWARDS * min(map(_reach, (x, v, z, w), (dx, -dx, dz, dw)))
@@ -72,7 +125,7 @@ def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float, y: Array | Non
                 mu = gap / (2 * x.size) * float(left / gap) ** 3
                 low, high = mu - dx * dz, mu + dx * dw
         x, v, z, w, b = x + size * dx, v - size * dx, z + size * dz, w + size * dw, b + size * db
-    return C * np.clip(x, 0.0, 1.0)
+    return np.clip(x, 0.0, 1.0)
 
 
 def _balance(x: Array, a: Array) -> Array:

@@ -388,7 +388,9 @@ class TestConventions:
             ({"tol": np.nan}, "tol must be a finite number above 0"),
             ({"loss": "hinge2"}, "did you mean 'hinge'"),
             ({"max_epochs": 0}, "max_epochs must be an integer of at least 1"),
-            ({"dtype": "float16"}, "dtype must be 'float32' or 'float64'"),
+            ({"dtype": "float16"}, "dtype must be 'float32' or 'float64', got 'float16'"),
+            ({"dtype": np.float16}, "dtype must be 'float32' or 'float64', got 'float16'"),
+            ({"dtype": 3.5}, "dtype must be 'float32' or 'float64', got 3.5"),
             ({"class_weight": "even"}, "class_weight must be None, 'balanced' or a mapping"),
             ({"task_kernel": "tree"}, "task_kernel must be one of individual, union, easy"),
         ],
@@ -397,6 +399,17 @@ class TestConventions:
         X, y, _ = _numbers()
         with pytest.raises(ValueError, match=message):
             MultiTaskSVC(**options).fit(X, y)
+
+    @pytest.mark.parametrize("name", ["float32", "float64"])
+    @pytest.mark.parametrize("make", [np.dtype, lambda name: getattr(np, name)])
+    def test_numpy_types_are_taken(self, name, make):
+        X, y, tasks = _numbers()
+        named, typed = (
+            MultiTaskSVC(dtype=dtype).fit(X, y, tasks=tasks) for dtype in (name, make(name))
+        )
+        assert typed.coef_.dtype == np.dtype(name)
+        assert_array_equal(typed.coef_, named.coef_)
+        assert typed.model_.training["settings"]["dtype"] == name
 
     def test_the_warning_says_what_to_change(self):
         X, y, _ = _numbers(n=3000, d=20)

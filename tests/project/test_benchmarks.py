@@ -95,7 +95,8 @@ def numeric(folder):
     rng = np.random.default_rng(0)
     X, task = rng.standard_normal((60, 3)), np.arange(60) % 3
     np.savez(folder / "data.npz", X=X, y=np.sign(X[:, 0]), task=task)
-    return run("numeric", folder / "data.npz", "--seeds", 1)
+    printed = run("numeric", folder / "data.npz", "--tol", 1e-3, 1e-7)
+    return printed + run("numeric", "--n", 300, "--tol", 1e-3, "--loss", "epsilon_insensitive")
 
 
 def scan(folder):
@@ -146,7 +147,13 @@ FIGURES = {
     ],
     large: [r"^ +200 +4\.0 .*\d$"],
     mkl: [r"^fixed +240 .*\d$", r"^mkl +240 .*\d$", r"CPU s in all, mkl / fixed +\d+\.\d\d"],
-    numeric: [r"^first +\d+\.\d\d .*\d$", r"^again, seed 0 +\d+\.\d\d .*\d$"],
+    numeric: [
+        *(
+            rf"^{loss} +1 +1e-07 +\d+\.\d\d +\d+e[-+]\d\d +\d+\.\d\d +\d+e[-+]\d\d +\d+\.\d$"
+            for loss in ("hinge", "squared_hinge", "logistic")
+        ),
+        r"^epsilon_insensitive +1 +1e-03 .*\d$",
+    ],
     scan: [
         r"0\.04 Mb, both strands, AG, to BED: [\d,]+ records",
         r"scan, minus strand +\d+\.\d million positions/s",

@@ -1,0 +1,320 @@
+"""Second-order steps: the optimum of other programs and of coordinate descent, in every corner."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC, LinearSVR
+
+from seqmtl import MultiTaskSVC, MultiTaskSVR, TaskKernel
+from seqmtl.features.numeric import NumericRows
+from seqmtl.solvers import newton
+from seqmtl.solvers.dcd import CoordinateDescent, State, initial_state
+from seqmtl.solvers.few_weights import FewWeights, split
+from seqmtl.solvers.newton import NewtonDescent
+from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
+from tests.oracles.svm import multitask_kernel
+
+EVERY_LOSS = [*LOSSES, *REGRESSION_LOSSES]
+KERNELS = ("individual", "union", "default", "any", "rank 2", "nearly singular")
+
+
+def kernel(kind, T, rng):
+    if kind in ("any", "rank 2"):
+        F = rng.standard_normal((T, T if kind == "any" else 2))
+        F /= np.linalg.norm(F, axis=1, keepdims=True)
+        return F @ F.T
+    shared, own = {
+        "individual": (0, 1), "union": (1, 0), "default": (0.25, 0.75), "nearly singular": (1, 1e-8)
+    }[kind]  # fmt: skip
+    return shared * np.ones((T, T)) + own * np.eye(T)
+
+
+def problem(loss, kind="default", C=1.0, *, n=150, d=4, T=3, bias=1.0, X=None, seed=0):
+    """Noisy labels or targets of weights that differ a little between the tasks."""
+    rng = np.random.default_rng(seed)
+    tasks = rng.integers(0, T, n).astype(np.int16)
+    X = rng.standard_normal((n, d)) if X is None else X(rng.standard_normal((n, d)))
+    W = rng.standard_normal(d) + 0.4 * rng.standard_normal((T, d))
+    z = np.einsum("ij,ij->i", X, W[tasks]) + 0.2 + rng.standard_normal(n)
+    is_regression = loss in REGRESSION_LOSSES
+    y = np.ones(n) if is_regression else np.where(z > 0, 1.0, -1.0)
+    targets = z if is_regression else np.zeros(0)
+    costs = C * rng.uniform(0.2, 2.0, n)
+    return Problem(
+        NumericRows(X), y, tasks, kernel(kind, T, rng), costs, loss, bias, targets, 0.3
+    )  # fmt: skip
+
+
+def solve(p, tol=1e-8, **options):
+    """Take second-order steps from the start, and require that these suffice."""
+    solver = NewtonDescent(p, tol=tol, dtype=np.float64, **options)
+    solver._patience_for_newton = 0.0
+    solution = solver.solve()
+    assert solution.n_epochs == 1
+    assert 0 <= solution.gap <= tol
+    bound = p.C if p.has_upper_bound or p.loss == "logistic" else np.inf
+    assert (np.abs(solution.alpha) <= bound).all()
+    assert p.targets.size or (solution.alpha >= 0).all()
+    return solution
+
+
+def by_cvxpy(p):
+    """Minimum of the primal, written out in the weights of all tasks."""
+    X = np.column_stack([p.rows.X, np.full(p.y.size, p.bias_scale)])
+    values, U = np.linalg.eigh(p.K)
+    kept = values > 1e-10 * values[-1]
+    L = U[:, kept] * np.sqrt(values[kept])  # W = L Z has the regulariser ||Z||^2 / 2
+    Z = cp.Variable((L.shape[1], X.shape[1]))
+    f = cp.sum(cp.multiply(X, (L @ Z)[p.tasks]), axis=1)
+    if p.targets.size:
+        losses = cp.pos(cp.abs(f - p.targets) - p.epsilon)
+    elif p.loss == "logistic":
+        losses = cp.logistic(-cp.multiply(p.y, f))
+    else:
+        losses = cp.pos(1 - cp.multiply(p.y, f))
+    losses = losses**2 if p.loss.startswith("squared") else losses
+    whole = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(Z) + p.C @ losses))
+    return whole.solve(solver=cp.CLARABEL)
+
+
+@pytest.mark.parametrize("kind", ["individual", "default", "rank 2"])
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_optimum_by_cvxpy(loss, kind):
+    p = problem(loss, kind, n=60)
+    assert solve(p).primal == pytest.approx(by_cvxpy(p), rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_optimum_is_that_of_coordinate_descent(loss, kind):
+    p = problem(loss, kind, 0.2, n=80)
+    descent = CoordinateDescent(p, tol=1e-8, dtype=np.float64, max_epochs=20_000).solve()
+    assert descent.gap <= 1e-8
+    steps = solve(p)
+    assert steps.primal == pytest.approx(descent.primal, rel=2e-8)
+    assert_allclose(steps.W, descent.W, atol=2e-3)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 10.0])
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_one_task_is_scikit_learn(loss, C):
+    p = problem(loss, "union", T=1, bias=0.0)
+    p = Problem(p.rows, p.y, p.tasks, p.K, np.full(150, C), loss, 0.0, p.targets, 0.3)
+    options = {"C": C, "fit_intercept": False, "tol": 1e-10, "max_iter": 10**6}
+    if loss == "logistic":
+        model = LogisticRegression(**options)
+    elif loss in LOSSES:
+        model = LinearSVC(loss=loss, random_state=0, **options)
+    else:
+        model = LinearSVR(loss=loss, epsilon=0.3, random_state=0, **options)
+    model.fit(p.rows.X, p.targets if p.targets.size else p.y)
+    assert_allclose(solve(p, 1e-9).W[:, 0], model.coef_.ravel(), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_individual_tasks_do_not_know_of_each_other(loss):
+    p = problem(loss, "individual")
+    together = solve(p, 1e-10)
+    for t in range(3):
+        own = p.tasks == t
+        targets = p.targets[own] if p.targets.size else p.targets
+        alone = Problem(
+            NumericRows(p.rows.X[own]), p.y[own], np.zeros(own.sum(), np.int16), np.eye(1),
+            p.C[own], loss, 1.0, targets, 0.3,
+        )  # fmt: skip
+        assert_allclose(solve(alone, 1e-10).W[:, 0], together.W[:, t], atol=1e-4)
+
+
+CORNERS = {
+    "plain": lambda X: X,
+    "equal columns": lambda X: X[:, [0, 0, 1, 1]],
+    "equal rows": lambda X: np.vstack([X[:75], X[:75]]),
+    "constant columns": lambda X: np.column_stack([X[:, :2], np.zeros(150), np.full(150, 3.0)]),
+    "no columns": lambda X: np.zeros_like(X),
+    "unequal scales": lambda X: X * [100.0, 1e-3, 1.0, 1.0],
+}
+
+
+@pytest.mark.parametrize("kind", ["individual", "union", "default", "any"])
+@pytest.mark.parametrize("corner", CORNERS)
+@pytest.mark.parametrize("C", [1e-4, 1e4])
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_corners_are_certified_to_eight_digits(loss, C, corner, kind):
+    if C > 1 and corner == "unequal scales":
+        C = 10.0
+    solve(problem(loss, kind, C, X=CORNERS[corner]))
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_fewer_examples_than_weights_and_an_empty_task(loss, kind):
+    p = problem(loss, kind, n=12, d=9, T=5)
+    p.tasks[p.tasks == 2] = 1
+    solve(p)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_one_class_only(loss):
+    p = problem(loss, bias=0.0)
+    p.y[:] = 1.0
+    solve(p)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+def test_dual_variables_lie_exactly_on_their_bounds(loss):
+    """Those off the margin are at a bound; only as many as there are weights are between."""
+    p = problem(loss, C=0.1)
+    solution = solve(p)
+    residuals = solution.margins - (p.targets if p.targets.size else 1.0)
+    distance = np.abs(residuals) - 0.3 if p.targets.size else -residuals
+    for side, expected in ((distance > 1e-4, p.C), (distance < -1e-4, 0.0 * p.C)):
+        assert side.sum() > 10
+        assert_array_equal(np.abs(solution.alpha)[side], expected[side])
+    between = (solution.alpha != 0) & (np.abs(solution.alpha) < p.C)
+    assert between.sum() <= 3 * 5
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_split_and_equations_by_dense_matrices(kind):
+    p = problem("hinge", kind)
+    few = FewWeights(p, p.rows.X)
+    lam, R = split(p.K)
+    assert_allclose(lam * np.eye(3) + R @ R.T, p.K, atol=1e-12)
+    H = np.outer(p.y, p.y) * multitask_kernel(p.rows.X, p.tasks, p.K, 1.0)
+    H = H[np.ix_(few.order, few.order)]
+    rng = np.random.default_rng(1)
+    alpha, D = rng.standard_normal(150), rng.exponential(size=150)
+    assert_allclose(few.hessian(alpha), H @ alpha, atol=1e-9)
+    W = few.factor(D)(few.virtual(alpha))
+    expected = np.linalg.solve(np.eye(150) + H * D, H @ alpha)  # margins of (I + K B) W = K G
+    assert_allclose(few.margins(W), expected, atol=1e-9)
+
+
+def test_rank_of_the_shared_part():
+    assert split(np.eye(7))[1].shape == (7, 0)
+    assert split(np.ones((7, 7)))[1].shape == (7, 1)
+    graph = TaskKernel.graph(np.ones((7, 7)), [str(t) for t in range(7)]).matrix
+    assert split(graph)[1].shape == (7, 1)
+
+
+def test_steps_follow_when_descent_has_cost_as_much():
+    p = problem("hinge", C=100.0, n=400)
+    solver = NewtonDescent(p, tol=1e-9, dtype=np.float64)
+    patience = solver._patience_for_newton
+    assert 0 < patience < 100
+    solution = solver.solve()
+    assert solution.gap <= 1e-9
+    assert solution.n_epochs > 1
+    assert solution.work > patience
+    assert solution.history[-1].gap == solution.gap
+
+
+def test_loose_tolerances_are_left_to_descent():
+    p = problem("hinge", C=0.01)
+    one, other = (
+        solver(p, tol=0.05, dtype=np.float64).solve()
+        for solver in (NewtonDescent, CoordinateDescent)
+    )
+    assert_array_equal(one.alpha, other.alpha)
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_same_bits_again(loss):
+    first, second = (NewtonDescent(problem(loss), tol=1e-9).solve() for _ in range(2))
+    assert_array_equal(first.alpha, second.alpha)
+    assert_array_equal(first.W, second.W)
+
+
+def test_resuming_does_not_repeat_the_steps():
+    """A solver resumed after the steps continues like the one that went on."""
+    p = problem("hinge", C=100.0, n=400)
+    states = []
+
+    def keep(state, progress):
+        rng = np.random.default_rng()
+        rng.bit_generator.state = state.rng.bit_generator.state
+        states.append(State(state.alpha.copy(), state.active.copy(), rng, state.epoch, state.work))
+
+    whole = NewtonDescent(p, tol=1e-9, dtype=np.float64)
+    end = whole.solve(keep)
+    patience = NewtonDescent(p)._patience_for_newton
+    crossed = next(s for s in states if s.work >= patience)
+    assert NewtonDescent(p, state=crossed)._patience_for_newton == np.inf
+    again = NewtonDescent(p, tol=1e-9, dtype=np.float64, state=states[-1]).solve()
+    assert_array_equal(again.alpha, end.alpha)
+
+
+def test_descent_goes_on_where_steps_fail(monkeypatch):
+    p, calls = problem("hinge", C=1.0), []
+
+    def fail(*arguments):
+        calls.append(arguments)
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(newton, "solve", fail)
+    solver = NewtonDescent(p, tol=1e-5, dtype=np.float64)
+    solver._patience_for_newton = 0.0
+    assert solver.solve().gap <= 1e-5
+    assert len(calls) == 1
+
+
+def test_poor_steps_are_not_taken(monkeypatch):
+    p = problem("hinge", C=1.0)
+    monkeypatch.setattr(newton, "solve", lambda few, start, tol: few.problem.C.copy())
+    solver = NewtonDescent(p, tol=1e-5, dtype=np.float64)
+    solver._patience_for_newton = 0.0
+    best = CoordinateDescent(p, tol=1e-5, dtype=np.float64).solve()
+    assert solver.solve().primal == pytest.approx(best.primal, rel=2e-5)
+
+
+def test_many_weights_are_left_to_descent():
+    rng = np.random.default_rng(0)
+    T, d = 70, 60  # a kernel without structure: 69 x 61 equations
+    tasks = np.arange(140, dtype=np.int16) % T
+    X, y = rng.standard_normal((140, d)), np.where(np.arange(140) % 2, 1.0, -1.0)
+    for kind, is_few in (("any", False), ("default", True)):
+        p = Problem(NumericRows(X), y, tasks, kernel(kind, T, rng), np.ones(140))
+        assert np.isfinite(NewtonDescent(p)._patience_for_newton) == is_few
+
+
+def test_sparse_matrices_that_are_full_take_part():
+    p = problem("hinge", C=100.0)
+    for X, is_few in (
+        (csr_matrix(p.rows.X), True),
+        (csr_matrix(p.rows.X * (p.y > 9)[:, None]), False),
+    ):
+        q = Problem(NumericRows(X), p.y, p.tasks, p.K, p.C)
+        assert np.isfinite(NewtonDescent(q)._patience_for_newton) == is_few
+    assert solve(Problem(NumericRows(csr_matrix(p.rows.X)), p.y, p.tasks, p.K, p.C)).gap <= 1e-8
+
+
+def test_single_precision_keeps_its_digits():
+    solver = NewtonDescent(problem("hinge", C=10.0), tol=1e-5, dtype=np.float32)
+    solver._patience_for_newton = 0.0
+    solution = solver.solve()
+    assert solution.W.dtype == np.float32
+    assert solution.n_epochs == 1
+    assert solution.gap <= 1e-5
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-8])
+def test_estimators_reach_their_tolerance_at_large_costs(tol):
+    p, q = (problem(loss, n=600) for loss in ("hinge", "epsilon_insensitive"))
+    names = p.tasks.astype(str)
+    svc = MultiTaskSVC(C=1e3, tol=tol).fit(p.rows.X, p.y, tasks=names)
+    svr = MultiTaskSVR(C=1e3, tol=tol).fit(q.rows.X, q.targets, tasks=names)
+    for model in (svc, svr):
+        assert model.dual_gap_ <= tol
+        assert model.n_iter_ < 200
+
+
+def test_initial_state_is_used_by_smooth_losses():
+    p = problem("logistic")
+    state = initial_state(150, 0)
+    state.alpha = solve(p, 1e-12).alpha.copy()
+    few = FewWeights(p, p.rows.X)
+    newton.solve(few, state.alpha[few.order], 1e-6)
+    assert few.n_steps <= 1
