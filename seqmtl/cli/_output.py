@@ -72,6 +72,17 @@ def claims_of_a_command() -> Iterator[None]:
             _CLAIMS.reset(token)
 
 
+def with_input(text: str, args: argparse.Namespace) -> str:
+    """Put the name of DATA before an error message that names no file of the command."""
+    data = getattr(args, "data", None)
+    if not data or not os.path.exists(data):
+        return text
+    outputs = [getattr(args, name, None) for name in sorted(_OUTPUTS)]
+    paths = [data, *_inputs(args), *(path for path in outputs if isinstance(path, str))]
+    names = [os.path.basename(os.path.normpath(path)) for path in paths]
+    return text if any(name in text for name in names) else f"{data}: {text}"
+
+
 def _inputs(args: argparse.Namespace) -> list[str]:
     """Return the values of all arguments but outputs that name a file."""
     values = [value for name, value in vars(args).items() if name not in _OUTPUTS]
