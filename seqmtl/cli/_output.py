@@ -44,7 +44,7 @@ def check_outputs(
     SeqmtlError
         If an output cannot be used.
     """
-    from seqmtl.files.atomic import check_writable, is_special
+    from seqmtl.files.atomic import check_writable, is_special, remove_unfinished
     from seqmtl.files.claims import claimed
 
     outputs = [path for path in paths if path and path != "-"]
@@ -59,6 +59,7 @@ def check_outputs(
         if any(_is_same(path, name) for name in inputs):
             raise SeqmtlError(f"{path} is also an input; choose another output")
         _CLAIMS.get().enter_context(claimed(path))
+        remove_unfinished(path)
 
 
 @contextmanager
