@@ -133,7 +133,7 @@ def train_with_checkpoint(
     request: KernelRequest | None,
     site: Site | None,
 ) -> tuple[MultiTaskModel, Checkpoint]:
-    """Train, with a checkpoint after every epoch; the caller removes it once the model is saved.
+    """Train, with a checkpoint from time to time; the caller removes it once the model is saved.
 
     Raises
     ------
@@ -163,7 +163,8 @@ def train_with_checkpoint(
     show, show_choice = _progress(args)
 
     def on_epoch(state: Any, progress: Any) -> None:
-        checkpoint.save(state)
+        if state.is_resumable:
+            checkpoint.save(state)
         show(progress)
 
     def on_score(*progress: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ _BAND = 0.1
 _POLISH_BYTES = 64 << 20  # limit on the kernel matrix of a polish, or the size of the weights
 _ENTRY_COST = 0.1  # cost of reading a kernel matrix entry, in gathered weights
 _PRECISE = 1e-4  # tolerance below which many epochs justify larger kernel matrices
+_SAVE_AFTER = 10  # epochs, and passes of work, between states from which a run can be resumed
 _POLISH_SHARE = 0.2  # share of the tolerated gap that may remain among the polished examples
 
 
@@ -55,6 +56,8 @@ class State:
     """All that is needed to resume: dual variables, position in the random stream, history.
 
     `theta` holds the kernel weights of :mod:`seqmtl.solvers.mkl`, and is empty without them.
+    A run from a state that `is_resumable` takes the same steps as the one that it is from; any
+    other state is a start near the optimum.
     """
 
     alpha: NDArray[np.float64]
@@ -65,6 +68,7 @@ class State:
     seconds: float = 0.0
     history: list[Progress] = field(default_factory=list)
     theta: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    is_resumable: bool = False
 
 
 @dataclass
@@ -115,6 +119,9 @@ class CoordinateDescent:
     every example that is not at a bound with a margin to spare. A look is taken as soon as the
     epochs since the last one have cost as much as a look does.
 
+    From time to time the solver starts afresh from its own state. A run that is resumed from there
+    therefore takes the same steps as one without interruption, to the last bit.
+
     Parameters
     ----------
     problem : Problem
@@ -145,6 +152,8 @@ class CoordinateDescent:
         self.tol = tol
         self.max_epochs = max_epochs
         self.state = initial_state(problem.y.size, seed) if state is None else state
+        self._options = {"tol": tol, "max_epochs": max_epochs, "dtype": dtype}
+        self._save_at = self.state.epoch + _SAVE_AFTER, self.state.work + _SAVE_AFTER
         T = problem.K.shape[-1]
         tree = problem.rows.tree()
         self._is_tree = tree is not None
@@ -175,13 +184,21 @@ class CoordinateDescent:
         Parameters
         ----------
         on_epoch : callable, optional
-            Called after every epoch with the state (which may be saved) and the progress.
+            Called after every epoch with the state, which may be saved where it is resumable, and
+            the progress.
 
         Returns
         -------
         Solution
             Weights, dual variables and the gap between their objectives.
         """
+        solver = self
+        while (solution := solver._run(on_epoch)) is None:
+            solver = solver._anew()
+        return solution
+
+    def _run(self, on_epoch: Callable[[State, Progress], None] | None) -> Solution | None:
+        """Run until the end, or a state from which a run can be resumed."""
         state, started = self.state, time.perf_counter() - self.state.seconds
         if state.alpha.any():
             self._add(np.arange(state.alpha.size), state.alpha * self.problem.y)
@@ -205,6 +222,7 @@ class CoordinateDescent:
                 if now.gap > self.tol and not last:  # the last look is returned
                     self._adapt()
             state.seconds = time.perf_counter() - started
+            state.is_resumable = self._is_savable() and now.gap > self.tol and not last
             if on_epoch is not None:
                 on_epoch(
                     state,
@@ -216,10 +234,23 @@ class CoordinateDescent:
                         seconds=state.seconds,
                     ),
                 )
+            if state.is_resumable:
+                state.is_resumable = False
+                return None
         return Solution(
             state.alpha, self._plain_weights(), self.bias, margins, now.primal, now.dual, now.gap,
             now.gap <= self.tol, state.epoch, state.work, state.history, state.theta,
         )  # fmt: skip
+
+    def _is_savable(self) -> bool:
+        """Tell whether it is time to start afresh from the state."""
+        epoch, work = self._save_at
+        return self.state.epoch >= epoch and self.state.work >= work
+
+    def _anew(self) -> Self:
+        """Free the memory, and return a solver that has nothing but the state of this one."""
+        self.W, self._polished = self.W[:0], None
+        return type(self)(self.problem, **self._options, state=self.state)
 
     def _adapt(self) -> None:
         """Change the task kernels after a look; does nothing here, as they are fixed."""

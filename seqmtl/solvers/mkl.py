@@ -23,7 +23,7 @@ Source: Widmer, Kloft, Sreedharan, Raetsch (2015), Problem 1, Algorithm 2, eq. 2
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,10 @@ class MultipleKernelDescent(CoordinateDescent):
         self._is_behind = False  # whether theta is farther from its optimum than alpha
         self._now: tuple[float, NDArray[np.float64]] = (np.inf, np.zeros(len(kernels.views)))
         self._joint: KernelMatrices | None = None
+
+    def _anew(self) -> Self:
+        self.W, self._polished, self._joint = self.W[:0], None, None
+        return type(self)(self.problem, self.kernels, **self._options, state=self.state)
 
     def _set_theta(self, theta: NDArray[np.float64]) -> None:
         self.state.theta = theta

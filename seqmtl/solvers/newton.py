@@ -203,6 +203,11 @@ class NewtonDescent(CoordinateDescent):
         step = 200 + 2 * d + d**2 / 8 + (T * d**3 + T * (r * d) ** 2 + (r * d) ** 3 / 3) / (8 * n)
         return step / visit
 
+    def _is_savable(self) -> bool:
+        """Tell so unless second-order steps are next; the work tells whether they were taken."""
+        is_next = self._patience_for_newton <= self.state.work
+        return not is_next and super()._is_savable()
+
     def _move(self, margins: NDArray[np.float64], now: Progress) -> bool:
         state = self.state
         if state.work < self._patience_for_newton:

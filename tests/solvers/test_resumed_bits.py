@@ -1,0 +1,53 @@
+"""A run that is resumed gives the bits of one without interruption."""
+
+import copy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from seqmtl import PositionalKmers, TaskKernel
+from seqmtl.models.fit import train_windows
+from seqmtl.models.training import Settings
+from seqmtl.sequences import Windows
+from seqmtl.solvers import dcd
+
+TREE = "((ape:1,man:1):1,fly:2);"
+
+
+def _windows(n=1500):
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(n)]
+    labels = np.where(rng.random(n) < 0.5, 1, -1)
+    texts = [t[:9] + "CCTAG" + t[14:] if y > 0 and i % 9 == 0 else t for i, (t, y) in
+             enumerate(zip(texts, labels, strict=True))]  # fmt: skip
+    return Windows.from_strings(texts, labels=labels, tasks=["ape", "man", "fly"] * (n // 3))
+
+
+@pytest.mark.parametrize(
+    ("loss", "dtype", "norm"),
+    [("hinge", "float32", None), ("logistic", "float64", None), ("hinge", "float64", 2.0)],
+)
+def test_from_a_state_that_is_resumable(loss, dtype, norm, monkeypatch):
+    monkeypatch.setattr(dcd, "_SAVE_AFTER", 1)
+    windows = _windows()
+    kernel = TaskKernel.from_newick(TREE) if norm is None else TaskKernel.hierarchical(TREE)
+    options = {
+        "features": PositionalKmers("wd:3,kmers:2/inf"), "task_kernel": kernel,
+        "settings": Settings(loss=loss, dtype=dtype, norm=norm, tol=1e-3),
+    }  # fmt: skip
+    states = []
+
+    def keep(state, progress):
+        if state.is_resumable:
+            states.append(copy.deepcopy(state))
+
+    whole, end = train_windows(windows, **options, on_epoch=keep)
+    assert states
+    for state in (states[0], states[len(states) // 2]):
+        assert state.epoch < end.n_epochs
+        again, also = train_windows(windows, **options, state=state)
+        assert_array_equal(again.W, whole.W)
+        assert_array_equal(again.bias, whole.bias)
+        assert_array_equal(again.calibration, whole.calibration)
+        assert (also.n_epochs, also.work, also.gap) == (end.n_epochs, end.work, end.gap)
