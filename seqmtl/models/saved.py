@@ -22,6 +22,10 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         from seqmtl.models.kernel_model import KernelModel
 
         return KernelModel.rebuild(path, description, arrays)
+    if structure == "pair":
+        from seqmtl.models.paired import PairedModel
+
+        return PairedModel.rebuild(path, description, arrays)
     from seqmtl.models.model import MultiTaskModel
 
     return MultiTaskModel.rebuild(path, description, arrays)

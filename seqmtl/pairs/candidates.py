@@ -1,0 +1,111 @@
+"""Candidates of both signals in regions that two datasets share, as log-odds in reading order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.io.dataset_regions import SplitGenome
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.site import site_of_model
+from seqmtl.pairs.chain import Sites, reading_places
+from seqmtl.pairs.regions import SITE_LENGTH, PathLike
+from seqmtl.scan.finder import SiteFinder
+from seqmtl.scan.held_out import find_candidates
+from seqmtl.scan.organism import scanner_of
+
+
+class Labelled(NamedTuple):
+    """Candidates of one signal on one strand, with labels.
+
+    Attributes
+    ----------
+    sites : Sites
+        Places and log-odds.
+    labels : ndarray of int8, shape (n,)
+        1 for a true site, -1 for another candidate, 0 for an annotated site that the dataset
+        excludes, which is neither.
+    """
+
+    sites: Sites
+    labels: NDArray[np.int8]
+
+
+class Strand(NamedTuple):
+    """Candidates of both signals on one strand of a region."""
+
+    donors: Labelled
+    acceptors: Labelled
+
+
+class EndFinder:
+    """Finds and scores the candidates of one signal of one organism.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        Model of the sites.
+    path : path-like
+        Dataset of the signal.
+    organism : str
+        Organism of the model.
+    is_donor : bool
+        Whether the sites are donors, or else acceptors.
+    """
+
+    def __init__(
+        self, model: MultiTaskModel, path: PathLike, organism: str, *, is_donor: bool
+    ) -> None:
+        site = site_of_model(model.site, path, model.length, model.shift)
+        scanner = scanner_of(
+            model, organism, site_offset=site.offset, site_length=SITE_LENGTH
+        )
+        self._finder = SiteFinder(scanner, consensus=site.letters or None)
+        self._model, self._organism, self._is_donor = model, organism, is_donor
+
+    def find(self, held: SplitGenome) -> list[tuple[Labelled, Labelled]]:
+        """Return the candidates on the plus and the minus strand of every region."""
+        found = []
+        for region in held.regions:
+            blocks = list(find_candidates(self._finder, replace(held, regions=region[None])))
+            columns = [(b.starts, b.is_reverse, b.scores, b.labels) for b in blocks] or [
+                (np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, np.float32), np.zeros(0, np.int8))
+            ]
+            starts, is_reverse, scores, labels = map(np.concatenate, zip(*columns, strict=True))
+            log_odds = self._model.log_odds(scores.astype(np.float64), self._organism)
+            found.append(
+                (
+                    self._strand(starts - region[0], log_odds, labels, ~is_reverse, False),
+                    self._strand(starts - region[0], log_odds, labels, is_reverse, True),
+                )
+            )
+        return found
+
+    def _strand(
+        self,
+        starts: NDArray[np.int64],
+        log_odds: NDArray[np.float64],
+        labels: NDArray[np.int8],
+        chosen: NDArray[np.bool_],
+        is_reverse: bool,
+    ) -> Labelled:
+        places = reading_places(starts[chosen], SITE_LENGTH, is_reverse, self._is_donor)
+        order = slice(None, None, -1 if is_reverse else 1)
+        own = Sites(
+            np.ascontiguousarray(places[order]), np.ascontiguousarray(log_odds[chosen][order])
+        )
+        return Labelled(own, labels[chosen][order])
+
+
+def find_strands(
+    donors: EndFinder, acceptors: EndFinder, held: tuple[SplitGenome, SplitGenome]
+) -> list[Strand]:
+    """Return the candidates of both signals, by region and strand; see :func:`read_both`."""
+    return [
+        Strand(own, other)
+        for region in zip(donors.find(held[0]), acceptors.find(held[1]), strict=True)
+        for own, other in zip(*region, strict=True)
+    ]
