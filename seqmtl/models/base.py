@@ -34,7 +34,7 @@ FORMAT_VERSION = 5
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, scan, variants, explain and info",
     "kernels": "predict, evaluate, calibrate and info",
-    "pair": "evaluate and info",
+    "pairs": "evaluate and info",
 }
 
 

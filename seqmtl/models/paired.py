@@ -20,6 +20,11 @@ from seqmtl.models.schema import Forms, check_arrays, part
 
 #: The two signals of a paired model.
 ENDS = ("donor", "acceptor")
+#: Why a paired model does not predict examples.
+NOT_WINDOWS = (
+    "a paired model scores the sites of a genome together with their partners, so it takes no "
+    "windows; score windows with the models that it was made from"
+)
 _LONGEST = 10_000_000  # bases of an intron
 _HEADER = record(
     {
@@ -124,7 +129,7 @@ class PairedModel(Model):
     length: int = field(init=False, default=0)
     shift: int = field(init=False, default=0)
 
-    structure: ClassVar[str] = "pair"
+    structure: ClassVar[str] = "pairs"
 
     def __post_init__(self) -> None:
         check_ends(self.donor, self.acceptor)
@@ -140,10 +145,7 @@ class PairedModel(Model):
         self, data: Any, tasks: Any = None, *, from_relatives: bool = False
     ) -> NDArray[np.float64]:
         """Raise an error: a window holds one site, without its partners."""
-        raise SeqmtlError(
-            "a paired model scores the sites of a genome, with their partners, and not windows; "
-            "use seqmtl evaluate with datasets, or the model of donors or acceptors it was made of"
-        )
+        raise SeqmtlError(NOT_WINDOWS)
 
     def predictions(
         self, data: Any, tasks: Any = None, *, from_relatives: bool = False
@@ -166,7 +168,7 @@ class PairedModel(Model):
         """Return a summary of the model as JSON values."""
         return {
             "tasks": list(self.tasks),
-            "layer": self._layer_facts(),
+            "layer": self.layer_facts(),
             "training": self.training,
             **{end: getattr(self, end).describe() for end in ENDS},
         }
@@ -179,13 +181,14 @@ class PairedModel(Model):
             lines.append(
                 f"  {name:<{width}}  introns of {layer.shortest} to {layer.longest:,} bases "
                 f"({layer.n_introns:,} annotated), scale {layer.scale:.2f}, shift "
-                f"{layer.shift:.2f}, exons {layer.exon_scale:.2f} ({layer.n_sites:,} held-out sites)"
+                f"{layer.shift:.2f}, exons {layer.exon_scale:.2f} ({layer.n_sites:,} held-out "
+                "sites)"
             )
         for end in ENDS:
             lines += ["", *getattr(self, end).text(f"the {end}s of {file}")]
         return lines
 
-    def _layer_facts(self) -> dict[str, dict[str, Any]]:
+    def layer_facts(self) -> dict[str, dict[str, Any]]:
         """Return the layers without their arrays."""
         return {
             name: {
@@ -210,7 +213,7 @@ class PairedModel(Model):
             "seqmtl_version": __version__,
             "model": self.structure,
             "training": self.training,
-            "layer": self._layer_facts(),
+            "layer": self.layer_facts(),
         }
         every = self.layer.values()
         arrays: dict[str, NDArray[Any]] = {

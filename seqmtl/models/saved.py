@@ -22,7 +22,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         from seqmtl.models.kernel_model import KernelModel
 
         return KernelModel.rebuild(path, description, arrays)
-    if structure == "pair":
+    if structure == "pairs":
         from seqmtl.models.paired import PairedModel
 
         return PairedModel.rebuild(path, description, arrays)

@@ -1,4 +1,4 @@
-"""Compiled loops of the chain of introns: sums over parses, in logarithms."""
+"""Compiled loops of the chain of introns: sums over parses, without overflow."""
 
 from __future__ import annotations
 
@@ -6,67 +6,78 @@ import numpy as np
 
 from seqmtl._jit import njit
 
-_NEGLIGIBLE = -40.0  # terms below this share of the largest, in logarithms, are left out
+_LARGE = 1e20  # from here on, sums get a new unit
 
 
 @njit
-def sum_parses(starts, start_scores, ends, end_scores, shortest, introns, gaps, before, through):
+def sum_parses(
+    starts,
+    start_weights,
+    ends,
+    end_weights,
+    shortest,
+    introns,
+    gaps,
+    before,
+    through,
+    opened,
+    closed,
+):
     """Sum the weights of all parses of a strand, from its beginning on.
 
     A parse is a set of introns in order. An intron from start i to end j weighs
-    ``start_scores[i] + end_scores[j] + introns[ends[j] - starts[i] - shortest]``, and the exon from
-    end j to the next start i ``gaps[starts[i] - ends[j]]``; longer exons weigh 0. All weights are
-    logarithms; positions rise.
+    ``start_weights[i] * end_weights[j] * introns[ends[j] - starts[i] - shortest]``, and the exon
+    from end j to the next start i ``gaps[starts[i] - ends[j]]``; longer exons weigh 1. Positions
+    rise.
 
-    On return, ``before[i]`` is the sum over the parses of what precedes start i, and
+    On return, ``before[i]`` is the log of the sum over the parses of what precedes start i, and
     ``through[j]`` that over the parses whose last intron is closed by end j. The function returns
-    the sum over all parses.
+    the log of the sum over all parses. `opened` and `closed` are space for a number per start and
+    per end.
+
+    Sums are kept as multiples of exp(unit), and the unit grows with them: a number that underflows
+    is negligible beside the parses that it competes with.
     """
     n_starts, n_ends, n_gaps = starts.size, ends.size, gaps.size
     reach = shortest + introns.size
-    far, n_far = 0.0, 0  # parses without introns, or whose last one is n_gaps bases away or more
+    unit = 0.0
+    far, n_far = 1.0, 0  # parses without introns, or whose last one is n_gaps bases away or more
     first = 0
     i, j = 0, 0
     while i < n_starts or j < n_ends:
         if j == n_ends or (i < n_starts and starts[i] < ends[j]):
             while n_far < j and starts[i] - ends[n_far] >= n_gaps:
-                low, high = min(far, through[n_far]), max(far, through[n_far])
-                far = high + np.log1p(np.exp(low - high))
+                far += closed[n_far]
                 n_far += 1
-            best = far
+            total = far
             for k in range(n_far, j):
-                best = max(best, through[k] + gaps[starts[i] - ends[k]])
-            total = np.exp(far - best)
-            for k in range(n_far, j):
-                term = through[k] + gaps[starts[i] - ends[k]] - best
-                if term > _NEGLIGIBLE:
-                    total += np.exp(term)
-            before[i] = best + np.log(total)
+                total += closed[k] * gaps[starts[i] - ends[k]]
+            before[i] = np.log(total) + unit
+            opened[i] = total * start_weights[i]
             i += 1
         else:
             while first < i and ends[j] - starts[first] >= reach:
                 first += 1
-            last = first
-            best = -np.inf
-            while last < i and ends[j] - starts[last] >= shortest:
-                length = ends[j] - starts[last]
-                best = max(best, before[last] + start_scores[last] + introns[length - shortest])
-                last += 1
             total = 0.0
-            for k in range(first, last):
-                length = ends[j] - starts[k]
-                term = before[k] + start_scores[k] + introns[length - shortest] - best
-                if term > _NEGLIGIBLE:
-                    total += np.exp(term)
-            through[j] = best + np.log(total) + end_scores[j] if last > first else -np.inf
+            k = first
+            while k < i and ends[j] - starts[k] >= shortest:
+                total += opened[k] * introns[ends[j] - starts[k] - shortest]
+                k += 1
+            closed[j] = total * end_weights[j]
+            through[j] = np.log(closed[j]) + unit
+            highest = max(far, closed[j])
+            if highest > _LARGE:
+                unit += np.log(highest)
+                far /= highest
+                for k in range(first, i):
+                    opened[k] /= highest
+                for k in range(n_far, j + 1):
+                    closed[k] /= highest
             j += 1
-    best = far
+    total = far
     for k in range(n_far, n_ends):
-        best = max(best, through[k])
-    total = np.exp(far - best)
-    for k in range(n_far, n_ends):
-        total += np.exp(through[k] - best)
-    return best + np.log(total)
+        total += closed[k]
+    return np.log(total) + unit
 
 
 @njit

@@ -14,8 +14,12 @@ from seqmtl.models.site import site_of_model
 from seqmtl.pairs.chain import Sites, reading_places
 from seqmtl.pairs.regions import SITE_LENGTH, PathLike
 from seqmtl.scan.finder import SiteFinder
-from seqmtl.scan.held_out import find_candidates
+from seqmtl.scan.held_out import Candidates, find_candidates
 from seqmtl.scan.organism import scanner_of
+
+_EMPTY = Candidates(
+    np.zeros(0, np.int64), np.zeros(0, np.bool_), np.zeros(0, np.float32), np.zeros(0, np.int8), 0
+)
 
 
 class Labelled(NamedTuple):
@@ -60,9 +64,7 @@ class EndFinder:
         self, model: MultiTaskModel, path: PathLike, organism: str, *, is_donor: bool
     ) -> None:
         site = site_of_model(model.site, path, model.length, model.shift)
-        scanner = scanner_of(
-            model, organism, site_offset=site.offset, site_length=SITE_LENGTH
-        )
+        scanner = scanner_of(model, organism, site_offset=site.offset, site_length=SITE_LENGTH)
         self._finder = SiteFinder(scanner, consensus=site.letters or None)
         self._model, self._organism, self._is_donor = model, organism, is_donor
 
@@ -70,11 +72,10 @@ class EndFinder:
         """Return the candidates on the plus and the minus strand of every region."""
         found = []
         for region in held.regions:
-            blocks = list(find_candidates(self._finder, replace(held, regions=region[None])))
-            columns = [(b.starts, b.is_reverse, b.scores, b.labels) for b in blocks] or [
-                (np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, np.float32), np.zeros(0, np.int8))
-            ]
-            starts, is_reverse, scores, labels = map(np.concatenate, zip(*columns, strict=True))
+            blocks = [_EMPTY, *find_candidates(self._finder, replace(held, regions=region[None]))]
+            starts, is_reverse, scores, labels = (
+                np.concatenate(column) for column in list(zip(*blocks, strict=True))[:4]
+            )
             log_odds = self._model.log_odds(scores.astype(np.float64), self._organism)
             found.append(
                 (

@@ -19,6 +19,7 @@ from seqmtl.models.paired import PairLayer
 from seqmtl.pairs._chain_kernels import list_introns, sum_parses
 
 _CERTAIN = -1e-12  # log of the largest probability
+_STRONGEST = 200.0  # log of the largest weight of a site
 _HOPELESS = -700.0  # log of the smallest probability
 
 
@@ -94,28 +95,26 @@ def run_chain(
     min_probability : float, optional
         List the introns of at least this posterior probability. Default: none.
     """
-    donor_scores = layer.scale * donors.log_odds + layer.shift
-    acceptor_scores = layer.scale * acceptors.log_odds
-    introns, gaps = layer.introns, layer.gap_weights()
-    before, through = np.empty(donors.places.size), np.empty(acceptors.places.size)
-    total = sum_parses(
-        donors.places, donor_scores, acceptors.places, acceptor_scores, layer.shortest, introns,
-        gaps, before, through,
-    )  # fmt: skip
-    after, back = np.empty(acceptors.places.size), np.empty(donors.places.size)
-    mirrored = [
-        np.ascontiguousarray(column[::-1])
-        for column in (-acceptors.places, acceptor_scores, -donors.places, donor_scores)
-    ]
-    sum_parses(*mirrored, layer.shortest, introns, gaps, after, back)
+    donor_scores = _weighable(layer.scale * donors.log_odds + layer.shift)
+    acceptor_scores = _weighable(layer.scale * acceptors.log_odds)
+    lengths = layer.shortest, np.exp(layer.introns), np.exp(layer.gap_weights())
+    n, m = donors.places.size, acceptors.places.size
+    before, through, after, back = np.empty(n), np.empty(m), np.empty(m), np.empty(n)
+    space = np.empty(n), np.empty(m)
+    columns = (donors.places, np.exp(donor_scores), acceptors.places, np.exp(acceptor_scores))
+    total = sum_parses(*columns, *lengths, before, through, *space)
+    starts, start_weights, ends, end_weights = (
+        np.ascontiguousarray(column[::-1]) for column in columns
+    )
+    sum_parses(-ends, end_weights, -starts, start_weights, *lengths, after, back, *space[::-1])
     after, back = after[::-1], back[::-1]
     places, values = np.empty((0, 2), dtype=np.int64), np.empty(0)
     if min_probability is not None:
         floor = np.log(min_probability) + total
         known = (donors.places, before + donor_scores, acceptors.places, after + acceptor_scores)
-        n = list_introns(*known, layer.shortest, introns, floor, places, values)
+        n = list_introns(*known, layer.shortest, layer.introns, floor, places, values)
         places, values = np.empty((n, 2), dtype=np.int64), np.empty(n)
-        list_introns(*known, layer.shortest, introns, floor, places, values)
+        list_introns(*known, layer.shortest, layer.introns, floor, places, values)
     return Posteriors(
         _bounded(before + back - total),
         _bounded(through + after - total),
@@ -127,6 +126,11 @@ def run_chain(
 def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Convert logarithms of probabilities, as in :class:`Posteriors`, to log-odds."""
     return log_p - np.log(-np.expm1(log_p))
+
+
+def _weighable(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bound scores so that the product of three weights does not overflow."""
+    return np.clip(scores, -_STRONGEST, _STRONGEST)
 
 
 def _bounded(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,33 +143,34 @@ def _fit(tasks: Mapping[str, _Task]) -> dict[str, NDArray[np.float64]]:
     def loss(values: NDArray[np.float64], task: _Task) -> float:
         return -log_likelihood(task.strands, task.layer(values))
 
-    def shared_loss(values: NDArray[np.float64]) -> float:
-        prior = 0.5 * float((((values - _START) / (5 * _SPREAD)) ** 2).sum())
-        losses = [loss(values, task) / (1 + task.n_sites / _LEVELLED) for task in used]
-        return sum(losses) + prior
+    def prior(values: NDArray[Any], centre: NDArray[Any], spread: NDArray[Any]) -> float:
+        return 0.5 * float((((values - centre) / spread) ** 2).sum())
 
-    options = {"eps": 1e-3, "ftol": 1e-6, "maxiter": 50}
-    shared = minimize(
-        shared_loss, _START, method="L-BFGS-B", bounds=_BOUNDS, options=options
-    ).x
+    def shared_loss(values: NDArray[np.float64]) -> float:
+        losses = [
+            loss(values, task) * (_LEVELLED / (_LEVELLED + task.n_sites) if len(used) > 1 else 1.0)
+            for task in used
+        ]
+        return sum(losses) + prior(values, _START, 5 * _SPREAD)
+
+    def own_loss(values: NDArray[np.float64], task: _Task) -> float:
+        return loss(values, task) + prior(values, shared, _SPREAD)
+
+    def best(loss: Callable[[NDArray[np.float64]], float], start: NDArray[np.float64]) -> Any:
+        options = {"eps": 1e-3, "ftol": 1e-6, "maxiter": 50}
+        return minimize(loss, start, method="L-BFGS-B", bounds=_BOUNDS, options=options).x
+
+    shared = best(shared_loss, _START)
     found = dict.fromkeys(tasks, shared)
-    if len(used) == 1:
-        spread = 5 * _SPREAD  # nothing to share with
-        centre = _START
-    else:
-        spread, centre = _SPREAD, shared
-    for name, task in tasks.items():
+    for name, task in tasks.items() if len(used) > 1 else ():
         if task.n_sites:
-            found[name] = minimize(
-                lambda values, task=task: loss(values, task)
-                + 0.5 * float((((values - centre) / spread) ** 2).sum()),
-                shared, method="L-BFGS-B", bounds=_BOUNDS, options=options,
-            ).x  # fmt: skip
+            found[name] = best(partial(own_loss, task=task), shared)
     return found
 
 
 def _offset(model: MultiTaskModel, path: PathLike, organism: str) -> float:
     """Return the difference in log-odds from the model's prevalence to that of the genome."""
     facts = read_summary(path)["organisms"][organism]
-    share, assumed = facts["sites"] / (facts["sites"] + facts["candidates"]), model.prevalence(organism)
-    return float(np.log(share / (1 - share)) - np.log(assumed / (1 - assumed)))
+    found = facts["sites"] / (facts["sites"] + facts["candidates"])
+    assumed = model.prevalence(organism)
+    return float(np.log(found / (1 - found)) - np.log(assumed / (1 - assumed)))

@@ -82,16 +82,11 @@ def score_paired(
         )
         for strand in find_strands(*finders, read_both(donors, acceptors, name, split)):
             found = run_chain(strand.donors.sites, strand.acceptors.sites, model.layer_of(task))
-            for end, own, log_p in zip(
-                parts, strand, (found.donors, found.acceptors), strict=True
-            ):
+            posteriors = (found.donors, found.acceptors)
+            for end, own, log_p in zip(parts, strand, posteriors, strict=True):
                 kept = own.labels != 0
-                parts[end].append(
-                    PairedScores(
-                        own.labels[kept], own.sites.log_odds[kept], to_log_odds(log_p[kept]),
-                        np.full(int(kept.sum()), task),
-                    )  # fmt: skip
-                )
+                columns = own.labels[kept], own.sites.log_odds[kept], to_log_odds(log_p[kept])
+                parts[end].append(PairedScores(*columns, np.full(int(kept.sum()), task)))
     return {
         end: PairedScores(*(np.concatenate(column) for column in zip(*found, strict=True)))
         for end, found in parts.items()

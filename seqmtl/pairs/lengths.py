@@ -24,7 +24,7 @@ _TAIL = 0.02  # share of introns of any length
 _REACH = 1.5  # the longest intron considered, in units of the 99 % quantile
 _LONGEST = 500_000
 _EXON_REACH = 1000  # bases; exons beyond are not told from the space between genes
-_MOST = 3.0  # bound on the log weight of an exon
+_MOST = 6.0  # bound on the log weight of an exon
 _STEPS = 64  # grid points per factor e of length
 
 
@@ -152,9 +152,7 @@ def _smoothed(lengths: NDArray[np.int64], grid: NDArray[np.int64]) -> NDArray[np
     return np.asarray(smooth / smooth.sum())
 
 
-def _borrowed(
-    counts: NDArray[np.float64], relatedness: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _borrowed(counts: NDArray[np.float64], relatedness: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the weight of each organism's introns (columns) in the mean for another (rows)."""
     weights = np.maximum(relatedness, 0.0) * (counts / (counts + _ENOUGH))
     np.fill_diagonal(weights, 0.0)

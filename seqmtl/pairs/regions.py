@@ -58,7 +58,8 @@ def shared_organisms(donors: PathLike, acceptors: PathLike) -> list[str]:
     places = match_names(names, others, os.fspath(acceptors))
     match_names(others, names, os.fspath(donors))
     for name, place in zip(names, places, strict=True):
-        if summaries[0]["genomes"][name]["crc32"] != summaries[1]["genomes"][others[place]]["crc32"]:
+        own, other = summaries[0]["genomes"][name], summaries[1]["genomes"][others[place]]
+        if own["crc32"] != other["crc32"]:
             raise SeqmtlError(
                 f"{donors} and {acceptors} must have the same genome of {name}; build both from "
                 "one configuration, with --signal donor and --signal acceptor"
@@ -79,10 +80,11 @@ def read_both(
         If there are none.
     """
     first, second = (read_split_genome(path, organism, split) for path in (donors, acceptors))
-    contigs = first.genome.contigs.contig_of(first.regions[:, 0]) if first.regions.size else []
     moved = second.genome.starts - first.genome.starts  # the buffers differ in their padding
-    numbers = second.genome.contigs.contig_of(second.regions[:, 0]) if second.regions.size else []
-    there = second.regions - moved[np.asarray(numbers, dtype=np.int64)][:, np.newaxis]
+    contigs, numbers = (
+        held.genome.contigs.contig_of(held.regions[:, 0]) for held in (first, second)
+    )
+    there = second.regions - moved[numbers][:, np.newaxis]
     rows, contig_of = [], []
     for (begin, end), contig in zip(first.regions.tolist(), contigs, strict=True):
         for a, b in there[(there[:, 0] < end) & (there[:, 1] > begin)].tolist():
