@@ -21,8 +21,8 @@ from seqmtl.pairs.regions import PathLike, known_sites, read_both, shared_organi
 
 logger = logging.getLogger(__name__)
 
-#: Where the search starts, and bounds: log of the scale, shift, exponent of the exon weights.
-_START = np.array([np.log(1.2), 0.0, 0.5])
+# log of the scale, shift, exponent of the exon weights
+_START = np.array([0.0, 1.5, 0.8])
 _BOUNDS = [(np.log(0.05), np.log(5.0)), (-20.0, 20.0), (0.0, 2.0)]
 _SPREAD = np.array([0.2, 1.0, 0.3])  # standard deviations of organisms around the shared values
 _LEVELLED = 100.0  # true sites from which an organism counts about as much as any other
@@ -30,7 +30,7 @@ _LOWEST = -30.0  # log posterior of a true site
 
 
 class _Task(NamedTuple):
-    """What the fit needs of one organism."""
+    """Candidates and lengths of one organism, and what its shift has besides the shared one."""
 
     strands: list[Strand]
     tables: LengthTables
@@ -106,10 +106,7 @@ def fit_layer(
         )
         strands = find_strands(*finders, held)
         n_sites = sum(int((end.labels > 0).sum()) for strand in strands for end in strand)
-        offset = sum(
-            _offset(model, path, order[task])
-            for model, path in ((donor, donors), (acceptor, acceptors))
-        )
+        offset = _offset(donor, donors, order[task]) + _offset(acceptor, acceptors, order[task])
         tasks[task] = _Task(strands, tables[task], offset, n_sites)
         logger.info(
             "%s: %d introns in train, %d true %ss and %ss in %s",
@@ -169,8 +166,12 @@ def _fit(tasks: Mapping[str, _Task]) -> dict[str, NDArray[np.float64]]:
 
 
 def _offset(model: MultiTaskModel, path: PathLike, organism: str) -> float:
-    """Return the difference in log-odds from the model's prevalence to that of the genome."""
+    """Return what to add to the log-odds of one end, so that organisms can share a shift.
+
+    This leads from the model's prevalence to the genome's, and takes off half of the genome's: the
+    two ends of an intron count its rarity twice.
+    """
     facts = read_summary(path)["organisms"][organism]
     found = facts["sites"] / (facts["sites"] + facts["candidates"])
     assumed = model.prevalence(organism)
-    return float(np.log(found / (1 - found)) - np.log(assumed / (1 - assumed)))
+    return float(0.5 * np.log(found / (1 - found)) - np.log(assumed / (1 - assumed)))
