@@ -29,12 +29,15 @@ class Labelled(NamedTuple):
     ----------
     sites : Sites
         Places and log-odds.
+    scores : ndarray of float32, shape (n,)
+        Scores of the site model.
     labels : ndarray of int8, shape (n,)
         1 for a true site, -1 for another candidate, 0 for an annotated site that the dataset
         excludes, which is neither.
     """
 
     sites: Sites
+    scores: NDArray[np.float32]
     labels: NDArray[np.int8]
 
 
@@ -76,29 +79,25 @@ class EndFinder:
             starts, is_reverse, scores, labels = (
                 np.concatenate(column) for column in list(zip(*blocks, strict=True))[:4]
             )
-            log_odds = self._model.log_odds(scores.astype(np.float64), self._organism)
-            found.append(
-                (
-                    self._strand(starts - region[0], log_odds, labels, ~is_reverse, False),
-                    self._strand(starts - region[0], log_odds, labels, is_reverse, True),
-                )
-            )
+            columns = (starts - region[0], scores, labels)
+            plus = self._strand(*(column[~is_reverse] for column in columns), is_reverse=False)
+            minus = self._strand(*(column[is_reverse][::-1] for column in columns), is_reverse=True)
+            found.append((plus, minus))
         return found
 
     def _strand(
         self,
         starts: NDArray[np.int64],
-        log_odds: NDArray[np.float64],
+        scores: NDArray[np.float32],
         labels: NDArray[np.int8],
-        chosen: NDArray[np.bool_],
+        *,
         is_reverse: bool,
     ) -> Labelled:
-        places = reading_places(starts[chosen], SITE_LENGTH, is_reverse, self._is_donor)
-        order = slice(None, None, -1 if is_reverse else 1)
-        own = Sites(
-            np.ascontiguousarray(places[order]), np.ascontiguousarray(log_odds[chosen][order])
-        )
-        return Labelled(own, labels[chosen][order])
+        """Return the candidates of one strand, which come in reading direction."""
+        places = reading_places(starts, SITE_LENGTH, is_reverse, self._is_donor)
+        log_odds = self._model.log_odds(scores.astype(np.float64), self._organism)
+        own = Sites(np.ascontiguousarray(places), np.ascontiguousarray(log_odds))
+        return Labelled(own, scores, labels)
 
 
 def find_strands(

@@ -24,7 +24,7 @@ class PairedScores(NamedTuple):
     labels : ndarray of int8, shape (n,)
         1 for true sites, -1 otherwise.
     alone : ndarray of float64, shape (n,)
-        Log-odds of the site model.
+        Scores of the site model.
     paired : ndarray of float64, shape (n,)
         Log-odds of the posterior.
     tasks : ndarray of str, shape (n,)
@@ -85,7 +85,7 @@ def score_paired(
             posteriors = (found.donors, found.acceptors)
             for end, own, log_p in zip(parts, strand, posteriors, strict=True):
                 kept = own.labels != 0
-                columns = own.labels[kept], own.sites.log_odds[kept], to_log_odds(log_p[kept])
+                columns = own.labels[kept], own.scores[kept].astype(float), to_log_odds(log_p[kept])
                 parts[end].append(PairedScores(*columns, np.full(int(kept.sum()), task)))
     return {
         end: PairedScores(*(np.concatenate(column) for column in zip(*found, strict=True)))

@@ -122,11 +122,12 @@ def exon_weights(spaces: NDArray[np.int64]) -> NDArray[np.float64]:
     weights = np.zeros(_EXON_REACH)
     if far.size < _ENOUGH or far.size == spaces.size:
         return weights
-    near = spaces[spaces < _EXON_REACH]
     grid = np.arange(_EXON_REACH)
     rate = 1.0 / max(1.0, float(far.mean()) - _EXON_REACH)
     random = far.size * rate * np.exp(rate * (_EXON_REACH - grid))
-    seen = near.size * _smoothed(near, grid + 1)
+    wide = 3 * _EXON_REACH  # the smoothing loses density at the edge
+    near = spaces[spaces < wide]
+    seen = near.size * _smoothed(near, np.arange(1, wide + 1))[:_EXON_REACH]
     added = _ENOUGH / _EXON_REACH
     return np.clip(np.log((seen + added) / (random + added)), -_MOST, _MOST)
 
