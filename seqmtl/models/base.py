@@ -34,7 +34,7 @@ FORMAT_VERSION = 5
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, scan, variants, explain and info",
     "kernels": "predict, evaluate, calibrate and info",
-    "pairs": "evaluate and info",
+    "pairs": "evaluate, scan and info",
 }
 
 
@@ -354,11 +354,7 @@ class Model:
         path = os.fspath(path)
         description, arrays = read_model_file(path)
         found = description["model"]
-        if found != cls.structure:
-            raise ModelFileError(
-                f"is a model of {found}, not of {cls.structure}; {_TAKEN_BY[found]} take it",
-                path=path,
-            )
+        check_structure(path, found, [cls.structure])
         return cls.rebuild(path, description, arrays)
 
     @classmethod
@@ -427,6 +423,15 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         found, known = brief(description.get("model")), ", ".join(map(repr, _TAKEN_BY))
         raise damaged(f"model must be one of {known}, got {found}", path)
     return description, arrays
+
+
+def check_structure(path: str, found: str, wanted: Sequence[str]) -> None:
+    """Raise ModelFileError for a model whose structure is none of those wanted."""
+    if found not in wanted:
+        raise ModelFileError(
+            f"is a model of {found}, not of {' or '.join(wanted)}; {_TAKEN_BY[found]} take it",
+            path=path,
+        )
 
 
 def damaged(fault: object, path: str) -> ModelFileError:

@@ -29,35 +29,6 @@ def _run(*arguments):
     return main([*map(str, arguments), "-q"])
 
 
-@pytest.fixture(scope="module")
-def case(tmp_path_factory):
-    """Two organisms with four chromosomes; models of both ends, and a paired one."""
-    folder = tmp_path_factory.mktemp("pair")
-    _run(
-        "simulate", "-o", folder / "sim", "--tree", "(a:0.1,b:0.1);", "--chromosomes", 4,
-        "--chromosome-length", 40_000, "--no-windows",
-    )  # fmt: skip
-    text = (folder / "sim" / "dataset.toml").read_text()
-    for name in "ab":
-        text += f'\n[organisms.{name}.split]\nvalid = ["chr2"]\ntest = ["chr1"]\n'
-    (folder / "sim" / "dataset.toml").write_text("window = 61\n" + text)
-    for signal in SIGNALS:
-        data, model = folder / f"{signal}s", folder / signal
-        assert _run("dataset", folder / "sim/dataset.toml", "--signal", signal, "-o", data) == 0
-        assert _run("train", data, "--selection", "none", "--features", "wd:5", "-C", 10,
-                    "--window", 41, "-o", model) == 0  # fmt: skip
-        assert _run("calibrate", model, data, "-o", model) == 0
-    only_a = text[: text.index('[organisms."b"]')]
-    (folder / "sim" / "a.toml").write_text("window = 61\n" + only_a)
-    assert _run("dataset", folder / "sim/a.toml", "-o", folder / "acceptors_of_a") == 0
-    header, arrays = read_arrays(folder / "acceptor")
-    renamed = json.loads(json.dumps(header).replace('"b"', '"z"'))
-    write_arrays(folder / "renamed", renamed, arrays)
-    inputs = [folder / name for name in ("donor", "acceptor", "donors", "acceptors")]
-    assert _run("pair", *inputs, "-o", folder / "splice", "--json", folder / "splice.json") == 0
-    return folder
-
-
 def _inputs(case):
     models = [load_model(case / signal) for signal in SIGNALS]
     return (*models, case / "donors", case / "acceptors")
@@ -201,13 +172,11 @@ def test_damaged_files_are_refused(case, tmp_path, change, message):
         load_model(tmp_path / "bad")
 
 
-@pytest.mark.parametrize("command", ["predict", "calibrate", "scan", "explain"])
+@pytest.mark.parametrize("command", ["predict", "calibrate", "explain"])
 def test_other_commands_say_that_they_cannot(case, capsys, command):
-    genome = case / "sim/genomes/a.fa"
-    data = genome if command == "scan" else case / "donors"
-    assert _run(command, case / "splice", data, "-o", case / "x") == 1
+    assert _run(command, case / "splice", case / "donors", "-o", case / "x") == 1
     error = capsys.readouterr().err
-    assert "so it takes no windows" in error or "evaluate and info take it" in error
+    assert "so it takes no windows" in error or "evaluate, scan and info take it" in error
     with pytest.raises(SeqmtlError, match="so it takes no windows"):
         load_model(case / "splice").predictions(None)
 
