@@ -221,8 +221,8 @@ def run(case: Case) -> tuple[str, str]:
     errors = [line for line in text.splitlines() if "warning: " not in line]
     if code != 1 or len(errors) != 1 or not errors[0].isprintable():
         return "unclear error", text
-    folder = Path(case.file).parts[0]
-    is_named = Path(case.file).name in text or folder in text or case.file in text
+    of_command = [word for word in case.command.split() if Path(word).exists()]
+    is_named = any(Path(path).name in text for path in (case.file, *of_command))
     return ("clear error" if is_named else "error without the file"), text
 
 

@@ -21,8 +21,11 @@ _UNSEEN = (
     *range(9),
     *range(11, 32),
     *range(127, 160),
-    *range(0x202A, 0x202F),
-    *range(0x2066, 0x206A),
+    0xAD,
+    *range(0x200B, 0x2010),
+    *range(0x2028, 0x202F),
+    *range(0x2060, 0x2070),
+    0xFEFF,
 )
 _ESCAPES = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _UNSEEN}
 

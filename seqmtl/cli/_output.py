@@ -44,7 +44,7 @@ def check_outputs(
     SeqmtlError
         If an output cannot be used.
     """
-    from seqmtl.files.atomic import check_writable, is_special
+    from seqmtl.files.atomic import check_writable, is_special, remove_unfinished
     from seqmtl.files.claims import claimed
 
     outputs = [path for path in paths if path and path != "-"]
@@ -59,6 +59,7 @@ def check_outputs(
         if any(_is_same(path, name) for name in inputs):
             raise SeqmtlError(f"{path} is also an input; choose another output")
         _CLAIMS.get().enter_context(claimed(path))
+        remove_unfinished(path)
 
 
 @contextmanager
@@ -70,6 +71,17 @@ def claims_of_a_command() -> Iterator[None]:
             yield
         finally:
             _CLAIMS.reset(token)
+
+
+def with_input(text: str, args: argparse.Namespace) -> str:
+    """Put the name of DATA before an error message that names no file of the command."""
+    data = getattr(args, "data", None)
+    if not data or not os.path.exists(data):
+        return text
+    outputs = [getattr(args, name, None) for name in sorted(_OUTPUTS)]
+    paths = [data, *_inputs(args), *(path for path in outputs if isinstance(path, str))]
+    names = [os.path.basename(os.path.normpath(path)) for path in paths]
+    return text if any(name in text for name in names) else f"{data}: {text}"
 
 
 def _inputs(args: argparse.Namespace) -> list[str]:

@@ -18,7 +18,7 @@ from types import ModuleType
 from seqmtl._names import forget_told
 from seqmtl._version import __version__
 from seqmtl.cli._console import setup_logging, warnings_as_messages
-from seqmtl.cli._output import claims_of_a_command
+from seqmtl.cli._output import claims_of_a_command, with_input
 from seqmtl.exceptions import ScanInterrupted, SeqmtlError, TrainingInterrupted
 
 # The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be set
@@ -83,7 +83,9 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
     except (SeqmtlError, ValueError, OSError, ImportError, MemoryError) as error:
         if args.debug:
             raise
-        logger.error("%s", _message(error))
+        text = _message(error)
+        is_of_data = isinstance(error, (SeqmtlError, ValueError))
+        logger.error("%s", with_input(text, args) if is_of_data else text)
         return 1
 
 

@@ -162,7 +162,8 @@ def _load_genome(scorer: Any, args: argparse.Namespace, chrom_map: dict[str, str
     except InputFormatError:
         raise
     except ValueError as error:  # no contig is known
-        raise SeqmtlError(f"{args.vcf}, {args.fasta}: {error}, by --chrom-map") from error
+        files = ", ".join(filter(None, [args.vcf, args.fasta, args.chrom_map]))
+        raise SeqmtlError(f"{files}: {error}, by --chrom-map") from error
 
 
 def _report(summary: AnnotationSummary, args: argparse.Namespace, seconds: float) -> None:

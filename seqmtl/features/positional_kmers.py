@@ -56,10 +56,11 @@ class PositionalKmers(FeatureDefinition):
     all lengths start where the longest of the view fits into the window.
 
     The exact index of a k-mer is ``offset + bin * 4**k + code``, where levels (a view and one of
-    its k) are concatenated and the code is the base-4 number of the k-mer, A, C, G, T = 0 to 3,
-    first letter most significant. The hashed index is the splitmix64 finaliser of ``(code + slot
-    * 0x9E3779B97F4A7C15) ^ (slot << 40)``, slot = 65536 * level + bin, modulo 2**64, truncated to
-    the lowest hash_bits bits. The hash is part of the model format.
+    its k, each with all bins of the view) are concatenated and the code is the base-4 number of
+    the k-mer, A, C, G, T = 0 to 3, first letter most significant. The hashed index is the
+    splitmix64 finaliser of ``(code + slot * 0x9E3779B97F4A7C15) ^ (slot << 40)``, slot = 65536 *
+    level + bin, modulo 2**64, truncated to the lowest hash_bits bits. The hash is part of the
+    model format.
 
     References
     ----------

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.claims import claimed
+from seqmtl.files.claims import claimed, lock_open, remove_abandoned
 
 #: How the names of hidden entries of a folder begin that is not complete.
 UNFINISHED = ".unfinished"
@@ -54,7 +54,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+        handle, temporary = _open_temporary(folder, name)
     except OSError as error:
         raise cannot_write(path, error, "choose another output") from error
     try:
@@ -62,16 +62,31 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(temporary, 0o666 & ~umask)
+            os.replace(temporary, target)
     except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename in (None, temporary):
             raise cannot_write(path, error) from error
         raise
+
+
+def _open_temporary(folder: str, name: str) -> tuple[int, str]:
+    """Create and lock a hidden file for the content of another."""
+    while True:
+        handle, temporary = tempfile.mkstemp(prefix=f".{name}{UNFINISHED}-", dir=folder)
+        if lock_open(temporary, handle):
+            return handle, temporary
+        os.close(handle)  # taken for abandoned before it was locked
+
+
+def remove_unfinished(path: str | os.PathLike[str]) -> None:
+    """Remove what :func:`atomic_write` has left beside `path` in processes that were killed."""
+    folder, name = os.path.split(os.path.realpath(path))
+    remove_abandoned(folder, f".{name}{UNFINISHED}-")
 
 
 @contextmanager

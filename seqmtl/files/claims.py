@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from seqmtl.exceptions import SeqmtlError
 
@@ -37,6 +37,31 @@ def claimed(path: str | os.PathLike[str], lock: str | None = None) -> Iterator[b
         if _is_at(name, handle):
             os.unlink(name)
         os.close(handle)
+
+
+def lock_open(path: str, handle: int) -> bool:
+    """Lock a file that is open; return False if another process has locked or removed it.
+
+    The lock tells :func:`remove_abandoned` that somebody is still at work on the file.
+    """
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # no locks on this file system
+        return True
+    return _is_at(path, handle)
+
+
+def remove_abandoned(folder: str, prefix: str) -> None:
+    """Remove files of a folder that :func:`lock_open` has locked in processes that died."""
+    for name in os.listdir(folder):
+        if not name.startswith(prefix):
+            continue
+        path = os.path.join(folder, name)
+        with suppress(OSError), open(path, "rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)
 
 
 def _open_locked(name: str, path: str) -> tuple[int, bool]:

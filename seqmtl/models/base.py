@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -206,13 +206,22 @@ class Model:
         ValueError
             If the model is not a classifier.
         """
+        return self.log_odds_of(task)(scores)
+
+    def log_odds_of(self, task: str) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """Return the function that :meth:`log_odds` applies to scores of one task."""
         shares = self._shares([task], "classification", "probabilities")[:, 0]
-        sum_ = np.zeros(len(scores))
-        for t in np.flatnonzero(shares):
-            curve = self.curves.get(self.tasks[t])
-            a, b = self.calibration[t]
-            sum_ += shares[t] * (a * scores + b if curve is None else curve(scores))
-        return sum_
+        used = np.flatnonzero(shares)
+        curves = [self.curves.get(self.tasks[t]) for t in used]
+
+        def log_odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+            sum_ = np.zeros(len(scores))
+            for t, curve in zip(used, curves, strict=True):
+                a, b = self.calibration[t]
+                sum_ += shares[t] * (a * scores + b if curve is None else curve(scores))
+            return sum_
+
+        return log_odds
 
     def offsets(self, tasks: Sequence[str]) -> NDArray[np.float64]:
         """Return for each task the score below which an example is a novelty, shape (n,).

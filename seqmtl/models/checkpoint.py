@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from dataclasses import fields
 from typing import Any
@@ -23,6 +24,8 @@ from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, State
+
+logger = logging.getLogger(__name__)
 
 _FORMAT = "seqmtl checkpoint"
 
@@ -106,10 +109,11 @@ class Checkpoint:
         Raises
         ------
         SeqmtlError
-            If there is no checkpoint, or it belongs to another problem.
+            If the checkpoint belongs to another problem.
         """
         if not os.path.exists(self.path):
-            raise SeqmtlError(f"there is no checkpoint {self.path} to resume from; start afresh")
+            logger.info("%s: there is no unfinished training to resume; starting afresh", self.path)
+            return None
         description, arrays = read_arrays(self.path)
         if description.get("format") != _FORMAT:
             raise ModelFileError("is not a checkpoint", path=self.path)

@@ -60,9 +60,5 @@ def probability_of(
     ValueError
         If the model is not a classifier.
     """
-    model.log_odds(np.zeros(0), organism)  # raises errors now rather than during the scan
-
-    def probability(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return to_probability(model.log_odds(scores, organism))
-
-    return probability
+    log_odds = model.log_odds_of(organism)
+    return lambda scores: to_probability(log_odds(scores))

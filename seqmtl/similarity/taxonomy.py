@@ -306,7 +306,7 @@ def _names(path: Path) -> Iterator[tuple[str, str, bool]]:
     """Yield taxid, name, and whether the name is the scientific one."""
     for line, text in _lines(path):
         fields = text.split(_SEPARATOR)
-        if len(fields) != 4 or not fields[0].isdecimal():
+        if len(fields) != 4 or not (fields[0].isdecimal() and len(fields[0]) < 19):
             raise _malformed(path, line, "taxid | name | unique name | class")
         yield fields[0], fields[1], fields[3].startswith("scientific name")
 

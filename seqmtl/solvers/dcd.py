@@ -114,7 +114,6 @@ class CoordinateDescent:
     A *look* scores all examples, which gives the exact duality gap, and selects a new active set:
     every example that is not at a bound with a margin to spare. A look is taken as soon as the
     epochs since the last one have cost as much as a look does.
-    the epochs since the last one have cost as much as a look does.
 
     Parameters
     ----------

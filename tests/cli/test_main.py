@@ -241,8 +241,10 @@ def test_resume_continues_an_interrupted_run(data, tmp_path, capsys, monkeypatch
     monkeypatch.undo()
     assert main([*arguments, "--resume"]) == 0
     assert MultiTaskModel.load(path).training["duality_gap"] <= 1e-5
-    assert main([*arguments, "--resume"]) == 1
-    assert "no checkpoint" in _stderr(capsys)
+    written = path.stat().st_mtime_ns
+    assert main([*arguments, "--resume"]) == 0
+    assert "no unfinished training" in _stderr(capsys)
+    assert path.stat().st_mtime_ns > written
 
 
 def test_stopping_early_is_exit_code_3(data, tmp_path, capsys):
@@ -427,3 +429,13 @@ def test_a_checkpoint_outlives_a_model_that_cannot_be_written(data, tmp_path, ca
     trained = MultiTaskModel.load(path)
     assert [h["epoch"] for h in trained.training["history"]][-1] == trained.training["n_epochs"]
     assert [p.name for p in tmp_path.iterdir()] == ["m.seqmtl"]
+
+
+def test_an_error_of_the_data_names_its_file(model, write, tmp_path, capsys):
+    table = write("organism\tsequence\n" + "wolf\t" + "A" * 61 + "\n", "wolves.tsv")
+    options = ["-o", str(tmp_path / "s.tsv"), "-q"]
+    assert main(["predict", str(model), str(table), *options]) == 1
+    assert _stderr(capsys).startswith(f"seqmtl: error: {table}: task 'wolf' ")
+    short = write("organism\tsequence\nape\tACGT\n", "short.tsv")
+    assert main(["predict", str(model), str(short), *options]) == 1
+    assert _stderr(capsys).count("short.tsv") == 1

@@ -159,7 +159,7 @@ def test_missing_files_and_named_splits(folder, capsys):
         ("chr1\t5\t7\tn\n", "at least six tab-separated columns, got 4"),
         ("chr1\t5\t6\tn\t0\t+\n", "must have 2 bases, got 5-6"),
         ("chr1\t7\t5\tn\t0\t+\n", "must have 2 bases, got 7-5"),
-        ("chr1\t-5\t-3\tn\t0\t+\n", "whole numbers, got '-5'"),
+        ("chr1\t-5\t-3\tn\t0\t+\n", "whole numbers of up to 18 digits, got '-5'"),
         ("# nothing\n", "must have rows"),
     ],
 )

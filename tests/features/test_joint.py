@@ -181,12 +181,11 @@ def _string_problem(letters, features, T):
 
 def _assert_optimal(problem, grams, kernels, in_epochs):
     tol = 1e-4 if in_epochs and kernels.norm == 1 else 1e-7
-    solver = MultipleKernelDescent(
+    for view in problem.rows.views if in_epochs else ():
+        view.rows.gram_rows = 0  # no kernel matrices
+    solution = MultipleKernelDescent(
         problem, kernels, tol=tol, dtype=np.float64, max_epochs=2000 if kernels.norm > 1 else 1200
-    )
-    if in_epochs:
-        solver._polish_rows = 0
-    solution = solver.solve()
+    ).solve()
     expected = mkl.solve_dual(
         grams, problem.y, problem.tasks, kernels.matrices, kernels.views, problem.C, "hinge",
         kernels.norm,

@@ -12,13 +12,14 @@ import pytest
 from seqmtl.cli._output import check_outputs, claims_of_a_command
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import atomic_folder
+from seqmtl.files.atomic import atomic_folder, remove_unfinished
 from seqmtl.files.claims import claimed
 
 HOLDER = """
-import sys, time
+import sys
+from seqmtl.files.atomic import atomic_write
 from seqmtl.files.claims import claimed
-with claimed(sys.argv[1]):
+with {"claimed": claimed, "atomic_write": atomic_write}[sys.argv[2]](sys.argv[1]):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -29,9 +30,9 @@ def hold():
     """Return a function that starts a process which holds a claim."""
     started = []
 
-    def start(path):
+    def start(path, how="claimed"):
         process = subprocess.Popen(
-            [sys.executable, "-c", HOLDER, str(path)],
+            [sys.executable, "-c", HOLDER, str(path), how],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         started.append(process)
@@ -66,6 +67,24 @@ def test_a_killed_process_holds_nothing(tmp_path, hold):
     with claimed(path):
         pass
     assert os.listdir(tmp_path) == []
+
+
+def test_what_a_killed_process_was_writing_is_removed_and_nothing_else(tmp_path, hold):
+    path, other = tmp_path / "out.bed", tmp_path / "out.bed.gz"
+    dead, alive, elsewhere = (hold(p, "atomic_write") for p in (path, path, other))
+    assert len(os.listdir(tmp_path)) == 3
+    remove_unfinished(path)
+    assert len(os.listdir(tmp_path)) == 3
+    dead.send_signal(signal.SIGKILL)
+    dead.wait()
+    for _ in range(2):
+        remove_unfinished(path)
+        assert len(os.listdir(tmp_path)) == 2
+    for process in (alive, elsewhere):
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.wait(60) == 0
+    assert sorted(os.listdir(tmp_path)) == ["out.bed", "out.bed.gz"]
 
 
 def test_links_to_one_output_are_one_claim(tmp_path, hold):

@@ -243,7 +243,6 @@ def test_names_of_joined_containers_come_from_each():
     genome = genome_of({"x": "ACGTACGT"})
     virtual = Windows(genome.codes, [5, 7], 4, is_reverse=[False, True], locator=genome.locator)
     everything = concatenate([virtual, joined])
-    assert everything._names is None
     assert everything.names.tolist() == ["x:0-4(+)", "x:2-6(-)", "0", "1", "0"]
     assert concatenate([virtual, virtual[:1]]).locator is genome.locator
     named = Windows(encode("TTTT"), [0], 4, names=["mine"])

@@ -477,7 +477,7 @@ def test_smooth_refuses(distances, options, message):
         ([[0, -1], [-1, 0]], "adjacency must not be negative, got -1"),
         ([[0, np.inf], [np.inf, 0]], "adjacency must be finite, got inf"),
         (np.eye(3), r"adjacency must be square with one row per task \(2\)"),
-        (scipy.sparse.eye_array(3), "adjacency must be square with one row per task"),
+        (scipy.sparse.csr_array(np.eye(3)), "adjacency must be square with one row per task"),
     ],
 )
 def test_what_is_no_graph_is_refused(adjacency, message):

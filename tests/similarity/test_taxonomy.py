@@ -233,3 +233,12 @@ def test_shipped_organisms_are_found_under_all_their_names(shared_data):
     assert sorted(map(sorted, clades(tree).values())) == sorted(
         map(sorted, clades(shipped).values())
     )
+
+
+@pytest.mark.parametrize("taxid", ["9" * 30, "9" * 5000, "x", "-3", ""])
+def test_taxids_that_are_none(dump, taxid):
+    folder = dump()
+    with open(folder / "names.dmp", "a") as stream:
+        stream.write(f"{taxid}\t|\tlost one\t|\t\t|\tscientific name\t|\n")
+    with pytest.raises(InputFormatError, match=r"taxid \| name \| unique name \| class"):
+        read_ncbi_taxonomy(folder, ["lost one"])

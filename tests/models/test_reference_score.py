@@ -1,0 +1,92 @@
+"""Scores and probabilities that a reader of the format computes from the bytes of a model file."""
+
+import json
+import math
+import struct
+
+import numpy as np
+import pytest
+
+from seqmtl.cli.main import main
+
+MASK = (1 << 64) - 1
+
+
+def read_model(path):
+    """The description, and the arrays as lists, by the layout of the file."""
+    data = path.read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + size])
+    description = json.loads(header.pop("__metadata__")["seqmtl"])
+    arrays = {}
+    for name, entry in header.items():
+        first, last = entry["data_offsets"]
+        letter = {"F32": "f", "F64": "d", "U8": "B", "I64": "q", "I32": "i"}[entry["dtype"]]
+        flat = [v for (v,) in struct.iter_unpack(f"<{letter}", data[8 + size :][first:last])]
+        width = entry["shape"][1] if len(entry["shape"]) > 1 else 1
+        rows = [flat[i : i + width] for i in range(0, len(flat), width)]
+        arrays[name] = rows if len(entry["shape"]) > 1 else flat
+    rows = arrays.get("rows", range(len(arrays["W"])))  # only those with a weight
+    arrays["W"] = dict(zip(rows, arrays["W"], strict=True))
+    return description, arrays
+
+
+def hashed(level, place, code, bits):
+    """The index of a k-mer, see PositionalKmers."""
+    slot = 65536 * level + place
+    h = (((code + slot * 0x9E3779B97F4A7C15) & MASK) ^ (slot << 40)) & MASK
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        h = ((h ^ (h >> shift)) * factor) & MASK
+    return (h ^ (h >> 31)) & ((1 << bits) - 1)
+
+
+def score(window, task, description, arrays):
+    """Score of a window by a weighted degree of 3, with exact or hashed indices."""
+    L, bits = description["length"], description["features"]["hash_bits"]
+    omega = {k: 2 * (3 - k + 1) / (3 * 4) for k in (1, 2, 3)}
+    norm = sum(omega[k] * (L - k + 1) for k in omega)
+    total, offset, zero = arrays["bias"][task], 0, [0.0] * len(description["tasks"])
+    for k in (1, 2, 3):
+        for l in range(L - k + 1):
+            letters = ["ACGT".find(letter) for letter in window[l : l + k]]
+            if min(letters) >= 0:
+                code = sum(4 ** (k - 1 - i) * letter for i, letter in enumerate(letters))
+                i = hashed(k - 1, l, code, bits) if bits else offset + l * 4**k + code
+                total += math.sqrt(omega[k] / norm) * arrays["W"].get(i, zero)[task]
+        offset += L * 4**k
+    return total
+
+
+@pytest.mark.parametrize("hash_bits", [0, 10])
+def test_scores_follow_from_the_file(hash_bits, write, tmp_path):
+    rng = np.random.default_rng(3)
+    rows = ["organism\tlabel\tsequence"]
+    for i in range(160):
+        letters = rng.choice(list("ACGTN"), 17, p=[0.24, 0.24, 0.24, 0.24, 0.04])
+        letters[8:10] = list("AG")
+        if i % 3 == 0:
+            letters[5:8] = list("CCT")
+        rows.append(f"{('ape', 'fly')[i % 2]}\t{1 if i % 3 == 0 else -1}\t{''.join(letters)}")
+    data = write("\n".join(rows) + "\n", "w.tsv")
+    path, out = tmp_path / "m.seqmtl", tmp_path / "s.tsv"
+    if hash_bits:
+        from seqmtl import MultiTaskSVC, PositionalKmers, read_windows
+
+        windows = read_windows(data)
+        features = PositionalKmers("wd:3", hash_bits=hash_bits)
+        MultiTaskSVC(features).fit(windows, windows.labels).model_.save(path)
+    else:
+        options = ["--features", "wd:3", "--selection", "none", "-q", "-o", str(path)]
+        assert main(["train", str(data), *options]) == 0
+    assert main(["predict", str(path), str(data), "-q", "-o", str(out)]) == 0
+    description, arrays = read_model(path)
+    assert description["features"]["hash_bits"] == hash_bits
+    found = [line.split("\t") for line in out.read_text().splitlines()[1:]]
+    assert len(found) == 160
+    for row, line in zip(found, rows[1:], strict=True):
+        organism, _, window = line.split("\t")
+        task = description["tasks"].index(organism)
+        expected = score(window, task, description, arrays)
+        a, b = arrays["calibration"][task]
+        assert float(row[2]) == pytest.approx(expected, abs=2e-5)
+        assert float(row[3]) == pytest.approx(1 / (1 + math.exp(-(a * expected + b))), abs=1e-4)
