@@ -428,7 +428,7 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
             f"{FORMAT_VERSION}; {remedy}",
             path=path,
         )
-    if description.get("model") not in _TAKEN_BY:
+    if description.get("model") not in list(_TAKEN_BY):  # it may be a list, which has no hash
         found, known = brief(description.get("model")), ", ".join(map(repr, _TAKEN_BY))
         raise damaged(f"model must be one of {known}, got {found}", path)
     return description, arrays
