@@ -88,8 +88,11 @@ def read_for_model(model: Model, args: argparse.Namespace, *, require_labels: bo
         signal or another site position than the model.
     """
     from seqmtl.io import read_numeric_table
+    from seqmtl.models.paired import NOT_WINDOWS
     from seqmtl.sequences import TaskArray
 
+    if model.inputs == "genomes":
+        raise SeqmtlError(NOT_WINDOWS)
     if model.inputs == "windows":
         return _of_windows(_read_windows_for(model, args, require_labels=require_labels))
     if not args.data or args.genome:

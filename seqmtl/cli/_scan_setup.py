@@ -6,6 +6,7 @@ import argparse
 import logging
 import os
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -69,7 +70,7 @@ def prepare(
     model: Any, organism: str, args: argparse.Namespace, lengths: Mapping[str, int] | None
 ) -> Scan:
     """Set up the scan for one organism."""
-    from seqmtl.scan import Recovery, SiteFilters, SiteFinder, Track
+    from seqmtl.scan import SiteFilters, SiteFinder, Track
     from seqmtl.scan.organism import probability_of, scanner_of
 
     consensus = _consensus(model.site, args)
@@ -80,7 +81,7 @@ def prepare(
     )  # fmt: skip
     probability = probability_of(model, organism)
     filters = SiteFilters(
-        contigs=_contigs(args.contigs, lengths),
+        contigs=contigs_of(args.contigs, lengths),
         regions=_regions(args.regions, lengths),
         skip_lower=args.softmask == "skip",
         min_probability=args.min_probability,
@@ -92,9 +93,16 @@ def prepare(
         filters=filters,
     )  # fmt: skip
     track = Track(args.value, model.site.kind, lengths, model.prevalence(organism))
+    return Scan(finder, probability, track, recovery_of(organism, args))
+
+
+def recovery_of(organism: str, args: argparse.Namespace) -> Any:
+    """Return how to resume the scan, or None if it cannot be resumed."""
+    from seqmtl.scan import Recovery
+
     if args.output == "-" or not os.path.isfile(args.genome):
-        return Scan(finder, probability, track, None)
-    return Scan(finder, probability, track, Recovery(_fingerprint(organism, args), args.resume))
+        return None
+    return Recovery(_fingerprint(organism, args), args.resume)
 
 
 def tell_of_probabilities(
@@ -116,6 +124,36 @@ def tell_of_probabilities(
             "%s is not calibrated: probabilities assume the %.2g %% true sites of the training "
             "windows; run seqmtl calibrate", organism, 100 * model.prevalence(organism),
         )  # fmt: skip
+
+
+def finished(
+    organism: str, files: list[str], file_format: str, summary: Any, started: float
+) -> dict[str, Any]:
+    """Log the end of a scan; return its entry in the JSON summary."""
+    seconds = time.perf_counter() - started
+    result = {
+        "organism": organism, "files": files, **vars(summary), "seconds": round(seconds, 3),
+        "megabases_per_second": round(summary.n_bases / 1e6 / max(seconds, 1e-9), 3),
+    }  # fmt: skip
+    logger.info(
+        "%s: %s: %d contigs, %d positions scored, %s written in %.1f s (%.1f Mb/s)",
+        " and ".join(files), organism, summary.n_contigs, summary.n_scored,
+        _counts(summary, file_format), seconds, result["megabases_per_second"],
+        extra={"fields": result},
+    )  # fmt: skip
+    return result
+
+
+def _counts(summary: Any, file_format: str) -> str:
+    """Summarize the fate of the candidates."""
+    parts = [f"{summary.n_candidates} candidates"]
+    parts += [f"{n} removed by {reason}" for reason, n in summary.removed.items()]
+    n_written = summary.n_records if file_format == "introns" else summary.n_reported
+    if file_format == "spsc":
+        n_written = summary.n_records
+        n_low = summary.n_reported - n_written
+        parts.append(f"{n_low} at -6 or below left to the aligner's penalty for unlisted sites")
+    return ", ".join([*parts, str(n_written)])
 
 
 def write_json(scans: list[dict[str, Any]], file_format: str, args: argparse.Namespace) -> None:
@@ -169,7 +207,7 @@ def _site(model: Any, consensus: str | None, args: argparse.Namespace) -> tuple[
     return offset, length
 
 
-def _contigs(text: str | None, lengths: Mapping[str, int] | None) -> frozenset[str] | None:
+def contigs_of(text: str | None, lengths: Mapping[str, int] | None) -> frozenset[str] | None:
     """Return the requested contigs; all must be in the genome."""
     from seqmtl.files.streams import numbered_lines, readable
     from seqmtl.sequences.genome import unknown_contig

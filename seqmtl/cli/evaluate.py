@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import check_outputs, table, write_metrics, write_multiqc
@@ -14,6 +14,7 @@ from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
     from seqmtl.models.base import Model
+    from seqmtl.models.paired import PairedModel
 
 logger = logging.getLogger("seqmtl")
 
@@ -21,12 +22,16 @@ _EXAMPLES = """\
   seqmtl evaluate splice.seqmtl dataset
   seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json --plot curves.png
   seqmtl evaluate splice.seqmtl windows.tsv.gz --split valid
+  seqmtl evaluate splice.seqmtl donors acceptors     # a model of seqmtl pair
 
 For a `seqmtl dataset` folder, every candidate in the test regions is scored (such as every GT, on
 both strands), so AUPRC and precision hold genome-wide. For a table, only its rows are scored.
 
 columns: auprc_genome and precision_50, _80, _95 (precision at 50, 80 and 95 % recall) are at the
-prevalence in the regions scored; auprc_genome is equal to auprc where every candidate is scored."""
+prevalence in the regions scored; auprc_genome is equal to auprc where every candidate is scored.
+
+A model of seqmtl pair takes two datasets, and compares the sites alone with those that see their
+partners, on the regions that are in the same split of both."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -42,6 +47,10 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     _options.add_window_input(
         parser, "labelled windows", tables="a table of examples for train-table models"
     )
+    parser.add_argument(
+        "acceptors", nargs="?", metavar="ACCEPTORS",
+        help="dataset of acceptors for a model of seqmtl pair; DATA is that of donors",
+    )  # fmt: skip
     add_scoring_options(parser)
     parser.add_argument(
         "--json", metavar="FILE", help="write metrics as JSON; - for standard output"
@@ -74,6 +83,10 @@ def run(args: argparse.Namespace) -> int:
             raise SeqmtlError(
                 f"--{flag} needs a two-class model, got {len(model.classes)} classes; leave it out"
             )
+    if model.structure == "pairs":
+        return _evaluate_pairs(model, args)
+    if args.acceptors:
+        raise SeqmtlError(f"{args.model} takes one DATA; two are for a model of seqmtl pair")
     held, is_split = score_labelled(model, args)
     if not is_split and _is_training_source(model, args.data):
         logger.warning(
@@ -87,6 +100,45 @@ def run(args: argparse.Namespace) -> int:
     if args.multiqc:
         write_multiqc(metrics, args.model, args.multiqc)
     write_metrics(metrics, table(metrics, "organism" if model.can_scan else "task"), args.json)
+    return 0
+
+
+def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
+    """Compare the sites alone with those that see their partners."""
+    from seqmtl.pairs import score_paired
+
+    if not (args.data and args.acceptors):
+        raise SeqmtlError(
+            "a model of seqmtl pair is evaluated on two datasets; name that of donors, then that "
+            "of acceptors"
+        )
+    for flag in ("plot", "multiqc", "from_relatives", "genome", "sites"):
+        if getattr(args, flag):
+            name = flag.replace("_", "-")
+            raise SeqmtlError(f"--{name} is not for a model of seqmtl pair; leave it out")
+    if args.split == model.training.get("split"):
+        logger.warning(
+            "the layer was fitted on the %s regions, so its figures there are too good", args.split
+        )
+    split = None if args.split == "all" else args.split
+    found = score_paired(
+        cast("PairedModel", model), args.data, args.acceptors, split=split, organism=args.organism
+    )
+    signals: dict[str, Any] = {}
+    lines: list[str] = []
+    for signal, held in found.items():
+        signals[signal] = {}
+        for method, scores in (("alone", held.alone), ("paired", held.paired)):
+            metrics = model.evaluate(
+                held.labels, scores, held.tasks, counts=[1] * held.labels.size,
+                n_bootstrap=args.bootstrap, seed=args.seed,
+            )  # fmt: skip
+            signals[signal][method] = metrics
+            head, *rows = table(metrics).splitlines()
+            lines += [] if lines else [f"signal\tmethod\t{head}"]
+            lines += [f"{signal}\t{method}\t{row}" for row in rows]
+    summary = {"schema_version": 1, "signals": signals}
+    write_metrics(summary, "\n".join(lines) + "\n", args.json)
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import sys
 import time
@@ -12,14 +11,13 @@ from typing import Any
 from seqmtl.cli import _options
 from seqmtl.exceptions import SeqmtlError
 
-logger = logging.getLogger("seqmtl")
-
 _PIECE = 1 << 22
 
 _EXAMPLES = """\
   seqmtl scan splice.seqmtl worm.fa --organism worm -o worm.bw     # worm.plus.bw, worm.minus.bw
   seqmtl scan splice.seqmtl worm.fa.gz --organism worm --min-probability 0.5 -o sites.gff3
   seqmtl scan splice.seqmtl worm.fa --organism all --top 500 -o ag.bed.gz    # ag.NAME.bed.gz each
+  seqmtl scan pair.seqmtl worm.fa --organism worm --format introns -o introns.bed
   seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc
   cat donor.spsc acceptor.spsc > both.tsv; minimap2 -cx splice:hq --spsc=both.tsv worm.fa rna.fa
 
@@ -32,6 +30,10 @@ coordinates: 0-based half-open on the forward strand (GFF3: 1-based closed). A B
 the site itself: the AG of an acceptor, or the base at offset window // 2 if the training windows
 share no two letters. bedGraph and bigWig put the value at the first base of that interval; bedGraph
 takes the larger value of both strands. Files ending in .gz are bgzipped and indexed (.tbi).
+
+A model of seqmtl pair reports donors and acceptors, with probabilities given their partners: as
+OUT.donor.bed and OUT.acceptor.bed, or in one file for spsc; the score is the log-odds of the
+probability. --format introns writes the introns of at least --min-probability (default: .1).
 
 An interrupted scan leaves OUT.partial and a journal; repeat the command with --resume to go on."""
 
@@ -48,7 +50,8 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )
     parser.add_argument(
         "--format", type=_format, dest="file_format", metavar="FORMAT",
-        help="bigwig, bedgraph, bed, gff3, or spsc (splice scores for minimap2 and miniprot); "
+        help="bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), or "
+        "introns (of a model of seqmtl pair: BED12, or GFF3 if OUT ends in .gff3); "
         "default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, text "
         "formats also .gz; else BED",
     )  # fmt: skip
@@ -120,7 +123,7 @@ def _format(text: str) -> str:
     from seqmtl.scan.writers import FORMATS
 
     try:
-        check_choice("FORMAT", text, FORMATS)
+        check_choice("FORMAT", text, (*FORMATS, "introns"))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     return text
@@ -129,10 +132,16 @@ def _format(text: str) -> str:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.cli import _scan_setup as setup
-    from seqmtl.models.model import MultiTaskModel
+    from seqmtl.models.saved import load_model
 
-    model = MultiTaskModel.load(args.model)
+    model = load_model(args.model, only=("weights", "pairs"))
     outputs = _outputs(model, args)
+    if model.structure == "pairs":
+        from seqmtl.cli._scan_pairs import scan_pairs
+
+        return scan_pairs(model, outputs, args)
+    if args.file_format == "introns":
+        raise SeqmtlError("introns need a model of seqmtl pair; choose another --format")
     file_format = setup.check_outputs(outputs.values(), args)
     lengths = setup.lengths_of(file_format, args)
     scans = []
@@ -171,6 +180,7 @@ def _scan(
     organism: str, path: str, file_format: str, scan: Any, args: argparse.Namespace
 ) -> dict[str, Any]:
     """Scan for one organism; return its entry in the JSON summary."""
+    from seqmtl.cli import _scan_setup as setup
     from seqmtl.cli._console import ScanProgress
     from seqmtl.io import open_pieces
     from seqmtl.scan import write_scan
@@ -191,28 +201,5 @@ def _scan(
         )  # fmt: skip
     finally:
         progress.close()
-    seconds = time.perf_counter() - started
     paths = output_paths(path, file_format, args.strand)
-    result = {
-        "organism": organism, "files": paths, **vars(summary), "seconds": round(seconds, 3),
-        "megabases_per_second": round(summary.n_bases / 1e6 / max(seconds, 1e-9), 3),
-    }  # fmt: skip
-    logger.info(
-        "%s: %s: %d contigs, %d positions scored, %s written in %.1f s (%.1f Mb/s)",
-        " and ".join(paths), organism, summary.n_contigs, summary.n_scored,
-        _counts(summary, file_format), seconds, result["megabases_per_second"],
-        extra={"fields": result},
-    )  # fmt: skip
-    return result
-
-
-def _counts(summary: Any, file_format: str) -> str:
-    """Summarize the fate of the candidates."""
-    parts = [f"{summary.n_candidates} candidates"]
-    parts += [f"{n} removed by {reason}" for reason, n in summary.removed.items()]
-    n_written = summary.n_reported
-    if file_format == "spsc":
-        n_written = summary.n_records
-        n_low = summary.n_reported - n_written
-        parts.append(f"{n_low} at -6 or below left to the aligner's penalty for unlisted sites")
-    return ", ".join([*parts, str(n_written)])
+    return setup.finished(organism, paths, file_format, summary, started)

@@ -30,6 +30,12 @@ from seqmtl.sequences.windows import name_table
 
 FORMAT = "seqmtl model"
 FORMAT_VERSION = 5
+#: Structures of models, with commands that take them.
+_TAKEN_BY = {
+    "weights": "predict, evaluate, calibrate, scan, variants, explain and info",
+    "kernels": "predict, evaluate, calibrate and info",
+    "pairs": "evaluate, scan and info",
+}
 
 
 class Model:
@@ -324,6 +330,10 @@ class Model:
         SeqmtlError
             If the file cannot be written.
         """
+        write_arrays(path, *self.contents())
+
+    def contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return header and arrays of the model file, checked; see :meth:`save`."""
         description, arrays = self._pack()
         header = {
             "format": FORMAT,
@@ -339,7 +349,7 @@ class Model:
         header = json.loads(json.dumps(header | description))
         arrays |= {"bias": self.bias, "calibration": self.calibration} | pack_curves(self.curves)
         self._check(header, arrays)
-        write_arrays(path, header, arrays)
+        return header, arrays
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -353,12 +363,7 @@ class Model:
         path = os.fspath(path)
         description, arrays = read_model_file(path)
         found = description["model"]
-        if found != cls.structure:
-            raise ModelFileError(
-                f"is a model of {found}, not of {cls.structure}; predict, evaluate, "
-                "calibrate and info take it",
-                path=path,
-            )
+        check_structure(path, found, [cls.structure])
         return cls.rebuild(path, description, arrays)
 
     @classmethod
@@ -423,10 +428,19 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
             f"{FORMAT_VERSION}; {remedy}",
             path=path,
         )
-    if description.get("model") not in ("weights", "kernels"):
-        found = brief(description.get("model"))
-        raise damaged(f"model must be 'weights' or 'kernels', got {found}", path)
+    if description.get("model") not in list(_TAKEN_BY):  # it may be a list, which has no hash
+        found, known = brief(description.get("model")), ", ".join(map(repr, _TAKEN_BY))
+        raise damaged(f"model must be one of {known}, got {found}", path)
     return description, arrays
+
+
+def check_structure(path: str, found: str, wanted: Sequence[str]) -> None:
+    """Raise ModelFileError for a model whose structure is none of those wanted."""
+    if found not in wanted:
+        raise ModelFileError(
+            f"is a model of {found}, not of {' or '.join(wanted)}; {_TAKEN_BY[found]} take it",
+            path=path,
+        )
 
 
 def damaged(fault: object, path: str) -> ModelFileError:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
-from seqmtl.models.base import Model, read_model_file
+from seqmtl.models.base import Model, check_structure, read_model_file
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
-    """Read a model of any structure from its file.
+def load_model(path: str | os.PathLike[str], only: Sequence[str] = ()) -> Model:
+    """Read a model from its file, of any structure, or `only` of some.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, not a model, or of another format version.
+        If the file is damaged, not a model, or of another structure or format version.
     """
     path = os.fspath(path)
     description, arrays = read_model_file(path)
     structure = description["model"]
+    if only:
+        check_structure(path, structure, only)
     if structure == "kernels":
         from seqmtl.models.kernel_model import KernelModel
 
         return KernelModel.rebuild(path, description, arrays)
+    if structure == "pairs":
+        from seqmtl.models.paired import PairedModel
+
+        return PairedModel.rebuild(path, description, arrays)
     from seqmtl.models.model import MultiTaskModel
 
     return MultiTaskModel.rebuild(path, description, arrays)

@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scan.finder import SiteFinder
+from seqmtl.scan.filters import SiteFilters
 from seqmtl.scan.summary import ScanSummary
+
+
+class BlockFinder(Protocol):
+    """What finds the sites of a block, such as a :class:`seqmtl.scan.SiteFinder`.
+
+    Attributes
+    ----------
+    length : int
+        Window length in bases.
+    nearest, farthest : int
+        Smallest and largest distance from a window's start to its site's start.
+    margin : int
+        Further bases needed before the first and after the last window of a block.
+    filters : SiteFilters
+        Which contigs to scan.
+    """
+
+    @property
+    def length(self) -> int:
+        """Window length."""
+
+    nearest: int
+    farthest: int
+    margin: int
+    filters: SiteFilters
 
 
 class Block(NamedTuple):
@@ -33,7 +58,7 @@ class Block(NamedTuple):
 
 def cut_blocks(
     pieces: Iterable[ContigPiece],
-    finder: SiteFinder,
+    finder: BlockFinder,
     size: int,
     summary: ScanSummary,
 ) -> Iterator[Block]:
@@ -43,8 +68,9 @@ def cut_blocks(
     ----------
     pieces : iterable of ContigPiece
         Contigs, whole or in consecutive pieces without gaps; pieces may overlap.
-    finder : SiteFinder
-        Gives the extent of windows, and the contigs to scan.
+    finder : SiteFinder or alike
+        Gives the extent of windows, the contigs to scan, and the bases that a block needs on
+        either side besides the windows of its sites.
     size : int
         Number of site starts per block.
     summary : ScanSummary
@@ -55,7 +81,7 @@ def cut_blocks(
     ValueError
         If pieces are not consecutive.
     """
-    length, contigs = finder.scanner.length, finder.filters.scanned
+    length, contigs, margin = finder.length, finder.filters.scanned, finder.margin
     number, next_first = 0, 0
     held: ContigPiece | None = None
     for piece in pieces:
@@ -66,7 +92,7 @@ def cut_blocks(
             first, last = max(next_first, finder.nearest), next_first + size
             if piece.is_last:
                 last = min(last, known - length + finder.farthest + 1)
-            elif last - 1 - finder.nearest + length > known:
+            elif last - 1 - finder.nearest + length + margin > known:
                 break
             if first < last:
                 yield Block(number, _cut(held, finder, first, last), first, last)
@@ -76,7 +102,7 @@ def cut_blocks(
             _count(summary, piece, length, is_wanted)
             held, next_first = None, 0
         else:
-            held = _drop(held, next_first - finder.farthest if is_wanted else known)
+            held = _drop(held, next_first - finder.farthest - margin if is_wanted else known)
 
 
 def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
@@ -96,10 +122,10 @@ def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
     return ContigPiece(piece.name, held.start, codes, piece.is_last, is_lower)
 
 
-def _cut(held: ContigPiece, finder: SiteFinder, first: int, last: int) -> ContigPiece:
-    """Return the bases of the windows around the sites first..last-1."""
-    begin = max(0, first - finder.farthest - held.start)
-    end = last - 1 - finder.nearest + finder.scanner.length - held.start
+def _cut(held: ContigPiece, finder: BlockFinder, first: int, last: int) -> ContigPiece:
+    """Return the bases of the windows around the sites first..last-1, and the margins."""
+    begin = max(0, first - finder.farthest - finder.margin - held.start)
+    end = last - 1 - finder.nearest + finder.length + finder.margin - held.start
     return _slice(held, begin, end)
 
 

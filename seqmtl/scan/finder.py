@@ -36,6 +36,8 @@ class SiteFinder:
     ----------
     nearest, farthest : int
         Smallest and largest distance from a window's start to its site's start.
+    margin : int
+        Bases needed besides the windows: 0.
 
     Raises
     ------
@@ -61,7 +63,12 @@ class SiteFinder:
         self.consensus = _parse_consensus(consensus, scanner.site_length)
         self._is_reverse = {"both": (False, True), "+": (False,), "-": (True,)}[strands]
         offsets = [self._offset(is_reverse) for is_reverse in self._is_reverse]
-        self.nearest, self.farthest = min(offsets), max(offsets)
+        self.nearest, self.farthest, self.margin = min(offsets), max(offsets), 0
+
+    @property
+    def length(self) -> int:
+        """Window length in bases."""
+        return self.scanner.length
 
     def find(self, piece: ContigPiece, first: int, last: int) -> SiteBlock:
         """Return the sites that start at first..last-1 of the contig, given a piece of it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -48,7 +48,7 @@ FORMATS = tuple(SUFFIXES)
 _log = logging.getLogger(__name__)
 
 
-class _Done(NamedTuple):
+class Done(NamedTuple):
     """A scored block, formatted for every file, with its counts."""
 
     parts: list[Any]
@@ -109,16 +109,41 @@ def write_scan(
     """
     file_format = guess_format(output) if file_format is None else file_format
     check_choice("file_format", file_format, FORMATS)
-    sinks = _sinks(output, file_format, finder, probability, track or Track())
-    summary = ScanSummary()
+    sinks = make_sinks(output, file_format, finder, probability, track or Track())
     size = BLOCK if finder.filters.top is None else TOP_BASES
+    work = partial(_scan_block, finder=finder, sinks=sinks)
+    summary = write_blocks(
+        output, partial(cut_blocks, pieces, finder, size), sinks, work,
+        run_jobs=finder.scanner.run, progress=progress, recovery=recovery,
+    )  # fmt: skip
+    for sink in sinks:
+        index_file(sink.path, file_format, summary.longest_contig)
+    _warn(summary, finder.scanner.length)
+    return summary
+
+
+def write_blocks(
+    output: Output,
+    blocks: Callable[[ScanSummary], Iterator[Block]],
+    sinks: Sequence[Sink],
+    work: Callable[[Block], Done],
+    *,
+    run_jobs: Callable[..., Iterator[Done]],
+    progress: Callable[[int], None] | None,
+    recovery: Recovery | None,
+) -> ScanSummary:
+    """Scan a genome block by block, and write the results in order.
+
+    `blocks` cuts the genome and counts contigs, `work` formats a block for every sink, and
+    `run_jobs` runs it, see :meth:`seqmtl.scan.Scanner.run`. The other parameters are those of
+    :func:`write_scan`.
+    """
+    summary = ScanSummary()
     run = Run(output, sinks, summary, recovery)
     try:
         n_done = run.begin()
-        blocks = cut_blocks(pieces, finder, size, summary)
-        left = (block for block in blocks if block.number >= n_done)
-        work = partial(_scan_block, finder=finder, sinks=sinks)
-        for done in finder.scanner.run(work, left):
+        left = (block for block in blocks(summary) if block.number >= n_done)
+        for done in run_jobs(work, left):
             run.add(done.parts, done.counts)
             if progress is not None:
                 progress(done.n_starts)
@@ -130,9 +155,6 @@ def write_scan(
                 "resumes the scan"
             ) from error
         raise
-    for sink in sinks:
-        _index(sink.path, file_format, summary.longest_contig)
-    _warn(summary, finder.scanner.length)
     return summary
 
 
@@ -153,13 +175,14 @@ def output_paths(output: str, file_format: str, strands: str) -> list[str]:
     return [f"{stem}.plus{suffix}", f"{stem}.minus{suffix}"]
 
 
-def _sinks(
+def make_sinks(
     output: Output,
     file_format: str,
     finder: SiteFinder,
     probability: Probability | None,
     track: Track,
 ) -> list[Sink]:
+    """Return a sink for each file of a scan of one signal."""
     name = _name(output)
     if file_format != "bigwig":
         return [_TEXT[file_format](name, finder, probability, track)]
@@ -175,18 +198,18 @@ def _sinks(
     ]
 
 
-def _scan_block(block: Block, finder: SiteFinder, sinks: Sequence[Sink]) -> _Done:
+def _scan_block(block: Block, finder: SiteFinder, sinks: Sequence[Sink]) -> Done:
     """Score and format one block; runs in a worker thread."""
     strands = finder.find_strands(block.piece, block.first, block.last)
     parts = [sink.prepare(block, strands) for sink in sinks]
-    return _Done(parts, BlockCounts.of(strands), block.last - block.first)
+    return Done(parts, BlockCounts.of(strands), block.last - block.first)
 
 
 def _name(output: Output) -> str:
     return "" if hasattr(output, "write") else os.fspath(output)
 
 
-def _index(path: str, file_format: str, longest: int) -> None:
+def index_file(path: str, file_format: str, longest: int) -> None:
     """Write the index of a bgzip file, if pysam is installed."""
     preset = {"bed": "bed", "bedgraph": "bed", "gff3": "gff"}.get(file_format)
     if preset is None or not path.endswith(".gz") or not os.path.isfile(path):

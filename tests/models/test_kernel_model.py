@@ -239,7 +239,10 @@ def test_the_other_kind_of_model_is_told_apart(saved):
     [
         ({"format_version": 9}, r"has model format 9, .* reads 5; install a newer seqmtl"),
         ({"format": None}, r"is not a seqmtl model"),
-        ({"model": "trees"}, r"model must be 'weights' or 'kernels', got 'trees'; the file"),
+        (
+            {"model": "trees"},
+            r"model must be one of 'weights', 'kernels', 'pairs', got 'trees'; the file",
+        ),
         (
             {"kernels": [{"kind": "quantum"}] * 3},
             "kernels: kernel must be one of",

@@ -1,0 +1,116 @@
+"""The regions that a dataset of donors and one of acceptors have in the same split."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._names import match_names
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.io.dataset import chosen_organisms, read_summary
+from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
+from seqmtl.models.paired import ENDS
+from seqmtl.pairs.chain import reading_places
+
+PathLike = str | os.PathLike[str]
+SITE_LENGTH = 2
+
+
+class KnownSites(NamedTuple):
+    """Annotated donors and acceptors on one strand of a region, in reading direction.
+
+    Attributes
+    ----------
+    places : ndarray of int64, shape (n,)
+        As in :class:`seqmtl.pairs.chain.Sites`, not decreasing.
+    is_donor : ndarray of bool, shape (n,)
+        Donors; the others are acceptors.
+    is_true : ndarray of bool, shape (n,)
+        Whether a site is a true site of its dataset; the others were excluded from it.
+    """
+
+    places: NDArray[np.int64]
+    is_donor: NDArray[np.bool_]
+    is_true: NDArray[np.bool_]
+
+
+def shared_organisms(donors: PathLike, acceptors: PathLike) -> list[str]:
+    """Return the organisms of two datasets, after checking that they can be paired.
+
+    Raises
+    ------
+    SeqmtlError
+        If they have other signals, organisms or genomes.
+    """
+    summaries = [read_summary(path) for path in (donors, acceptors)]
+    for path, summary, end in zip((donors, acceptors), summaries, ENDS, strict=True):
+        if summary["signal"] != end:
+            raise SeqmtlError(
+                f"{path} must be a dataset of {end}s, but its signal is {summary['signal']!r}; "
+                "give the dataset of donors first, that of acceptors second"
+            )
+    names, others = (chosen_organisms(summary, None) for summary in summaries)
+    places = match_names(names, others, os.fspath(acceptors))
+    match_names(others, names, os.fspath(donors))
+    for name, place in zip(names, places, strict=True):
+        own, other = summaries[0]["genomes"][name], summaries[1]["genomes"][others[place]]
+        if own["crc32"] != other["crc32"]:
+            raise SeqmtlError(
+                f"{donors} and {acceptors} must have the same genome of {name}; build both from "
+                "one configuration, with --signal donor and --signal acceptor"
+            )
+    return names
+
+
+def read_both(
+    donors: PathLike, acceptors: PathLike, organism: str, split: str | None
+) -> tuple[SplitGenome, SplitGenome]:
+    """Read the regions that are in this split of both datasets.
+
+    Row k of `regions` of both is the same region, in the coordinates of each one's buffer.
+
+    Raises
+    ------
+    SeqmtlError
+        If there are none.
+    """
+    first, second = (read_split_genome(path, organism, split) for path in (donors, acceptors))
+    moved = second.genome.starts - first.genome.starts  # the buffers differ in their padding
+    contigs, numbers = (
+        held.genome.contigs.contig_of(held.regions[:, 0]) for held in (first, second)
+    )
+    there = second.regions - moved[numbers][:, np.newaxis]
+    rows, contig_of = [], []
+    for (begin, end), contig in zip(first.regions.tolist(), contigs, strict=True):
+        for a, b in there[(there[:, 0] < end) & (there[:, 1] > begin)].tolist():
+            rows.append((max(a, begin), min(b, end)))
+            contig_of.append(int(contig))
+    if not rows:
+        raise SeqmtlError(
+            f"{donors} and {acceptors} have no region in common in split {split or 'all'!r} of "
+            f"{organism}; build both with the same contigs under [organisms.{organism}.split]"
+        )
+    regions = np.array(rows, dtype=np.int64)
+    shifts = moved[np.array(contig_of)][:, np.newaxis]
+    return replace(first, regions=regions), replace(second, regions=regions + shifts)
+
+
+def known_sites(donors: SplitGenome, acceptors: SplitGenome) -> Iterator[KnownSites]:
+    """Yield the annotated sites of each region and strand of :func:`read_both`."""
+    for own, other in zip(donors.regions, acceptors.regions, strict=True):
+        for is_reverse in (False, True):
+            columns = []
+            for held, (begin, end), is_donor in ((donors, own, True), (acceptors, other, False)):
+                inside = (held.sites >= begin) & (held.sites < end)
+                rows = np.flatnonzero(inside & (held.is_reverse == is_reverse))
+                starts = held.sites[rows] - begin
+                places = reading_places(starts, SITE_LENGTH, is_reverse, is_donor)
+                columns.append((places, np.full(rows.size, is_donor), held.is_true[rows]))
+            places, is_donor_, is_true = map(np.concatenate, zip(*columns, strict=True))
+            order = np.lexsort([is_donor_, places])
+            yield KnownSites(places[order], is_donor_[order], is_true[order])

@@ -1,0 +1,100 @@
+"""Lengths between annotated sites, and their distributions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from seqmtl.pairs.lengths import Lengths, annotated_lengths, exon_weights, length_tables
+from seqmtl.pairs.regions import KnownSites
+
+ONE = np.ones((1, 1))
+
+
+def _lengths(introns, spaces=()):
+    return Lengths(np.asarray(introns, dtype=np.int64), np.asarray(spaces, dtype=np.int64))
+
+
+def test_lengths_are_those_between_neighbouring_true_sites():
+    # D10 A60  D100 A180(excluded) D300 D310 A400 A420 D425
+    places = np.array([10, 60, 100, 180, 300, 310, 400, 420, 425])
+    is_donor = np.array([1, 0, 1, 0, 1, 1, 0, 0, 1], dtype=bool)
+    is_true = np.array([1, 1, 1, 0, 1, 1, 1, 1, 1], dtype=bool)
+    found = annotated_lengths([KnownSites(places, is_donor, is_true)] * 2)
+    assert found.introns.tolist() == [50, 90] * 2
+    assert found.spaces.tolist() == [40, 5] * 2
+    assert not annotated_lengths([]).introns.size
+
+
+def test_intron_lengths_are_smoothed_and_every_length_is_possible():
+    rng = np.random.default_rng(0)
+    introns = np.rint(np.exp(rng.normal(5.0, 0.5, 4000))).astype(np.int64)
+    table = length_tables({"x": _lengths(introns)}, ONE)["x"]
+    lengths = np.arange(table.shortest, table.shortest + table.introns.size)
+    p = np.exp(table.introns)
+    assert p.sum() == pytest.approx(1.0)
+    assert lengths[np.searchsorted(np.cumsum(p), 0.5)] == pytest.approx(
+        np.median(introns), rel=0.05
+    )
+    assert lengths[-1] == pytest.approx(1.5 * np.quantile(introns, 0.99), rel=0.1)
+    # the log-normal density that they were drawn from, where there are many
+    true = np.exp(-0.5 * ((np.log(lengths) - 5.0) / 0.5) ** 2) / (
+        0.5 * np.sqrt(2 * np.pi) * lengths
+    )
+    common = true > 0.5 * true.max()
+    assert_allclose(p[common], true[common], rtol=0.15)
+    assert p.min() > 0.01 / lengths[-1] / np.log(lengths[-1])
+
+
+def test_few_introns_borrow_from_relatives():
+    rng = np.random.default_rng(1)
+    own = {
+        "near": _lengths(rng.integers(90, 110, 2000)),
+        "far": _lengths(rng.integers(1900, 2100, 2000)),
+        "few": _lengths([95]),
+        "none": _lengths([]),
+    }
+    K = np.array([[1, 0, 0.9, 0], [0, 1, 0, 0.8], [0.9, 0, 1, 0], [0, 0.8, 0, 1.0]])
+    tables = length_tables(own, K)
+
+    def share(name, low, high):
+        table = tables[name]
+        return np.exp(table.introns[max(0, low - table.shortest) : high - table.shortest]).sum()
+
+    assert share("few", 80, 120) > 0.85
+    assert share("none", 1800, 2200) > 0.85
+    assert tables["few"].shortest + tables["few"].introns.size < 1000
+    # without relatives: all organisms
+    lonely = length_tables(own, np.eye(4))["none"]
+    around = np.exp(lonely.introns[1800 - lonely.shortest : 2200 - lonely.shortest]).sum()
+    assert 0.3 < around < 0.6
+
+
+def test_one_intron_is_enough_and_no_intron_is_refused():
+    table = length_tables({"x": _lengths([200])}, ONE)["x"]
+    assert table.shortest < 200 < table.shortest + table.introns.size
+    assert np.isfinite(table.introns).all()
+    assert np.argmax(table.introns) + table.shortest == pytest.approx(200, rel=0.7)
+    with pytest.raises(ValueError, match="the annotation has no introns: no annotated donor"):
+        length_tables({"x": _lengths([])}, ONE)
+
+
+def test_the_longest_intron_can_be_given():
+    introns = _lengths(np.arange(100, 400))
+    for longest in (150, 5000):
+        table = length_tables({"x": introns}, ONE, longest)["x"]
+        assert table.shortest + table.introns.size - 1 == longest
+    with pytest.raises(ValueError, match="must reach the annotated ones, of 100 bases or more"):
+        length_tables({"x": introns}, ONE, 99)
+
+
+def test_exons_weigh_more_at_the_lengths_they_have():
+    rng = np.random.default_rng(2)
+    random = rng.exponential(5000, 3000).astype(np.int64) + 4
+    assert_allclose(exon_weights(random)[50:], 0, atol=0.5)
+    exons = rng.integers(100, 200, 1000)
+    weights = exon_weights(np.concatenate([random, exons]))
+    # 1,000 exons over 100 lengths, against 3,000 / 5,000 at random
+    assert weights[150] == pytest.approx(np.log((10 + 0.6) / 0.6), abs=0.3)
+    assert abs(weights[700]) < 0.5
+    assert not exon_weights(exons).any()
+    assert not exon_weights(np.zeros(0, dtype=np.int64)).any()

@@ -1,0 +1,229 @@
+"""seqmtl pair on simulated genomes: candidates, files, leaks, bad input."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import average_precision_score
+
+from seqmtl import Windows
+from seqmtl.cli.main import main
+from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.io.dataset import read_dataset
+from seqmtl.io.dataset_regions import read_split_genome
+from seqmtl.models.paired import PairedModel
+from seqmtl.models.saved import load_model
+from seqmtl.pairs import Sites, fit_layer, run_chain, score_paired
+from seqmtl.pairs.candidates import EndFinder, find_strands
+from seqmtl.pairs.fit import log_likelihood
+from seqmtl.pairs.regions import read_both
+from tests.oracles.annotation import reverse_complement
+
+SIGNALS = ("donor", "acceptor")
+
+
+def _run(*arguments):
+    return main([*map(str, arguments), "-q"])
+
+
+def _inputs(case):
+    models = [load_model(case / signal) for signal in SIGNALS]
+    return (*models, case / "donors", case / "acceptors")
+
+
+def test_partners_help_and_one_command_shows_it(case, capsys):
+    command = ("evaluate", case / "splice", case / "donors", case / "acceptors", "--bootstrap", 0)
+    assert _run(*command, "--json", case / "metrics.json") == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    metrics = json.loads((case / "metrics.json").read_text())["signals"]
+    assert lines[0][:4] == ["signal", "method", "organism", "n"]
+    assert [line[:3] for line in lines[1:4]] == [
+        ["donor", "alone", "a"], ["donor", "alone", "b"], ["donor", "alone", "mean"],
+    ]  # fmt: skip
+    for signal in SIGNALS:
+        for organism in "ab":
+            alone, paired = (
+                metrics[signal][method]["tasks"][organism]["genome"]["auprc"]
+                for method in ("alone", "paired")
+            )
+            assert paired > alone + 0.05
+        # the site alone is what the site model's own evaluation gives
+        assert _run("evaluate", case / signal, case / f"{signal}s", "--bootstrap", 0,
+                    "--json", case / "own.json") == 0  # fmt: skip
+        own = json.loads((case / "own.json").read_text())
+        for organism in "ab":
+            expected = own["tasks"][organism]
+            found = metrics[signal]["alone"]["tasks"][organism]
+            assert (found["n"], found["n_positive"]) == (expected["n"], expected["n_positive"])
+            assert found["auprc"] == pytest.approx(expected["auprc"], abs=1e-3)
+
+
+def _strand_by_hand(model, letters, word, *, is_donor):
+    """Candidates of a strand from its letters: places, log-odds."""
+    site, length = model.site, model.length
+    places, windows = [], []
+    for match in re.finditer(f"(?={word})", letters):
+        window = letters[max(0, match.start() - site.offset) :][:length]
+        if match.start() >= site.offset and len(window) == length and "N" not in window:
+            places.append(match.start() + 2 * (not is_donor))
+            windows.append(window)
+    scores = model.decision_function(Windows.from_strings(windows), "b")
+    return Sites(np.array(places), model.log_odds(scores, "b"))
+
+
+def test_candidates_of_both_strands_are_those_in_the_letters(case):
+    donor, acceptor, donors, acceptors = _inputs(case)
+    model = load_model(case / "splice")
+    found = score_paired(model, donors, acceptors, split="test", organism="b")
+    held = read_split_genome(donors, "b", "test")
+    assert held.regions.shape == (1, 2)
+    begin, end = held.regions[0]
+    letters = "".join("ACGTN"[code] for code in held.genome.codes[begin:end])
+    expected = {signal: [] for signal in SIGNALS}
+    for text in (letters, reverse_complement(letters)):
+        ends = (
+            _strand_by_hand(donor, text, "GT", is_donor=True),
+            _strand_by_hand(acceptor, text, "AG", is_donor=False),
+        )
+        posteriors = run_chain(*ends, model.layer_of("b"))
+        for signal, log_p in zip(SIGNALS, posteriors[:2], strict=True):
+            expected[signal].append(log_p)
+    for signal in SIGNALS:
+        log_p = np.concatenate(expected[signal])
+        n_excluded = log_p.size - found[signal].labels.size
+        assert 0 <= n_excluded < 5
+        got = np.sort(-np.logaddexp(0, -found[signal].paired))
+        if not n_excluded:
+            assert_allclose(got, np.sort(log_p), atol=2e-3)
+        labels = found[signal].labels > 0
+        n_true = sum(
+            (w.labels > 0).sum()
+            for w in [read_dataset(case / f"{signal}s", split="test", organism="b").windows]
+        )
+        assert labels.sum() == n_true
+
+
+def test_a_layer_fitted_on_training_regions_looks_better_than_it_is(case):
+    inputs = _inputs(case)
+    honest, leaky = (fit_layer(*inputs, split=split) for split in ("valid", "train"))
+
+    def per_site(layer, split):
+        total = n = 0
+        for name in "ab":
+            finders = [
+                EndFinder(model, path, name, is_donor=is_donor)
+                for model, path, is_donor in zip(inputs[:2], inputs[2:], (True, False), strict=True)
+            ]
+            strands = find_strands(*finders, read_both(*inputs[2:], name, split))
+            total += log_likelihood(strands, layer[name])
+            n += sum((end.labels > 0).sum() for strand in strands for end in strand)
+        return total / n
+
+    assert per_site(leaky, "train") > per_site(leaky, "test") + 0.1
+    assert per_site(honest, "test") > per_site(leaky, "test")
+
+
+def test_a_paired_model_survives_its_file(case, capsys):
+    first = load_model(case / "splice")
+    assert isinstance(first, PairedModel)
+    first.save(case / "again")
+    assert (case / "again").read_bytes() == (case / "splice").read_bytes()
+    again = load_model(case / "again")
+    for name in "ab":
+        a, b = first.layer_of(name), again.layer_of(name)
+        assert a[:4] == b[:4]
+        assert_array_equal(a.introns, b.introns)
+        assert_array_equal(a.exons, b.exons)
+    for signal in SIGNALS:
+        assert_array_equal(getattr(again, signal).W, load_model(case / signal).W)
+    assert _run("info", case / "splice") == 0
+    shown = capsys.readouterr().out
+    assert "donors and acceptors, seen together" in shown
+    assert f"introns of {first.layer_of('a').shortest} to" in shown
+    assert _run("info", case / "splice", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["layer"].keys() == {"a", "b"}
+    facts = json.loads((case / "splice.json").read_text())["tasks"]
+    assert facts == first.layer_facts()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h, a: h["layer"]["a"].update(scale=0), r"layer\.a\.scale must be a finite number"),
+        (lambda h, a: h["layer"].pop("b"), "array introns must be float64"),
+        (lambda h, a: h["layer"]["a"].update(longest=3), "longest must be at least"),
+        (lambda h, a: h["donor"].update(model="kernels"), "donor: model must be 'weights'"),
+        (lambda h, a: h["donor"].pop("tasks"), "tasks is missing"),
+        (lambda h, a: h.pop("acceptor"), "acceptor is missing"),
+        (lambda h, a: a.pop("donor.W"), "array W is missing"),
+        (lambda h, a: a.update({"x.W": np.zeros(1)}), "array x.W does not belong"),
+        (lambda h, a: h.update(donor=h["acceptor"]), "must be trained on donor sites"),
+    ],
+)
+def test_damaged_files_are_refused(case, tmp_path, change, message):
+    header, arrays = read_arrays(case / "splice")
+    arrays = {name: np.array(array) for name, array in arrays.items()}
+    change(header, arrays)
+    write_arrays(tmp_path / "bad", header, arrays)
+    with pytest.raises(ModelFileError, match=message):
+        load_model(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("command", ["predict", "calibrate", "explain"])
+def test_other_commands_say_that_they_cannot(case, capsys, command):
+    assert _run(command, case / "splice", case / "donors", "-o", case / "x") == 1
+    error = capsys.readouterr().err
+    assert "so it takes no windows" in error or "evaluate, scan and info take it" in error
+    with pytest.raises(SeqmtlError, match="so it takes no windows"):
+        load_model(case / "splice").predictions(None)
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        ("acceptor donor donors acceptors", "must be trained on donor sites"),
+        ("donor donor donors donors", "must be trained on acceptor sites"),
+        ("donor acceptor acceptors donors", "must be a dataset of donors"),
+        ("donor acceptor donors donors", "must be a dataset of acceptors"),
+        ("donor acceptor donors acceptors_of_a", "b"),
+        ("donor renamed donors acceptors", "z"),
+        ("donor acceptor donors acceptors --longest-intron 10", "longest intron considered must"),
+        ("donor acceptor donors acceptors --split train", "invalid choice: 'train'"),
+        ("splice acceptor donors acceptors", "is a model of pairs, not of weights"),
+    ],
+)
+def test_models_and_datasets_that_do_not_fit_are_refused(case, capsys, order, message):
+    words = [case / w if (case / w).exists() else w for w in order.split()]
+    try:
+        code = _run("pair", *words, "-o", case / "x")
+    except SystemExit as stop:
+        code = stop.code
+    assert code == (2 if "--split" in order else 1)
+    assert message in capsys.readouterr().err
+
+
+def test_a_longest_intron_beyond_the_contigs_is_no_error(case, tmp_path):
+    inputs = [case / name for name in ("donor", "acceptor", "donors", "acceptors")]
+    model = tmp_path / "long"
+    assert _run("pair", *inputs, "--longest-intron", 50_000, "-o", model) == 0
+    found = score_paired(load_model(model), *inputs[2:], split="test")["donor"]
+    short = score_paired(load_model(case / "splice"), *inputs[2:], split="test")["donor"]
+    auprc = [average_precision_score(held.labels, held.paired) for held in (found, short)]
+    assert auprc[0] == pytest.approx(auprc[1], abs=0.05)
+
+
+def test_evaluate_names_what_it_cannot_do(case, capsys):
+    data = (case / "donors", case / "acceptors")
+    for words, message in (
+        ((case / "splice", data[0]), "is evaluated on two datasets"),
+        ((case / "donor", *data), "takes one DATA"),
+        ((case / "splice", *data, "--plot", case / "x.png"), "--plot is not for a model of"),
+    ):
+        assert _run("evaluate", *words) == 1
+        assert message in capsys.readouterr().err
+    assert main([*map(str, ("evaluate", case / "splice", *data)), "--split", "valid",
+                 "--bootstrap", "0"]) == 0  # fmt: skip
+    assert "the layer was fitted on the valid regions" in capsys.readouterr().err

@@ -1,0 +1,181 @@
+"""A paired scan against the chain on whole contigs; formats, blocks, threads, interruptions."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from seqmtl.cli.main import main
+from seqmtl.io.genome import open_contigs
+from seqmtl.models.probability_curve import to_probability
+from seqmtl.models.saved import load_model
+from seqmtl.pairs import Sites, run_chain, scan
+from seqmtl.scan.organism import scanner_of
+from seqmtl.sequences import reverse_complement
+
+
+def _run(*arguments):
+    return main([*map(str, arguments), "-q"])
+
+
+def _scan(case, out, *options):
+    genome = case / "sim/genomes/a.fa"
+    command = ("scan", case / "splice", genome, "--organism", "a", "-o", out, "--threads", 1)
+    assert _run(*command, *options) == 0
+
+
+@pytest.fixture(scope="module")
+def expected(case):
+    """{(contig, start, strand): probability} of both signals, and of introns, by whole contigs."""
+    model = load_model(case / "splice")
+    sites, introns = {"donor": {}, "acceptor": {}}, {}
+    for name, codes in open_contigs(case / "sim/genomes/a.fa"):
+        for strand in "+-":
+            letters = codes if strand == "+" else reverse_complement(codes)
+            ends = []
+            for own, word in ((model.donor, (2, 3)), (model.acceptor, (0, 2))):
+                scores = scanner_of(own, "a").scan_contig(letters)
+                starts = np.arange(scores.size) + own.site.offset
+                found = (letters[starts] == word[0]) & (letters[starts + 1] == word[1])
+                log_odds = own.log_odds(scores[found].astype(float), "a")
+                ends.append(Sites(starts[found] + 2 * (word[0] == 0), log_odds))
+            posteriors = run_chain(*ends, model.layer_of("a"), 0.05)
+            size = codes.size
+            for signal, end, log_p, back in zip(sites, ends, posteriors[:2], (0, 2), strict=True):
+                for place, p in zip((end.places - back).tolist(), np.exp(log_p), strict=True):
+                    start = place if strand == "+" else size - 2 - place
+                    sites[signal][name, start, strand] = p
+            for (i, j), log_p in zip(posteriors.introns, posteriors.intron_values, strict=True):
+                first, last = int(ends[0].places[i]), int(ends[1].places[j])
+                bounds = (first, last) if strand == "+" else (size - last, size - first)
+                introns[name, *bounds, strand] = np.exp(log_p)
+    return sites, introns
+
+
+def _rows(path):
+    lines = path.read_text().splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+@pytest.mark.parametrize("block", [250_000, 5_000])
+def test_sites_and_introns_are_those_of_whole_contigs(case, expected, tmp_path, monkeypatch, block):
+    monkeypatch.setattr(scan, "BLOCK", block)
+    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
+    _scan(case, tmp_path / "x.bed")
+    for signal, sites in expected[0].items():
+        rows = _rows(tmp_path / f"x.{signal}.bed")
+        found = {(row[0], int(row[1]), row[5]): float(row[7]) for row in rows}
+        assert found.keys() == sites.keys()
+        assert_allclose([found[key] for key in sites], list(sites.values()), atol=1e-5)
+        assert_allclose(to_probability(np.array([float(row[6]) for row in rows])),
+                        [float(row[7]) for row in rows], atol=1e-5)  # fmt: skip
+    for name, column in (("x.bed", 12), ("x.gff3", 5)):
+        _scan(case, tmp_path / name, "--format", "introns", "--min-probability", 0.1)
+        rows = _rows(tmp_path / name)
+        at = (1, 2, 5) if column == 12 else (3, 4, 6)
+        found = {
+            (row[0], int(row[at[0]]) - (column == 5), int(row[at[1]]), row[at[2]]): float(
+                row[column]
+            )
+            for row in rows
+        }
+        certain = {key: p for key, p in expected[1].items() if p > 0.1001}
+        assert found.keys() >= certain.keys()
+        assert found.keys() <= expected[1].keys()
+        assert_allclose([float(found[key]) for key in certain], list(certain.values()), atol=1e-5)
+        assert rows == sorted(rows, key=lambda row: (row[0], int(row[at[0]]), int(row[at[1]])))
+        assert len(certain) > 50
+
+
+def test_introns_are_mostly_annotated(case, tmp_path):
+    _scan(case, tmp_path / "x", "--format", "introns", "--min-probability", 0.5)
+    exons = {}
+    for row in _rows(case / "sim/annotation/a.gff3"):
+        if row[2] == "exon":
+            exons.setdefault((row[0], row[6], row[8].split("Parent=")[1]), []).append(
+                (int(row[3]) - 1, int(row[4]))
+            )
+    annotated = set()
+    for (contig, strand, _), own in exons.items():
+        own = sorted(own)
+        annotated |= {(contig, a[1], b[0], strand) for a, b in pairwise(own)}
+    found = {(row[0], int(row[1]), int(row[2]), row[5]) for row in _rows(tmp_path / "x")}
+    assert len(found & annotated) > 0.6 * max(len(found), len(annotated))
+
+
+@pytest.mark.parametrize("name", ["x.spsc", "x.introns.gff3.gz", "x.bedgraph", "x.bw"])
+def test_threads_change_nothing(case, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(scan, "BLOCK", 5_000)
+    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
+    options = ("--format", "introns") if "introns" in name else ()
+    folders = []
+    for threads in (1, 3):
+        folder = tmp_path / str(threads)
+        folder.mkdir()
+        _scan(case, folder / name, *options, "--threads", threads)
+        folders.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+    assert folders[0] == folders[1]
+    assert len(folders[0]) == {"x.bw": 4, "x.bedgraph": 2, "x.introns.gff3.gz": 2}.get(name, 1)
+
+
+def test_spsc_holds_both_signals(case, expected, tmp_path):
+    _scan(case, tmp_path / "x.spsc")
+    rows = _rows(tmp_path / "x.spsc")
+    model = load_model(case / "splice")
+    for letter, signal in (("D", "donor"), ("A", "acceptor")):
+        prior = getattr(model, signal).prevalence("a")
+        wanted = set()
+        for (contig, start, strand), p in expected[0][signal].items():
+            score = 2 * np.log2(max(p, 1e-300) / prior)
+            if score > -5.4:
+                after = (strand == "-") == (letter == "D")
+                wanted.add((contig, start + 2 * after, strand, min(13, round(score))))
+        found = {(r[0], int(r[1]), r[2], int(r[4])) for r in rows if r[3] == letter}
+        assert len(wanted & found) > 0.98 * len(wanted) > 50
+        assert {row[:3] for row in wanted} <= {row[:3] for row in found}
+
+
+def test_an_interrupted_scan_resumes(case, tmp_path, monkeypatch):
+    monkeypatch.setattr(scan, "BLOCK", 5_000)
+    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
+    monkeypatch.setattr("seqmtl.scan.run.JOURNAL_SECONDS", 0.0)
+    _scan(case, tmp_path / "whole.spsc")
+    original, calls = scan._scan_block, []
+
+    def failing(block, **options):
+        calls.append(block.number)
+        if len(calls) == 6:
+            raise RuntimeError("stop")
+        return original(block, **options)
+
+    monkeypatch.setattr(scan, "_scan_block", failing)
+    with pytest.raises(RuntimeError, match="stop"):
+        _scan(case, tmp_path / "x.spsc")
+    _scan(case, tmp_path / "x.spsc", "--resume")
+    assert calls[6] > 0
+    assert (tmp_path / "x.spsc").read_bytes() == (tmp_path / "whole.spsc").read_bytes()
+
+
+def test_strands_contigs_and_filters(case, expected, tmp_path):
+    _scan(case, tmp_path / "x.bed", "--strand", "-", "--contigs", "chr2",
+          "--min-probability", 0.3, "--json", tmp_path / "x.json")  # fmt: skip
+    sites = expected[0]["donor"]
+    wanted = {key for key, p in sites.items() if key[0] == "chr2" and key[2] == "-" and p >= 0.3}
+    found = {(row[0], int(row[1]), row[5]) for row in _rows(tmp_path / "x.donor.bed")}
+    assert found == wanted
+    summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
+    assert summary["n_contigs"] == 1
+    assert summary["n_candidates"] == summary["n_reported"] + summary["removed"]["min_probability"]
+
+
+def test_what_a_paired_scan_cannot_do(case, capsys, tmp_path):
+    genome = case / "sim/genomes/a.fa"
+    for words, message in (
+        ((case / "splice", "--top", 5, "-o", tmp_path / "x"), "--top is not for a model of"),
+        ((case / "splice", "-o", "-"), "has a file for donors and one for acceptors"),
+        ((case / "donor", "--format", "introns", "-o", tmp_path / "x"), "introns need a model of"),
+    ):
+        assert _run("scan", words[0], genome, "--organism", "a", *words[1:]) == 1
+        assert message in capsys.readouterr().err
