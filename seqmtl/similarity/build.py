@@ -24,6 +24,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,6 +156,19 @@ class KernelRequest:
 
 def _from_graphs(kind: str | None, sources: Sources, organisms: Iterable[str] | None) -> TaskKernel:
     names, adjacencies = sources.read_graphs(organisms)
+    try:
+        return _of_graphs(kind, names, adjacencies, sources)
+    except np.linalg.LinAlgError as error:
+        raise InputFormatError(
+            "edge weights must be of similar size, got some that differ by many orders of "
+            "magnitude; scale them",
+            path=", ".join(map(str, sources.graph)),
+        ) from error
+
+
+def _of_graphs(
+    kind: str | None, names: tuple[str, ...], adjacencies: list[NDArray[Any]], sources: Sources
+) -> TaskKernel:
     if kind == "graph":
         return TaskKernel.graph(adjacencies[0], names)
     if kind == "graphical":

@@ -323,3 +323,10 @@ class TestChoice:
         assert len(calls) == 1
         tree = read_tree(TREE)
         assert Sources(tree=tree).read_tree() is tree
+
+
+def test_a_graph_with_weights_of_no_common_size(write):
+    path = str(write("ape\tman\t1\nfly\tbee\t1e31\n", "g.tsv"))
+    with pytest.raises(InputFormatError, match="edge weights must be of similar size") as info:
+        build("graph", Sources(graph=[path]))
+    assert info.value.path == path
