@@ -228,13 +228,14 @@ def test_resume_continues_an_interrupted_run(data, tmp_path, capsys, monkeypatch
     path = tmp_path / "m.seqmtl"
     arguments = ["train", str(data / "windows.tsv.gz"), "--window", "61", "--features", "wd:3",
                  "--tol", "1e-5", "-o", str(path)]  # fmt: skip
-    save = checkpoint.Checkpoint.save
+    save = checkpoint.Checkpoint.save_scores
 
-    def interrupted(self, state):
-        save(self, state)
-        raise KeyboardInterrupt
+    def interrupted(self):
+        save(self)
+        if len(self.scores) == 3:
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoint.Checkpoint, "save", interrupted)
+    monkeypatch.setattr(checkpoint.Checkpoint, "save_scores", interrupted)
     assert main(arguments) == 130
     assert "--resume to continue" in _stderr(capsys)
     assert not path.exists()
