@@ -106,6 +106,12 @@ CASES = [
     Case("kernel model", "n.seqmtl", "predict n.seqmtl n.csv -o out/s.tsv"),
     Case("kernel model, header", "n.seqmtl", "predict n.seqmtl n.csv -o out/s.tsv"),
     Case("kernel model, header", "n.seqmtl", "info n.seqmtl"),
+    Case("paired model", "pair.seqmtl", "info pair.seqmtl"),
+    Case("paired model, header", "pair.seqmtl", "info pair.seqmtl"),
+    Case("paired model, header", "pair.seqmtl",
+         "scan pair.seqmtl g.fa --organism man --format introns -o out/t.bed"),
+    Case("paired model, header", "pair.seqmtl",
+         "evaluate pair.seqmtl sim/don sim/acc --split all --bootstrap 0 --json out/e.json"),
     Case("results for a report", "results/e.json", "report results -o out/r.html"),
 ]  # fmt: skip
 #: About how much longer these commands take than others.

@@ -49,9 +49,23 @@ def write_files() -> None:
         _variants(letters[0])
         _numbers()
         make.run("dataset gff3.toml -q -o d")
+        _pair()
         os.mkdir("results")
         shutil.copy("m.seqmtl", "results")
         make.run("evaluate m.seqmtl w.tsv --split all -q --bootstrap 0 --json results/e.json")
+
+
+def _pair() -> None:
+    """Write datasets of donors and acceptors, and a paired model."""
+    config = Path("sim/dataset.toml").read_text().replace('signal = "donor"\n', "window = 41\n")
+    splits = "".join(
+        f'\n[organisms.{name}.split]\nvalid = ["chr2"]\n' for name in ("ape", "man", "fly")
+    )
+    _write("sim/pair.toml", config + splits)
+    for end, signal in (("don", "donor"), ("acc", "acceptor")):
+        make.run(f"dataset sim/pair.toml --signal {signal} -q -o sim/{end}")
+        make.run(f"train sim/{end} --features wd:2 --selection none --tol 0.01 -q -o {end}.seqmtl")
+    make.run("pair don.seqmtl acc.seqmtl sim/don sim/acc -q -o pair.seqmtl")
 
 
 def _write(name: str, text: str) -> None:

@@ -215,7 +215,7 @@ class PairedModel(Model):
             "training": self.training,
             "layer": self.layer_facts(),
         }
-        every = self.layer.values()
+        every = [self.layer[name] for name in self.tasks]  # the keys of the header are sorted
         arrays: dict[str, NDArray[Any]] = {
             "introns": np.concatenate([layer.introns for layer in every]),
             "exons": np.concatenate([layer.exons for layer in every]),
@@ -255,7 +255,6 @@ class PairedModel(Model):
         """
         try:
             cls._check(description, arrays)
-            layer = _unpack_layer(description["layer"], arrays)
             models = []
             for end in ENDS:
                 with part(end):
@@ -268,9 +267,11 @@ class PairedModel(Model):
                     if name.startswith(f"{end}.")
                 }
                 models.append(MultiTaskModel.rebuild(path, header, own))
+            tasks, facts = models[0].tasks, description["layer"]
+            if {*facts} != {*tasks}:
+                refuse("layer", f"that of {', '.join(tasks)}", list(facts))
+            layer = _unpack_layer({name: facts[name] for name in tasks}, arrays)
             found = cls(models[0], models[1], layer, dict(description["training"]))
-            if tuple(layer) != found.tasks:
-                refuse("layer", f"that of {', '.join(found.tasks)}", list(layer))
         except ModelFileError:
             raise
         except (ValueError, SeqmtlError) as error:

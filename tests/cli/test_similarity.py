@@ -181,12 +181,13 @@ class TestSharedOptions:
         found = self._request("--similarity", "union")
         assert found.build(["a", "b"]) == TaskKernel.union(["a", "b"])
 
-    def test_table(self, write):
+    def test_table(self, write, capsys):
         kernel = TaskKernel.from_newick(TREE)
         found = self._request("--similarity", str(write(kernel.to_tsv())))
         assert found.build(["fly", "man"]) == kernel.restrict(["fly", "man"])
         with pytest.raises(SystemExit):
             self._request("--similarity", "K.tsv", "--tree", TREE)
+        assert "got tree and table; give table alone" in capsys.readouterr().err
 
 
 class TestTheTreeIsReadFirst:

@@ -276,6 +276,6 @@ def test_many_spellings_take_one_short_line(said):
 
 
 def test_nothing_is_said_if_a_name_is_refused(said):
-    with pytest.raises(UnknownTaskError):
+    with pytest.raises(UnknownTaskError, match="task 'nobody' is not in K"):
         match_names(["human", "nobody"], ["Homo sapiens"], "K")
     assert said() == []
