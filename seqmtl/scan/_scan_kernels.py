@@ -12,7 +12,7 @@ GROUP = 4  # rows summed in registers before the accumulators are touched
 AHEAD = 8  # positions between the prefetch of a row and its use
 LINE = 16  # entries of a cache line, and sums in a vector
 STEP = 8  # positions of a window summed in registers
-_BATCH = 2048  # windows whose sums at one position use the same part of the table
+_BATCH = 4096  # windows whose sums at one position use the same part of the table
 
 
 @njit

@@ -89,8 +89,8 @@ class SpliceScoreSink(TextSink):
         scores = splice_scores(p, self.track.prior)
         at_end = sites.is_reverse == (self._letter == b"D")
         offsets = sites.starts + np.where(at_end, self.finder.scanner.site_length, 0)
-        order = np.lexsort((sites.is_reverse, offsets))
-        order = order[scores[order] > LOWEST]
+        kept = np.flatnonzero(scores > LOWEST)
+        order = kept[np.lexsort((sites.is_reverse[kept], offsets[kept]))]
         offsets, is_reverse, scores = offsets[order], sites.is_reverse[order], scores[order]
         reach = min(block.first + self.finder.scanner.site_length, block.last)
         begin, end = np.searchsorted(offsets, [reach, block.last])
