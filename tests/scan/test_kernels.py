@@ -106,7 +106,8 @@ def test_tables_hold_every_prefix_to_half_a_unit(scale, unit):
         assert abs(value - expected) <= unit / 2 * (1 + 1e-6)
     by_row = tables.rows[: tables.n_rows * tables.stride].reshape(tables.n_rows, tables.stride)
     by_column = tables.columns.reshape(-1, tables.n_rows)
-    np.testing.assert_array_equal(by_column[:length], by_row.T[GROUP - 1 : GROUP - 1 + length][::-1])
+    values = by_row.T[GROUP - 1 : GROUP - 1 + length]
+    np.testing.assert_array_equal(by_column[:length], values[::-1])
     assert by_column.shape[0] % STEP == 0
     assert not by_column[length:].any()
     assert tables.rows.ctypes.data % 64 == 0
