@@ -30,9 +30,9 @@ from seqmtl.scan.writers import (
 
 #: Formats of a paired scan.
 PAIRED_FORMATS = (*FORMATS, "introns")
-#: Site starts scanned and formatted at a time; more for long introns, whose margins are long.
+#: Site starts scanned and formatted at a time; more where introns, and so the margins, are long.
 BLOCK = 1_000_000
-_MARGINS_PER_BLOCK = 8
+_BLOCKS_PER_MARGIN = 4
 
 
 def write_paired_scan(
@@ -75,7 +75,7 @@ def write_paired_scan(
         "" if hasattr(output, "write") else os.fspath(output), file_format, finder, tracks
     )
     sinks = [sink for _, sink in by_signal]
-    size = max(BLOCK, _MARGINS_PER_BLOCK * finder.margin)
+    size = max(BLOCK, _BLOCKS_PER_MARGIN * finder.margin)
     work = partial(_scan_block, finder=finder, sinks=by_signal)
     summary = write_blocks(
         output, partial(cut_blocks, pieces, finder, size), sinks, work,

@@ -62,7 +62,7 @@ def _rows(path):
 @pytest.mark.parametrize("block", [250_000, 5_000])
 def test_sites_and_introns_are_those_of_whole_contigs(case, expected, tmp_path, monkeypatch, block):
     monkeypatch.setattr(scan, "BLOCK", block)
-    monkeypatch.setattr(scan, "_MARGINS_PER_BLOCK", 0)
+    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
     _scan(case, tmp_path / "x.bed")
     for signal, sites in expected[0].items():
         rows = _rows(tmp_path / f"x.{signal}.bed")
@@ -108,7 +108,7 @@ def test_introns_are_mostly_annotated(case, tmp_path):
 @pytest.mark.parametrize("name", ["x.spsc", "x.introns.gff3.gz", "x.bedgraph", "x.bw"])
 def test_threads_change_nothing(case, tmp_path, monkeypatch, name):
     monkeypatch.setattr(scan, "BLOCK", 5_000)
-    monkeypatch.setattr(scan, "_MARGINS_PER_BLOCK", 0)
+    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
     options = ("--format", "introns") if "introns" in name else ()
     folders = []
     for threads in (1, 3):
@@ -139,7 +139,7 @@ def test_spsc_holds_both_signals(case, expected, tmp_path):
 
 def test_an_interrupted_scan_resumes(case, tmp_path, monkeypatch):
     monkeypatch.setattr(scan, "BLOCK", 5_000)
-    monkeypatch.setattr(scan, "_MARGINS_PER_BLOCK", 0)
+    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
     monkeypatch.setattr("seqmtl.scan.run.JOURNAL_SECONDS", 0.0)
     _scan(case, tmp_path / "whole.spsc")
     original, calls = scan._scan_block, []
