@@ -10,6 +10,29 @@ _LARGE = 1e20  # from here on, sums get a new unit
 
 
 @njit
+def add_products(values, places, first, last, place, table):
+    """Return the sum of ``values[k] * table[place - places[k]]`` for k = first..last-1.
+
+    Four sums at a time do not wait for one another. Unsigned indices spare numba the check for
+    negative ones.
+    """
+    u = np.uint64
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    k = first
+    while k + 4 <= last:
+        p = u(k)
+        a += values[p] * table[u(place - places[p])]
+        b += values[p + u(1)] * table[u(place - places[p + u(1)])]
+        c += values[p + u(2)] * table[u(place - places[p + u(2)])]
+        d += values[p + u(3)] * table[u(place - places[p + u(3)])]
+        k += 4
+    while k < last:
+        a += values[u(k)] * table[u(place - places[u(k)])]
+        k += 1
+    return (a + b) + (c + d)
+
+
+@njit
 def sum_parses(
     starts,
     start_weights,
@@ -42,27 +65,23 @@ def sum_parses(
     reach = shortest + introns.size
     unit = 0.0
     far, n_far = 1.0, 0  # parses without introns, or whose last one is n_gaps bases away or more
-    first = 0
+    first, last = 0, 0  # starts within reach of the next end
     i, j = 0, 0
     while i < n_starts or j < n_ends:
         if j == n_ends or (i < n_starts and starts[i] < ends[j]):
             while n_far < j and starts[i] - ends[n_far] >= n_gaps:
                 far += closed[n_far]
                 n_far += 1
-            total = far
-            for k in range(n_far, j):
-                total += closed[k] * gaps[starts[i] - ends[k]]
+            total = far + add_products(closed, ends, n_far, j, starts[i], gaps)
             before[i] = np.log(total) + unit
             opened[i] = total * start_weights[i]
             i += 1
         else:
             while first < i and ends[j] - starts[first] >= reach:
                 first += 1
-            total = 0.0
-            k = first
-            while k < i and ends[j] - starts[k] >= shortest:
-                total += opened[k] * introns[ends[j] - starts[k] - shortest]
-                k += 1
+            while last < i and ends[j] - starts[last] >= shortest:
+                last += 1
+            total = add_products(opened, starts, first, last, ends[j] - shortest, introns)
             closed[j] = total * end_weights[j]
             through[j] = np.log(closed[j]) + unit
             highest = max(far, closed[j])

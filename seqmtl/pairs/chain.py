@@ -21,6 +21,7 @@ from seqmtl.pairs._chain_kernels import list_introns, sum_parses
 _CERTAIN = -1e-12  # log of the largest probability
 _STRONGEST = 200.0  # log of the largest weight of a site
 _HOPELESS = -700.0  # log of the smallest probability
+_ROUNDING = 1e-6  # of logarithms of sums over parses, at most
 
 
 class Sites(NamedTuple):
@@ -111,10 +112,17 @@ def run_chain(
     places, values = np.empty((0, 2), dtype=np.int64), np.empty(0)
     if min_probability is not None:
         floor = np.log(min_probability) + total
-        known = (donors.places, before + donor_scores, acceptors.places, after + acceptor_scores)
+        # a site is at least as probable as any of its introns
+        first = np.flatnonzero(before + back >= floor - _ROUNDING)
+        second = np.flatnonzero(through + after >= floor - _ROUNDING)
+        known = (
+            donors.places[first], (before + donor_scores)[first],
+            acceptors.places[second], (after + acceptor_scores)[second],
+        )  # fmt: skip
         n = list_introns(*known, layer.shortest, layer.introns, floor, places, values)
         places, values = np.empty((n, 2), dtype=np.int64), np.empty(n)
         list_introns(*known, layer.shortest, layer.introns, floor, places, values)
+        places = np.column_stack([first[places[:, 0]], second[places[:, 1]]])
     return Posteriors(
         _bounded(before + back - total),
         _bounded(through + after - total),

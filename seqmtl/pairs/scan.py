@@ -20,7 +20,6 @@ from seqmtl.scan.sink import Sink, Track
 from seqmtl.scan.spsc import SpliceScoreSink
 from seqmtl.scan.summary import BlockCounts, ScanSummary
 from seqmtl.scan.writers import (
-    BLOCK,
     FORMATS,
     Done,
     index_file,
@@ -31,6 +30,8 @@ from seqmtl.scan.writers import (
 
 #: Formats of a paired scan.
 PAIRED_FORMATS = (*FORMATS, "introns")
+#: Site starts scanned and formatted at a time; more where introns, and so the margins, are long.
+BLOCK = 1_000_000
 _BLOCKS_PER_MARGIN = 4
 
 

@@ -11,6 +11,8 @@ from seqmtl._jit import add_rows_16, njit, prefetch
 GROUP = 4  # rows summed in registers before the accumulators are touched
 AHEAD = 8  # positions between the prefetch of a row and its use
 LINE = 16  # entries of a cache line, and sums in a vector
+STEP = 8  # positions of a window summed in registers
+_BATCH = 4096  # windows whose sums at one position use the same part of the table
 
 
 @njit
@@ -62,6 +64,34 @@ def add_rows(table, stride, rows, n_positions, total):
             continue
         for m in range(0, stride, LINE):
             add_rows_16(total, p + m, table, begin0 + m, begin1 + m, begin2 + m, begin3 + m)
+
+
+@njit
+def add_windows(columns, n_rows, rows, starts, total):
+    """Add to ``total[i]`` the numbers of the window that starts at position ``starts[i]``.
+
+    `columns` holds a number per position of the window and row, `n_rows` for each position; the
+    number of positions is a multiple of STEP, and as many entries follow each start in `rows`.
+    Windows take turns at each STEP positions, whose part of the table stays in the cache. Unsigned
+    indices spare numba the check for negative ones, which would take most of the time.
+    """
+    u = np.uint64
+    n = u(n_rows)
+    for first in range(0, starts.size, _BATCH):
+        last = u(min(first + _BATCH, starts.size))
+        for column in range(0, columns.size // n_rows, STEP):
+            m, t = u(column), u(column) * n
+            for i in range(u(first), last):
+                p = u(starts[i]) + m
+                total[i] += (
+                    (columns[t + u(rows[p])] + columns[t + n + u(rows[p + u(1)])])
+                    + (columns[t + u(2) * n + u(rows[p + u(2)])]
+                       + columns[t + u(3) * n + u(rows[p + u(3)])])
+                    + (columns[t + u(4) * n + u(rows[p + u(4)])]
+                       + columns[t + u(5) * n + u(rows[p + u(5)])])
+                    + (columns[t + u(6) * n + u(rows[p + u(6)])]
+                       + columns[t + u(7) * n + u(rows[p + u(7)])])
+                )  # fmt: skip
 
 
 @njit

@@ -101,9 +101,7 @@ class SiteFinder:
             begin, end = (int(kept[0]), int(kept[-1]) + 1) if kept.size else (begin, begin)
         if self.filters.skip_lower:
             kept = keep(~self._touches_lower(piece, kept + offset), "softmask")
-        scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse)
-        if kept.size < scores.size:
-            scores = scores[kept - begin]
+        scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse, kept)
         for reason, passing in self._passing(scores):
             removed[reason] = int(np.count_nonzero(~passing))
             kept, scores = kept[passing], scores[passing]

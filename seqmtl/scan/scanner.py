@@ -15,12 +15,15 @@ from seqmtl.scan._scan_kernels import (
     AHEAD,
     GROUP,
     add_rows,
+    add_windows,
     count_mixed,
     finish_scores,
     index_rows,
 )
 from seqmtl.scan.score_tables import PRECISION, ScoreTables, build_tables
 from seqmtl.sequences.alphabet import OTHER
+
+_DEAR = 6  # a window scored on its own takes as long as this many in a row
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -68,7 +71,8 @@ class Scanner:
     Notes
     -----
     The weights of all degrees are folded into one table with a row of L numbers for every D-mer,
-    which is added to the L scores that contain the D-mer's first letter. The numbers are integers
+    which is added to the L scores that contain the D-mer's first letter; where few windows are
+    wanted, the numbers of each are added up on their own. They are integers
     in a unit that keeps the error of a score below 1e-5 (see :mod:`seqmtl.scan.score_tables`), so
     results are bitwise identical however a contig is split into chunks. The minus strand is
     scanned as the plus strand of the reverse complement, and reversed.
@@ -164,9 +168,17 @@ class Scanner:
                     future.cancel()
 
     def score_range(
-        self, codes: NDArray[np.uint8], first: int, last: int, is_reverse: bool
+        self,
+        codes: NDArray[np.uint8],
+        first: int,
+        last: int,
+        is_reverse: bool,
+        wanted: NDArray[np.int64] | None = None,
     ) -> RangeScores:
-        """Score the windows that start at first..last-1 of a contig on one strand."""
+        """Score the windows that start at first..last-1 of a contig on one strand.
+
+        `wanted` holds the starts of those whose scores are returned. Default: all.
+        """
         if last <= first:
             return RangeScores(np.zeros(0, dtype=np.float32), 0)
         tables, n_scores = self.tables, last - first
@@ -174,13 +186,22 @@ class Scanner:
         n = -(-piece.size // GROUP) * GROUP
         rows = np.zeros(n + AHEAD + GROUP, dtype=np.int32)
         index_rows(piece, is_reverse, tables.degree, tables.first_row, rows)
-        total = np.zeros(n + tables.stride + GROUP, dtype=np.int32)
-        add_rows(tables.rows, tables.stride, rows, n, total)
-        scores = np.empty(n_scores, dtype=np.float32)
-        finish_scores(total[self.length - 1 :], self.bias, tables.unit, scores)
+        if wanted is not None and _DEAR * wanted.size < n_scores:
+            starts = last - 1 - wanted if is_reverse else wanted - first
+            scores = np.empty(starts.size, dtype=np.float32)
+            total = np.zeros(starts.size, dtype=np.int32)
+            add_windows(tables.columns, tables.n_rows, rows, starts, total)
+            finish_scores(total, self.bias, tables.unit, scores)
+        else:
+            scores = np.empty(n_scores, dtype=np.float32)
+            total = np.zeros(n + tables.stride + GROUP, dtype=np.int32)
+            add_rows(tables.rows, tables.stride, rows, n, total)
+            finish_scores(total[self.length - 1 :], self.bias, tables.unit, scores)
+            scores = scores[::-1] if is_reverse else scores
+            scores = scores if wanted is None else scores[wanted - first]
         is_mixed = bool(piece.max() >= OTHER)
         n_mixed = int(count_mixed(piece, self.length)) if is_mixed else 0
-        return RangeScores(scores[::-1] if is_reverse else scores, n_mixed)
+        return RangeScores(scores, n_mixed)
 
 
 def is_minus(strand: str) -> bool:

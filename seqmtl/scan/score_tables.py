@@ -6,7 +6,7 @@ For every prefix c of at most D letters and every position l of a window,
 
 so the score of a window is one sum over its positions. F is stored in integer multiples of a unit
 that is small enough for the required precision. With the default features (6-mers) the rows stay in
-the second-level cache.
+the second-level cache. The same numbers are kept by position, for windows scored one by one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl.scan._scan_kernels import GROUP, LINE
+from seqmtl.scan._scan_kernels import GROUP, LINE, STEP
 
 #: Largest absolute error of a score from rounding the tables.
 PRECISION = 1e-5
@@ -34,6 +34,8 @@ class ScoreTables(NamedTuple):
     rows : ndarray of int32, shape (n_rows * stride + LINE,)
         One row per prefix of 0 to `degree` letters; entry ``GROUP - 1 + L - 1 - l`` belongs to
         position l of the window.
+    columns : ndarray of int32, shape (ceil(L / STEP) * STEP * n_rows,)
+        The same numbers by position, those of all rows for position 0 first; then zeros.
     first_row : ndarray of int64, shape (degree + 1,)
         First row of the prefixes of d letters.
     stride : int
@@ -45,10 +47,16 @@ class ScoreTables(NamedTuple):
     """
 
     rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
     first_row: NDArray[np.int64]
     stride: int
     degree: int
     unit: float
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.first_row[-1]) + 4**self.degree
 
 
 def build_tables(weights: Sequence[NDArray[Any]], unit: float) -> ScoreTables:
@@ -71,21 +79,23 @@ def build_tables(weights: Sequence[NDArray[Any]], unit: float) -> ScoreTables:
     n_before = (4 ** np.arange(degree + 2, dtype=np.int64) - 1) // 3
     n_rows, first_row = int(n_before[-1]), n_before[:-1]
     stride = -(-(length + GROUP - 1) // LINE) * LINE
-    n_entries = n_rows * stride + LINE
+    n_entries, n_columns = n_rows * stride + LINE, -(-length // STEP) * STEP
     unit = max(unit, _reach(weights) / 2**30, 1e-300)
     require_memory(
-        4 * n_entries,
+        4 * (n_entries + n_rows * n_columns),
         f"a scan with {degree}-mers and windows of {length} bases",
         "train with shorter k-mers or windows",
     )
     table = _aligned_zeros(n_entries)
     by_row = table[: n_rows * stride].reshape(n_rows, stride)
+    by_column = np.zeros((n_columns, n_rows), dtype=np.int32)
     for first in range(0, length, _COLUMNS):
         last = min(first + _COLUMNS, length)
         columns = slice(GROUP - 1 + length - last, GROUP - 1 + length - first)
         levels = np.concatenate(_fold(weights, first, last), axis=1)
-        by_row[:, columns] = np.rint(levels[::-1] / unit).T
-    return ScoreTables(table, first_row, stride, degree, unit)
+        by_column[first:last] = np.rint(levels / unit)
+        by_row[:, columns] = by_column[first:last][::-1].T
+    return ScoreTables(table, by_column.ravel(), first_row, stride, degree, unit)
 
 
 def _fold(weights: Sequence[NDArray[Any]], first: int, last: int) -> list[NDArray[np.float64]]:

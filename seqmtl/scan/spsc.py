@@ -23,7 +23,7 @@ from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
 from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.sink import Output, TextSink, Track, describe
-from seqmtl.scan.site_block import SiteBlock, merge_strands
+from seqmtl.scan.site_block import SiteBlock
 
 LOWEST, HIGHEST = -6, 13
 _LETTERS = {"donor": b"D", "acceptor": b"A"}
@@ -84,14 +84,16 @@ class SpliceScoreSink(TextSink):
         """Score the junctions of a block, and sort them by offset."""
         assert self.probability is not None
         assert self.track.prior is not None
-        sites = merge_strands(strands)
-        p = np.asarray(self.probability(sites.scores.astype(np.float64)), dtype=np.float64)
+        raw = np.concatenate([sites.scores for sites in strands]).astype(np.float64)
+        p = np.asarray(self.probability(raw), dtype=np.float64)
         scores = splice_scores(p, self.track.prior)
-        at_end = sites.is_reverse == (self._letter == b"D")
-        offsets = sites.starts + np.where(at_end, self.finder.scanner.site_length, 0)
-        order = np.lexsort((sites.is_reverse, offsets))
-        order = order[scores[order] > LOWEST]
-        offsets, is_reverse, scores = offsets[order], sites.is_reverse[order], scores[order]
+        kept = np.flatnonzero(scores > LOWEST)  # few: sorting comes after
+        is_reverse = np.concatenate([sites.is_reverse for sites in strands])[kept]
+        at_end = is_reverse == (self._letter == b"D")
+        offsets = np.concatenate([sites.starts for sites in strands])[kept]
+        offsets += np.where(at_end, self.finder.scanner.site_length, 0)
+        order = np.lexsort((is_reverse, offsets))
+        offsets, is_reverse, scores = offsets[order], is_reverse[order], scores[kept][order]
         reach = min(block.first + self.finder.scanner.site_length, block.last)
         begin, end = np.searchsorted(offsets, [reach, block.last])
         rows = list(zip(offsets.tolist(), is_reverse.tolist(), scores.tolist(), strict=True))

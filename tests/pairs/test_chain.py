@@ -75,6 +75,19 @@ def test_a_long_strand_equals_the_quadratic_reference():
     assert_allclose(found.acceptors, np.maximum(expected[1], -700), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("least", [0.9, 0.2, 0.01])
+def test_all_introns_of_the_minimum_probability_are_listed(least):
+    rng = np.random.default_rng(4)
+    layer = _layer(rng, n_lengths=80, n_exons=50)
+    donors, acceptors = _sites(rng, 20_000, 1500, 3.0), _sites(rng, 20_000, 1600, 3.0)
+    every = run_chain(donors, acceptors, layer, min_probability=1e-12)
+    found = run_chain(donors, acceptors, layer, min_probability=least)
+    kept = every.intron_values >= np.log(least)
+    assert 10 < kept.sum() < kept.size
+    assert found.introns.tolist() == every.introns[kept].tolist()
+    assert_allclose(found.intron_values, every.intron_values[kept], rtol=0, atol=0)
+
+
 @pytest.mark.parametrize(("n", "m"), [(0, 0), (1, 0), (0, 1), (0, 5), (5, 0)])
 def test_sites_without_partners_have_no_chance(n, m):
     rng = np.random.default_rng(1)

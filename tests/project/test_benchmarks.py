@@ -34,6 +34,11 @@ if sys.argv[1] == "predict":
 """
 
 
+def seqmtl(*arguments: object) -> None:
+    """Run a command."""
+    assert main([*map(str, arguments), "-q"]) == 0
+
+
 def run(name: str, *arguments: object) -> str:
     """Run a benchmark and return what it printed."""
     command = [sys.executable, str(FOLDER / f"bench_{name}.py"), *map(str, arguments)]
@@ -99,6 +104,25 @@ def numeric(folder):
     return printed + run("numeric", "--n", 300, "--tol", 1e-3, "--loss", "epsilon_insensitive")
 
 
+def paired(folder):
+    tree, sim = "(a:0.1,b:0.1);", folder / "sim"
+    options = ["--chromosomes", 4, "--chromosome-length", 40_000, "--no-windows"]
+    seqmtl("simulate", "-o", sim, "--tree", tree, *options)
+    splits = "".join(f'\n[organisms.{x}.split]\nvalid = ["chr2"]\ntest = ["chr1"]\n' for x in "ab")
+    config = sim / "dataset.toml"
+    config.write_text("window = 61\n" + config.read_text() + splits)
+    names = {"donor": folder / "donors", "acceptor": folder / "acceptors"}
+    for signal, data in names.items():
+        seqmtl("dataset", config, "--signal", signal, "-o", data)
+        fixed = ["--selection", "none", "--features", "wd:3", "--window", 41]
+        seqmtl("train", data, *fixed, "-o", folder / signal)
+        seqmtl("calibrate", folder / signal, data, "-o", folder / signal)
+    models = [folder / name for name in ("splice", *names)]
+    seqmtl("pair", *models[1:], *names.values(), "-o", models[0])
+    genome = sim / "genomes" / "a.fa"
+    return run("paired", *models, genome, "--organism", "a", "--megabases", 0.1)
+
+
 def scan(folder):
     return run("scan", "--genome", 0.02, "--length", 30, "--degree", 3, "--repeats", 1)
 
@@ -153,6 +177,15 @@ FIGURES = {
             for loss in ("hinge", "squared_hinge", "logistic")
         ),
         r"^epsilon_insensitive +1 +1e-03 .*\d$",
+    ],
+    paired: [
+        r"^0\.16 Mb",
+        *(
+            rf"^{n} threads  {what} +CPU +\d+\.\d s .* peak \d+ MiB$"
+            for n in (1, 2)
+            for what in ("paired", "donors", "acceptors")
+        ),
+        r"^2 threads  paired over both alone, CPU: \d\.\d\d$",
     ],
     scan: [
         r"0\.04 Mb, both strands, AG, to BED: [\d,]+ records",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.scan import score_tables as tables_module
-from seqmtl.scan._scan_kernels import AHEAD, GROUP, LINE, add_rows, index_rows
+from seqmtl.scan._scan_kernels import AHEAD, GROUP, LINE, STEP, add_rows, add_windows, index_rows
 from seqmtl.scan._text_kernels import NUMBER_BYTES, put_decimal, put_integer
 from seqmtl.scan.score_tables import build_tables
 from seqmtl.sequences import encode
@@ -77,6 +77,20 @@ def test_adding_rows_is_a_sum_of_shifted_rows(length):
     np.testing.assert_array_equal(total, expected)
 
 
+@pytest.mark.parametrize("length", [1, 8, 9, 141])
+def test_adding_windows_is_a_sum_over_their_positions(length):
+    rng = np.random.default_rng(length)
+    n_rows, n = 50, 9000
+    columns = np.zeros((-(-length // STEP) * STEP, n_rows), np.int32)
+    columns[:length] = rng.integers(-(2**22), 2**22, (length, n_rows))
+    rows = rng.integers(0, n_rows, n + length + STEP).astype(np.int32)
+    for starts in (np.arange(n), np.arange(n)[::-7], np.zeros(0, np.int64)):
+        total = np.ones(starts.size, np.int32)
+        add_windows(columns.ravel(), n_rows, rows, starts, total)
+        expected = [1 + columns[np.arange(length), rows[p : p + length]].sum() for p in starts]
+        np.testing.assert_array_equal(total, np.array(expected, np.int32))
+
+
 @pytest.mark.parametrize(("scale", "unit"), [(1e-3, 1e-6), (0.3, 1e-5), (10.0, 1e-6)])
 def test_tables_hold_every_prefix_to_half_a_unit(scale, unit):
     rng = np.random.default_rng(5)
@@ -90,6 +104,12 @@ def test_tables_hold_every_prefix_to_half_a_unit(scale, unit):
         value = table_value(tables, prefix, position, length)
         expected = prefix_weight(weights, prefix, position)
         assert abs(value - expected) <= unit / 2 * (1 + 1e-6)
+    by_row = tables.rows[: tables.n_rows * tables.stride].reshape(tables.n_rows, tables.stride)
+    by_column = tables.columns.reshape(-1, tables.n_rows)
+    values = by_row.T[GROUP - 1 : GROUP - 1 + length]
+    np.testing.assert_array_equal(by_column[:length], values[::-1])
+    assert by_column.shape[0] % STEP == 0
+    assert not by_column[length:].any()
     assert tables.rows.ctypes.data % 64 == 0
     assert not tables.rows[: tables.stride].any()
 
@@ -127,7 +147,7 @@ def test_tables_that_cannot_fit_are_refused(monkeypatch):
 
     monkeypatch.setattr(tables_module, "require_memory", refuse)
     with pytest.raises(
-        MemoryLimitError, match="1-mers and windows of 5 bases would take 384; train with"
+        MemoryLimitError, match="1-mers and windows of 5 bases would take 544; train with"
     ):
         build_tables([np.zeros((5, 4))], 1e-6)
 

@@ -176,6 +176,20 @@ class TestScores:
 
 
 class TestChunksAndThreads:
+    @pytest.mark.parametrize("is_reverse", [False, True])
+    def test_few_windows_get_the_bits_of_all(self, small, is_reverse):
+        scanner, _ = small
+        rng = np.random.default_rng(12)
+        codes = encode(make_contig(rng, 400, 0.05))
+        last = scanner.count(codes)
+        for first, end in ((0, last), (3, last - 5)):
+            every = scanner.score_range(codes, first, end, is_reverse)
+            for share in (0.0, 0.02, 0.1, 0.5, 1.0):
+                wanted = first + np.flatnonzero(rng.random(end - first) < share)
+                found = scanner.score_range(codes, first, end, is_reverse, wanted)
+                np.testing.assert_array_equal(found.scores, every.scores[wanted - first])
+                assert found.n_mixed == every.n_mixed
+
     @pytest.mark.parametrize("strand", ["+", "-"])
     def test_any_chunk_gives_the_same_bits(self, small, strand):
         scanner, _ = small

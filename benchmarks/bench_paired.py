@@ -1,0 +1,76 @@
+"""Speed and memory of a scan for both ends of introns, beside those of each signal alone.
+
+    python benchmarks/bench_paired.py splice.seqmtl donor.seqmtl acceptor.seqmtl genome.fa
+        [--organism ...] [--megabases 100] [--threads 1 2]
+
+The models are those of docs/howto/introns.md. The genome is repeated up to the given size. Every
+scan writes splice scores of both strands in a process of its own. Prints its CPU and wall seconds,
+megabases per CPU and wall second, and peak memory, and the CPU seconds of the paired scan over the
+sum of both others. The first run of each, with a compiling call, is not counted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from _common import make_parser, measure
+
+from seqmtl.io.genome import open_contigs
+
+
+def repeat_genome(path: Path, target: Path, megabases: float) -> float:
+    """Write the contigs again and again; return the megabases written."""
+    letters = np.frombuffer(b"ACGTN", dtype=np.uint8)
+    contigs = [(name, letters[codes].tobytes()) for name, codes in open_contigs(path)]
+    written, copy = 0, 0
+    with open(target, "wb") as stream:
+        while written < megabases * 1e6:
+            for name, text in contigs:
+                stream.write(b">%s_%d\n" % (name.encode(), copy))
+                for k in range(0, len(text), 60):
+                    stream.write(text[k : k + 60] + b"\n")
+                written += len(text)
+            copy += 1
+    return written / 1e6
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = make_parser(__doc__)
+    parser.add_argument("models", nargs=3, help="paired model, model of donors, of acceptors")
+    parser.add_argument("genome", type=Path, help="FASTA")
+    parser.add_argument("--organism", help="organism of the models, if there are several")
+    parser.add_argument("--megabases", type=float, default=100)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    arguments = parser.parse_args()
+    organism = ["--organism", arguments.organism] if arguments.organism else []
+    with tempfile.TemporaryDirectory() as name:
+        genome, out = Path(name) / "genome.fa", Path(name) / "x.spsc"
+        size = repeat_genome(arguments.genome, genome, arguments.megabases)
+        print(f"{size:.4g} Mb, load before {os.getloadavg()[0]:.1f}")
+
+        def scan(model: str, path: Path, threads: int) -> tuple[float, float, float]:
+            options = ["--threads", str(threads), *organism, "-o", str(out), "-q"]
+            return measure([sys.executable, "-m", "seqmtl", "scan", model, str(path), *options])
+
+        for threads in arguments.threads:
+            used, names = [], ("paired", "donors", "acceptors")
+            for what, model in zip(names, arguments.models, strict=True):
+                if threads == arguments.threads[0]:
+                    scan(model, arguments.genome, threads)
+                cpu, wall, peak = scan(model, genome, threads)
+                used.append(cpu)
+                print(
+                    f"{threads} threads  {what:<10}CPU {cpu:6.1f} s ({size / cpu:5.1f} Mb/s)   "
+                    f"wall {wall:6.1f} s ({size / wall:5.1f} Mb/s)   peak {peak:.0f} MiB",
+                    flush=True,
+                )
+            print(f"{threads} threads  paired over both alone, CPU: {used[0] / sum(used[1:]):.2f}")
+
+
+if __name__ == "__main__":
+    main()
