@@ -131,6 +131,19 @@ class MultiTaskModel(Model):
             If the examples have another length, or their tasks are unknown.
         """
         data, tasks = split_tasks(data, tasks)
+        self.check_examples(data)
+        names, ids = self._task_table(data, tasks)
+        W, bias = self.weights(names, from_relatives=from_relatives)
+        return self.features.bind(data).scores(W, ids) + bias[ids]
+
+    def check_examples(self, data: Any) -> None:
+        """Check that examples are of the type and length of those of the training.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are not.
+        """
         if self.can_scan and not isinstance(data, Windows):
             raise TypeError(
                 f"windows must be Windows, got {type(data).__name__}; use Windows.from_strings"
@@ -142,9 +155,59 @@ class MultiTaskModel(Model):
             else:
                 rule, remedy = f"X must have {n} features", ""
             raise ValueError(f"{rule} as in training, got {found}{remedy}")
-        names, ids = self._task_table(data, tasks)
-        W, bias = self.weights(names, from_relatives=from_relatives)
-        return self.features.bind(data).scores(W, ids) + bias[ids]
+
+    def adapt(
+        self,
+        name: str,
+        data: Any = None,
+        y: Any = None,
+        *,
+        like: str | None = None,
+        tree: Any = None,
+        prevalence: float | None = None,
+    ) -> MultiTaskModel:
+        """Return a model with one more organism, learnt from few labels and the other organisms.
+
+        Neither the data of the training nor those of a previous step are needed. An organism that
+        was adapted before is adapted further by labels that it has not seen.
+
+        Parameters
+        ----------
+        name : str
+            The new organism.
+        data : Windows, or ndarray or csr_matrix of shape (n, d), optional
+            Labelled examples. Default: none; the organism can then be scored with
+            ``from_relatives=True``.
+        y : array_like, shape (n,), optional
+            Labels; positive means +1. Default: those of the windows.
+        like : str, optional
+            Organism of the model, or organism or clade of the tree, in whose place it is.
+            Default: its own name in the tree.
+        tree : Tree, str or path-like, optional
+            See :func:`seqmtl.similarity.trees.read_tree`. Default: the task kernel of the model, or
+            for `like` the largest shipped tree. An organism that is nowhere starts at the mean.
+        prevalence : float, optional
+            Share of true sites for which its probabilities hold. Default: that of the labels.
+
+        Raises
+        ------
+        ValueError
+            If the model was trained on the organism, a class has fewer than two labels, or the
+            examples are not like those of the training.
+        UnknownTaskError
+            If `like` or `name` is not in the tree.
+
+        Notes
+        -----
+        See :mod:`seqmtl.models.adaptation` (Yang, Yan, Hauptmann 2007; Schweikert et al. 2008).
+        """
+        from seqmtl.models.adapt import adapt_model
+
+        y = data.labels if y is None and data is not None else y
+        found: MultiTaskModel = adapt_model(
+            self, name, data, y, like=like, tree=tree, prevalence=prevalence
+        )
+        return found
 
     def weights(
         self, names: Sequence[str], *, from_relatives: bool = False
@@ -154,11 +217,11 @@ class MultiTaskModel(Model):
         if np.array_equal(A, np.eye(len(self.tasks))):
             return self.W, self.bias
         W = np.empty((self.W.shape[0], len(names)), dtype=self.W.dtype)
-        for columns, K in self._views():
+        for columns, K in self.views():
             _mix(self.W[columns], self._mixing(names, from_relatives, K), W[columns])
         return W, self.bias @ A
 
-    def _views(self) -> list[tuple[slice, NDArray[np.float64]]]:
+    def views(self) -> list[tuple[slice, NDArray[np.float64]]]:
         """Return the rows of W and the task kernel of every view of the features."""
         columns = self.features.view_columns(self.length)
         kernels = self.kernel.matrices
