@@ -53,7 +53,9 @@ def adapt_model(
         placed = place(model.kernel, model.tasks, name, like=like, tree=tree, trusts=trusts)
     else:
         name = model.tasks[own]
-        placed = Placement(np.eye(len(model.tasks))[own], f"its own model of {_labels(model, name)}")
+        placed = Placement(
+            np.eye(len(model.tasks))[own], f"its own model of {_labels(model, name)}"
+        )
     if data is None:
         if own is not None:
             raise ValueError(f"{name!r} is in the model already; give labels to adapt it further")
@@ -158,9 +160,7 @@ def _with_column(
     rows, zeros = model.features.bind(examples.data), np.zeros(n, dtype=np.int16)
     used = np.flatnonzero(found.amounts)
     for scale, view in zip(scales, rows.views, strict=True):
-        view.rows.accumulate(
-            used, found.amounts, zeros, np.array([[scale]]), column[view.columns]
-        )
+        view.rows.accumulate(used, found.amounts, zeros, np.array([[scale]]), column[view.columns])
     change = float(settings.fit_intercept) * scales.sum() * found.amounts.sum()
     bias = float(model.bias @ found.weights + change)
     sigmoid = np.array(fit_sigmoid(found.held_out, examples.y))

@@ -159,7 +159,10 @@ class _Folds(CrossValidation):
         everything = np.arange(self.y.size)
         self.directions, self._offsets = self._prior(scores, weights, everything)
         self._held = [
-            [(np.flatnonzero(folds == k), np.flatnonzero(folds != k)) for k in range(folds.max() + 1)]
+            [
+                (np.flatnonzero(folds == k), np.flatnonzero(folds != k))
+                for k in range(folds.max() + 1)
+            ]
             for folds in self._folds
         ]
         self._held_offsets = [
@@ -187,7 +190,9 @@ class _Folds(CrossValidation):
                 own, own_given = alpha.copy(), trust * offset[direction]
                 own[held] = 0.0
                 out = held[alpha[held] > 0.0]
-                own_margins = margins - given + own_given - alpha[out].astype(np.float32) @ self._H[out]
+                own_margins = (
+                    margins - given + own_given - alpha[out].astype(np.float32) @ self._H[out]
+                )
                 self._descend(kept, own, own_margins, cost, own_given[kept])
                 scores[held] = (self.y * own_margins)[held]
             total += float(label_likelihood(scores, self.y, self.ids, 1, self.weight).sum())
