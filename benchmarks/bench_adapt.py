@@ -15,8 +15,8 @@ the test split of the organism:
     single      the best relative, chosen on the test windows; no labels
 
 The labels of a draw are nested; true sites are as frequent as in the train split, or a fifth if
-they are rarer. Differences are paired by draw, with their standard error over draws. CPU seconds of one
-thread; "adapt" with loops loaded, in this process.
+they are rarer. Differences are paired by draw, with their standard error over draws. CPU seconds of
+one thread, in this process.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from seqmtl.models.adaptation import (
     chance_of_ranking,
     check_labels,
     learn,
-    sample_of,
     settings_of,
 )
 from seqmtl.models.calibration import fit_sigmoid
@@ -53,32 +52,25 @@ def adapt_model(
         placed = place(model.kernel, model.tasks, name, like=like, tree=tree, trusts=trusts)
     else:
         name = model.tasks[own]
-        placed = Placement(
-            np.eye(len(model.tasks))[own], f"its own model of {_labels(model, name)}"
-        )
+        n = model.training["tasks"][name]["n"]
+        placed = Placement(np.eye(len(model.tasks))[own], f"its own model of {n:,} labels")
     if data is None:
         if own is not None:
             raise ValueError(f"{name!r} is in the model already; give labels to adapt it further")
-        T = len(model.tasks)
-        at = [other for other in model.kernel.names if other != name]
-        return replace(model, kernel=extend(model.kernel, T, name, placed.weights, len(at)))
+        return replace(model, kernel=extend(model.kernel, len(model.tasks), name, placed.weights))
     y = np.where(np.asarray(y) > 0, 1.0, -1.0)
     check_labels(y, name)
     scores = _scores(model, data)
     _tell_contradiction(scores @ placed.weights, y, name)
     examples = Labelled(data, y, np.zeros(y.size, dtype=np.int64), (name,), np.ones(y.size))
     settings = settings_of(model.training)
-    rows = sample_of(examples, settings)
-    if rows.size < y.size:
-        logger.warning("%s: learning from %d of %d windows", name, rows.size, y.size)
-    examples, scores = examples.take(rows), scores[rows]
     scales = _scales(model)
     found = learn(
         examples, scores, placed.weights, features=model.features, settings=settings, scales=scales
     )
     adapted = _with_column(model, name, own, placed, found, examples, scales, settings)
     if prevalence is not None:
-        adapted.calibrate(name, found.held_out, examples.y, None, "auto", prevalence)
+        adapted.calibrate(name, found.held_out, y[found.rows], None, "auto", prevalence)
     return adapted
 
 
@@ -100,10 +92,6 @@ def _own_column(model: Any, name: str) -> int | None:
             "again with all labels, or give the new organism another name"
         )
     return int(found[0])
-
-
-def _labels(model: Any, name: str) -> str:
-    return f"{model.training['tasks'][name]['n']:,} labels"
 
 
 def _scores(model: Any, data: Any) -> Array:
@@ -163,13 +151,13 @@ def _with_column(
         view.rows.accumulate(used, found.amounts, zeros, np.array([[scale]]), column[view.columns])
     change = float(settings.fit_intercept) * scales.sum() * found.amounts.sum()
     bias = float(model.bias @ found.weights + change)
-    sigmoid = np.array(fit_sigmoid(found.held_out, examples.y))
+    sigmoid = np.array(fit_sigmoid(found.held_out, examples.y[found.rows]))
     at = T if own is None else own
     kept = [t for t in range(T) if t != own]
     tasks = (*model.tasks[:at], name, *model.tasks[at + 1 :])
     kernel = model.kernel
     if own is None:
-        kernel = extend(kernel, T, name, placed.weights, T)
+        kernel = extend(kernel, T, name, placed.weights, at=T)
     return replace(
         model,
         tasks=tasks,

@@ -16,7 +16,8 @@ Yan, Hauptmann 2007; Schweikert et al. 2008).
 
 The result is not the best of the candidates (b, x, C) but their mean, weighted by the held-out
 log-likelihood of the labels and a prior that favours trust. Each candidate is trained on all labels
-and enters at equal spread of its held-out scores.
+and enters at equal spread of its held-out scores. With too many labels to cross-validate all, the
+candidates are weighed on a sample, and one function with their mean a and C learns from all labels.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from numpy.typing import NDArray
 
 from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.held_out import MOST, CrossValidation, Labelled, label_likelihood
-from seqmtl.models.training import Settings
+from seqmtl.models.training import Settings, class_factors
+from seqmtl.solvers.dcd import CoordinateDescent
+from seqmtl.solvers.problem import Problem
 
 #: Trust values to choose from, with their prior weights.
 TRUSTS = {1.0: 2.0, 0.5: 1.0, 0.25: 0.5, 0.0: 0.5}
@@ -53,14 +56,17 @@ class Adapted:
         a, the weights of the relatives.
     amounts : ndarray of float64, shape (n,)
         delta = sum_i amounts_i phi(x_i).
-    held_out : ndarray of float64, shape (n,)
-        Cross-validated scores of the examples.
+    rows : ndarray of int64, shape (m,)
+        The examples that were cross-validated: all, or a sample.
+    held_out : ndarray of float64, shape (m,)
+        Their scores.
     evidence : dict of float to float
         Weight of every trust value after seeing the labels.
     """
 
     weights: Array
     amounts: Array
+    rows: NDArray[np.int64]
     held_out: Array
     evidence: dict[float, float]
 
@@ -106,27 +112,50 @@ def learn(
     scales : ndarray of float64, shape (G,)
         Variance of delta in every view of the features.
     """
-    folds = _Folds(examples, scores, weights, features, settings, scales)
+    n, rows = examples.y.size, np.arange(examples.y.size)
+    if n > MOST:
+        rows = examples.sample(MOST, np.random.default_rng(settings.seed))
+    folds = _Folds(examples.take(rows), scores[rows], weights, features, settings, scales)
+    check_labels(folds.y, examples.names[0])
     candidates = [(d, x, C) for x in TRUSTS for d in range(2 if x else 1) for C in COSTS]
     prior = [TRUSTS[x] / (2 if x else 1) for _, x, _ in candidates]
     fits = [folds.fit(*candidate) for candidate in candidates]
-    found = np.array([fit.log_likelihood for fit in fits])
-    log = np.log(prior) + _SHARPNESS * (found - found.max())
+    share = _share(np.array([fit.log_likelihood for fit in fits]), np.array(prior))
+    part = share / np.maximum([fit.held_out.std() for fit in fits], 1e-12)
+    part /= part.sum()
+    trusts = np.array([x for _, x, _ in candidates])
+    a = (part * trusts) @ np.array([folds.directions[d] for d, *_ in candidates])
+    if rows.size == n:
+        amounts = folds.amounts_of(part @ np.array([fit.alpha for fit in fits]))
+    else:
+        C = float(np.exp(share @ np.log([C for *_, C in candidates])))
+        amounts = _descend(examples, scores @ a, C, features, settings, scales)
+    held_out = folds.of_copies(part @ np.array([fit.held_out for fit in fits]))
+    evidence = {x: float(share[trusts == x].sum()) for x in TRUSTS}
+    return Adapted(a, amounts, rows, held_out, evidence)
+
+
+def _share(found: Array, prior: Array) -> Array:
+    """Return the weights of candidates with these held-out log-likelihoods."""
+    log = np.log(prior) + _SHARPNESS * found
     share = np.exp(log - log.max())
-    share /= share.sum()
-    evidence = {
-        x: float(sum(s for s, c in zip(share, candidates, strict=True) if c[1] == x))
-        for x in TRUSTS
-    }
-    v = share / np.maximum([fit.held_out.std() for fit in fits], 1e-12)
-    v /= v.sum()
-    a = sum(part * x * folds.directions[d] for part, (d, x, _) in zip(v, candidates, strict=True))
-    return Adapted(
-        np.asarray(a),
-        folds.amounts_of(v @ np.array([fit.alpha for fit in fits])),
-        folds.of_copies(v @ np.array([fit.held_out for fit in fits])),
-        evidence,
+    return np.asarray(share / share.sum())
+
+
+def _descend(
+    examples: Labelled, given: Array, C: float, features: Any, settings: Settings, scales: Array
+) -> Array:
+    """Return the amounts of many examples, whose scores have a given part, at one cost."""
+    y, rows = examples.y, features.bind(examples.data)
+    problem = Problem(
+        rows, y, np.zeros(y.size, dtype=np.int16), scales[:, np.newaxis, np.newaxis],
+        C * class_factors(y, settings.class_weight) * examples.weight, settings.loss,
+        float(settings.fit_intercept), targets=-y * given,
+    )  # fmt: skip
+    solver = CoordinateDescent(
+        problem, tol=settings.tol, max_epochs=settings.max_epochs, seed=settings.seed
     )
+    return np.asarray(y * solver.solve().alpha)
 
 
 @dataclass(frozen=True)
@@ -159,11 +188,8 @@ class _Folds(CrossValidation):
         everything = np.arange(self.y.size)
         self.directions, self._offsets = self._prior(scores, weights, everything)
         self._held = [
-            [
-                (np.flatnonzero(folds == k), np.flatnonzero(folds != k))
-                for k in range(folds.max() + 1)
-            ]
-            for folds in self._folds
+            [(np.flatnonzero(own == k), np.flatnonzero(own != k)) for k in range(own.max() + 1)]
+            for own in self._folds
         ]
         self._held_offsets = [
             [self._prior(scores, weights, kept)[1] for _, kept in repeat] for repeat in self._held
@@ -190,9 +216,8 @@ class _Folds(CrossValidation):
                 own, own_given = alpha.copy(), trust * offset[direction]
                 own[held] = 0.0
                 out = held[alpha[held] > 0.0]
-                own_margins = (
-                    margins - given + own_given - alpha[out].astype(np.float32) @ self._H[out]
-                )
+                own_margins = margins - given + own_given
+                own_margins -= alpha[out].astype(np.float32) @ self._H[out]
                 self._descend(kept, own, own_margins, cost, own_given[kept])
                 scores[held] = (self.y * own_margins)[held]
             total += float(label_likelihood(scores, self.y, self.ids, 1, self.weight).sum())
@@ -275,13 +300,6 @@ def chance_of_ranking(scores: Array, y: NDArray[Any]) -> tuple[float, float]:
     higher = (scores[positive][:, None] > scores[~positive]).mean()
     ties = (scores[positive][:, None] == scores[~positive]).mean()
     return float(higher + 0.5 * ties), float(np.sqrt((n + m + 1) / (12.0 * n * m)))
-
-
-def sample_of(examples: Labelled, settings: Settings) -> NDArray[np.int64]:
-    """Return the examples to learn from: all, or a balanced sample if they are too many."""
-    if examples.y.size <= MOST:
-        return np.arange(examples.y.size)
-    return examples.sample(MOST, np.random.default_rng(settings.seed))
 
 
 def settings_of(training: dict[str, Any]) -> Settings:

@@ -126,12 +126,8 @@ class CrossValidation:
         rows, weight, copy_of = _distinct(G, examples)
         self._copy_of, self._shares = copy_of, examples.weight / weight[copy_of]
         self._G = G if np.array_equal(rows, np.arange(len(G))) else G[np.ix_(rows, rows)]
-        self.rows, self.y, self.ids, self.weight = (
-            rows,
-            examples.y[rows],
-            examples.ids[rows],
-            weight,
-        )
+        self.rows, self.weight = rows, weight
+        self.y, self.ids = examples.y[rows], examples.ids[rows]
         self._factors = class_factors(examples.y, settings.class_weight)[rows] * weight
         self._T = len(examples.names)
         n_repeats = int(np.clip(round((MOST / max(rows.size, 1)) ** 0.5), 1, _MOST_REPEATS))

@@ -160,10 +160,12 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     )
 
 
-def extend(kernel: TaskKernel, n_tasks: int, name: str, weights: Array, at: int) -> TaskKernel:
+def extend(
+    kernel: TaskKernel, n_tasks: int, name: str, weights: Array, at: int | None = None
+) -> TaskKernel:
     """Return the task kernel with an organism whose conditional mean has these weights.
 
-    K_Pn = K_PS a for all names P, so that K_SS^+ K_Sn = a. A name that is there already is replaced.
+    K_Pn = K_PS a for all names P, so that K_SS^+ K_Sn = a. A name that is there is replaced.
 
     Parameters
     ----------
@@ -175,10 +177,12 @@ def extend(kernel: TaskKernel, n_tasks: int, name: str, weights: Array, at: int)
         The organism.
     weights : ndarray of float64, shape (T,)
         a.
-    at : int
-        Row of the organism in the result.
+    at : int, optional
+        Row of the organism in the result. Default: the last.
     """
-    kept = [i for i, other in enumerate(kernel.names) if other != name]
+    known = NameIndex(kernel.names).find(name)
+    kept = [i for i in range(len(kernel)) if i not in known]
+    at = len(kept) if at is None else at
     K = kernel.matrices[:, :, :n_tasks] @ weights
     size = kernel.matrices[:, :n_tasks, :n_tasks].diagonal(axis1=1, axis2=2).mean(axis=1)
     own = np.maximum(size, (1.0 + 1e-9) * (K[:, :n_tasks] @ weights))
