@@ -277,8 +277,8 @@ class MultiTaskModel(Model):
             found = index.find(name)
             if from_relatives and not found:
                 raise UnknownTaskError(
-                    f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or add "
-                    "it to the tree and train again)"
+                    f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or give "
+                    "it a place among them: seqmtl adapt; MultiTaskModel.adapt)"
                 )
             if not from_relatives and min(found, default=T) >= T:
                 hint = "; score it by its relatives (--from-relatives; from_relatives=True)"
