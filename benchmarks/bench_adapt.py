@@ -124,7 +124,7 @@ class Study:
             "permuted": self.auprc(model.adapt(name, own, tree=permute(self.tree))),
             "own": self.timed("own", n, lambda: train(own, None)),
         }
-        if seed < self.arguments.joint_draws:
+        if seed < self.arguments.joint_draws and n in self.arguments.joint_sizes:
             both = concatenate([self.data[self.relatives], own])
             found["joint"] = self.timed("joint", n, lambda: train(both, self.tree))
         return found
@@ -170,9 +170,12 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 30, 100, 300, 1000])
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--joint-draws", type=int, default=1)
+    parser.add_argument("--joint-sizes", type=int, nargs="*", help="default: all sizes")
     parser.add_argument("--per-relative", type=int, default=2000)
     parser.add_argument("--test", type=int, default=3000)
     arguments = parser.parse_args()
+    if arguments.joint_sizes is None:
+        arguments.joint_sizes = arguments.sizes
     data = {split: read_windows(arguments.data, split=split) for split in ("train", "test")}
     results: Results = {}
     seconds: dict[str, list[float]] = {}
