@@ -18,7 +18,7 @@ logger = logging.getLogger("seqmtl")
 
 _EXAMPLES = """\
   seqmtl adapt splice.seqmtl few.tsv --organism c_briggsae --tree nematodes -o new.seqmtl
-  seqmtl adapt splice.seqmtl few.tsv --organism my_fly --like Diptera --prevalence 0.002 -o new.seqmtl
+  seqmtl adapt splice.seqmtl few.tsv --organism midge --like Diptera --prevalence 0.01 -o new.seqmtl
   seqmtl adapt splice.seqmtl --organism c_briggsae --like c_elegans -o new.seqmtl  # no labels
 
 The data that the model was trained on are not needed. The organism starts as a mean of the

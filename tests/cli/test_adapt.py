@@ -123,3 +123,34 @@ def test_one_class_and_short_windows(adapt, folder, capsys):
     write_table(folder / "wide.tsv", windows_of("man", 60, 5, length=40))  # AG at 8, not at 18
     assert adapt(data="wide.tsv")[0] == 1
     assert "windows must have AG at base 8 as in training" in capsys.readouterr().err
+
+
+def test_a_dataset_tells_the_prevalence_and_has_the_models_site(tmp_path, capsys):
+    tree = "((bee:0.1,ant:0.1):0.1,cat:0.2);"
+    simulated = ["simulate", "--tree", tree, "--chromosome-length", "50000", "--no-windows", "-q"]
+    assert main([*simulated, "-o", str(tmp_path)]) == 0
+    for signal, organisms in (("donor", "ant bee"), ("donor", "cat"), ("acceptor", "cat")):
+        lines = [f'signal = "{signal}"\nwindow = 60\nsplit.by = "contigs"']
+        lines += [
+            f'[organisms.{name}]\ngenome = "genomes/{name}.fa"\n'
+            f'annotation = "annotation/{name}.gff3"'
+            for name in organisms.split()
+        ]
+        (tmp_path / "d.toml").write_text("\n".join(lines) + "\n")
+        folder = tmp_path / f"{signal}.{organisms.split()[0]}"
+        assert main(["dataset", str(tmp_path / "d.toml"), "-o", str(folder), "-q"]) == 0
+    old, new = str(tmp_path / "old.seqmtl"), str(tmp_path / "new.seqmtl")
+    train = ["train", str(tmp_path / "donor.ant"), "--selection", "none", "--features", "wd:3"]
+    assert main([*train, "-q", "-o", old]) == 0
+    command = ["adapt", old, "--organism", "cat", "-o", new]
+    capsys.readouterr()
+    assert main([*command, str(tmp_path / "acceptor.cat")]) == 1
+    assert "the model has donor sites" in capsys.readouterr().err
+    assert main([*command, str(tmp_path / "donor.cat")]) == 0
+    found = MultiTaskModel.load(new)
+    facts = json.loads((tmp_path / "donor.cat" / "summary.json").read_text())["organisms"]["cat"]
+    share = facts["sites"] / (facts["sites"] + facts["candidates"])
+    assert found.prevalence("cat") == pytest.approx(share)
+    scan = ["scan", new, str(tmp_path / "genomes" / "cat.fa"), "--organism", "cat"]
+    assert main([*scan, "--top", "20", "-q", "-o", str(tmp_path / "cat.bed")]) == 0
+    assert (tmp_path / "cat.bed").read_text().count("\n") > 0
