@@ -142,11 +142,11 @@ def test_a_dataset_tells_the_prevalence_and_has_the_models_site(tmp_path, capsys
     old, new = str(tmp_path / "old.seqmtl"), str(tmp_path / "new.seqmtl")
     train = ["train", str(tmp_path / "donor.ant"), "--selection", "none", "--features", "wd:3"]
     assert main([*train, "-q", "-o", old]) == 0
-    command = ["adapt", old, "--organism", "cat", "-o", new]
+    options = ["--organism", "cat", "-o", new]
     capsys.readouterr()
-    assert main([*command, str(tmp_path / "acceptor.cat")]) == 1
+    assert main(["adapt", old, str(tmp_path / "acceptor.cat"), *options]) == 1
     assert "the model has donor sites" in capsys.readouterr().err
-    assert main([*command, str(tmp_path / "donor.cat")]) == 0
+    assert main(["adapt", old, str(tmp_path / "donor.cat"), *options]) == 0
     found = MultiTaskModel.load(new)
     facts = json.loads((tmp_path / "donor.cat" / "summary.json").read_text())["organisms"]["cat"]
     share = facts["sites"] / (facts["sites"] + facts["candidates"])
