@@ -87,6 +87,14 @@ def positive_float(text: str) -> float:
     return value
 
 
+def share(text: str) -> float:
+    """Parse a number between 0 and 1, both excluded."""
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"must be between 0 and 1, got {text}")
+    return value
+
+
 def positive_floats(text: str) -> tuple[float, ...]:
     """Parse comma-separated numbers above 0; return them sorted, without duplicates."""
     return tuple(sorted({positive_float(part) for part in text.split(",")}))

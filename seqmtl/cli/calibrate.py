@@ -61,7 +61,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "with at least 200 true sites, else sigmoid (default: auto)",
     )  # fmt: skip
     parser.add_argument(
-        "--prevalence", type=_prevalence, metavar="SHARE",
+        "--prevalence", type=_options.share, metavar="SHARE",
         help="share of true sites among the candidates to be scored (default: the genome's if DATA "
         "is a dataset, else that of the rows)",
     )  # fmt: skip
@@ -174,10 +174,3 @@ def _table(summary: dict[str, Any]) -> str:
             for row in task["thresholds"]
         ]
     return "\n".join(lines) + "\n"
-
-
-def _prevalence(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"must be between 0 and 1, got {text}")
-    return value

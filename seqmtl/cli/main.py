@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from seqmtl.cli import (
+    adapt,
     calibrate,
     compare,
     dataset,
@@ -33,6 +34,7 @@ _COMMANDS = (
     train,
     train_table,
     calibrate,
+    adapt,
     pair,
     predict,
     evaluate,

@@ -32,7 +32,7 @@ FORMAT = "seqmtl model"
 FORMAT_VERSION = 5
 #: Structures of models, with commands that take them.
 _TAKEN_BY = {
-    "weights": "predict, evaluate, calibrate, scan, variants, explain and info",
+    "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info",
     "kernels": "predict, evaluate, calibrate and info",
     "pairs": "evaluate, scan and info",
 }

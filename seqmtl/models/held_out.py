@@ -102,11 +102,15 @@ class CrossValidation:
         Training settings.
     grams : dict, optional
         Cache of kernel matrices of parts of feature maps; new ones are added.
+    scales : ndarray of float64, shape (G,), optional
+        Factor on the kernel of every view of the features. Default: 1.
 
     Attributes
     ----------
+    rows : ndarray of int64, shape (n,)
+        The distinct examples.
     y, ids, weight : ndarray, shape (n,)
-        Label, task and weight of the distinct examples.
+        Their label, task and weight.
     """
 
     def __init__(
@@ -115,13 +119,15 @@ class CrossValidation:
         features: Any,
         settings: Settings,
         grams: dict[str, NDArray[np.float32]] | None = None,
+        scales: Array | None = None,
     ) -> None:
         self._settings, grams = settings, {} if grams is None else grams
-        G = _kernel_matrix(features, examples.data, float(settings.fit_intercept), grams)
+        G = _kernel_matrix(features, examples.data, float(settings.fit_intercept), grams, scales)
         rows, weight, copy_of = _distinct(G, examples)
         self._copy_of, self._shares = copy_of, examples.weight / weight[copy_of]
         self._G = G if np.array_equal(rows, np.arange(len(G))) else G[np.ix_(rows, rows)]
-        self.y, self.ids, self.weight = examples.y[rows], examples.ids[rows], weight
+        self.rows, self.weight = rows, weight
+        self.y, self.ids = examples.y[rows], examples.ids[rows]
         self._factors = class_factors(examples.y, settings.class_weight)[rows] * weight
         self._T = len(examples.names)
         n_repeats = int(np.clip(round((MOST / max(rows.size, 1)) ** 0.5), 1, _MOST_REPEATS))
@@ -158,8 +164,18 @@ class CrossValidation:
         """Expand values of distinct examples to all examples, split over copies by weight."""
         return found[self._copy_of] * self._shares
 
-    def _descend(self, rows: NDArray[np.int64], alpha: Array, margins: Array, cost: Array) -> None:
-        """Train on some rows, updating alpha and the margins of all rows in place."""
+    def _descend(
+        self,
+        rows: NDArray[np.int64],
+        alpha: Array,
+        margins: Array,
+        cost: Array,
+        given: Array | float = 0.0,
+    ) -> None:
+        """Train on some rows, updating alpha and the margins of all rows in place.
+
+        `given` is the part of their margins that does not depend on alpha, one number for each.
+        """
         from seqmtl.solvers._dcd_kernels import descend_gram
 
         loss, rng = self._settings.loss, np.random.default_rng(self._settings.seed)
@@ -167,8 +183,9 @@ class CrossValidation:
             order = rng.permuted(np.tile(rows, (_PASSES, 1)), axis=1).ravel()
             descend_gram(self._H, order, alpha, margins, cost, LOSSES[loss], 0.0, 1.0)
             losses = float((cost[rows] * loss_values(loss, margins[rows])).sum())
-            half_q = 0.5 * float((alpha[rows] * margins[rows]).sum())
-            dual = float(dual_terms(loss, alpha[rows], cost[rows]).sum()) - half_q
+            half_q = 0.5 * float((alpha[rows] * (margins[rows] - given)).sum())
+            dual = float((dual_terms(loss, alpha[rows], cost[rows]) - alpha[rows] * given).sum())
+            dual -= half_q
             if losses + half_q - dual <= _TOL * (losses + half_q):
                 return
 
@@ -209,21 +226,27 @@ class HoldOut:
 
 
 def _kernel_matrix(
-    features: Any, data: Any, bias_square: float, grams: dict[str, NDArray[np.float32]]
+    features: Any,
+    data: Any,
+    bias_square: float,
+    grams: dict[str, NDArray[np.float32]],
+    scales: Array | None,
 ) -> NDArray[np.float32]:
     """Return the kernel matrix of all examples, summed over views with constant features."""
     from seqmtl.solvers._dcd_kernels import couple
 
     n, length = data.shape
     total = np.zeros((n, n), dtype=np.float32)
-    n_views = len(features.side_by_side())
-    for share, part in features.parts(length):
-        key = str(part.to_dict(length))
-        if key not in grams:
-            grams[key] = _gram(part.bind(data))
-        total += np.float32(share) * grams[key]
+    views = features.side_by_side()
+    scales = np.ones(len(views)) if scales is None else scales
+    for scale, view in zip(scales, views, strict=True):
+        for share, part in view.parts(length):
+            key = str(part.to_dict(length))
+            if key not in grams:
+                grams[key] = _gram(part.bind(data))
+            total += np.float32(scale * share) * grams[key]
     one_task = np.zeros(n, dtype=np.int16)
-    couple(total, np.ones(n), one_task, np.ones((1, 1)), n_views * bias_square)
+    couple(total, np.ones(n), one_task, np.ones((1, 1)), float(scales.sum()) * bias_square)
     return total
 
 

@@ -19,11 +19,11 @@ from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.probability_curve import ProbabilityCurve, calibration_text
 from seqmtl.models.schema import Forms, part
 from seqmtl.models.site import Site, site_of_model
+from seqmtl.models.summary_text import adapted_text, chosen_text, learnt_text
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.tree_text import draw_tree_text
 
 _SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
 _ROWS_AT_A_TIME = 1 << 14
@@ -131,6 +131,19 @@ class MultiTaskModel(Model):
             If the examples have another length, or their tasks are unknown.
         """
         data, tasks = split_tasks(data, tasks)
+        self.check_examples(data)
+        names, ids = self._task_table(data, tasks)
+        W, bias = self.weights(names, from_relatives=from_relatives)
+        return self.features.bind(data).scores(W, ids) + bias[ids]
+
+    def check_examples(self, data: Any) -> None:
+        """Check that examples are of the type and length of those of the training.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are not.
+        """
         if self.can_scan and not isinstance(data, Windows):
             raise TypeError(
                 f"windows must be Windows, got {type(data).__name__}; use Windows.from_strings"
@@ -142,9 +155,59 @@ class MultiTaskModel(Model):
             else:
                 rule, remedy = f"X must have {n} features", ""
             raise ValueError(f"{rule} as in training, got {found}{remedy}")
-        names, ids = self._task_table(data, tasks)
-        W, bias = self.weights(names, from_relatives=from_relatives)
-        return self.features.bind(data).scores(W, ids) + bias[ids]
+
+    def adapt(
+        self,
+        name: str,
+        data: Any = None,
+        y: Any = None,
+        *,
+        like: str | None = None,
+        tree: Any = None,
+        prevalence: float | None = None,
+    ) -> MultiTaskModel:
+        """Return a model with one more organism, learnt from few labels and the other organisms.
+
+        Neither the data of the training nor those of a previous step are needed. An organism that
+        was adapted before is adapted further by labels that it has not seen.
+
+        Parameters
+        ----------
+        name : str
+            The new organism.
+        data : Windows, or ndarray or csr_matrix of shape (n, d), optional
+            Labelled examples. Default: none; the organism can then be scored with
+            ``from_relatives=True``.
+        y : array_like, shape (n,), optional
+            Labels; positive means +1. Default: those of the windows.
+        like : str, optional
+            Organism of the model, or organism or clade of the tree, in whose place it is.
+            Default: its own name in the tree.
+        tree : Tree, str or path-like, optional
+            See :func:`seqmtl.similarity.trees.read_tree`. Default: the task kernel of the model, or
+            for `like` the largest shipped tree. An organism that is nowhere starts at the mean.
+        prevalence : float, optional
+            Share of true sites for which its probabilities hold. Default: that of the labels.
+
+        Raises
+        ------
+        ValueError
+            If the model was trained on the organism, a class has fewer than two labels, or the
+            examples are not like those of the training.
+        UnknownTaskError
+            If `like` or `name` is not in the tree.
+
+        Notes
+        -----
+        See :mod:`seqmtl.models.adaptation` (Yang, Yan, Hauptmann 2007; Schweikert et al. 2008).
+        """
+        from seqmtl.models.adapt import adapt_model
+
+        y = data.labels if y is None and data is not None else y
+        found: MultiTaskModel = adapt_model(
+            self, name, data, y, like=like, tree=tree, prevalence=prevalence
+        )
+        return found
 
     def weights(
         self, names: Sequence[str], *, from_relatives: bool = False
@@ -154,11 +217,11 @@ class MultiTaskModel(Model):
         if np.array_equal(A, np.eye(len(self.tasks))):
             return self.W, self.bias
         W = np.empty((self.W.shape[0], len(names)), dtype=self.W.dtype)
-        for columns, K in self._views():
+        for columns, K in self.views():
             _mix(self.W[columns], self._mixing(names, from_relatives, K), W[columns])
         return W, self.bias @ A
 
-    def _views(self) -> list[tuple[slice, NDArray[np.float64]]]:
+    def views(self) -> list[tuple[slice, NDArray[np.float64]]]:
         """Return the rows of W and the task kernel of every view of the features."""
         columns = self.features.view_columns(self.length)
         kernels = self.kernel.matrices
@@ -214,8 +277,8 @@ class MultiTaskModel(Model):
             found = index.find(name)
             if from_relatives and not found:
                 raise UnknownTaskError(
-                    f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or add "
-                    "it to the tree and train again)"
+                    f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or give "
+                    "it a place among them: seqmtl adapt; MultiTaskModel.adapt)"
                 )
             if not from_relatives and min(found, default=T) >= T:
                 hint = "; score it by its relatives (--from-relatives; from_relatives=True)"
@@ -291,7 +354,7 @@ class MultiTaskModel(Model):
             positive = f", {counts['n_positive']:,} positive" if "n_positive" in counts else ""
             shown.append(f"  {name:<{width}}  {counts['n']:>9,} windows{positive}")
         shown += [*calibration_text(training), *self._kernel_text()]
-        return [*shown, *_weights(training), *_chosen(training)]
+        return [*shown, *learnt_text(training), *chosen_text(training), *adapted_text(training)]
 
     def _kernel_text(self) -> list[str]:
         """Show the task kernel of the training tasks, and count their relatives."""
@@ -397,50 +460,3 @@ def _spread(rows: NDArray[Any], W: NDArray[Any], n_features: int) -> NDArray[Any
     spread = np.zeros((n_features, W.shape[1]), dtype=W.dtype)
     spread[rows] = W
     return spread
-
-
-def _chosen(training: dict[str, Any]) -> list[str]:
-    """Describe what was chosen on held-out labels, and with which evidence."""
-    chosen = training.get("selection")
-    if chosen is None:
-        return []
-    lines = ["chosen on held-out labels"]
-    parts = [f"{part:.0%} {name}" for name, part in chosen.get("relations", {}).items()]
-    if len(parts) > 1:
-        lines.append(f"  who is close to whom: {', '.join(parts)}")
-    width = max(len(name) for name in chosen["tasks"])
-    first = next(iter(chosen["tasks"].values()))
-    trusts = first.get("weights", {})
-    if len(trusts) > 1:
-        heads = " ".join(f"{trust:>5}" for trust in trusts)
-        lines.append(f"  {'':<{width}}  trust      C   evidence of trust {heads}")
-    for name, task in chosen["tasks"].items():
-        line = f"  {name:<{width}}"
-        if len(trusts) > 1:
-            weights = " ".join(f"{weight:5.2f}" for weight in task["weights"].values())
-            line += f"  {task['trust']:5.2f}  {task['C']:5.2g}                     {weights}"
-            line += "  (too few labels of its own)" if task["by_prior"] else ""
-        else:
-            line += f"  C {task['C']:.2g}"
-        lines.append(line)
-    lines += [
-        f"  {'*' if variant['chosen'] else ' '} {variant['features']}: log-likelihood "
-        f"{variant['log_likelihood']:.1f}"
-        for variant in chosen.get("variants", [])
-    ]
-    return lines
-
-
-def _weights(training: dict[str, Any]) -> list[str]:
-    """Draw the learnt kernel weights view by view, nested as their groups are."""
-    learnt = training.get("mkl", [])
-    lines = []
-    for view in dict.fromkeys(kernel["view"] for kernel in learnt):
-        own = [kernel for kernel in learnt if kernel["view"] == view]
-        text = draw_tree_text(
-            [kernel["label"] for kernel in own],
-            [kernel["tasks"] for kernel in own],
-            [kernel["weight"] for kernel in own],
-        )
-        lines += [f"learnt weights of {view}", *(f"  {line}" for line in text.splitlines())]
-    return lines

@@ -73,6 +73,7 @@ _SELECTION = record(
         "variants": items(record({"features": text, "log_likelihood": number(), "chosen": flag})),
     },
 )
+_ADAPTED = record({"source": text, "relatives": mapping(_size, 1), "trust": mapping(_size, 1)})
 _WEIGHT = {"label": text, "weight": _size}
 _SHARED = {
     "command": text,
@@ -102,6 +103,7 @@ _TRAINING = {
             **_SHARED,
             "mkl": items(record({**_WEIGHT, "view": text, "tasks": items(word)})),
             "selection": _SELECTION,
+            "adapted": mapping(_ADAPTED),
         },
     ),
     "kernels": record(
@@ -216,8 +218,13 @@ def _check_weights(header: Mapping[str, Any]) -> None:
             )
     _same("training.settings.kind", [training["settings"].get("kind", "classification")], [kind])
     chosen = training.get("selection", {}).get("tasks")
+    adapted = training.get("adapted", {})
+    for name, entry in adapted.items():
+        others = [other for other in tasks if other != name]
+        if name not in tasks or not set(entry["relatives"]) <= set(others):
+            refuse(f"training.adapted.{name}", "a task, with other tasks as relatives", entry)
     if chosen is not None:
-        _same("training.selection.tasks", chosen, tasks)
+        _same("training.selection.tasks", chosen, [name for name in tasks if name not in adapted])
         full = any("trust" in entry for entry in chosen.values())
         for name, entry in chosen.items():
             _same(f"training.selection.tasks.{name}", entry, ["C", *(_CHOSEN if full else ())])

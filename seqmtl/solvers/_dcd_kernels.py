@@ -71,8 +71,9 @@ def _visit(i, margin, examples, alpha, keep, loss):
     y, _, H, C, targets = examples
     number, epsilon, band = loss
     old = alpha[i]
-    if number >= EPSILON_INSENSITIVE:
+    if targets.size > 0:
         margin -= targets[i]
+    if number >= EPSILON_INSENSITIVE:
         new = dual_step(number, old, margin, H[i], C[i], epsilon)
         beyond = abs(margin) - epsilon
         at_bound = number == EPSILON_INSENSITIVE and abs(new) == C[i] and margin * new < 0.0

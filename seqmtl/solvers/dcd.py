@@ -320,7 +320,7 @@ class CoordinateDescent:
     ) -> tuple[NDArray[np.float64], Progress]:
         state = self.state
         primal, dual = self.problem.objectives(state.alpha, margins)
-        if self.problem.targets.size:
+        if self.problem.is_regression:
             self._band = _BAND * float(np.abs(self.problem.residuals(margins)).mean())
         gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)  # below 0 by rounding
         self._is_fresh = True
@@ -332,7 +332,7 @@ class CoordinateDescent:
     def _choose_active(self, margins: NDArray[np.float64]) -> NDArray[np.int64]:
         p, alpha = self.problem, self.state.alpha
         G = p.gradient(alpha, margins)
-        rests = np.abs(G) < p.epsilon - self._band if p.targets.size else G > self._band
+        rests = np.abs(G) < p.epsilon - self._band if p.is_regression else G > self._band
         idle = (alpha == 0) & rests
         if p.has_upper_bound:
             idle |= (np.abs(alpha) >= p.C) & (np.sign(alpha) * G < -self._band)

@@ -44,7 +44,7 @@ REGRESSION_LOSSES = {"epsilon_insensitive": 3, "squared_epsilon_insensitive": 4}
 
 @dataclass(frozen=True)
 class Problem:
-    """A multi-task problem: classification, or regression if there are targets.
+    """A multi-task problem of classification or, by its loss, of regression.
 
     Attributes
     ----------
@@ -62,8 +62,9 @@ class Problem:
         One of :data:`LOSSES`, or of :data:`REGRESSION_LOSSES`.
     bias_scale : float
         Value of the constant feature for the intercept; 0 for none.
-    targets : ndarray of float64, shape (n,), or (0,) in classification
-        Regression targets.
+    targets : ndarray of float64, shape (n,), or (0,)
+        z_i. The loss is that of m_i - z_i: regression targets, or, in classification,
+        z_i = -y_i g_i for scores f(x_i) + g_i with a given part g. Empty for no such part.
     epsilon : float
         Error without cost; regression only.
     """
@@ -84,12 +85,17 @@ class Problem:
         return (LOSSES | REGRESSION_LOSSES)[self.loss]
 
     @property
+    def is_regression(self) -> bool:
+        """Whether the loss is one of regression."""
+        return self.loss in REGRESSION_LOSSES
+
+    @property
     def has_upper_bound(self) -> bool:
         """Whether the dual variables are bounded by C_i in size."""
         return self.loss in ("hinge", "epsilon_insensitive")
 
     def residuals(self, margins: NDArray[np.float64], rows: Any = slice(None)) -> Any:
-        """Return the argument of the loss: m_i - z_i, or m_i in classification."""
+        """Return the argument of the loss: m_i - z_i."""
         return margins - self.targets[rows] if self.targets.size else margins
 
     @property
@@ -124,15 +130,16 @@ class Problem:
         In regression the value at beta_i = 0 is the midpoint of the subgradients, which extend by
         epsilon to both sides.
         """
+        residuals: NDArray[np.float64] = self.residuals(margins)
         if self.loss == "hinge":
-            return margins - 1.0
+            return residuals - 1.0
         if self.loss == "squared_hinge":
-            return margins - 1.0 + alpha / (2.0 * self.C)
-        if self.targets.size:
+            return residuals - 1.0 + alpha / (2.0 * self.C)
+        if self.is_regression:
             slope = 0.0 if self.has_upper_bound else 0.5 / self.C
-            return self.residuals(margins) + self.epsilon * np.sign(alpha) + slope * alpha
+            return residuals + self.epsilon * np.sign(alpha) + slope * alpha
         inside = np.clip(alpha / self.C, 1e-300, 1.0 - 1e-16)
-        return margins + np.log(inside) - np.log1p(-inside)
+        return residuals + np.log(inside) - np.log1p(-inside)
 
 
 def loss_values(

@@ -212,7 +212,7 @@ class TestSeveralViews:
         assert_allclose(scores, expected, atol=1e-5)
         with pytest.raises(UnknownTaskError, match=r"relatives \(--from-rel.*; from_rel.*=True\)"):
             model.decision_function(new, "bee")
-        with pytest.raises(UnknownTaskError, match=r"kernel; .* \(or add it to the tree and train"):
+        with pytest.raises(UnknownTaskError, match=r"kernel; .* \(or give it a place among them"):
             model.decision_function(new, "oak", from_relatives=True)
 
     def test_the_summary_shows_the_trained_tasks_and_counts_their_relatives(self, trained):

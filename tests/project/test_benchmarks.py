@@ -48,6 +48,19 @@ def run(name: str, *arguments: object) -> str:
     return done.stdout
 
 
+def adapt(folder):
+    rng = np.random.default_rng(0)
+    rows = ["organism\tlabel\tsplit\tsequence"]
+    for n in range(360):
+        bases, label = rng.choice(list("ACGT"), size=20), 1 if n % 4 == 0 else -1
+        bases[10:13] = list("TTC" if label > 0 else "GCA")
+        organism = ("bee", "ant", "cat")[n // 4 % 3]
+        rows.append(f"{organism}\t{label}\t{'test' if n % 5 else 'train'}\t{''.join(bases)}")
+    (folder / "windows.tsv").write_text("\n".join(rows) + "\n")
+    options = ["--tree", "((bee:1,ant:1):1,cat:2);", "--sizes", 10, "--draws", 2]
+    return run("adapt", folder / "windows.tsv", *options, "--per-relative", 20)
+
+
 def against_liblinear(folder):
     rng = np.random.default_rng(0)
     rows = ["organism\tlabel\tsplit\tsequence"]
@@ -159,6 +172,14 @@ def worm(folder):
 
 
 FIGURES = {
+    adapt: [
+        r"^0 +adapt +1\.0000  ( +1\.0000){3}$",  # the motif tells all true sites
+        r"^0 +single +1\.0000",
+        r"^10 +joint +1\.0000",
+        r"^10 +own +[01]\.\d{4} ",
+        r"^ +adapt minus it +\+0\.0000 ( +\+0\.0000±0\.0000){3}  mean ±0\.0000$",
+        r"^joint 10 +\d+\.\d\d CPU s$",
+    ],
     against_liblinear: [
         r"seqmtl, gap 1e-05 +\d+\.\d\d +\d+\.\d\d +\d+ +\d+\.\d{6}",
         r"LinearSVC, tol 1e-05 +\d+\.\d\d +\d+\.\d\d +\d+ +\d+\.\d{6}",

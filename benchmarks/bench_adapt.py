@@ -1,0 +1,199 @@
+"""A new organism from few labels: adapting a model of its relatives, and the alternatives.
+
+    python benchmarks/bench_adapt.py DATA.tsv.gz --tree NAME [--sizes 10 30 ...] [--draws 5]
+
+Leaves out every organism of DATA in turn. A model is trained on --per-relative train windows of
+each of the others (the default of `seqmtl train`, with the tree). AUPRC on up to --test windows of
+the test split of the organism:
+
+    adapt       the model adapted by n labels, placed by the tree
+    permuted    the same, with the leaves of the tree shifted by one
+    own         the default of `seqmtl train` on the n labels alone
+    joint       the default on the n labels and all windows of the relatives, in --joint-draws draws
+    mean        the mean of the relatives; no labels
+    nearest     the relative that is nearest in the tree; no labels
+    single      the best relative, chosen on the test windows; no labels
+
+The labels of a draw are nested; true sites are as frequent as in the train split, or a fifth if
+they are rarer. Differences are paired by draw, with their standard error over draws. CPU seconds of
+one thread, in this process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+
+import numpy as np
+from _common import make_parser
+from numpy.typing import NDArray
+
+from seqmtl import MultiTaskModel, TaskKernel, Windows, read_windows
+from seqmtl.evaluation.metrics import weighted_auroc_auprc
+from seqmtl.models.kernels import resolve_kernel
+from seqmtl.models.selected import labelled, train_selected
+from seqmtl.models.selection import Space
+from seqmtl.sequences import concatenate
+from seqmtl.similarity.trees import Tree, read_tree
+
+SEED = 7
+#: Values by method, size and organism: one for each draw.
+Results = dict[tuple[str, int, str], list[float]]
+
+
+def train(windows: Windows, tree: Tree | None) -> MultiTaskModel:
+    """Train as `seqmtl train` does."""
+    windows = windows.with_tasks(windows.tasks)
+    names = windows.task_names
+    kernel = None if tree is None else resolve_kernel(TaskKernel.from_newick(tree), names)
+    examples = labelled(windows, windows.labels, windows.task_ids, names)
+    return train_selected(examples, Space.of_sharing(names, kernel))[0]
+
+
+def permute(tree: Tree) -> Tree:
+    """Return the tree with every leaf's name moved to the next leaf."""
+    labels = list(tree.labels)
+    for leaf, name in zip(tree.leaves, np.roll(tree.leaf_names, 1), strict=True):
+        labels[leaf] = str(name)
+    return Tree(tree.parents, tree.lengths, tuple(labels), f"{tree.source}, permuted")
+
+
+def rows_of(windows: Windows, organism: str, n: int, seed: int) -> NDArray[np.int64]:
+    """Draw rows of an organism."""
+    rows = np.flatnonzero(windows.task_ids == windows.task_names.index(organism))
+    return np.sort(np.random.default_rng(seed).permutation(rows)[:n])
+
+
+def draw(windows: Windows, organism: str, n: int, seed: int) -> Windows:
+    """Draw n labels of an organism; those of a smaller n with the same seed are among them."""
+    every = rows_of(windows, organism, len(windows), SEED)
+    y, rng = windows.labels[every], np.random.default_rng(seed)
+    positive, negative = (rng.permutation(every[y == sign]) for sign in (1, -1))
+    k = max(round(n * positive.size / every.size), n // 5, 2)
+    return windows[np.sort(np.concatenate([positive[:k], negative[: n - k]]))]
+
+
+class Study:
+    """The study of one organism."""
+
+    def __init__(self, data: dict[str, Windows], organism: str, a: argparse.Namespace) -> None:
+        self.data, self.organism, self.arguments = data["train"], organism, a
+        self.tree = read_tree(a.tree)
+        others = [name for name in self.data.task_names if name != organism]
+        rows = [rows_of(self.data, name, a.per_relative, SEED) for name in others]
+        self.relatives = np.sort(np.concatenate(rows))
+        self.model = train(self.data[self.relatives], self.tree)
+        self.test = data["test"][rows_of(data["test"], organism, a.test, SEED)]
+        self.seconds: dict[str, list[float]] = {}
+
+    def auprc(self, model: MultiTaskModel, task: str | None = None) -> float:
+        """Return the AUPRC of a model's scores."""
+        scores = model.decision_function(self.test, task or self.organism, from_relatives=True)
+        ones = np.ones(len(self.test))
+        return float(weighted_auroc_auprc(self.test.labels, scores, ones)[1])
+
+    def timed(self, method: str, n: int, work: object) -> float:
+        """Return the AUPRC of the model that `work` makes, and keep the CPU time that it takes."""
+        started = time.process_time()
+        model = work()  # type: ignore[operator]
+        self.seconds.setdefault(f"{method} {n}", []).append(time.process_time() - started)
+        return self.auprc(model)
+
+    def without_labels(self) -> dict[str, float]:
+        """Return the AUPRC of the methods that use no labels."""
+        model, name = self.model, self.organism
+        single = {task: self.auprc(model, task) for task in model.tasks}
+        K = TaskKernel.from_newick(self.tree, [*model.tasks, name]).matrix
+        return {
+            "adapt": self.auprc(model.adapt(name, tree=self.tree)),
+            "permuted": self.auprc(model.adapt(name, tree=permute(self.tree))),
+            "mean": self.auprc(model.adapt("unknown"), "unknown"),
+            "nearest": single[model.tasks[int(K[-1, :-1].argmax())]],
+            "single": max(single.values()),
+        }
+
+    def with_labels(self, n: int, seed: int) -> dict[str, float]:
+        """Return the AUPRC of the methods that use labels."""
+        own = draw(self.data, self.organism, n, seed)
+        model, name = self.model, self.organism
+        found = {
+            "adapt": self.timed("adapt", n, lambda: model.adapt(name, own, tree=self.tree)),
+            "permuted": self.auprc(model.adapt(name, own, tree=permute(self.tree))),
+            "own": self.timed("own", n, lambda: train(own, None)),
+        }
+        if seed < self.arguments.joint_draws and n in self.arguments.joint_sizes:
+            both = concatenate([self.data[self.relatives], own])
+            found["joint"] = self.timed("joint", n, lambda: train(both, self.tree))
+        return found
+
+
+def show(results: Results, sizes: list[int], organisms: list[str]) -> None:
+    """Print every method's mean over draws, and paired differences from adapt."""
+    print(f"{'labels':<7}{'method':<17}{'mean':>7}  " + "".join(f"{o[:13]:>15}" for o in organisms))
+    for n in sizes:
+        methods = dict.fromkeys(method for method, size, _ in results if size == n)
+        for method in methods:
+            values = [np.array(results[method, n, o]) for o in organisms]
+            means = [value.mean() for value in values]
+            print(
+                f"{n:<7}{method:<17}{np.mean(means):7.4f}  "
+                + "".join(f"{mean:15.4f}" for mean in means)
+            )
+            if method == "adapt":
+                continue
+            change = [
+                np.array(results["adapt", n, o])[: value.size] - value
+                for o, value in zip(organisms, values, strict=True)
+            ]
+            every = np.mean(change, axis=0)
+            print(
+                f"{'':<7}{'  adapt minus it':<17}{every.mean():+7.4f}  "
+                + "".join(f"{c.mean():+8.4f}±{error(c):.4f}" for c in change)
+                + f"  mean ±{error(every):.4f}",
+                flush=True,
+            )
+
+
+def error(values: NDArray[np.float64]) -> float:
+    """Return the standard error of a mean, 0 for a single value."""
+    return float(values.std(ddof=1) / values.size**0.5) if values.size > 1 else 0.0
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = make_parser(__doc__)
+    parser.add_argument("data")
+    parser.add_argument("--tree", required=True)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 30, 100, 300, 1000])
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--joint-draws", type=int, default=1)
+    parser.add_argument("--joint-sizes", type=int, nargs="*", help="default: all sizes")
+    parser.add_argument("--per-relative", type=int, default=2000)
+    parser.add_argument("--test", type=int, default=3000)
+    arguments = parser.parse_args()
+    if arguments.joint_sizes is None:
+        arguments.joint_sizes = arguments.sizes
+    data = {split: read_windows(arguments.data, split=split) for split in ("train", "test")}
+    results: Results = {}
+    seconds: dict[str, list[float]] = {}
+    organisms = list(data["train"].task_names)
+    for organism in organisms:
+        study = Study(data, organism, arguments)
+        for method, value in study.without_labels().items():
+            results[method, 0, organism] = [value]
+        for n in arguments.sizes:
+            for seed in range(arguments.draws):
+                for method, value in study.with_labels(n, seed).items():
+                    results.setdefault((method, n, organism), []).append(value)
+        for key, values in study.seconds.items():
+            seconds.setdefault(key, []).extend(values)
+    show(results, [0, *arguments.sizes], organisms)
+    for key, values in seconds.items():
+        print(f"{key:<12} {np.median(values):8.2f} CPU s")
+
+
+if __name__ == "__main__":
+    main()

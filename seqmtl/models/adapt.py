@@ -1,0 +1,195 @@
+"""Add an organism to a trained model, from few labels or none."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._names import NameIndex, check_distinct
+from seqmtl.models.adaptation import (
+    Adapted,
+    chance_of_ranking,
+    check_labels,
+    learn,
+    settings_of,
+)
+from seqmtl.models.calibration import fit_sigmoid
+from seqmtl.models.held_out import Labelled
+from seqmtl.models.relatives import Placement, extend, place
+from seqmtl.sequences import Windows
+
+Array = NDArray[np.float64]
+logger = logging.getLogger(__name__)
+
+_LEAST_IN_PLACE = 0.5  # share of the windows that must have the consensus at the site
+
+
+def adapt_model(
+    model: Any,
+    name: str,
+    data: Any,
+    y: NDArray[Any] | None,
+    *,
+    like: str | None,
+    tree: Any,
+    prevalence: float | None,
+) -> Any:
+    """Return a model with one more organism; see :meth:`MultiTaskModel.adapt`."""
+    if model.kind != "classification":
+        raise ValueError(f"only models of classification can be adapted, got one of {model.kind}")
+    own = _own_column(model, name)
+    if own is None:
+        check_distinct([*model.tasks, name])
+        trusts = {
+            task: entry["trust"]
+            for task, entry in model.training.get("selection", {}).get("tasks", {}).items()
+            if "trust" in entry
+        }
+        placed = place(model.kernel, model.tasks, name, like=like, tree=tree, trusts=trusts)
+    else:
+        name = model.tasks[own]
+        n = model.training["tasks"][name]["n"]
+        placed = Placement(np.eye(len(model.tasks))[own], f"its own model of {n:,} labels")
+    if data is None:
+        if own is not None:
+            raise ValueError(f"{name!r} is in the model already; give labels to adapt it further")
+        return replace(model, kernel=extend(model.kernel, len(model.tasks), name, placed.weights))
+    y = np.where(np.asarray(y) > 0, 1.0, -1.0)
+    check_labels(y, name)
+    scores = _scores(model, data)
+    _tell_contradiction(scores @ placed.weights, y, name)
+    examples = Labelled(data, y, np.zeros(y.size, dtype=np.int64), (name,), np.ones(y.size))
+    settings = settings_of(model.training)
+    scales = _scales(model)
+    found = learn(
+        examples, scores, placed.weights, features=model.features, settings=settings, scales=scales
+    )
+    adapted = _with_column(model, name, own, placed, found, examples, scales, settings)
+    if prevalence is not None:
+        adapted.calibrate(name, found.held_out, y[found.rows], None, "auto", prevalence)
+    return adapted
+
+
+def _own_column(model: Any, name: str) -> int | None:
+    """Return the column of an organism that was adapted before, or None if it is new.
+
+    Raises
+    ------
+    ValueError
+        If the model was trained on it.
+    """
+    found = NameIndex(model.tasks).find(name)
+    if not found:
+        return None
+    known = model.tasks[found[0]]
+    if known not in model.training.get("adapted", {}):
+        raise ValueError(
+            f"organism {name!r} is in the model already, which was trained on {known!r}; train "
+            "again with all labels, or give the new organism another name"
+        )
+    return int(found[0])
+
+
+def _scores(model: Any, data: Any) -> Array:
+    """Return the scores of examples as each task of the model, shape (n, T).
+
+    Raises
+    ------
+    ValueError
+        If the examples are not like those of the training.
+    """
+    model.check_examples(data)
+    if isinstance(data, Windows) and model.site.letters:
+        is_in = model.site.is_in(data)
+        if is_in.mean() < _LEAST_IN_PLACE:
+            raise ValueError(
+                f"windows must have {model.site.letters} at base {model.site.offset} as in "
+                f"training, got {int(is_in.sum())} of {len(data)}; cut them around the same site"
+            )
+    rows, n = model.features.bind(data), data.shape[0]
+    columns = (rows.scores(model.W, np.full(n, t)) for t in range(len(model.tasks)))
+    return np.column_stack(list(columns)) + model.bias
+
+
+def _tell_contradiction(scores: Array, y: Array, name: str) -> None:
+    """Warn if the labels rank the relatives' scores the wrong way round."""
+    auroc, error = chance_of_ranking(scores, y)
+    if auroc < 0.5 - 2.0 * error:
+        logger.warning(
+            "%s: the labels contradict the relatives (AUROC %.2f of their scores); check that true "
+            "sites have label 1 and are of the strand and signal of the model", name, auroc,
+        )  # fmt: skip
+
+
+def _scales(model: Any) -> Array:
+    """Return the variance of the new part of the weights in every view; their mean is 1."""
+    T = len(model.tasks)
+    sizes = np.array([np.diagonal(K)[:T].mean() for _, K in model.views()])
+    return np.asarray(sizes / sizes.mean())
+
+
+def _with_column(
+    model: Any,
+    name: str,
+    own: int | None,
+    placed: Placement,
+    found: Adapted,
+    examples: Labelled,
+    scales: Array,
+    settings: Any,
+) -> Any:
+    """Return the model with the weights of the organism, and what is known about it."""
+    T, n = len(model.tasks), examples.y.size
+    column = np.asarray(model.W @ found.weights.astype(model.W.dtype))[:, np.newaxis]
+    rows, zeros = model.features.bind(examples.data), np.zeros(n, dtype=np.int16)
+    used = np.flatnonzero(found.amounts)
+    for scale, view in zip(scales, rows.views, strict=True):
+        view.rows.accumulate(used, found.amounts, zeros, np.array([[scale]]), column[view.columns])
+    change = float(settings.fit_intercept) * scales.sum() * found.amounts.sum()
+    bias = float(model.bias @ found.weights + change)
+    sigmoid = np.array(fit_sigmoid(found.held_out, examples.y[found.rows]))
+    at = T if own is None else own
+    kept = [t for t in range(T) if t != own]
+    tasks = (*model.tasks[:at], name, *model.tasks[at + 1 :])
+    kernel = model.kernel
+    if own is None:
+        kernel = extend(kernel, T, name, placed.weights, at=T)
+    return replace(
+        model,
+        tasks=tasks,
+        kernel=kernel,
+        W=np.insert(model.W[:, kept], at, column[:, 0], axis=1),
+        bias=np.insert(model.bias[kept], at, bias),
+        calibration=np.insert(model.calibration[kept], at, sigmoid, axis=0),
+        curves={task: curve for task, curve in model.curves.items() if task != name},
+        training=_summary(model, name, placed, found, examples),
+    )
+
+
+def _summary(
+    model: Any, name: str, placed: Placement, found: Adapted, examples: Labelled
+) -> dict[str, Any]:
+    """Return the training summary with the organism."""
+    training = model.training
+    before = training.get("adapted", {}).get(name, {}).get("relatives", {})
+    weights = dict(zip(model.tasks, found.weights.tolist(), strict=True))
+    again = weights.pop(name, 0.0)
+    counts = {"n": examples.y.size, "n_positive": int((examples.y > 0).sum())}
+    for key, value in training["tasks"].get(name, {}).items():
+        counts[key] += value
+    entry = {
+        "source": placed.source,
+        "relatives": {s: a + again * before.get(s, 0.0) for s, a in weights.items()},
+        "trust": {f"{x:g}": round(weight, 4) for x, weight in found.evidence.items()},
+    }
+    calibration = {t: c for t, c in training.get("calibration", {}).items() if t != name}
+    summary = {
+        **training,
+        "tasks": {**training["tasks"], name: counts},
+        "adapted": {**training.get("adapted", {}), name: entry},
+    }
+    return summary | ({"calibration": calibration} if "calibration" in training else {})

@@ -1,0 +1,196 @@
+"""Place a new organism among the organisms of a model: how much each of them counts at first.
+
+    a = 1/2 R_SS^+ R_Sn / (sum of its entries)  +  1/(2 T)
+
+=====  ==================================================================================
+S      the T tasks of the model
+n      the new organism, or the mean of the leaves of a clade
+R      similarity by a tree, with unit diagonal, or by the task kernel of the model
+a_s    weight of task s; without labels, w_n = sum_s a_s w_s
+=====  ==================================================================================
+
+The first half is the mean of w_n given the other w_s under the multi-task regulariser. The other
+half is the mean of all tasks, because nearness says little about the worth of a single relative.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._names import NameIndex
+from seqmtl.exceptions import UnknownTaskError
+from seqmtl.similarity import TaskKernel
+from seqmtl.similarity.trees import Tree, prune_to, read_tree
+
+Array = NDArray[np.float64]
+logger = logging.getLogger(__name__)
+
+#: The shipped tree in which organisms are looked up if no tree is given.
+LARGEST_TREE = "eukaryotes"
+
+
+class Placement(NamedTuple):
+    """The place of a new organism among the tasks of a model.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (T,)
+        a, not negative, with sum 1.
+    source : str
+        Where it comes from, for messages.
+    """
+
+    weights: Array
+    source: str
+
+
+def place(
+    kernel: TaskKernel,
+    tasks: Sequence[str],
+    name: str,
+    *,
+    like: str | None = None,
+    tree: Any = None,
+    trusts: Mapping[str, float] | None = None,
+) -> Placement:
+    """Return how much each task of a model counts for a new organism before there are labels.
+
+    Parameters
+    ----------
+    kernel : TaskKernel
+        Task kernel of the model; its tasks come first.
+    tasks : sequence of str
+        Tasks of the model, T of them.
+    name : str
+        The new organism.
+    like : str, optional
+        A task, or an organism or clade of the tree, in whose place it is. Default: its own name.
+    tree : Tree, str or path-like, optional
+        See :func:`seqmtl.similarity.trees.read_tree`. Default: the task kernel; for a `like` that
+        it lacks, the largest shipped tree; without any, all tasks count the same.
+    trusts : mapping of str to float, optional
+        Trust of tasks whose similarity in the kernel is that of the tree times the smaller trust.
+
+    Raises
+    ------
+    InputFormatError
+        If the tree cannot be read.
+    UnknownTaskError
+        If it lacks the organism, or all tasks; the message lists near matches.
+    """
+    target, T = like or name, len(tasks)
+    found = NameIndex(tasks).find(target) if like else []
+    if len(found) == 1:
+        return _mixed(np.eye(T)[found[0]], f"the place of {tasks[found[0]]}")
+    if tree is not None:
+        return _in_tree(read_tree(tree), tasks, target)
+    found = NameIndex(kernel.names).find(target)
+    if len(found) == 1:
+        R = _untuned(kernel, T, trusts or {})
+        return _mixed(
+            np.linalg.pinv(R[:T, :T], hermitian=True) @ R[:T, found[0]],
+            f"{kernel.names[found[0]]} in the task kernel of the model",
+        )
+    if like is None:
+        return Placement(np.full(T, 1.0 / T), "the mean of all")
+    return _in_tree(read_tree(LARGEST_TREE), tasks, target)
+
+
+def _mixed(weights: Array, source: str) -> Placement:
+    weights = np.maximum(weights, 0.0)
+    if not weights.any():
+        weights = np.ones_like(weights)
+    return Placement(0.5 * weights / weights.sum() + 0.5 / weights.size, source)
+
+
+def _untuned(kernel: TaskKernel, T: int, trusts: Mapping[str, float]) -> Array:
+    """Return R from K_st = sqrt(K_ss K_tt) min(x_s, x_t) R_st."""
+    K = kernel.matrix
+    size = np.sqrt(np.maximum(np.diagonal(K), 1e-300))
+    x = np.array([trusts.get(name, 1.0) for name in kernel.names[:T]] + [1.0] * (len(kernel) - T))
+    R = K / np.outer(size, size) / np.maximum(np.minimum.outer(x, x), 1e-3)
+    np.fill_diagonal(R, 1.0)
+    return np.asarray(R)
+
+
+def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
+    """Place an organism, or the mean of the leaves of a clade, in a tree."""
+    nodes = [i for i, label in enumerate(tree.labels) if label]
+    index = NameIndex([tree.labels[i] for i in nodes])
+    found = index.find(target)
+    where = f"the tree {tree.source}"
+    if len(found) != 1:
+        hint = NameIndex([*tasks, *index.known]).hint(target)
+        raise UnknownTaskError(
+            f"{target!r} is neither an organism of the model nor one organism or clade of {where}; "
+            f"{hint}"
+        )
+    leaves = NameIndex(tree.leaf_names)
+    own = {name: hits[0] for name in tasks if len(hits := leaves.find(name)) == 1}
+    if not own:
+        raise UnknownTaskError(
+            f"{where} has none of the organisms of the model ({', '.join(tasks[:5])}); give another"
+        )
+    absent = [name for name in tasks if name not in own]
+    if absent:
+        logger.warning("%s lacks %s, which count as the others do", where, ", ".join(absent))
+    below = np.flatnonzero(tree.membership()[nodes[found[0]]])
+    spelling = {leaf: name for name, leaf in own.items()}
+    members = [spelling.get(leaf, tree.leaf_names[leaf]) for leaf in below.tolist()]
+    names = list(dict.fromkeys([*own, *members]))
+    columns = [names.index(name) for name in members]
+    R = TaskKernel.from_newick(tree, names).matrix
+    n = len(own)
+    weights = np.zeros(len(tasks))
+    weights[[tasks.index(name) for name in own]] = np.linalg.pinv(R[:n, :n], hermitian=True) @ R[
+        :n, columns
+    ].mean(axis=1)
+    pruned, _, order = prune_to(tree, names)
+    distances = pruned.distances()[np.ix_(order, order)][:n, columns].mean(axis=1)
+    nearest = int(distances.argmin())
+    return _mixed(
+        weights,
+        f"{index.known[found[0]]} in {where}, {distances[nearest]:g} from {names[nearest]}, "
+        "the nearest",
+    )
+
+
+def extend(
+    kernel: TaskKernel, n_tasks: int, name: str, weights: Array, at: int | None = None
+) -> TaskKernel:
+    """Return the task kernel with an organism whose conditional mean has these weights.
+
+    K_Pn = K_PS a for all names P, so that K_SS^+ K_Sn = a. A name that is there is replaced.
+
+    Parameters
+    ----------
+    kernel : TaskKernel
+        Task kernel, with the tasks first.
+    n_tasks : int
+        Number of tasks, T.
+    name : str
+        The organism.
+    weights : ndarray of float64, shape (T,)
+        a.
+    at : int, optional
+        Row of the organism in the result. Default: the last.
+    """
+    known = NameIndex(kernel.names).find(name)
+    kept = [i for i in range(len(kernel)) if i not in known]
+    at = len(kept) if at is None else at
+    K = kernel.matrices[:, :, :n_tasks] @ weights
+    size = kernel.matrices[:, :n_tasks, :n_tasks].diagonal(axis1=1, axis2=2).mean(axis=1)
+    own = np.maximum(size, (1.0 + 1e-9) * (K[:, :n_tasks] @ weights))
+    matrices = kernel.matrices[:, kept][:, :, kept]
+    matrices = np.insert(matrices, at, K[:, kept], axis=1)
+    column = np.insert(K[:, kept], at, own, axis=1)
+    names = [kernel.names[i] for i in kept]
+    names.insert(at, name)
+    return TaskKernel(
+        names, np.insert(matrices, at, column, axis=2), kernel.source, labels=kernel.labels
+    )

@@ -1,0 +1,393 @@
+"""A new organism from few labels: the problem that is solved, the relatives, and the model."""
+
+import logging
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from sklearn.metrics import average_precision_score
+
+from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree
+from seqmtl.exceptions import UnknownTaskError
+from seqmtl.features.numeric import NumericRows
+from seqmtl.models import adaptation, held_out
+from seqmtl.models.adaptation import fit_weights
+from seqmtl.models.relatives import extend, place
+from seqmtl.sequences import Windows
+from seqmtl.solvers.dcd import CoordinateDescent
+from seqmtl.solvers.problem import Problem, loss_values
+
+TREE = "((ape:1,man:1)primates:3,(fly:2,bee:2)insects:2);"
+#: The letters after the site that tell true ones, by organism.
+MOTIFS = {"ape": "TCCT", "man": "TCCA", "fly": "TAGT", "bee": "TAGA"}
+
+
+def windows_of(organism, n, seed, at=8, length=20, motif=None):
+    """Windows around AG, in which an organism's motif follows the true sites."""
+    rng = np.random.default_rng(seed)
+    y, texts = np.where(np.arange(n) % 3 == 0, 1, -1), []
+    for label in y:
+        letters = rng.choice(list("ACGT"), length)
+        letters[at : at + 2] = ["A", "G"]
+        if label > 0:
+            kept = rng.random(4) < 0.8
+            own = list(motif or MOTIFS[organism])
+            letters[at + 2 : at + 6] = np.where(kept, own, letters[at + 2 : at + 6])
+        texts.append("".join(letters))
+    return Windows.from_strings(texts, labels=y, tasks=[organism] * n)
+
+
+def joined(*parts):
+    from seqmtl.sequences import concatenate
+
+    return concatenate(parts)
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A model of ape, fly and bee, which knows man by the tree."""
+    windows = joined(*(windows_of(name, 240, i) for i, name in enumerate(("ape", "fly", "bee"))))
+    svc = MultiTaskSVC(features=WeightedDegree(3), task_kernel=TaskKernel.from_newick(TREE))
+    return svc.fit(windows, windows.labels).model_
+
+
+def auprc(model, organism, **options):
+    test = windows_of(organism, 600, 99)
+    scores = model.decision_function(test, organism, **options)
+    return average_precision_score(test.labels > 0, scores)
+
+
+class TestProblem:
+    """Descent with a given part of the scores."""
+
+    @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+    def test_the_optimum_is_that_of_a_general_optimiser(self, loss):
+        rng = np.random.default_rng(1)
+        X, given = rng.normal(size=(40, 5)), rng.normal(size=40)
+        y, C = np.where(rng.random(40) < 0.4, 1.0, -1.0), rng.random(40) + 0.1
+        problem = Problem(
+            NumericRows(X), y, np.zeros(40, np.int16), np.array([[0.7]]), C, loss, 0.0,
+            targets=-y * given,
+        )  # fmt: skip
+        solution = CoordinateDescent(problem, tol=1e-9, dtype=np.float64).solve()
+
+        def primal(w):
+            return w @ w / 1.4 + C @ loss_values(loss, y * (X @ w + given))
+
+        best = minimize(primal, np.zeros(5), method="BFGS", options={"gtol": 1e-9})
+        assert_allclose(solution.W[:, 0], best.x, atol=1e-4)
+        assert solution.primal == pytest.approx(best.fun, rel=1e-6)
+        assert solution.gap <= 1e-9
+
+    def test_it_is_the_new_task_of_the_joint_problem_with_the_others_held_fixed(self):
+        # min over w_n of 1/2 sum_st Q_st <w_s, w_t> + sum_i C loss(y_i <w_n, x_i>), Q = K^-1
+        rng = np.random.default_rng(2)
+        B = rng.normal(size=(4, 4))
+        K = B @ B.T + np.eye(4)
+        Q, W = np.linalg.inv(K), rng.normal(size=(6, 3))
+        X, y = rng.normal(size=(30, 6)), np.where(rng.random(30) < 0.5, 1.0, -1.0)
+
+        def joint(w):
+            every = np.column_stack([W, w])
+            return (
+                0.5 * np.sum(Q * (every.T @ every))
+                + loss_values("squared_hinge", y * (X @ w)).sum()
+            )
+
+        best = minimize(joint, np.zeros(6), method="BFGS", options={"gtol": 1e-9}).x
+        a = np.linalg.solve(K[:3, :3], K[:3, 3])
+        kappa = K[3, 3] - K[3, :3] @ a
+        problem = Problem(
+            NumericRows(X), y, np.zeros(30, np.int16), np.array([[kappa]]), np.ones(30),
+            "squared_hinge", 0.0, targets=-y * (X @ W @ a),
+        )  # fmt: skip
+        delta = CoordinateDescent(problem, tol=1e-9, dtype=np.float64).solve().W[:, 0]
+        assert_allclose(W @ a + delta, best, atol=1e-4)
+
+    def test_hinge_descends_on_features_as_on_the_kernel_matrix(self, model, monkeypatch):
+        windows = windows_of("man", 120, 5)
+        few = model.adapt("man", windows)
+        monkeypatch.setattr(adaptation, "COSTS", (1.0,))
+        monkeypatch.setattr(adaptation, "TRUSTS", {0.5: 1.0})
+        monkeypatch.setattr(adaptation, "fit_weights", lambda scores, y, weights, share: weights)
+        one = model.adapt("man", windows)
+        monkeypatch.setattr(adaptation, "MOST", 100)
+        large = model.adapt("man", windows)
+        assert not np.allclose(few.W[:, 3], one.W[:, 3], atol=1e-3)
+        scores = [m.decision_function(windows, "man") for m in (one, large)]
+        assert_allclose(*scores, atol=0.05)  # both to their tolerance
+
+
+class TestRelatives:
+    @pytest.mark.parametrize("seed", range(4))
+    def test_weights_fitted_to_labels_are_those_of_a_general_optimiser(self, seed):
+        rng = np.random.default_rng(seed)
+        scores, y = rng.normal(size=(30, 4)), np.where(rng.random(30) < 0.4, 1.0, -1.0)
+        scores[:, 1] += 1.5 * y
+        scores[:, 2] -= y
+        prior, share = np.array([0.4, 0.3, 0.2, 0.1]), rng.random(30) + 0.5
+        from seqmtl.models.calibration import fit_sigmoid
+
+        slope = fit_sigmoid(scores @ prior, y, share)[0]
+
+        def value(p):
+            losses = share @ np.logaddexp(0, -y * (scores @ p[:4] + p[4]))
+            return losses + 0.15 * ((p[:4] - slope * prior) ** 2).sum() + 0.5e-6 * p[4] ** 2
+
+        bounds = [(0, None)] * 4 + [(None, None)]
+        best = minimize(value, np.full(5, 0.1), bounds=bounds, options={"ftol": 1e-14})
+        found = fit_weights(scores, y, prior, share)
+        assert_allclose(found, best.x[:4] / best.x[:4].sum(), atol=2e-3)
+        assert found[2] == 0.0
+
+    def test_labels_that_contradict_all_relatives_leave_the_weights_as_they_are(self):
+        y = np.tile([1.0, -1.0], 20)
+        prior = np.array([0.7, 0.3])
+        found = fit_weights(-y[:, None] * [3.0, 2.0], y, prior, np.ones(40))
+        assert_array_equal(found, prior)
+
+    def test_the_place_in_a_tree(self):
+        # from the root, with a base of 1/4: man and ape share 3 of 4, man and the insects nothing
+        kernel = TaskKernel.individual(["ape", "fly", "bee"])
+        R = np.array([[1, 0.25, 0.25], [0.25, 1, 0.625], [0.25, 0.625, 1]])
+        own = np.linalg.solve(R, [0.8125, 0.25, 0.25])
+        expected = own / own.sum() / 2 + 1 / 6
+        found = place(kernel, kernel.names, "man", tree=TREE)
+        assert_allclose(found.weights, expected, atol=1e-12)
+        assert "2 from ape" in found.source
+
+    def test_a_clade_is_the_mean_of_its_leaves(self):
+        kernel = TaskKernel.individual(["ape", "fly"])
+        found = place(kernel, kernel.names, "gnat", like="insects", tree=TREE)
+        R = np.array([[1, 0.25], [0.25, 1]])
+        own = np.linalg.solve(R, [0.25, (1 + 0.625) / 2])
+        assert_allclose(found.weights, own / own.sum() / 2 + 1 / 4, atol=1e-12)
+
+    def test_a_relative_of_the_model_counts_half_and_so_do_all(self):
+        kernel = TaskKernel.individual(["ape", "fly"])
+        found = place(kernel, kernel.names, "gnat", like="fly")
+        assert_allclose(found.weights, [0.25, 0.75])
+
+    def test_an_organism_that_is_nowhere_is_the_mean(self):
+        kernel = TaskKernel.individual(["ape", "fly"])
+        assert_allclose(place(kernel, kernel.names, "gnat").weights, [0.5, 0.5])
+
+    def test_a_shipped_tree_is_searched_by_taxid_and_clade(self):
+        kernel = TaskKernel.individual(["d_melanogaster", "h_sapiens", "unheard of"])
+        for like in ("10090", "mouse", "Amniota"):
+            found = place(kernel, kernel.names, "new", like=like)
+            assert found.weights.argmax() == 1
+            assert found.weights[2] == pytest.approx(1 / 6)
+
+    def test_trust_in_the_tree_does_not_blur_the_place(self):
+        R = TaskKernel.from_newick(TREE, ["ape", "fly", "bee", "man"]).matrix
+        x, d = np.array([0.1, 0.5, 0.9, 1.0]), np.array([2.0, 1.0, 0.5, 1.0])
+        K = R * np.minimum.outer(x, x)
+        np.fill_diagonal(K, 1.0)
+        kernel = TaskKernel(["ape", "fly", "bee", "man"], K * np.sqrt(np.outer(d, d)))
+        trusts = dict(zip(kernel.names, x.tolist(), strict=True))
+        found = place(kernel, kernel.names[:3], "man", trusts=trusts)
+        expected = place(kernel, kernel.names[:3], "man", tree=TREE)
+        assert_allclose(found.weights, expected.weights, atol=1e-12)
+
+    @pytest.mark.parametrize("at", [3, None])
+    def test_the_kernel_has_the_organism_where_its_mean_is_the_prior(self, at):
+        kernel = TaskKernel.hierarchical(TREE)  # three matrices, and bee without data
+        a = np.array([0.2, 0.5, 0.3])
+        found = extend(kernel, 3, "new", a, at)
+        assert found.names.index("new") == (4 if at is None else at)
+        place_ = found.names.index("new")
+        for K, before in zip(found.matrices, kernel.matrices, strict=True):
+            assert_allclose(K[:3, place_], K[:3, :3] @ a)
+            assert np.linalg.eigvalsh(K).min() > -1e-9
+            others = [i for i in range(5) if i != place_]
+            assert_array_equal(K[np.ix_(others, others)], before)
+
+
+class TestModel:
+    def test_few_labels_and_relatives_beat_either(self, model):
+        found = []
+        for seed in range(5, 11):
+            few = windows_of("man", 12, seed)
+            own = MultiTaskSVC(features=WeightedDegree(3)).fit(few, few.labels).model_
+            found.append([auprc(model.adapt("man", few), "man"), auprc(own, "man")])
+        adapted, alone = np.mean(found, axis=0)
+        assert adapted > alone + 0.03
+        assert adapted > auprc(model, "man", from_relatives=True) + 0.05
+
+    def test_the_other_organisms_stay_as_they_are(self, model):
+        adapted = model.adapt("man", windows_of("man", 24, 5))
+        assert adapted.tasks == (*model.tasks, "man")
+        assert model.tasks == ("ape", "bee", "fly")
+        test = windows_of("fly", 50, 3)
+        assert_array_equal(adapted.decision_function(test), model.decision_function(test))
+        for organism in model.tasks:
+            kwargs = {"from_relatives": True}
+            assert auprc(adapted, organism, **kwargs) == auprc(model, organism, **kwargs)
+
+    def test_the_file_holds_it_all(self, model, tmp_path):
+        adapted = model.adapt("man", windows_of("man", 90, 5), prevalence=0.01)
+        adapted.save(tmp_path / "new.seqmtl")
+        loaded = MultiTaskModel.load(tmp_path / "new.seqmtl")
+        test = windows_of("man", 50, 3)
+        assert_array_equal(loaded.decision_function(test), adapted.decision_function(test))
+        assert_array_equal(loaded.predict_proba(test), adapted.predict_proba(test))
+        text = "\n".join(loaded.text("new.seqmtl"))
+        assert "man: placed by man in the task kernel of the model" in text
+        entry = loaded.training["adapted"]["man"]
+        assert set(entry["relatives"]) == {"ape", "fly", "bee"}
+        assert max(entry["relatives"], key=entry["relatives"].get) == "ape"
+        assert sum(entry["trust"].values()) == pytest.approx(1, abs=1e-3)
+        assert loaded.training["tasks"]["man"] == {"n": 90, "n_positive": 30}
+
+    def test_the_weights_are_those_of_the_relatives_and_the_labels(self, model):
+        few = windows_of("man", 24, 5)
+        adapted = model.adapt("man", few)
+        weights = adapted.training["adapted"]["man"]["relatives"]
+        a = np.array([weights[name] for name in model.tasks])
+        rest = adapted.W[:, 3] - model.W @ a  # in the span of the windows
+        span = WeightedDegree(3).transform(few).toarray().T
+        fitted = span @ np.linalg.lstsq(span, rest, rcond=None)[0]
+        assert np.abs(rest).max() > 1e-3
+        assert_allclose(rest, fitted, atol=1e-5)
+
+    def test_without_labels_it_is_the_mean_of_the_relatives(self, model):
+        placed = model.adapt("unheard of")
+        test = windows_of("man", 50, 3)
+        every = [model.decision_function(test, name) for name in model.tasks]
+        found = placed.decision_function(test, "unheard of", from_relatives=True)
+        assert_allclose(found, np.mean(every, axis=0), atol=1e-5)
+        assert placed.tasks == model.tasks
+
+    def test_placed_first_and_adapted_later(self, model):
+        few = windows_of("man", 24, 5)
+        placed = model.adapt("man", like="fly").adapt("man", few)
+        weights = placed.training["adapted"]["man"]["relatives"]
+        assert weights.keys() == {"ape", "fly", "bee"}
+        assert placed.kernel.names.count("man") == 1
+
+    def test_a_second_step_goes_on_from_the_first(self, model):
+        first = model.adapt("man", windows_of("man", 12, 5))
+        second = first.adapt("man", windows_of("man", 60, 6))
+        assert second.tasks == first.tasks
+        assert auprc(second, "man") > auprc(first, "man")
+        assert second.training["tasks"]["man"] == {"n": 72, "n_positive": 24}
+        entry = second.training["adapted"]["man"]
+        assert entry["source"] == "its own model of 12 labels"
+        assert set(entry["relatives"]) == {"ape", "fly", "bee"}
+
+    def test_probabilities_hold_at_the_prevalence(self, model):
+        few = windows_of("man", 150, 5)
+        odds = {}
+        for prevalence in (None, 1 / 3, 0.01):
+            adapted = model.adapt("man", few, prevalence=prevalence)
+            odds[prevalence] = adapted.log_odds(np.array([0.0]), "man")[0]
+        change = np.log(0.01 / 0.99) - np.log(0.5)
+        assert odds[0.01] - odds[1 / 3] == pytest.approx(change)
+        assert odds[None] == pytest.approx(odds[1 / 3], abs=0.5)
+        assert adapted.prevalence("man") == 0.01
+
+    def test_several_views_and_learnt_weights(self):
+        from seqmtl import JointFeatures, MultiTaskMKLClassifier, Spectrum
+
+        parts = [windows_of(name, 120, i) for i, name in enumerate(("ape", "fly", "bee"))]
+        windows = joined(*parts)
+        mkl = MultiTaskMKLClassifier(
+            features=JointFeatures([WeightedDegree(3), Spectrum(3)]),
+            task_kernels=TaskKernel.hierarchical(TREE, ("ape", "fly", "bee")),
+        )
+        model = mkl.fit(windows, windows.labels).model_
+        adapted = model.adapt("man", windows_of("man", 24, 5), tree=TREE)
+        assert auprc(adapted, "man") > 0.6
+        placed = model.adapt("man", tree=TREE)
+        few = [auprc(model, name) for name in model.tasks]
+        assert auprc(placed, "man", from_relatives=True) > 0.5
+        assert [auprc(adapted, name) for name in model.tasks] == few
+
+    def test_the_result_does_not_depend_on_copies_being_counted(self, model):
+        few = windows_of("man", 24, 5)
+        twice = joined(few, few[:1], few[:1])
+        once = model.adapt("man", few)
+        more = model.adapt("man", twice)
+        test = windows_of("man", 60, 3)
+        correlation = np.corrcoef(
+            once.decision_function(test, "man"), more.decision_function(test, "man")
+        )[0, 1]
+        assert correlation > 0.95
+
+    def test_many_labels_are_weighed_on_a_sample(self, model, monkeypatch):
+        windows = windows_of("man", 300, 5)
+        monkeypatch.setattr(adaptation, "MOST", 60)
+        adapted = model.adapt("man", windows, prevalence=0.1)
+        assert adapted.training["tasks"]["man"]["n"] == 300
+        assert adapted.training["calibration"]["man"]["n"] < 80
+        assert auprc(adapted, "man") > auprc(model.adapt("man", windows[:60]), "man")
+
+    def test_a_wrong_place_is_overruled_by_labels(self, model):
+        wrong = model.adapt("man", like="bee")
+        assert auprc(wrong, "man", from_relatives=True) < 0.75
+        adapted = model.adapt("man", windows_of("man", 100, 5), like="bee")
+        right = model.adapt("man", windows_of("man", 100, 5), like="ape")
+        assert auprc(adapted, "man") > auprc(right, "man") - 0.02
+
+
+class TestBadInput:
+    def test_an_organism_that_the_model_was_trained_on(self, model):
+        with pytest.raises(ValueError, match=r"organism 'Fly' is in the model already.*another"):
+            model.adapt("Fly", windows_of("fly", 24, 1))
+
+    def test_an_unknown_relative(self, model):
+        with pytest.raises(UnknownTaskError, match=r"'flx' is neither.*did you mean 'fly'"):
+            model.adapt("gnat", like="flx")
+        with pytest.raises(UnknownTaskError, match=r"'mam' is neither.*did you mean 'man'"):
+            model.adapt("mam", tree=TREE)
+
+    def test_a_tree_of_other_organisms(self, model):
+        with pytest.raises(UnknownTaskError, match="the tree text has none of the organisms"):
+            model.adapt("oak", tree="(oak:1,elm:1);")
+
+    def test_one_class_only(self, model):
+        windows = windows_of("man", 24, 5)
+        rows = np.flatnonzero(windows.labels < 0)
+        message = "'man' must have at least 2 of each class, got 0 positive and 16 negative; add"
+        with pytest.raises(ValueError, match=message):
+            model.adapt("man", windows[rows])
+        copies = np.append(rows, [0, 0, 0])
+        with pytest.raises(ValueError, match="got 1 positive and 16 negative"):
+            model.adapt("man", windows[copies])
+
+    def test_windows_of_another_length(self, model):
+        with pytest.raises(ValueError, match=r"windows must have 20 bases as in training, got 30"):
+            model.adapt("man", windows_of("man", 24, 5, length=30))
+
+    def test_windows_around_another_base(self, model):
+        message = r"windows must have AG at base 8 as in training, got \d of 24; cut them around"
+        with pytest.raises(ValueError, match=message):
+            model.adapt("man", windows_of("man", 24, 5, at=6))
+
+    def test_labels_that_contradict_the_relatives(self, model, caplog):
+        windows = windows_of("ape", 60, 5)
+        with caplog.at_level(logging.WARNING):
+            model.adapt("man", windows)
+            assert "contradict" not in caplog.text
+            model.adapt("man", windows, -windows.labels)
+        assert "man: the labels contradict the relatives (AUROC 0." in caplog.text
+        assert "check that true sites have label 1" in caplog.text
+
+    def test_no_labels_for_what_is_adapted_already(self, model):
+        adapted = model.adapt("man", windows_of("man", 24, 5))
+        with pytest.raises(ValueError, match="'man' is in the model already; give labels"):
+            adapted.adapt("man")
+
+    def test_a_model_without_classes(self):
+        from seqmtl import MultiTaskSVR
+
+        X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
+        model = MultiTaskSVR().fit(X, y, tasks=["a", "b"] * 15).model_
+        with pytest.raises(ValueError, match="only models of classification can be adapted, got"):
+            model.adapt("c", X, y)
+
+
+def test_cross_validation_knows_the_most_examples():
+    assert adaptation.MOST == held_out.MOST
