@@ -22,17 +22,19 @@ _EXAMPLES = """\
   seqmtl pair donor.seqmtl acc.seqmtl donors acceptors -o splice.seqmtl
   seqmtl evaluate splice.seqmtl donors acceptors
 
-An acceptor without a donor at the distance of an intron is no acceptor. The new model holds both
-models and a layer above them: every parse of a strand into exons and introns is weighed by the
-log-odds of its sites and by the lengths, and the probability of a site is the share of the parses
-with it. Lengths are those of the annotated introns in the training regions; three numbers per
-organism are fitted on the validation regions, which neither model has seen.
+An acceptor without a donor at the distance of an intron is no acceptor, and most introns are
+between stretches of coding sequence that are in frame. The new model holds both models and a layer
+above them: every parse of a contig into coding sequence and introns is weighed by the log-odds of
+its sites, by the lengths of its introns, and by its codons; the probability of a site is the share
+of the parses with it. Lengths and coding content are learnt from the training regions; five numbers
+per organism are fitted on the validation regions, which neither model has seen.
 
 Both datasets should have the same splits: name the contigs of valid and test under
 [organisms.NAME.split]. Only regions in the same split of both are used.
 
 columns: introns are those annotated in the training regions, shortest and longest the bases of
-introns considered, sites the true sites in the regions fitted on; see the page Method."""
+introns considered, coding the coding bases that the content is from, sites the true sites fitted
+on; see the page Method."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -82,10 +84,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _table(model: PairedModel) -> str:
     """Format the layer of every organism."""
-    lines = ["organism\tintrons\tshortest\tlongest\tsites\tscale\tshift\texon_scale"]
+    lines = [
+        "organism\tintrons\tshortest\tlongest\tcoding\tsites\tscale\tshift\tcoding_shift\tswitch"
+        "\tcoding_scale"
+    ]
     lines += [
-        f"{name}\t{layer.n_introns}\t{layer.shortest}\t{layer.longest}\t{layer.n_sites}"
-        f"\t{layer.scale:.3f}\t{layer.shift:.3f}\t{layer.exon_scale:.3f}"
+        f"{name}\t{layer.n_introns}\t{layer.shortest}\t{layer.longest}\t{layer.n_coding}"
+        f"\t{layer.n_sites}\t{layer.scale:.3f}\t{layer.shift:.3f}\t{layer.coding_shift:.3f}"
+        f"\t{layer.switch:.3f}\t{layer.coding_scale:.3f}"
         for name, layer in model.layer.items()
     ]
     return "\n".join(lines) + "\n"

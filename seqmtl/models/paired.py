@@ -25,6 +25,8 @@ NOT_WINDOWS = (
     "a paired model scores the sites of a genome together with their partners, so it takes no "
     "windows; score windows with the models that it was made from"
 )
+#: Shape of a table of coding content.
+CODING_SHAPE = (3, 4096)
 _LONGEST = 10_000_000  # bases of an intron
 _HEADER = record(
     {
@@ -35,12 +37,13 @@ _HEADER = record(
                 {
                     "scale": number(above=0),
                     "shift": number(),
-                    "exon_scale": number(least=0),
+                    "coding_shift": number(),
+                    "switch": number(),
+                    "coding_scale": number(least=0),
                     "shortest": whole(1, _LONGEST),
                     "longest": whole(1, _LONGEST),
-                    "least_exon": whole(1, _LONGEST),
-                    "exon_reach": whole(0, _LONGEST),
                     "n_introns": whole(),
+                    "n_coding": whole(),
                     "n_sites": whole(),
                 }
             ),
@@ -56,47 +59,43 @@ class PairLayer(NamedTuple):
 
     Attributes
     ----------
-    scale, shift : float
-        The two log-odds of an intron's sites are multiplied by `scale`; `shift` is added.
-    exon_scale : float
-        Exponent of the weights of exon lengths; 0 ignores these lengths.
+    scale : float
+        The two log-odds of an intron's sites are multiplied by this.
+    shift, coding_shift : float
+        Added to the log weight of an intron, outside and inside coding sequence.
+    switch : float
+        Log weight of a beginning or an end of coding sequence, per base.
+    coding_scale : float
+        Factor of the coding content; 0 ignores it.
     shortest : int
         Bases of the shortest intron.
     introns : ndarray of float64, shape (n,)
         Log densities of the intron lengths `shortest`, `shortest` + 1, ...; longer introns are not
         considered.
-    least_exon : int
-        Fewest bases between two introns.
-    exons : ndarray of float64, shape (m,)
-        Log weights of the lengths 0, 1, ... of exons between two introns. Longer ones weigh 0.
-    n_introns : int
-        Annotated introns behind the lengths.
-    n_sites : int
-        True sites behind scale and shift.
+    coding : ndarray of float32, shape (3, 4096)
+        Coding content of the last base of each 6-mer (A, C, G, T = 0 to 3, the first base most
+        significant), at the three positions of a codon; see :mod:`seqmtl.pairs.coding`.
+    n_introns, n_coding, n_sites : int
+        Annotated introns behind the lengths, coding bases behind the content, and true sites behind
+        the other values.
     """
 
     scale: float
     shift: float
-    exon_scale: float
+    coding_shift: float
+    switch: float
+    coding_scale: float
     shortest: int
     introns: NDArray[np.float64]
-    least_exon: int
-    exons: NDArray[np.float64]
+    coding: NDArray[np.float32]
     n_introns: int = 0
+    n_coding: int = 0
     n_sites: int = 0
 
     @property
     def longest(self) -> int:
         """Bases of the longest intron considered."""
         return self.shortest + self.introns.size - 1
-
-    def gap_weights(self) -> NDArray[np.float64]:
-        """Return the log weights of exon lengths 0, 1, ...; minus infinity below `least_exon`."""
-        weights = np.zeros(max(self.exons.size, self.least_exon))
-        if self.exon_scale > 0:
-            weights[: self.exons.size] = self.exon_scale * self.exons
-        weights[: self.least_exon] = -np.inf
-        return weights
 
 
 @dataclass(repr=False)
@@ -180,9 +179,10 @@ class PairedModel(Model):
         for name, layer in self.layer.items():
             lines.append(
                 f"  {name:<{width}}  introns of {layer.shortest} to {layer.longest:,} bases "
-                f"({layer.n_introns:,} annotated), scale {layer.scale:.2f}, shift "
-                f"{layer.shift:.2f}, exons {layer.exon_scale:.2f} ({layer.n_sites:,} held-out "
-                "sites)"
+                f"({layer.n_introns:,} annotated), {layer.n_coding:,} coding bases, scale "
+                f"{layer.scale:.2f}, shift {layer.shift:.2f}, in coding sequence "
+                f"{layer.coding_shift:.2f}, content {layer.coding_scale:.2f}, switch "
+                f"{layer.switch:.2f} ({layer.n_sites:,} held-out sites)"
             )
         for end in ENDS:
             lines += ["", *getattr(self, end).text(f"the {end}s of {file}")]
@@ -194,12 +194,13 @@ class PairedModel(Model):
             name: {
                 "scale": layer.scale,
                 "shift": layer.shift,
-                "exon_scale": layer.exon_scale,
+                "coding_shift": layer.coding_shift,
+                "switch": layer.switch,
+                "coding_scale": layer.coding_scale,
                 "shortest": layer.shortest,
                 "longest": layer.longest,
-                "least_exon": layer.least_exon,
-                "exon_reach": layer.exons.size,
                 "n_introns": layer.n_introns,
+                "n_coding": layer.n_coding,
                 "n_sites": layer.n_sites,
             }
             for name, layer in self.layer.items()
@@ -218,7 +219,7 @@ class PairedModel(Model):
         every = [self.layer[name] for name in self.tasks]  # the keys of the header are sorted
         arrays: dict[str, NDArray[Any]] = {
             "introns": np.concatenate([layer.introns for layer in every]),
-            "exons": np.concatenate([layer.exons for layer in every]),
+            "coding": np.stack([layer.coding for layer in every]),
         }
         for end in ENDS:
             header[end], own = getattr(self, end).contents()
@@ -234,8 +235,10 @@ class PairedModel(Model):
             if facts["longest"] < facts["shortest"]:
                 refuse(f"layer.{name}.longest", "at least the shortest", facts["longest"])
         n_introns = sum(facts["longest"] - facts["shortest"] + 1 for facts in layer.values())
-        n_exons = sum(facts["exon_reach"] for facts in layer.values())
-        forms: Forms = {"introns": ("float64", (n_introns,)), "exons": ("float64", (n_exons,))}
+        forms: Forms = {
+            "introns": ("float64", (n_introns,)),
+            "coding": ("float32", (len(layer), *CODING_SHAPE)),
+        }
         own = {name: array for name, array in arrays.items() if "." not in name}
         check_arrays(own, forms)
         for name in arrays.keys() - own.keys():
@@ -302,13 +305,14 @@ def check_ends(donor: MultiTaskModel, acceptor: MultiTaskModel) -> None:
 def _unpack_layer(
     facts: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]]
 ) -> dict[str, PairLayer]:
-    layer, at, exon_at = {}, 0, 0
-    for name, own in facts.items():
-        end, exon_end = at + own["longest"] - own["shortest"] + 1, exon_at + own["exon_reach"]
+    layer, at = {}, 0
+    for (name, own), coding in zip(facts.items(), arrays["coding"], strict=True):
+        end = at + own["longest"] - own["shortest"] + 1
         layer[name] = PairLayer(
-            float(own["scale"]), float(own["shift"]), float(own["exon_scale"]), own["shortest"],
-            np.array(arrays["introns"][at:end]), own["least_exon"],
-            np.array(arrays["exons"][exon_at:exon_end]), own["n_introns"], own["n_sites"],
+            float(own["scale"]), float(own["shift"]), float(own["coding_shift"]),
+            float(own["switch"]), float(own["coding_scale"]), own["shortest"],
+            np.array(arrays["introns"][at:end]), np.array(coding), own["n_introns"],
+            own["n_coding"], own["n_sites"],
         )  # fmt: skip
-        at, exon_at = end, exon_end
+        at = end
     return layer

@@ -1,4 +1,4 @@
-"""Compiled loops of the chain of introns: sums over parses, without overflow."""
+"""Compiled loops of the chain of coding exons and introns: sums over parses, without overflow."""
 
 from __future__ import annotations
 
@@ -6,117 +6,173 @@ import numpy as np
 
 from seqmtl._jit import njit
 
-_LARGE = 1e20  # from here on, sums get a new unit
+_LARGE = 1e30  # from here on, sums get a new unit
 
 
 @njit
-def add_products(values, places, first, last, place, table):
-    """Return the sum of ``values[k] * table[place - places[k]]`` for k = first..last-1.
+def move_on(outside, coding, content, enter, leave):
+    """Update the sums over parses in each state from one site to the next; return that outside.
 
-    Four sums at a time do not wait for one another. Unsigned indices spare numba the check for
-    negative ones.
+    A coding state gets the weight ``content[r]``; it may begin or end once, with half of its
+    content on average.
+    """
+    ended = 0.0
+    for r in range(6):
+        x = content[r]
+        ended += coding[r] * (1.0 + x)
+        coding[r] = coding[r] * x + 0.5 * enter * outside * (1.0 + x)
+    return outside + 0.5 * leave * ended
+
+
+@njit
+def rescale(divisor, coding, first, n_starts, opened):
+    """Divide the sums over parses by a number."""
+    for r in range(6):
+        coding[r] /= divisor
+    for t in range(2):
+        for i in range(first[t], n_starts[t]):
+            for q in range(4):
+                opened[t, i, q] /= divisor
+
+
+@njit
+def close_introns(place, shortest, introns, starts, opened, first, last, weight, known):
+    """Sum the parses whose last intron leads from one of the starts first..last-1 to `place`.
+
+    Unsigned indices spare numba the check for negative ones, which would take most of the time.
     """
     u = np.uint64
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    k = first
-    while k + 4 <= last:
-        p = u(k)
-        a += values[p] * table[u(place - places[p])]
-        b += values[p + u(1)] * table[u(place - places[p + u(1)])]
-        c += values[p + u(2)] * table[u(place - places[p + u(2)])]
-        d += values[p + u(3)] * table[u(place - places[p + u(3)])]
-        k += 4
-    while k < last:
-        a += values[u(k)] * table[u(place - places[u(k)])]
-        k += 1
-    return (a + b) + (c + d)
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    for i in range(u(first), u(last)):
+        g = introns[u(place - shortest - starts[i])]
+        s0 += g * opened[i, u(0)]
+        s1 += g * opened[i, u(1)]
+        s2 += g * opened[i, u(2)]
+        s3 += g * opened[i, u(3)]
+    known[0], known[1], known[2], known[3] = weight * s0, weight * s1, weight * s2, weight * s3
 
 
 @njit
 def sum_parses(
-    starts,
-    start_weights,
-    ends,
-    end_weights,
-    shortest,
+    places,
+    phases,
+    strands,
+    is_end,
+    weights,
+    content,
     introns,
-    gaps,
-    before,
-    through,
+    shortest,
+    enter,
+    leave,
+    shifts,
+    known,
+    units,
+    coding,
+    heads,
+    starts,
     opened,
-    closed,
 ):
-    """Sum the weights of all parses of a strand, from its beginning on.
+    """Sum the weights of all parses of a contig up to each of its sites, by place.
 
-    A parse is a set of introns in order. An intron from start i to end j weighs
-    ``start_weights[i] * end_weights[j] * introns[ends[j] - starts[i] - shortest]``, and the exon
-    from end j to the next start i ``gaps[starts[i] - ends[j]]``; longer exons weigh 1. Positions
-    rise.
+    There are seven states between introns: outside coding sequence, or coding on strand t in frame
+    r; a contig may begin and end in any. An intron leads from a start to an end on the same strand,
+    and keeps the state outside, or the phase of the codon that it splits,
+    ``(phases[k] - r) % 3``; `phases` are places modulo 3 on the forward strand. It weighs
+    ``weights[start] * weights[end] * introns[length - shortest]``, and ``shifts[0]`` outside,
+    ``shifts[1]`` in coding sequence. `enter` and `leave` are the weights of a beginning and of an
+    end of coding sequence, per base; ``content[k, 3 t + r]`` is that of coding since the site
+    before, see :func:`move_on`.
 
-    On return, ``before[i]`` is the log of the sum over the parses of what precedes start i, and
-    ``through[j]`` that over the parses whose last intron is closed by end j. The function returns
-    the log of the sum over all parses. `opened` and `closed` are space for a number per start and
-    per end.
-
-    Sums are kept as multiples of exp(unit), and the unit grows with them: a number that underflows
-    is negligible beside the parses that it competes with.
+    ``known[k]`` becomes, of a start, the sum over the parses before it that are outside, or in each
+    phase; of an end, that over the parses whose last intron it closes. The sums are multiples of
+    ``exp(units[k])``; those that underflow are negligible. The function returns the log of the sum
+    over all parses. `coding` (6 numbers), `heads` (3 x 2), `starts` (2 x n) and `opened`
+    (2 x n x 4) are space.
     """
-    n_starts, n_ends, n_gaps = starts.size, ends.size, gaps.size
     reach = shortest + introns.size
-    unit = 0.0
-    far, n_far = 1.0, 0  # parses without introns, or whose last one is n_gaps bases away or more
-    first, last = 0, 0  # starts within reach of the next end
-    i, j = 0, 0
-    while i < n_starts or j < n_ends:
-        if j == n_ends or (i < n_starts and starts[i] < ends[j]):
-            while n_far < j and starts[i] - ends[n_far] >= n_gaps:
-                far += closed[n_far]
-                n_far += 1
-            total = far + add_products(closed, ends, n_far, j, starts[i], gaps)
-            before[i] = np.log(total) + unit
-            opened[i] = total * start_weights[i]
-            i += 1
+    outside, unit = 1.0, 0.0
+    coding[:] = 1.0
+    heads[:] = 0
+    first, last, n_starts = heads[0], heads[1], heads[2]  # starts in reach of the next end
+    for k in range(places.size):
+        place, t, phase = places[k], strands[k], phases[k]
+        if k and place > places[k - 1]:
+            length = place - places[k - 1]
+            outside = move_on(outside, coding, content[k], enter * length, leave * length)
+        highest = outside
+        for r in range(6):
+            highest = max(highest, coding[r])
+        if highest > _LARGE or highest < 1.0 / _LARGE:
+            unit += np.log(highest)
+            outside /= highest
+            rescale(highest, coding, first, n_starts, opened)
+        units[k] = unit
+        if is_end[k]:
+            while first[t] < n_starts[t] and place - starts[t, first[t]] >= reach:
+                first[t] += 1
+            while last[t] < n_starts[t] and place - starts[t, last[t]] >= shortest:
+                last[t] += 1
+            close_introns(
+                place, shortest, introns, starts[t], opened[t], first[t], last[t], weights[k],
+                known[k],
+            )  # fmt: skip
+            outside += known[k, 0]
+            for c in range(3):
+                coding[3 * t + (phase - c) % 3] += known[k, 1 + c]
         else:
-            while first < i and ends[j] - starts[first] >= reach:
-                first += 1
-            while last < i and ends[j] - starts[last] >= shortest:
-                last += 1
-            total = add_products(opened, starts, first, last, ends[j] - shortest, introns)
-            closed[j] = total * end_weights[j]
-            through[j] = np.log(closed[j]) + unit
-            highest = max(far, closed[j])
-            if highest > _LARGE:
-                unit += np.log(highest)
-                far /= highest
-                for k in range(first, i):
-                    opened[k] /= highest
-                for k in range(n_far, j + 1):
-                    closed[k] /= highest
-            j += 1
-    total = far
-    for k in range(n_far, n_ends):
-        total += closed[k]
+            i = n_starts[t]
+            known[k, 0] = outside
+            opened[t, i, 0] = outside * weights[k] * shifts[0]
+            for c in range(3):
+                known[k, 1 + c] = coding[3 * t + (phase - c) % 3]
+                opened[t, i, 1 + c] = known[k, 1 + c] * weights[k] * shifts[1]
+            starts[t, i] = place
+            n_starts[t] += 1
+    total = outside
+    for r in range(6):
+        total += coding[r]
     return np.log(total) + unit
 
 
 @njit
-def list_introns(starts, opened, ends, closed, shortest, introns, floor, places, values):
-    """List the introns whose weight ``opened[i] + closed[j] + introns[...]`` reaches `floor`.
+def list_introns(
+    places,
+    strands,
+    is_end,
+    before,
+    after,
+    values,
+    introns,
+    shortest,
+    shifts,
+    floor,
+    found,
+    found_values,
+):
+    """List the introns whose logarithm of the weight of all parses with it reaches `floor`.
 
-    Return their number. The first ones are written to the rows of `places` (start, end) and to
-    `values`, as many as there is space for.
+    `before` and `after` are results of :func:`sum_parses` from either side, `values` what the site
+    adds to the logarithm: that of its weight, and the unit. Return the number of introns. The first
+    ones are written to the rows of `found` (start, end) and to `found_values`, as many as there is
+    space for.
     """
     n, first = 0, 0
     reach = shortest + introns.size
-    for j in range(ends.size):
-        while first < starts.size and ends[j] - starts[first] >= reach:
+    for k in range(places.size):
+        if not is_end[k]:
+            continue
+        while places[k] - places[first] >= reach:
             first += 1
-        i = first
-        while i < starts.size and ends[j] - starts[i] >= shortest:
-            value = opened[i] + closed[j] + introns[ends[j] - starts[i] - shortest]
+        for i in range(first, k):
+            length = places[k] - places[i]
+            if is_end[i] or strands[i] != strands[k] or length < shortest:
+                continue
+            both = shifts[0] * before[i, 0] * after[k, 0]
+            for q in range(1, 4):
+                both += shifts[1] * before[i, q] * after[k, q]
+            value = np.log(both) + values[i] + values[k] + introns[length - shortest]
             if value >= floor:
-                if n < values.size:
-                    places[n, 0], places[n, 1], values[n] = i, j, value
+                if n < found.shape[0]:
+                    found[n, 0], found[n, 1], found_values[n] = i, k, value
                 n += 1
-            i += 1
     return n

@@ -1,4 +1,4 @@
-"""Candidates of both signals in regions that two datasets share, as log-odds in reading order."""
+"""Candidates of both signals in regions that two datasets share, piece by piece, with labels."""
 
 from __future__ import annotations
 
@@ -11,41 +11,38 @@ from numpy.typing import NDArray
 from seqmtl.io.dataset_regions import SplitGenome
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import site_of_model
-from seqmtl.pairs.chain import Sites, reading_places
+from seqmtl.pairs.chain import Ends, Sites, join_ends, margin_of
 from seqmtl.pairs.regions import SITE_LENGTH, PathLike
 from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.held_out import Candidates, find_candidates
 from seqmtl.scan.organism import scanner_of
 
+_PIECE = 1_000_000  # bases
 _EMPTY = Candidates(
     np.zeros(0, np.int64), np.zeros(0, np.bool_), np.zeros(0, np.float32), np.zeros(0, np.int8), 0
 )
 
 
-class Labelled(NamedTuple):
-    """Candidates of one signal on one strand, with labels.
+class Piece(NamedTuple):
+    """Candidates of a piece of a region, and of the margin around it.
 
     Attributes
     ----------
     sites : Sites
-        Places and log-odds.
+        Candidates of both signals and strands.
     scores : ndarray of float32, shape (n,)
-        Scores of the site model.
+        Scores of the site models; donors, then acceptors.
     labels : ndarray of int8, shape (n,)
         1 for a true site, -1 for another candidate, 0 for an annotated site that the dataset
-        excludes, which is neither.
+        excludes, and for the candidates of the margin.
+    n_donors : int
+        Number of donors.
     """
 
     sites: Sites
     scores: NDArray[np.float32]
     labels: NDArray[np.int8]
-
-
-class Strand(NamedTuple):
-    """Candidates of both signals on one strand of a region."""
-
-    donors: Labelled
-    acceptors: Labelled
+    n_donors: int
 
 
 class EndFinder:
@@ -59,53 +56,99 @@ class EndFinder:
         Dataset of the signal.
     organism : str
         Organism of the model.
-    is_donor : bool
-        Whether the sites are donors, or else acceptors.
     """
 
-    def __init__(
-        self, model: MultiTaskModel, path: PathLike, organism: str, *, is_donor: bool
-    ) -> None:
+    def __init__(self, model: MultiTaskModel, path: PathLike, organism: str) -> None:
         site = site_of_model(model.site, path, model.length, model.shift)
         scanner = scanner_of(model, organism, site_offset=site.offset, site_length=SITE_LENGTH)
         self._finder = SiteFinder(scanner, consensus=site.letters or None)
-        self._model, self._organism, self._is_donor = model, organism, is_donor
+        self._model, self._organism = model, organism
 
-    def find(self, held: SplitGenome) -> list[tuple[Labelled, Labelled]]:
-        """Return the candidates on the plus and the minus strand of every region."""
-        found = []
-        for region in held.regions:
-            blocks = [_EMPTY, *find_candidates(self._finder, replace(held, regions=region[None]))]
-            starts, is_reverse, scores, labels = (
-                np.concatenate(column) for column in list(zip(*blocks, strict=True))[:4]
-            )
-            columns = (starts - region[0], scores, labels)
-            plus = self._strand(*(column[~is_reverse] for column in columns), is_reverse=False)
-            minus = self._strand(*(column[is_reverse][::-1] for column in columns), is_reverse=True)
-            found.append((plus, minus))
-        return found
-
-    def _strand(
-        self,
-        starts: NDArray[np.int64],
-        scores: NDArray[np.float32],
-        labels: NDArray[np.int8],
-        *,
-        is_reverse: bool,
-    ) -> Labelled:
-        """Return the candidates of one strand, which come in reading direction."""
-        places = reading_places(starts, SITE_LENGTH, is_reverse, self._is_donor)
-        log_odds = self._model.log_odds(scores.astype(np.float64), self._organism)
-        own = Sites(np.ascontiguousarray(places), np.ascontiguousarray(log_odds))
-        return Labelled(own, scores, labels)
+    def find(self, held: SplitGenome, begin: int, end: int) -> tuple[Ends, Candidates]:
+        """Return the candidates of begin..end-1 of the buffer, which they count from."""
+        part = replace(held, regions=np.array([[begin, end]], dtype=np.int64))
+        blocks = [_EMPTY, *find_candidates(self._finder, part)]
+        found = Candidates(
+            np.concatenate([own.starts for own in blocks]),
+            np.concatenate([own.is_reverse for own in blocks]),
+            np.concatenate([own.scores for own in blocks]),
+            np.concatenate([own.labels for own in blocks]),
+            sum(own.n_mixed for own in blocks),
+        )
+        log_odds = self._model.log_odds(found.scores.astype(np.float64), self._organism)
+        return Ends(found.starts - begin, found.is_reverse, log_odds), found
 
 
-def find_strands(
-    donors: EndFinder, acceptors: EndFinder, held: tuple[SplitGenome, SplitGenome]
-) -> list[Strand]:
-    """Return the candidates of both signals, by region and strand; see :func:`read_both`."""
+class Bounds(NamedTuple):
+    """Bounds of a piece of a region in the buffers of both genomes, and of its margin.
+
+    Attributes
+    ----------
+    first, last : int
+        The piece, in the buffer of the donors' genome.
+    begin, end : int
+        The piece with its margin.
+    moved : int
+        What to add in the buffer of the acceptors' genome.
+    """
+
+    first: int
+    last: int
+    begin: int
+    end: int
+    moved: int
+
+
+def cut_regions(held: tuple[SplitGenome, SplitGenome], longest: int) -> list[Bounds]:
+    """Cut the regions of :func:`seqmtl.pairs.regions.read_both` into pieces.
+
+    Parameters
+    ----------
+    held : tuple of SplitGenome, two
+        Regions.
+    longest : int
+        Bases of the longest intron considered.
+    """
+    margin, moved = margin_of(longest), held[1].regions[:, 0] - held[0].regions[:, 0]
     return [
-        Strand(own, other)
-        for region in zip(donors.find(held[0]), acceptors.find(held[1]), strict=True)
-        for own, other in zip(*region, strict=True)
+        Bounds(
+            first, min(first + _PIECE, end), max(begin, first - margin),
+            min(end, first + _PIECE + margin), by,
+        )
+        for (begin, end), by in zip(held[0].regions.tolist(), moved.tolist(), strict=True)
+        for first in range(begin, end, _PIECE)
+    ]  # fmt: skip
+
+
+def find_piece(
+    finders: tuple[EndFinder, EndFinder],
+    held: tuple[SplitGenome, SplitGenome],
+    bounds: Bounds,
+    coding: NDArray[np.float32],
+) -> Piece:
+    """Return the candidates of a piece of a region.
+
+    Parameters
+    ----------
+    finders : tuple of EndFinder, two
+        Those of donors and of acceptors.
+    held : tuple of SplitGenome, two
+        Regions.
+    bounds : Bounds
+        One of :func:`cut_regions`.
+    coding : ndarray of float32, shape (3, 4096)
+        Coding content.
+    """
+    first, last, begin, end, moved = bounds
+    found = [
+        finder.find(own, begin + by, end + by)
+        for finder, own, by in zip(finders, held, (0, moved), strict=True)
     ]
+    ends = [own for own, _ in found]
+    codes = held[0].genome.codes[begin:end]
+    sites = join_ends(ends, (SITE_LENGTH, SITE_LENGTH), codes, coding)
+    starts = np.concatenate([own.starts for own in ends]) + begin
+    labels = np.concatenate([own.labels for _, own in found])
+    labels[(starts < first) | (starts >= last)] = 0
+    scores = np.concatenate([own.scores for _, own in found])
+    return Piece(sites, scores, labels, ends[0].starts.size)

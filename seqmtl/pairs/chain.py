@@ -1,15 +1,26 @@
-"""A semi-Markov chain of exons and introns over the candidate sites of one strand.
+"""A semi-Markov chain of coding exons and introns over the candidate sites of both strands.
 
-A parse of a strand is a set of introns that do not overlap, from a donor to an acceptor each. Its
-weight is the product over its introns of ``exp(scale (s_d + s_a) + shift) g(length)``, where s are
-the log-odds of the two sites and g is the density of intron lengths, and over its inner exons of
-``h(length) ** exon_scale``. The posterior probability of a site is the share of the parses that
-contain it, by weight. (Generalized hidden Markov models of gene finders; with SVM detectors:
-Schweikert et al., 2009.)
+A parse of a contig says which of its stretches code, on which strand and in which frame, and which
+introns are between them; introns keep the phase of the codon that they split. There may be introns
+outside coding sequence, too. Neither introns nor coding sequence overlap. The weight of a parse is
+the product
+
+- over its introns, of ``exp(scale (s_d + s_a) + shift) g(length)``, where s are the log-odds of the
+  two sites, g is the density of intron lengths, and the shift is that of introns outside or inside
+  coding sequence,
+- over its coding bases, of ``exp(coding_scale c)``, where c is the content of the base in the frame
+  (see :mod:`seqmtl.pairs.coding`),
+- over the beginnings and ends of coding sequence, of ``exp(switch)``.
+
+The posterior probability of a site is the share of the parses with an intron that begins or ends
+there, by weight. Coding sequence begins or ends at most once between two candidates, and then half
+of its content counts on average. (Generalized hidden Markov models of gene finders; with SVM
+detectors: Schweikert et al., 2009.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,27 +28,58 @@ from numpy.typing import NDArray
 
 from seqmtl.models.paired import PairLayer
 from seqmtl.pairs._chain_kernels import list_introns, sum_parses
+from seqmtl.pairs._coding_kernels import sum_content
 
 _CERTAIN = -1e-12  # log of the largest probability
-_STRONGEST = 200.0  # log of the largest weight of a site
+_STRONGEST = 150.0  # log of the largest weight of a site, or of coding between two
 _HOPELESS = -700.0  # log of the smallest probability
 _ROUNDING = 1e-6  # of logarithms of sums over parses, at most
+_LEAST_MARGIN = 10_000  # bases
+_MARGIN = 4  # longest introns
 
 
-class Sites(NamedTuple):
-    """Candidate sites of one signal on one strand, in reading direction.
+class Ends(NamedTuple):
+    """Candidate sites of one signal on both strands of a stretch of a contig.
 
     Attributes
     ----------
-    places : ndarray of int64, shape (n,)
-        Rising coordinates in reading direction: of a donor, the bases before the intron; of an
-        acceptor, the bases up to and including the intron.
+    starts : ndarray of int64, shape (n,)
+        First base of each site on the forward strand.
+    is_reverse : ndarray of bool, shape (n,)
+        Whether a site is on the minus strand.
     log_odds : ndarray of float64, shape (n,)
         Log-odds of a true site.
     """
 
-    places: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    is_reverse: NDArray[np.bool_]
     log_odds: NDArray[np.float64]
+
+
+class Sites(NamedTuple):
+    """Candidate sites of both signals and strands, by place; starts of introns before ends.
+
+    Attributes
+    ----------
+    places : ndarray of int64, shape (n,)
+        Bases before the end of the intron that is at the site, on the forward strand.
+    is_reverse, is_end : ndarray of bool, shape (n,)
+        Whether a site is on the minus strand; whether it is the last of an intron, as read on the
+        forward strand.
+    log_odds : ndarray of float64, shape (n,)
+        Log-odds of a true site.
+    content : ndarray of float64, shape (n, 6)
+        Coding content from the site before, see :func:`seqmtl.pairs._coding_kernels.sum_content`.
+    order : ndarray of int64, shape (n,)
+        Index of each site among donors, then acceptors, as given to :func:`join_ends`.
+    """
+
+    places: NDArray[np.int64]
+    is_reverse: NDArray[np.bool_]
+    is_end: NDArray[np.bool_]
+    log_odds: NDArray[np.float64]
+    content: NDArray[np.float64]
+    order: NDArray[np.int64]
 
 
 class Posteriors(NamedTuple):
@@ -45,90 +87,116 @@ class Posteriors(NamedTuple):
 
     Attributes
     ----------
-    donors, acceptors : ndarray of float64
-        Of each site.
+    sites : ndarray of float64, shape (n,)
+        Of each donor, then of each acceptor, as given to :func:`join_ends`.
     introns : ndarray of int64, shape (m, 2)
-        Index of donor and acceptor of each listed intron, by acceptor.
+        Start and end of each listed intron in :class:`Sites`, by end.
     intron_values : ndarray of float64, shape (m,)
         Of each listed intron.
     """
 
-    donors: NDArray[np.float64]
-    acceptors: NDArray[np.float64]
+    sites: NDArray[np.float64]
     introns: NDArray[np.int64]
     intron_values: NDArray[np.float64]
 
 
-def reading_places(
-    starts: NDArray[np.int64], site_length: int, is_reverse: bool, is_donor: bool
-) -> NDArray[np.int64]:
-    """Return the coordinates of sites in reading direction, as in :class:`Sites`.
+def margin_of(longest: int) -> int:
+    """Return the bases beyond which what is there has next to no effect on a site.
 
     Parameters
     ----------
-    starts : ndarray of int64, shape (n,)
-        First base of each site on the forward strand.
-    site_length : int
-        Bases of a site.
-    is_reverse : bool
-        Whether the sites are on the minus strand; their coordinates are negative then, and fall
-        with the starts.
-    is_donor : bool
-        Whether the sites are donors, or else acceptors.
+    longest : int
+        Bases of the longest intron considered.
     """
-    edge = starts + site_length * (is_donor == is_reverse)
-    return -edge if is_reverse else edge
+    return max(_LEAST_MARGIN, _MARGIN * longest)
 
 
-def run_chain(
-    donors: Sites, acceptors: Sites, layer: PairLayer, min_probability: float | None = None
-) -> Posteriors:
-    """Return the posterior probabilities of the sites of one strand, and of introns on request.
+def join_ends(
+    ends: Sequence[Ends],
+    site_lengths: Sequence[int],
+    codes: NDArray[np.uint8],
+    coding: NDArray[np.float32],
+) -> Sites:
+    """Join donors and acceptors of a stretch of a contig, with the coding content between them.
+
+    Parameters
+    ----------
+    ends : sequence of Ends
+        Donors and acceptors.
+    site_lengths : sequence of int
+        Bases of a donor and of an acceptor.
+    codes : ndarray of uint8
+        Letters of the stretch; the sites count from its first base.
+    coding : ndarray of float32, shape (3, 4096)
+        Coding content, see :class:`seqmtl.models.paired.PairLayer`.
+    """
+    columns = []
+    for own, length, is_donor in zip(ends, site_lengths, (True, False), strict=True):
+        is_end = own.is_reverse == is_donor
+        columns.append((own.starts + length * is_end, own.is_reverse, is_end, own.log_odds))
+    places, is_reverse, is_end, log_odds = map(np.concatenate, zip(*columns, strict=True))
+    order = np.lexsort([is_end, places])
+    places = places[order]
+    content = np.zeros((places.size, 6))
+    if places.size:
+        sum_content(codes, places, coding, content)
+    return Sites(places, is_reverse[order], is_end[order], log_odds[order], content, order)
+
+
+def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = None) -> Posteriors:
+    """Return the posterior probabilities of sites, and of introns on request.
 
     Time is linear in the number of sites times that of the partners within the longest intron.
 
     Parameters
     ----------
-    donors, acceptors : Sites
-        Candidates on the same strand of one contig, or part of one.
+    sites : Sites
+        Candidates of a contig, or of a stretch of one.
     layer : PairLayer
-        Scales and length distributions of the organism.
+        What :mod:`seqmtl.pairs.chain` weighs parses by.
     min_probability : float, optional
         List the introns of at least this posterior probability. Default: none.
     """
-    donor_scores = _weighable(layer.scale * donors.log_odds + layer.shift)
-    acceptor_scores = _weighable(layer.scale * acceptors.log_odds)
-    lengths = layer.shortest, np.exp(layer.introns), np.exp(layer.gap_weights())
-    n, m = donors.places.size, acceptors.places.size
-    before, through, after, back = np.empty(n), np.empty(m), np.empty(m), np.empty(n)
-    space = np.empty(n), np.empty(m)
-    columns = (donors.places, np.exp(donor_scores), acceptors.places, np.exp(acceptor_scores))
-    total = sum_parses(*columns, *lengths, before, through, *space)
-    starts, start_weights, ends, end_weights = (
-        np.ascontiguousarray(column[::-1]) for column in columns
-    )
-    sum_parses(-ends, end_weights, -starts, start_weights, *lengths, after, back, *space[::-1])
-    after, back = after[::-1], back[::-1]
-    places, values = np.empty((0, 2), dtype=np.int64), np.empty(0)
+    n = sites.places.size
+    log_weights = _bounded(layer.scale * sites.log_odds, _STRONGEST)
+    weights = np.exp(log_weights)
+    content = np.exp(_bounded(layer.coding_scale * sites.content, _STRONGEST))
+    after_content = np.ones_like(content)  # read from the other side, it belongs to the site before
+    after_content[:-1] = content[1:]
+    shifts, switch = np.exp([layer.shift, layer.coding_shift]), float(np.exp(layer.switch))
+    before, after, units, after_units = np.empty((n, 4)), np.empty((n, 4)), np.empty(n), np.empty(n)
+    space = (
+        np.empty(6), np.empty((3, 2), dtype=np.int64),
+        np.empty((2, n), dtype=np.int64), np.empty((2, n, 4)),
+    )  # fmt: skip
+    strands = sites.is_reverse.astype(np.int64)
+    phases = sites.places % 3
+    shared = np.exp(layer.introns), layer.shortest, switch, switch, shifts
+    forward = sites.places, phases, strands, sites.is_end, weights, content
+    total = sum_parses(*forward, *shared, before, units, *space)
+    columns = -sites.places, phases, strands, ~sites.is_end, weights, after_content
+    backward = [np.ascontiguousarray(column[::-1]) for column in columns]
+    sum_parses(*backward, *shared, after, after_units, *space)
+    after, after_units = after[::-1], after_units[::-1]
+    with np.errstate(divide="ignore"):
+        values = np.log((before * after).sum(axis=1)) + units + after_units - total
+    places, listed = np.empty((0, 2), dtype=np.int64), np.empty(0)
     if min_probability is not None:
-        floor = np.log(min_probability) + total
-        # a site is at least as probable as any of its introns
-        first = np.flatnonzero(before + back >= floor - _ROUNDING)
-        second = np.flatnonzero(through + after >= floor - _ROUNDING)
+        floor = np.log(min_probability)
+        likely = np.flatnonzero(values >= floor - _ROUNDING)  # as probable as any of their introns
+        is_end = sites.is_end[likely]
+        own = np.where(is_end, after_units[likely], units[likely] - total) + log_weights[likely]
         known = (
-            donors.places[first], (before + donor_scores)[first],
-            acceptors.places[second], (after + acceptor_scores)[second],
+            sites.places[likely], strands[likely], is_end, before[likely], after[likely], own,
+            layer.introns, layer.shortest, shifts, floor,
         )  # fmt: skip
-        n = list_introns(*known, layer.shortest, layer.introns, floor, places, values)
-        places, values = np.empty((n, 2), dtype=np.int64), np.empty(n)
-        list_introns(*known, layer.shortest, layer.introns, floor, places, values)
-        places = np.column_stack([first[places[:, 0]], second[places[:, 1]]])
-    return Posteriors(
-        _bounded(before + back - total),
-        _bounded(through + after - total),
-        places,
-        _bounded(values - total),
-    )
+        m = list_introns(*known, places, listed)
+        places, listed = np.empty((m, 2), dtype=np.int64), np.empty(m)
+        list_introns(*known, places, listed)
+        places = likely[places]
+    by_signal = np.empty(n)
+    by_signal[sites.order] = values
+    return Posteriors(_log_p(by_signal), places, _log_p(listed))
 
 
 def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -136,11 +204,11 @@ def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
     return log_p - np.log(-np.expm1(log_p))
 
 
-def _weighable(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bound scores so that the product of three weights does not overflow."""
-    return np.clip(scores, -_STRONGEST, _STRONGEST)
+def _bounded(values: NDArray[np.float64], largest: float) -> NDArray[np.float64]:
+    """Bound exponents, so that products of weights do not overflow."""
+    return np.clip(values, -largest, largest)
 
 
-def _bounded(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_p(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Bound probabilities away from 0 and 1, for their log-odds."""
-    return np.clip(log_p, _HOPELESS, _CERTAIN)
+    return np.clip(values, _HOPELESS, _CERTAIN)

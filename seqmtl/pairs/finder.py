@@ -9,14 +9,11 @@ from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.paired import PairedModel
-from seqmtl.pairs.chain import Posteriors, Sites, reading_places, run_chain, to_log_odds
+from seqmtl.pairs.chain import Ends, Sites, join_ends, margin_of, run_chain, to_log_odds
 from seqmtl.scan.filters import SiteFilters
 from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.organism import scanner_of
 from seqmtl.scan.site_block import SiteBlock
-
-_LEAST_MARGIN = 10_000
-_MARGIN = 4  # longest introns
 
 
 class Introns(NamedTuple):
@@ -57,8 +54,8 @@ class Found(NamedTuple):
 class PairedFinder:
     """Scans contigs in blocks for both signals of one organism.
 
-    The chain sees the candidates of a margin on either side of a block, of four times the longest
-    intron, and at least 10,000 bases; what is farther away has next to no effect.
+    The chain sees the candidates of both strands in a margin on either side of a block, of four
+    times the longest intron, and at least 10,000 bases; what is farther away has next to no effect.
 
     Parameters
     ----------
@@ -67,7 +64,7 @@ class PairedFinder:
     organism : str
         One of its organisms.
     strands : {"both", "+", "-"}
-        Strands to scan.
+        Strands to report.
     filters : SiteFilters, optional
         Contigs to scan, and the minimum probability of what is reported.
     n_threads : int, default=1
@@ -100,38 +97,43 @@ class PairedFinder:
         self.finders = [
             SiteFinder(
                 scanner_of(own, name, n_threads=n_threads),
-                strands=strands,
                 consensus=own.site.letters or None,
             )
             for own, name in zip(self._models, self._names, strict=True)
         ]
         windows = max(finder.length for finder in self.finders)
-        self.margin = max(_LEAST_MARGIN, _MARGIN * self.layer.longest) + windows
+        self.margin = margin_of(self.layer.longest) + windows
 
     def find(self, piece: ContigPiece, first: int, last: int, *, introns: bool = False) -> Found:
         """Return the sites, and the introns, that start at first..last-1 of the contig."""
         begin, end = first - self.margin, last + self.margin
         blocks = [finder.find_strands(piece, begin, end) for finder in self.finders]
+        lengths = [finder.scanner.site_length for finder in self.finders]
+        ends = [self._ends(k, own, piece.start) for k, own in enumerate(blocks)]
+        sites = join_ends(ends, lengths, piece.codes, self.layer.coding)
         least = (self.filters.min_probability or 0.0) if introns else None
-        found: list[list[SiteBlock]] = [[], []]
-        listed = []
-        for pair in zip(*blocks, strict=True):
-            is_reverse = len(found[0]) == 1 or self.strands == "-"
-            sites = [self._sites(k, block, is_reverse) for k, block in enumerate(pair)]
-            posteriors = run_chain(sites[0], sites[1], self.layer, least)
-            for k, block in enumerate(pair):
-                log_p = posteriors.donors if k == 0 else posteriors.acceptors
-                found[k].append(self._kept(block, log_p[:: -1 if is_reverse else 1], first, last))
-            listed.append(_on_forward(posteriors, sites[0], sites[1], is_reverse=is_reverse))
-        return Found(found, _in_order(listed, first, last))
+        found = run_chain(sites, self.layer, least)
+        sizes = [block.starts.size for own in blocks for block in own]
+        values = np.split(found.sites, np.cumsum(sizes)[:-1])
+        kept: list[list[SiteBlock]] = [[], []]
+        for k, own in enumerate(blocks):
+            for block, is_reverse in zip(own, (False, True), strict=True):
+                log_p = values.pop(0)
+                if self.strands in ("both", "-" if is_reverse else "+"):
+                    kept[k].append(self._kept(block, log_p, first, last))
+        listed = _introns(sites, found.introns, found.intron_values, piece.start)
+        own_strand = np.full(listed.starts.size, True)
+        if self.strands != "both":
+            own_strand = listed.is_reverse == (self.strands == "-")
+        own_strand &= (listed.starts >= first) & (listed.starts < last)
+        return Found(kept, Introns(*(column[own_strand] for column in listed)))
 
-    def _sites(self, k: int, block: SiteBlock, is_reverse: bool) -> Sites:
-        """Return the candidates of a strand in reading direction."""
-        length = self.finders[k].scanner.site_length
-        log_odds = self._models[k].log_odds(block.scores.astype(np.float64), self._names[k])
-        places = reading_places(block.starts, length, is_reverse, k == 0)
-        step = -1 if is_reverse else 1
-        return Sites(np.ascontiguousarray(places[::step]), np.ascontiguousarray(log_odds[::step]))
+    def _ends(self, k: int, strands: list[SiteBlock], origin: int) -> Ends:
+        """Return the candidates of a signal, plus before minus; positions count from `origin`."""
+        starts = np.concatenate([own.starts for own in strands])
+        scores = np.concatenate([own.scores for own in strands]).astype(np.float64)
+        is_reverse = np.concatenate([own.is_reverse for own in strands])
+        return Ends(starts - origin, is_reverse, self._models[k].log_odds(scores, self._names[k]))
 
     def _kept(
         self, block: SiteBlock, log_p: NDArray[np.float64], first: int, last: int
@@ -149,23 +151,11 @@ class PairedFinder:
         return SiteBlock(starts[passing], scores, is_reverse, starts.size, 0, starts.size, removed)
 
 
-def _on_forward(
-    posteriors: Posteriors, donors: Sites, acceptors: Sites, *, is_reverse: bool
+def _introns(
+    sites: Sites, pairs: NDArray[np.int64], log_p: NDArray[np.float64], origin: int
 ) -> Introns:
-    """Return the listed introns of a strand in coordinates of the forward strand."""
-    starts = donors.places[posteriors.introns[:, 0]]
-    ends = acceptors.places[posteriors.introns[:, 1]]
-    if is_reverse:
-        starts, ends = -ends, -starts
-    strand = np.full(starts.size, is_reverse)
-    return Introns(starts, ends, strand, np.exp(posteriors.intron_values))
-
-
-def _in_order(strands: list[Introns], first: int, last: int) -> Introns:
-    """Return the introns that start at first..last-1, sorted."""
-    starts, ends, is_reverse, probabilities = (
-        np.concatenate(column) for column in zip(*strands, strict=True)
-    )
+    """Return the listed introns in order; positions of sites count from `origin`."""
+    starts, ends = sites.places[pairs[:, 0]] + origin, sites.places[pairs[:, 1]] + origin
+    is_reverse = sites.is_reverse[pairs[:, 0]]
     order = np.lexsort([is_reverse, ends, starts])
-    order = order[(starts[order] >= first) & (starts[order] < last)]
-    return Introns(starts[order], ends[order], is_reverse[order], probabilities[order])
+    return Introns(starts[order], ends[order], is_reverse[order], np.exp(log_p[order]))

@@ -14,35 +14,40 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import read_summary
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairLayer, check_ends
-from seqmtl.pairs.candidates import EndFinder, Strand, find_strands
+from seqmtl.pairs.candidates import EndFinder, Piece, cut_regions, find_piece
 from seqmtl.pairs.chain import run_chain
-from seqmtl.pairs.lengths import LEAST_EXON, LengthTables, annotated_lengths, length_tables
-from seqmtl.pairs.regions import PathLike, known_sites, read_both, shared_organisms
+from seqmtl.pairs.coding import Content, coding_content
+from seqmtl.pairs.lengths import LengthTable, annotated_lengths, length_tables
+from seqmtl.pairs.regions import PathLike, known_sites, read_both, shared_organisms, stretches
 
 logger = logging.getLogger(__name__)
 
-# log of the scale, shift, exponent of the exon weights
-_START = np.array([0.0, 1.5, 0.8])
-_BOUNDS = [(np.log(0.05), np.log(5.0)), (-20.0, 20.0), (0.0, 2.0)]
-_SPREAD = np.array([0.2, 1.0, 0.3])  # standard deviations of organisms around the shared values
+# log of the scale, both shifts, log weight of a switch, scale of the coding content
+_START = np.array([-0.1, -2.5, 5.0, -7.0, 0.45])
+_BOUNDS = [(np.log(0.05), np.log(5.0)), (-25.0, 25.0), (-25.0, 25.0), (-14.0, -1.0), (0.0, 2.0)]
+_SPREAD = np.array([0.2, 1.0, 1.0, 1.0, 0.3])  # of organisms around the shared values
 _LEVELLED = 100.0  # true sites from which an organism counts about as much as any other
+_ENOUGH = 1_500  # true sites of an organism; no more are fitted to
 _LOWEST = -30.0  # log posterior of a true site
 
 
 class _Task(NamedTuple):
     """Candidates and lengths of one organism, and what its shift has besides the shared one."""
 
-    strands: list[Strand]
-    tables: LengthTables
+    pieces: list[Piece]
+    lengths: LengthTable
+    content: Content
     offset: float
+    n_introns: int
     n_sites: int
 
-    def layer(self, values: NDArray[np.float64], n_introns: int = 0) -> PairLayer:
+    def layer(self, values: NDArray[np.float64]) -> PairLayer:
         """Return the layer with these values."""
-        scale, shift, exon_scale = np.exp(values[0]), values[1], values[2]
+        scale = float(np.exp(values[0]))
+        shift, coding_shift = (float(own + scale * self.offset) for own in values[1:3])
         return PairLayer(
-            float(scale), float(shift + scale * self.offset), float(exon_scale),
-            self.tables.shortest, self.tables.introns, LEAST_EXON, self.tables.exons, n_introns,
+            scale, shift, coding_shift, float(values[3]), float(values[4]), self.lengths.shortest,
+            self.lengths.introns, self.content.table, self.n_introns, self.content.n_bases,
             self.n_sites,
         )  # fmt: skip
 
@@ -99,35 +104,41 @@ def fit_layer(
         raise SeqmtlError(f"{donors} and {acceptors}: {error}") from error
     tasks = {}
     for task in donor.tasks:
-        held = read_both(donors, acceptors, order[task], split)
+        name = order[task]
+        content = coding_content(stretches(*read_both(donors, acceptors, name, "train")))
+        held = read_both(donors, acceptors, name, split)
         finders = (
-            EndFinder(donor, donors, task, is_donor=True),
-            EndFinder(acceptor, acceptors, acceptor.match(task), is_donor=False),
+            EndFinder(donor, donors, task),
+            EndFinder(acceptor, acceptors, acceptor.match(task)),
         )
-        strands = find_strands(*finders, held)
-        n_sites = sum(int((end.labels > 0).sum()) for strand in strands for end in strand)
-        offset = _offset(donor, donors, order[task]) + _offset(acceptor, acceptors, order[task])
-        tasks[task] = _Task(strands, tables[task], offset, n_sites)
+        pieces: list[Piece] = []
+        n_sites = 0
+        bounds = cut_regions(held, tables[task].shortest + tables[task].introns.size)
+        for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
+            pieces.append(find_piece(finders, held, bounds[k], content.table))
+            n_sites += int((pieces[-1].labels > 0).sum())
+            if n_sites >= _ENOUGH:
+                break
+        offset = _offset(donor, donors, name) + _offset(acceptor, acceptors, name)
+        own = lengths[task].size
+        tasks[task] = _Task(pieces, tables[task], content, offset, own, n_sites)
         logger.info(
-            "%s: %d introns in train, %d true %ss and %ss in %s",
-            task, lengths[task].introns.size, n_sites, *ENDS, split,
+            "%s: %d introns and %d coding bases in train, %d true %ss and %ss of %s",
+            task, own, content.n_bases, n_sites, *ENDS, split,
         )  # fmt: skip
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
     values = _fit(tasks)
-    return {
-        name: task.layer(values[name], lengths[name].introns.size) for name, task in tasks.items()
-    }
+    return {name: task.layer(values[name]) for name, task in tasks.items()}
 
 
-def log_likelihood(strands: Sequence[Strand], layer: PairLayer) -> float:
+def log_likelihood(pieces: Sequence[Piece], layer: PairLayer) -> float:
     """Return the log-likelihood of the labels of all candidates under the posteriors."""
     total = 0.0
-    for donors, acceptors in strands:
-        found = run_chain(donors.sites, acceptors.sites, layer)
-        for log_p, labels in ((found.donors, donors.labels), (found.acceptors, acceptors.labels)):
-            total += float(np.maximum(log_p[labels > 0], _LOWEST).sum())
-            total += float(np.log(-np.expm1(log_p[labels < 0])).sum())
+    for piece in pieces:
+        log_p = run_chain(piece.sites, layer).sites
+        total += float(np.maximum(log_p[piece.labels > 0], _LOWEST).sum())
+        total += float(np.log(-np.expm1(log_p[piece.labels < 0])).sum())
     return total
 
 
@@ -138,7 +149,7 @@ def _fit(tasks: Mapping[str, _Task]) -> dict[str, NDArray[np.float64]]:
     used = [task for task in tasks.values() if task.n_sites]
 
     def loss(values: NDArray[np.float64], task: _Task) -> float:
-        return -log_likelihood(task.strands, task.layer(values))
+        return -log_likelihood(task.pieces, task.layer(values))
 
     def prior(values: NDArray[Any], centre: NDArray[Any], spread: NDArray[Any]) -> float:
         return 0.5 * float((((values - centre) / spread) ** 2).sum())
@@ -154,7 +165,7 @@ def _fit(tasks: Mapping[str, _Task]) -> dict[str, NDArray[np.float64]]:
         return loss(values, task) + prior(values, shared, _SPREAD)
 
     def best(loss: Callable[[NDArray[np.float64]], float], start: NDArray[np.float64]) -> Any:
-        options = {"eps": 1e-3, "ftol": 1e-6, "maxiter": 50}
+        options = {"eps": 1e-3, "ftol": 1e-5, "maxiter": 50}
         return minimize(loss, start, method="L-BFGS-B", bounds=_BOUNDS, options=options).x
 
     shared = best(shared_loss, _START)

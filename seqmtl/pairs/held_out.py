@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.models.paired import PairedModel
-from seqmtl.pairs.candidates import EndFinder, find_strands
+from seqmtl.pairs.candidates import EndFinder, cut_regions, find_piece
 from seqmtl.pairs.chain import run_chain, to_log_odds
 from seqmtl.pairs.regions import PathLike, read_both, shared_organisms
 
@@ -77,16 +77,22 @@ def score_paired(
     for name in names:
         task = model.match(name)
         finders = (
-            EndFinder(model.donor, donors, task, is_donor=True),
-            EndFinder(model.acceptor, acceptors, model.acceptor.match(task), is_donor=False),
+            EndFinder(model.donor, donors, task),
+            EndFinder(model.acceptor, acceptors, model.acceptor.match(task)),
         )
-        for strand in find_strands(*finders, read_both(donors, acceptors, name, split)):
-            found = run_chain(strand.donors.sites, strand.acceptors.sites, model.layer_of(task))
-            posteriors = (found.donors, found.acceptors)
-            for end, own, log_p in zip(parts, strand, posteriors, strict=True):
-                kept = own.labels != 0
-                columns = own.labels[kept], own.scores[kept].astype(float), to_log_odds(log_p[kept])
-                parts[end].append(PairedScores(*columns, np.full(int(kept.sum()), task)))
+        layer, held = model.layer_of(task), read_both(donors, acceptors, name, split)
+        for bounds in cut_regions(held, layer.longest):
+            piece = find_piece(finders, held, bounds, layer.coding)
+            log_p = run_chain(piece.sites, layer).sites
+            for end, own in zip(
+                parts, (slice(piece.n_donors), slice(piece.n_donors, None)), strict=True
+            ):
+                labels = piece.labels[own]
+                kept = labels != 0
+                columns = piece.scores[own][kept].astype(float), to_log_odds(log_p[own][kept])
+                parts[end].append(
+                    PairedScores(labels[kept], *columns, np.full(int(kept.sum()), task))
+                )
     return {
         end: PairedScores(*(np.concatenate(column) for column in zip(*found, strict=True)))
         for end, found in parts.items()

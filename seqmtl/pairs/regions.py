@@ -15,7 +15,7 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import chosen_organisms, read_summary
 from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
 from seqmtl.models.paired import ENDS
-from seqmtl.pairs.chain import reading_places
+from seqmtl.pairs.coding import Stretch
 
 PathLike = str | os.PathLike[str]
 SITE_LENGTH = 2
@@ -27,7 +27,8 @@ class KnownSites(NamedTuple):
     Attributes
     ----------
     places : ndarray of int64, shape (n,)
-        As in :class:`seqmtl.pairs.chain.Sites`, not decreasing.
+        Bases of the strand before the intron (donors), or before its end (acceptors); not
+        decreasing.
     is_donor : ndarray of bool, shape (n,)
         Donors; the others are acceptors.
     is_true : ndarray of bool, shape (n,)
@@ -100,6 +101,17 @@ def read_both(
     return replace(first, regions=regions), replace(second, regions=regions + shifts)
 
 
+def stretches(donors: SplitGenome, acceptors: SplitGenome) -> Iterator[Stretch]:
+    """Yield each region of :func:`read_both` with the true sites of its strands."""
+    sites = known_sites(donors, acceptors)
+    for begin, end in donors.regions.tolist():
+        strands = [
+            (own.places[own.is_true], own.is_donor[own.is_true])
+            for own in (next(sites), next(sites))
+        ]
+        yield Stretch(donors.genome.codes[begin:end], strands)
+
+
 def known_sites(donors: SplitGenome, acceptors: SplitGenome) -> Iterator[KnownSites]:
     """Yield the annotated sites of each region and strand of :func:`read_both`."""
     for own, other in zip(donors.regions, acceptors.regions, strict=True):
@@ -108,8 +120,8 @@ def known_sites(donors: SplitGenome, acceptors: SplitGenome) -> Iterator[KnownSi
             for held, (begin, end), is_donor in ((donors, own, True), (acceptors, other, False)):
                 inside = (held.sites >= begin) & (held.sites < end)
                 rows = np.flatnonzero(inside & (held.is_reverse == is_reverse))
-                starts = held.sites[rows] - begin
-                places = reading_places(starts, SITE_LENGTH, is_reverse, is_donor)
+                places = held.sites[rows] - begin + SITE_LENGTH * (is_donor == is_reverse)
+                places = end - begin - places if is_reverse else places
                 columns.append((places, np.full(rows.size, is_donor), held.is_true[rows]))
             places, is_donor_, is_true = map(np.concatenate, zip(*columns, strict=True))
             order = np.lexsort([is_donor_, places])

@@ -1,69 +1,96 @@
-"""All parses of a strand into exons and introns, one by one, and a plain quadratic reference."""
+"""All parses of a contig into coding sequence and introns, one by one, and a plain recursion.
+
+States between sites: 0 is outside coding sequence, (strand, frame) codes. `case` has places,
+strands, is_end, weights, content (a row per site: the factors of coding since the site before, in
+frames 0 to 2 of the plus and of the minus strand), intron (a function of the length, 0 where there
+can be none), enter, leave and shifts (outside, inside).
+"""
 
 import math
 
-
-def posteriors_by_enumeration(donors, acceptors, weigh, gap):
-    """Return {donor}, {acceptor}, {(donor, acceptor)} to probabilities, by listing all parses.
-
-    `weigh(i, j)` is the weight of an intron, 0 if impossible; `gap(j, i)` that of the exon between
-    acceptor j and the next donor i.
-    """
-    introns = [(i, j) for i in range(len(donors)) for j in range(len(acceptors)) if weigh(i, j) > 0]
-    shares, total = {}, 0.0
-
-    def extend(parse, weight):
-        nonlocal total
-        total += weight
-        for i, j in parse:
-            for key in (("d", i), ("a", j), (i, j)):
-                shares[key] = shares.get(key, 0.0) + weight
-        for i, j in introns:
-            if parse:
-                last = parse[-1][1]
-                if donors[i] < acceptors[last] or gap(last, i) == 0:
-                    continue
-                extend([*parse, (i, j)], weight * gap(last, i) * weigh(i, j))
-            else:
-                extend([(i, j)], weigh(i, j))
-
-    extend([], 1.0)
-    return {key: weight / total for key, weight in shares.items()}
+STATES = [0] + [(strand, frame) for strand in (0, 1) for frame in range(3)]
 
 
-def posteriors_by_pairs(donors, acceptors, log_weigh, log_gap):
-    """Return log posteriors of donors and acceptors from all pairs of introns, in logarithms."""
-    n, m = len(donors), len(acceptors)
+def _moves(case, k, state):
+    """(state at site k, weight) of what can happen since the site before."""
+    length = case["places"][k] - case["places"][k - 1] if k else 0
+    if not length:
+        return [(state, 1.0)]
+    content = case["content"][k]
+    if state != 0:
+        factor = content[3 * state[0] + state[1]]
+        return [(state, factor), (0, case["leave"] * length * (1 + factor) / 2)]
+    begun = [
+        (own, case["enter"] * length * (1 + content[3 * own[0] + own[1]]) / 2) for own in STATES[1:]
+    ]
+    return [(0, 1.0), *begun]
 
-    def log_sum(values):
-        best = max(values)
-        return (
-            best
-            if best == -math.inf
-            else best + math.log(math.fsum(math.exp(v - best) for v in values))
-        )
 
-    opens, closes = {}, {}
-    order = sorted(
-        [(p, 1, i) for i, p in enumerate(donors)] + [(p, 0, j) for j, p in enumerate(acceptors)]
-    )
-    for place, is_donor, k in order:
-        if is_donor:
-            before = [j for j in closes if acceptors[j] <= place]
-            opens[k] = log_sum([0.0, *(closes[j] + log_gap(j, k) for j in before)])
-        else:
-            before = [i for i in opens if donors[i] < place]
-            closes[k] = log_sum([-math.inf, *(opens[i] + log_weigh(i, k) for i in before)])
-    total = log_sum([0.0, *closes.values()])
-    ends, begins = {}, {}
-    for place, is_donor, k in reversed(order):
-        if is_donor:
-            after = [j for j in ends if acceptors[j] > place]
-            begins[k] = log_sum([-math.inf, *(log_weigh(k, j) + ends[j] for j in after)])
-        else:
-            after = [i for i in begins if donors[i] >= place]
-            ends[k] = log_sum([0.0, *(log_gap(k, i) + begins[i] for i in after)])
-    return (
-        [opens[i] + begins[i] - total for i in range(n)],
-        [closes[j] + ends[j] - total for j in range(m)],
-    )
+def _after(case, i, j, state):
+    """State after an intron from site i to j, or None if there is no such intron."""
+    same = case["strands"][i] == case["strands"][j]
+    if case["is_end"][i] or not case["is_end"][j] or not same:
+        return None
+    if state == 0:
+        return 0
+    if state[0] != case["strands"][i]:
+        return None
+    # the reading frame goes on after the intron as if it were cut out
+    return state[0], (state[1] + case["places"][j] - case["places"][i]) % 3
+
+
+def _weight(case, i, j, state):
+    length = case["places"][j] - case["places"][i]
+    both = case["weights"][i] * case["weights"][j] * case["shifts"][state != 0]
+    return both * case["intron"](length)
+
+
+def all_parses(case):
+    """Yield the weight and the introns of every parse."""
+    n = len(case["places"])
+
+    def go_on(k, state, weight, introns):
+        if k == n:
+            yield weight, introns
+            return
+        for here, factor in _moves(case, k, state):
+            yield from go_on(k + 1, here, weight * factor, introns)
+            for j in range(k + 1, n):
+                after = _after(case, k, j, here)
+                if after is not None and _weight(case, k, j, here) > 0:
+                    own = weight * factor * _weight(case, k, j, here)
+                    yield from go_on(j + 1, after, own, [*introns, (k, j)])
+
+    for state in STATES:
+        yield from go_on(0, state, 1.0, [])
+
+
+def log_total(case):
+    """Log of the sum over all parses, by a recursion over sites from the left, in logarithms."""
+    n = len(case["places"])
+    arriving = [{state: -math.inf for state in STATES} for _ in range(n + 1)]
+    arriving[0] = dict.fromkeys(STATES, 0.0)
+
+    def add(k, state, value):
+        old = arriving[k][state]
+        high, low = max(old, value), min(old, value)
+        arriving[k][state] = high if low == -math.inf else high + math.log1p(math.exp(low - high))
+
+    for k in range(n):
+        here = dict.fromkeys(STATES, -math.inf)
+        for state, value in arriving[k].items():
+            for other, factor in _moves(case, k, state):
+                own = value + math.log(factor)
+                high, low = max(here[other], own), min(here[other], own)
+                here[other] = high if low == -math.inf else high + math.log1p(math.exp(low - high))
+        for state, value in here.items():
+            if value == -math.inf:
+                continue
+            add(k + 1, state, value)
+            for j in range(k + 1, n):
+                after = _after(case, k, j, state)
+                if after is not None and (weight := _weight(case, k, j, state)) > 0:
+                    add(j + 1, after, value + math.log(weight))
+    values = list(arriving[n].values())
+    high = max(values)
+    return high + math.log(sum(math.exp(value - high) for value in values))

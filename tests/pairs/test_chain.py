@@ -1,168 +1,211 @@
-"""The chain against all parses one by one, a plain quadratic reference, and its symmetries."""
+"""The chain against all parses one by one, a plain quadratic recursion, and its symmetries."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.models.paired import PairLayer
-from seqmtl.pairs.chain import Sites, reading_places, run_chain, to_log_odds
-from tests.oracles.parses import posteriors_by_enumeration, posteriors_by_pairs
+from seqmtl.pairs.chain import Ends, Sites, join_ends, run_chain, to_log_odds
+from seqmtl.sequences import reverse_complement
+from tests.oracles.parses import all_parses, log_total
+
+NO_CONTENT = np.zeros((3, 4096), dtype=np.float32)
 
 
-def _layer(rng, shortest=3, n_lengths=12, n_exons=9, **options):
+def _layer(rng, shortest=3, n_lengths=12, **options):
     values = {
-        "scale": 1.3, "shift": -0.4, "exon_scale": 0.7, "shortest": shortest,
-        "introns": np.log(rng.dirichlet(np.ones(n_lengths))), "least_exon": 2,
-        "exons": rng.normal(size=n_exons),
+        "scale": 1.3, "shift": 0.4, "coding_shift": 1.9, "switch": -2.0, "coding_scale": 0.7,
+        "shortest": shortest, "introns": np.log(rng.dirichlet(np.ones(n_lengths))),
+        "coding": rng.normal(-0.1, 0.4, (3, 4096)).astype(np.float32),
     }  # fmt: skip
     return PairLayer(**(values | options))
 
 
 def _sites(rng, length, n, spread=1.5):
-    places = np.sort(rng.choice(length, n, replace=False))
-    return Sites(places.astype(np.int64), rng.normal(0.5, spread, n))
+    """Random sites of both strands; some at the same place."""
+    places = np.sort(rng.integers(0, length, n))
+    is_reverse, is_end = rng.random(n) < 0.5, rng.random(n) < 0.5
+    order = np.lexsort([is_end, places])
+    content = rng.normal(-0.2, 0.8, (n, 6))
+    content[1:][np.diff(places) == 0] = 0.0
+    log_odds = rng.normal(0.5, spread, n)
+    return Sites(places, is_reverse[order], is_end[order], log_odds, content, np.arange(n))
 
 
-def _weights(donors, acceptors, layer):
-    """The weights of an intron and of an exon, written out."""
+def _case(sites, layer):
+    """What the oracles take: weights, not their logarithms."""
+    n = layer.introns.size
 
-    def weigh(i, j):
-        length = acceptors.places[j] - donors.places[i]
-        if not layer.shortest <= length <= layer.longest:
-            return -np.inf
-        scores = layer.scale * (donors.log_odds[i] + acceptors.log_odds[j]) + layer.shift
-        return scores + layer.introns[length - layer.shortest]
+    def intron(length):
+        k = length - layer.shortest
+        return float(np.exp(layer.introns[k])) if 0 <= k < n else 0.0
 
-    def gap(j, i):
-        length = donors.places[i] - acceptors.places[j]
-        if length < layer.least_exon:
-            return -np.inf
-        return layer.exon_scale * layer.exons[length] if length < layer.exons.size else 0.0
-
-    return weigh, gap
+    return {
+        "places": sites.places.tolist(),
+        "strands": sites.is_reverse.astype(int).tolist(),
+        "is_end": sites.is_end.tolist(),
+        "weights": np.exp(layer.scale * sites.log_odds).tolist(),
+        "content": np.exp(layer.coding_scale * sites.content).tolist(),
+        "intron": intron,
+        "enter": float(np.exp(layer.switch)),
+        "leave": float(np.exp(layer.switch)),
+        "shifts": (float(np.exp(layer.shift)), float(np.exp(layer.coding_shift))),
+    }
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_posteriors_are_the_shares_of_all_parses(seed):
     rng = np.random.default_rng(seed)
-    layer = _layer(rng, n_exons=(0, 9)[seed % 2])
-    donors, acceptors = _sites(rng, 60, 7), _sites(rng, 60, 8)
-    weigh, gap = _weights(donors, acceptors, layer)
-    expected = posteriors_by_enumeration(
-        donors.places, acceptors.places,
-        lambda i, j: float(np.exp(weigh(i, j))), lambda j, i: float(np.exp(gap(j, i))),
-    )  # fmt: skip
-    found = run_chain(donors, acceptors, layer, min_probability=1e-9)
-    for key, log_p in (("d", found.donors), ("a", found.acceptors)):
-        shares = [expected.get((key, k), 0.0) for k in range(log_p.size)]
-        assert_allclose(np.exp(log_p), shares, rtol=1e-9, atol=1e-12)
-    introns = {key: p for key, p in expected.items() if key[0] not in ("d", "a") and p > 1e-9}
+    sites, layer = _sites(rng, (14, 25)[seed % 2], 8), _layer(rng)
+    total, shares, introns = 0.0, np.zeros(8), {}
+    for weight, parse in all_parses(_case(sites, layer)):
+        total += weight
+        for pair in parse:
+            shares[list(pair)] += weight
+            introns[pair] = introns.get(pair, 0.0) + weight
+    found = run_chain(sites, layer, min_probability=1e-9)
+    assert_allclose(np.exp(found.sites), shares / total, rtol=1e-9, atol=1e-12)
+    introns = {pair: weight / total for pair, weight in introns.items() if weight / total > 1e-9}
     assert {tuple(row) for row in found.introns.tolist()} == introns.keys()
     for row, value in zip(found.introns.tolist(), found.intron_values, strict=True):
         assert np.exp(value) == pytest.approx(introns[tuple(row)], rel=1e-9)
-    assert len(introns) > 2
+    assert introns or seed not in (0, 2, 5, 10)
 
 
-def test_a_long_strand_equals_the_quadratic_reference():
+def test_a_longer_contig_equals_the_quadratic_recursion():
+    """A site's posterior is the derivative of the log of the sum by the log of its weight."""
     rng = np.random.default_rng(5)
-    layer = _layer(rng, n_lengths=80, n_exons=50)
-    donors, acceptors = _sites(rng, 2000, 150), _sites(rng, 2000, 160)
-    expected = posteriors_by_pairs(
-        donors.places.tolist(), acceptors.places.tolist(), *_weights(donors, acceptors, layer)
-    )
-    found = run_chain(donors, acceptors, layer)
-    assert_allclose(found.donors, np.maximum(expected[0], -700), rtol=1e-9, atol=1e-9)
-    assert_allclose(found.acceptors, np.maximum(expected[1], -700), rtol=1e-9, atol=1e-9)
+    sites, layer = _sites(rng, 600, 60), _layer(rng, n_lengths=80)
+    found = np.exp(run_chain(sites, layer).sites)
+    step, case = 1e-4, _case(sites, layer)
+    for k in range(60):
+        values = []
+        for sign in (1, -1):
+            weights = list(case["weights"])
+            weights[k] *= np.exp(sign * step)
+            values.append(log_total(case | {"weights": weights}))
+        assert found[k] == pytest.approx((values[0] - values[1]) / (2 * step), abs=1e-7)
+    assert (found > 0.1).sum() >= 5
 
 
-@pytest.mark.parametrize("least", [0.9, 0.2, 0.01])
-def test_all_introns_of_the_minimum_probability_are_listed(least):
-    rng = np.random.default_rng(4)
-    layer = _layer(rng, n_lengths=80, n_exons=50)
-    donors, acceptors = _sites(rng, 20_000, 1500, 3.0), _sites(rng, 20_000, 1600, 3.0)
-    every = run_chain(donors, acceptors, layer, min_probability=1e-12)
-    found = run_chain(donors, acceptors, layer, min_probability=least)
-    kept = every.intron_values >= np.log(least)
-    assert 10 < kept.sum() < kept.size
-    assert found.introns.tolist() == every.introns[kept].tolist()
-    assert_allclose(found.intron_values, every.intron_values[kept], rtol=0, atol=0)
-
-
-@pytest.mark.parametrize(("n", "m"), [(0, 0), (1, 0), (0, 1), (0, 5), (5, 0)])
-def test_sites_without_partners_have_no_chance(n, m):
+@pytest.mark.parametrize("is_end", [[], [False], [True], [True] * 5, [False] * 5])
+def test_sites_without_partners_have_no_chance(is_end):
     rng = np.random.default_rng(1)
-    found = run_chain(_sites(rng, 50, n), _sites(rng, 50, m), _layer(rng), min_probability=0.1)
-    assert_allclose(found.donors, np.full(n, -700.0))
-    assert_allclose(found.acceptors, np.full(m, -700.0))
+    sites = _sites(rng, 50, len(is_end))._replace(is_end=np.array(is_end, dtype=np.bool_))
+    found = run_chain(sites, _layer(rng), min_probability=0.1)
+    assert_allclose(found.sites, np.full(len(is_end), -700.0))
     assert found.introns.shape == (0, 2)
 
 
 def test_one_intron_by_hand():
-    layer = _layer(np.random.default_rng(0), introns=np.log(np.full(4, 0.25)), scale=2.0, shift=1.0)
-    donors = Sites(np.array([10]), np.array([0.5]))
-    odds = np.exp(2 * (0.5 - 0.3) + 1.0) / 4
+    """Without coding sequence."""
+    layer = _layer(
+        np.random.default_rng(0), introns=np.log(np.full(4, 0.25)), scale=2.0, shift=1.0,
+        coding_shift=-700.0, switch=-700.0, coding=NO_CONTENT,
+    )  # fmt: skip
+    odds = np.exp(2 * (0.5 - 0.3) + 1.0) / 4 / 7  # a contig may begin in any of seven states
+
+    def find(place):
+        ends = [
+            Ends(np.array([10]), np.array([False]), np.array([0.5])),
+            Ends(np.array([place - 2]), np.array([False]), np.array([-0.3])),
+        ]
+        return run_chain(join_ends(ends, (2, 2), np.zeros(40, np.uint8), NO_CONTENT), layer).sites
+
     for place in (13, 16):  # shortest and longest
-        found = run_chain(donors, Sites(np.array([place]), np.array([-0.3])), layer)
-        assert np.exp(found.donors[0]) == pytest.approx(odds / (1 + odds))
-        assert to_log_odds(found.acceptors)[0] == pytest.approx(np.log(odds))
+        assert to_log_odds(find(place)) == pytest.approx(np.log([odds, odds]))
     for place in (9, 10, 12, 17):
-        found = run_chain(donors, Sites(np.array([place]), np.array([-0.3])), layer)
-        assert found.donors[0] == found.acceptors[0] == -700.0
+        assert find(place).tolist() == [-700.0, -700.0]
+
+
+def test_an_intron_in_coding_sequence_keeps_its_frame():
+    """Two candidate acceptors, one in frame with the coding sequence that follows."""
+    rng = np.random.default_rng(4)
+    codon = np.array([0, 3, 3], dtype=np.uint8)
+    exon, intron = np.tile(codon, 60), rng.integers(0, 4, 50).astype(np.uint8)
+    codes = np.concatenate([exon, intron, exon])
+    table = np.full((3, 4096), -1.0, dtype=np.float32)
+    digits = 4 ** np.arange(5, -1, -1)
+    for j in range(3):  # each base is expected at its own position of the codon
+        window = np.tile(codon, 4)[j + 1 : j + 7]
+        table[j, int((window * digits).sum())] = 1.0
+    layer = _layer(
+        rng, shortest=40, n_lengths=20, introns=np.log(np.full(20, 0.05)), coding=table,
+        coding_scale=1.0, switch=-8.0, scale=1.0, shift=-5.0, coding_shift=3.0,
+    )  # fmt: skip
+    size, donors = codes.size, np.array([6, 180, 400])  # the last one shows that the exon goes on
+    acceptors = np.array([227, 228, 229])  # introns of 49, 50 and 51 bases from the second donor
+
+    def find(codes, starts, is_reverse):
+        ends = [Ends(own, np.full(3, is_reverse), np.zeros(3)) for own in starts]
+        joined = join_ends(ends, (2, 2), codes, table)
+        return np.exp(run_chain(joined, layer).sites)
+
+    found = find(codes, (donors, acceptors), False)
+    assert found[1] == pytest.approx(found[4], abs=0.01)
+    assert found[1] > 0.9
+    assert found[[3, 5]].max() < 0.01
+    turned = find(
+        reverse_complement(codes), (size - 2 - donors[::-1], size - 2 - acceptors[::-1]), True
+    )
+    assert_allclose(turned[::-1], found[[3, 4, 5, 0, 1, 2]], rtol=1e-6)
 
 
 def test_coordinates_may_shift_and_partners_outside_change_nothing():
     rng = np.random.default_rng(8)
-    layer, donors, acceptors = _layer(rng), _sites(rng, 300, 40), _sites(rng, 300, 40)
-    found = run_chain(donors, acceptors, layer)
-    moved = [sites._replace(places=sites.places - 12_345) for sites in (donors, acceptors)]
-    for a, b in zip(run_chain(*moved, layer)[:2], found[:2], strict=True):
-        assert_allclose(a, b, rtol=0, atol=0)
-    # two copies far apart: the same posteriors twice
-    two = [
-        Sites(np.concatenate([s.places, s.places + 5000]), np.tile(s.log_odds, 2))
-        for s in (donors, acceptors)
-    ]
-    for a, b in zip(run_chain(*two, layer)[:2], found[:2], strict=True):
-        assert_allclose(a, np.tile(b, 2), rtol=1e-9, atol=1e-9)
+    layer, sites = _layer(rng), _sites(rng, 300, 80)
+    found = run_chain(sites, layer).sites
+    moved = sites._replace(places=sites.places + 12_345)  # a multiple of 3
+    assert_array_equal(run_chain(moved, layer).sites, found)
+    # two copies far apart, with nothing that codes between: the same posteriors twice
+    content = sites.content.copy()
+    content[0] = -200.0
+    two = Sites(
+        np.concatenate([sites.places, sites.places + 6000]),
+        *(np.tile(column, 2) for column in sites[1:4]),
+        np.concatenate([sites.content, content]),
+        np.arange(160),
+    )
+    own, other = np.split(run_chain(two, layer).sites, 2)
+    assert np.abs(np.exp(own) - np.exp(found)).max() < 0.02
+    assert np.abs(np.exp(other) - np.exp(found)).max() < 0.02
 
 
 def test_both_strands_read_the_same():
     """The reverse complement of a contig has the same introns, on the other strand."""
     rng = np.random.default_rng(3)
-    size, starts = 400, np.sort(rng.choice(398, 80, replace=False))
-    is_donor, log_odds = rng.random(80) < 0.5, rng.normal(size=80)
+    size = 402
+    codes = rng.integers(0, 5, size).astype(np.uint8)
     layer = _layer(rng)
-
-    def both(starts, is_reverse):
-        found = []
-        for donor in (True, False):
-            own = is_donor == donor
-            places = reading_places(starts[own], 2, is_reverse, donor)
-            order = np.argsort(places)
-            result = np.empty(order.size)
-            found.append((Sites(places[order], log_odds[own][order]), order, result))
-        posteriors = run_chain(found[0][0], found[1][0], layer)
-        for (_, order, result), log_p in zip(found, posteriors[:2], strict=True):
-            result[order] = log_p
-        return [result for *_, result in found]
-
-    for a, b in zip(both(starts, False), both(size - 2 - starts, True), strict=True):
-        assert_allclose(a, b, rtol=0, atol=0)
+    ends = [
+        Ends(
+            np.sort(rng.choice(size - 2, 60, replace=False)),
+            rng.random(60) < 0.5,
+            rng.normal(size=60),
+        )
+        for _ in range(2)
+    ]
+    turned = [Ends(size - 2 - own.starts, ~own.is_reverse, own.log_odds) for own in ends]
+    a = run_chain(join_ends(ends, (2, 2), codes, layer.coding), layer).sites
+    b = run_chain(join_ends(turned, (2, 2), reverse_complement(codes), layer.coding), layer).sites
+    assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("level", [-30.0, 0.0, 60.0, 1e6])
-def test_a_chromosome_of_candidates_stays_finite(level):
+@pytest.mark.parametrize("content", [-40.0, 0.0, 40.0])
+def test_a_chromosome_of_candidates_stays_finite(level, content):
     rng = np.random.default_rng(2)
-    n = 500_000
-    layer = _layer(rng, n_lengths=40, n_exons=20)
-    sites = [
-        Sites(np.sort(rng.choice(8 * n, n, replace=False)), rng.normal(level, 3.0, n))
-        for _ in range(2)
-    ]
-    found = run_chain(*sites, layer)
-    for log_p in found[:2]:
-        assert np.isfinite(log_p).all()
-        assert np.isfinite(to_log_odds(log_p)).all()
-        assert log_p.max() <= 0
-    # each intron has one donor and one acceptor
-    assert np.exp(found.donors).sum() == pytest.approx(np.exp(found.acceptors).sum(), rel=1e-6)
+    n = 200_000
+    layer = _layer(rng, n_lengths=40)
+    places = np.sort(rng.choice(4 * n, n, replace=False))
+    sites = Sites(
+        places, rng.random(n) < 0.5, rng.random(n) < 0.5, rng.normal(level, 3.0, n),
+        rng.normal(content, 20.0, (n, 6)), np.arange(n),
+    )  # fmt: skip
+    log_p = run_chain(sites, layer).sites
+    assert np.isfinite(log_p).all()
+    assert np.isfinite(to_log_odds(log_p)).all()
+    assert log_p.max() <= 0
+    # each intron has one start and one end
+    starts, ends = np.exp(log_p[~sites.is_end]).sum(), np.exp(log_p[sites.is_end]).sum()
+    assert starts == pytest.approx(ends, rel=1e-6)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from seqmtl.pairs.lengths import Lengths, annotated_lengths, exon_weights, length_tables
+from seqmtl.pairs.lengths import annotated_lengths, length_tables
 from seqmtl.pairs.regions import KnownSites
 
 ONE = np.ones((1, 1))
 
 
-def _lengths(introns, spaces=()):
-    return Lengths(np.asarray(introns, dtype=np.int64), np.asarray(spaces, dtype=np.int64))
+def _lengths(introns):
+    return np.asarray(introns, dtype=np.int64)
 
 
 def test_lengths_are_those_between_neighbouring_true_sites():
@@ -20,15 +20,14 @@ def test_lengths_are_those_between_neighbouring_true_sites():
     is_donor = np.array([1, 0, 1, 0, 1, 1, 0, 0, 1], dtype=bool)
     is_true = np.array([1, 1, 1, 0, 1, 1, 1, 1, 1], dtype=bool)
     found = annotated_lengths([KnownSites(places, is_donor, is_true)] * 2)
-    assert found.introns.tolist() == [50, 90] * 2
-    assert found.spaces.tolist() == [40, 5] * 2
-    assert not annotated_lengths([]).introns.size
+    assert found.tolist() == [50, 90] * 2
+    assert not annotated_lengths([]).size
 
 
 def test_intron_lengths_are_smoothed_and_every_length_is_possible():
     rng = np.random.default_rng(0)
     introns = np.rint(np.exp(rng.normal(5.0, 0.5, 4000))).astype(np.int64)
-    table = length_tables({"x": _lengths(introns)}, ONE)["x"]
+    table = length_tables({"x": introns}, ONE)["x"]
     lengths = np.arange(table.shortest, table.shortest + table.introns.size)
     p = np.exp(table.introns)
     assert p.sum() == pytest.approx(1.0)
@@ -85,16 +84,3 @@ def test_the_longest_intron_can_be_given():
         assert table.shortest + table.introns.size - 1 == longest
     with pytest.raises(ValueError, match="must reach the annotated ones, of 100 bases or more"):
         length_tables({"x": introns}, ONE, 99)
-
-
-def test_exons_weigh_more_at_the_lengths_they_have():
-    rng = np.random.default_rng(2)
-    random = rng.exponential(5000, 3000).astype(np.int64) + 4
-    assert_allclose(exon_weights(random)[50:], 0, atol=0.5)
-    exons = rng.integers(100, 200, 1000)
-    weights = exon_weights(np.concatenate([random, exons]))
-    # 1,000 exons over 100 lengths, against 3,000 / 5,000 at random
-    assert weights[150] == pytest.approx(np.log((10 + 0.6) / 0.6), abs=0.3)
-    assert abs(weights[700]) < 0.5
-    assert not exon_weights(exons).any()
-    assert not exon_weights(np.zeros(0, dtype=np.int64)).any()

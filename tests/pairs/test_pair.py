@@ -16,8 +16,8 @@ from seqmtl.io.dataset import read_dataset
 from seqmtl.io.dataset_regions import read_split_genome
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
-from seqmtl.pairs import Sites, fit_layer, run_chain, score_paired
-from seqmtl.pairs.candidates import EndFinder, find_strands
+from seqmtl.pairs import Ends, candidates, fit_layer, join_ends, run_chain, score_paired
+from seqmtl.pairs.candidates import EndFinder, cut_regions, find_piece
 from seqmtl.pairs.fit import log_likelihood
 from seqmtl.pairs.regions import read_both
 from tests.oracles.annotation import reverse_complement
@@ -61,49 +61,58 @@ def test_partners_help_and_one_command_shows_it(case, capsys):
             assert found["auprc"] == pytest.approx(expected["auprc"], abs=1e-3)
 
 
-def _strand_by_hand(model, letters, word, *, is_donor):
-    """Candidates of a strand from its letters: places, log-odds."""
+def _by_hand(model, letters, word):
+    """Candidates of both strands from the letters, plus before minus."""
     site, length = model.site, model.length
-    places, windows = [], []
-    for match in re.finditer(f"(?={word})", letters):
-        window = letters[max(0, match.start() - site.offset) :][:length]
-        if match.start() >= site.offset and len(window) == length and "N" not in window:
-            places.append(match.start() + 2 * (not is_donor))
-            windows.append(window)
+    starts, is_reverse, windows = [], [], []
+    for turned, text in ((False, letters), (True, reverse_complement(letters))):
+        for match in re.finditer(f"(?={word})", text):
+            window = text[max(0, match.start() - site.offset) :][:length]
+            if match.start() >= site.offset and len(window) == length and "N" not in window:
+                starts.append(len(text) - 2 - match.start() if turned else match.start())
+                is_reverse.append(turned)
+                windows.append(window)
     scores = model.decision_function(Windows.from_strings(windows), "b")
-    return Sites(np.array(places), model.log_odds(scores, "b"))
+    return Ends(np.array(starts), np.array(is_reverse), model.log_odds(scores, "b"))
 
 
 def test_candidates_of_both_strands_are_those_in_the_letters(case):
     donor, acceptor, donors, acceptors = _inputs(case)
     model = load_model(case / "splice")
+    layer = model.layer_of("b")
     found = score_paired(model, donors, acceptors, split="test", organism="b")
     held = read_split_genome(donors, "b", "test")
     assert held.regions.shape == (1, 2)
-    begin, end = held.regions[0]
-    letters = "".join("ACGTN"[code] for code in held.genome.codes[begin:end])
-    expected = {signal: [] for signal in SIGNALS}
-    for text in (letters, reverse_complement(letters)):
-        ends = (
-            _strand_by_hand(donor, text, "GT", is_donor=True),
-            _strand_by_hand(acceptor, text, "AG", is_donor=False),
-        )
-        posteriors = run_chain(*ends, model.layer_of("b"))
-        for signal, log_p in zip(SIGNALS, posteriors[:2], strict=True):
-            expected[signal].append(log_p)
-    for signal in SIGNALS:
-        log_p = np.concatenate(expected[signal])
-        n_excluded = log_p.size - found[signal].labels.size
+    codes = held.genome.codes[slice(*held.regions[0])]
+    letters = "".join("ACGTN"[code] for code in codes)
+    ends = [_by_hand(donor, letters, "GT"), _by_hand(acceptor, letters, "AG")]
+    log_p = run_chain(join_ends(ends, (2, 2), codes, layer.coding), layer).sites
+    by_signal = np.split(log_p, [ends[0].starts.size])
+    for signal, expected in zip(SIGNALS, by_signal, strict=True):
+        n_excluded = expected.size - found[signal].labels.size
         assert 0 <= n_excluded < 5
         got = np.sort(-np.logaddexp(0, -found[signal].paired))
         if not n_excluded:
-            assert_allclose(got, np.sort(log_p), atol=2e-3)
+            assert_allclose(got, np.sort(expected), atol=2e-3)
         labels = found[signal].labels > 0
         n_true = sum(
             (w.labels > 0).sum()
             for w in [read_dataset(case / f"{signal}s", split="test", organism="b").windows]
         )
         assert labels.sum() == n_true
+
+
+def test_pieces_of_a_region_change_next_to_nothing(case, monkeypatch):
+    model = load_model(case / "splice")
+    whole = score_paired(model, case / "donors", case / "acceptors", split="test")
+    monkeypatch.setattr(candidates, "_PIECE", 9_000)
+    cut = score_paired(model, case / "donors", case / "acceptors", split="test")
+    for signal in SIGNALS:
+        order = [np.lexsort([held.alone, held.paired]) for held in (whole[signal], cut[signal])]
+        assert whole[signal].labels.size == cut[signal].labels.size
+        assert whole[signal].labels.sum() == cut[signal].labels.sum()
+        a, b = (held.paired[o] for held, o in zip((whole[signal], cut[signal]), order, strict=True))
+        assert_allclose(a, b, atol=1e-5)
 
 
 def test_a_layer_fitted_on_training_regions_looks_better_than_it_is(case):
@@ -113,13 +122,18 @@ def test_a_layer_fitted_on_training_regions_looks_better_than_it_is(case):
     def per_site(layer, split):
         total = n = 0
         for name in "ab":
-            finders = [
-                EndFinder(model, path, name, is_donor=is_donor)
-                for model, path, is_donor in zip(inputs[:2], inputs[2:], (True, False), strict=True)
+            own = layer[name]
+            finders = tuple(
+                EndFinder(model, path, name)
+                for model, path in zip(inputs[:2], inputs[2:], strict=True)
+            )
+            held = read_both(*inputs[2:], name, split)
+            pieces = [
+                find_piece(finders, held, bounds, own.coding)
+                for bounds in cut_regions(held, own.longest)
             ]
-            strands = find_strands(*finders, read_both(*inputs[2:], name, split))
-            total += log_likelihood(strands, layer[name])
-            n += sum((end.labels > 0).sum() for strand in strands for end in strand)
+            total += log_likelihood(pieces, own)
+            n += sum((piece.labels > 0).sum() for piece in pieces)
         return total / n
 
     assert per_site(leaky, "train") > per_site(leaky, "test") + 0.1
@@ -134,9 +148,10 @@ def test_a_paired_model_survives_its_file(case, capsys):
     again = load_model(case / "again")
     for name in "ab":
         a, b = first.layer_of(name), again.layer_of(name)
-        assert a[:4] == b[:4]
+        assert a[:6] == b[:6]
+        assert a[8:] == b[8:]
         assert_array_equal(a.introns, b.introns)
-        assert_array_equal(a.exons, b.exons)
+        assert_array_equal(a.coding, b.coding)
     for signal in SIGNALS:
         assert_array_equal(getattr(again, signal).W, load_model(case / signal).W)
     assert _run("info", case / "splice") == 0
@@ -152,7 +167,7 @@ def test_a_paired_model_survives_its_file(case, capsys):
 def test_the_order_of_the_organisms_does_not_matter(case, tmp_path):
     own = load_model(case / "splice")
     a, b = (own.layer[name] for name in "ab")
-    b = b._replace(introns=np.append(b.introns, -9.0), exons=b.exons[:-5])
+    b = b._replace(introns=np.append(b.introns, -9.0), coding=b.coding + np.float32(1))
     header, arrays = read_arrays(case / "donor")
     swapped = json.loads(json.dumps(header).replace('"a"', '"z"'))
     write_arrays(tmp_path / "donor", swapped, arrays)
@@ -166,7 +181,7 @@ def test_the_order_of_the_organisms_does_not_matter(case, tmp_path):
     assert list(found.layer) == ["z", "b"]
     for name, expected in (("z", a), ("b", b)):
         assert_array_equal(found.layer[name].introns, expected.introns)
-        assert_array_equal(found.layer[name].exons, expected.exons)
+        assert_array_equal(found.layer[name].coding, expected.coding)
 
 
 @pytest.mark.parametrize(

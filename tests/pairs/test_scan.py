@@ -11,7 +11,7 @@ from seqmtl.cli.main import main
 from seqmtl.io.genome import open_contigs
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.models.saved import load_model
-from seqmtl.pairs import Sites, run_chain, scan
+from seqmtl.pairs import Ends, join_ends, run_chain, scan
 from seqmtl.scan.organism import scanner_of
 from seqmtl.sequences import reverse_complement
 
@@ -31,26 +31,29 @@ def expected(case):
     """{(contig, start, strand): probability} of both signals, and of introns, by whole contigs."""
     model = load_model(case / "splice")
     sites, introns = {"donor": {}, "acceptor": {}}, {}
+    layer = model.layer_of("a")
     for name, codes in open_contigs(case / "sim/genomes/a.fa"):
-        for strand in "+-":
-            letters = codes if strand == "+" else reverse_complement(codes)
-            ends = []
-            for own, word in ((model.donor, (2, 3)), (model.acceptor, (0, 2))):
+        ends = []
+        for own, word in ((model.donor, (2, 3)), (model.acceptor, (0, 2))):
+            columns = []
+            for strand in "+-":
+                letters = codes if strand == "+" else reverse_complement(codes)
                 scores = scanner_of(own, "a").scan_contig(letters)
                 starts = np.arange(scores.size) + own.site.offset
                 found = (letters[starts] == word[0]) & (letters[starts + 1] == word[1])
+                starts = starts[found] if strand == "+" else codes.size - 2 - starts[found]
                 log_odds = own.log_odds(scores[found].astype(float), "a")
-                ends.append(Sites(starts[found] + 2 * (word[0] == 0), log_odds))
-            posteriors = run_chain(*ends, model.layer_of("a"), 0.05)
-            size = codes.size
-            for signal, end, log_p, back in zip(sites, ends, posteriors[:2], (0, 2), strict=True):
-                for place, p in zip((end.places - back).tolist(), np.exp(log_p), strict=True):
-                    start = place if strand == "+" else size - 2 - place
-                    sites[signal][name, start, strand] = p
-            for (i, j), log_p in zip(posteriors.introns, posteriors.intron_values, strict=True):
-                first, last = int(ends[0].places[i]), int(ends[1].places[j])
-                bounds = (first, last) if strand == "+" else (size - last, size - first)
-                introns[name, *bounds, strand] = np.exp(log_p)
+                columns.append((starts, np.full(starts.size, strand == "-"), log_odds))
+            ends.append(Ends(*map(np.concatenate, zip(*columns, strict=True))))
+        joined = join_ends(ends, (2, 2), codes, layer.coding)
+        posteriors = run_chain(joined, layer, 0.05)
+        by_signal = np.split(np.exp(posteriors.sites), [ends[0].starts.size])
+        for signal, end, values in zip(sites, ends, by_signal, strict=True):
+            for start, is_reverse, p in zip(end.starts, end.is_reverse, values, strict=True):
+                sites[signal][name, int(start), "+-"[int(is_reverse)]] = p
+        for pair, log_p in zip(posteriors.introns, posteriors.intron_values, strict=True):
+            bounds = (int(joined.places[k]) for k in pair)
+            introns[name, *bounds, "+-"[int(joined.is_reverse[pair[0]])]] = np.exp(log_p)
     return sites, introns
 
 

@@ -1,0 +1,77 @@
+"""Compiled loops over the words of a contig: counts, and sums of coding content."""
+
+from __future__ import annotations
+
+from seqmtl._jit import njit
+
+_WORD = 6  # bases of a word
+_OTHER = 4  # code of any letter but A, C, G, T
+
+
+@njit
+def count_words(codes, positions, counts):
+    """Add 1 to ``counts[positions[p], w]`` for the word w that ends at base p.
+
+    A word with other letters than A, C, G, T is left out, and so is a base with a negative
+    position.
+    """
+    mask = 4**_WORD - 1
+    word, n = 0, 0
+    for p in range(codes.size):
+        word = ((word << 2) | (codes[p] & 3)) & mask
+        n = 0 if codes[p] >= _OTHER else n + 1
+        if n >= _WORD and positions[p] >= 0:
+            counts[positions[p], word] += 1
+
+
+@njit
+def sum_content(codes, places, table, sums):
+    """Sum the content of the bases between neighbouring places, in six frames.
+
+    ``sums[k, r]`` becomes the sum over the bases ``places[k-1]..places[k]-1`` of the plus strand,
+    read in codons that start at bases p with p % 3 == r; ``sums[k, 3 + r]`` that of the minus
+    strand, read in codons whose first base is p - 1. ``table[j, w]`` is the content of the last
+    base of word w at position j of a codon; words with other letters count 0. `places` rise from 0
+    or more to at most the number of codes. The first row becomes 0.
+    """
+    for r in range(6):
+        sums[0, r] = 0.0
+    mask, shift = 4**_WORD - 1, 2 * (_WORD - 1)
+    first, last = max(0, places[0] - _WORD + 1), places[places.size - 1]
+    plus, minus, n_plus, n_minus = 0, 0, 0, 0
+    for p in range(places[0], min(places[0] + _WORD - 1, codes.size)):  # ahead of the minus strand
+        minus = (minus >> 2) | ((3 - codes[p] & 3) << shift)
+        n_minus = 0 if codes[p] >= _OTHER else n_minus + 1
+    for p in range(first, places[0]):
+        plus = ((plus << 2) | (codes[p] & 3)) & mask
+        n_plus = 0 if codes[p] >= _OTHER else n_plus + 1
+    k = 1
+    a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for p in range(places[0], last):
+        while places[k] <= p:
+            sums[k, 0], sums[k, 1], sums[k, 2] = a, b, c
+            sums[k, 3], sums[k, 4], sums[k, 5] = d, e, f
+            a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            k += 1
+        plus = ((plus << 2) | (codes[p] & 3)) & mask
+        n_plus = 0 if codes[p] >= _OTHER else n_plus + 1
+        ahead = p + _WORD - 1
+        if ahead < codes.size and codes[ahead] < _OTHER:
+            minus = (minus >> 2) | ((3 - codes[ahead]) << shift)
+            n_minus += 1
+        else:
+            minus, n_minus = minus >> 2, 0
+        at = p % 3
+        if n_plus >= _WORD:
+            a += table[at, plus]
+            b += table[(at + 2) % 3, plus]
+            c += table[(at + 1) % 3, plus]
+        if n_minus >= _WORD:
+            d += table[2 - at, minus]
+            e += table[(3 - at) % 3, minus]
+            f += table[(4 - at) % 3, minus]
+    while k < places.size:
+        sums[k, 0], sums[k, 1], sums[k, 2] = a, b, c
+        sums[k, 3], sums[k, 4], sums[k, 5] = d, e, f
+        a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        k += 1

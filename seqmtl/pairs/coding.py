@@ -1,0 +1,196 @@
+"""Coding content: how much more often a letter occurs in a reading frame than anywhere.
+
+Coding sequence prefers some codons, and has no stop codons in its frame. Both show in the
+probability of a base given the five before it, at each of the three positions of a codon. What is
+counted as coding are the open reading frames of the training regions that are too long to be there
+by chance, and those that adjoin an annotated splice site. This needs no annotation of coding
+sequence. (Interpolated periodic Markov chains, as in finders of microbial genes: Borodovsky and
+McIninch, 1993; Salzberg et al., 1998.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.pairs._coding_kernels import count_words
+from seqmtl.sequences import reverse_complement
+
+#: Bases of a word: a base, and those that it is predicted from.
+WORD = 6
+_A, _G, _T = 0, 2, 3
+_SHORTEST = 300  # bases of a reading frame that is taken for coding because of its length
+_BY_CHANCE = 0.1  # such frames expected in random sequence of the same composition
+_BESIDE_SITE = 60  # bases of one beside an annotated site,
+_FAR = 600  # and the bases in which it is looked for
+_CLEARER = 2  # times longer than in the other frames
+_OVERLAP = 0.1  # share of a reading frame that may be in longer ones
+_PRIOR = 30.0  # observations that the next shorter context counts as
+_FEWEST = 3_000  # coding bases to learn from
+
+
+class Stretch(NamedTuple):
+    """A training region, with the annotated splice sites of its strands.
+
+    Attributes
+    ----------
+    codes : ndarray of uint8
+        Letters.
+    sites : sequence of (places, is_donor), two
+        Annotated true sites of the plus and of the minus strand, in reading direction and from the
+        first base of that strand; see :class:`seqmtl.pairs.regions.KnownSites`.
+    """
+
+    codes: NDArray[np.uint8]
+    sites: Sequence[tuple[NDArray[np.int64], NDArray[np.bool_]]]
+
+
+class Content(NamedTuple):
+    """Coding content of words, and what it is from.
+
+    Attributes
+    ----------
+    table : ndarray of float32, shape (3, 4**6)
+        Log ratio of the probability of a word's last letter after the others, at positions 0 to 2
+        of a codon, to that anywhere. All 0 where there are too few coding bases to tell.
+    n_bases : int
+        Coding bases.
+    """
+
+    table: NDArray[np.float32]
+    n_bases: int
+
+
+class Frame(NamedTuple):
+    """An open reading frame: its first base and the base after its last one, in whole codons."""
+
+    start: int
+    end: int
+
+
+def coding_content(stretches: Iterable[Stretch]) -> Content:
+    """Learn the coding content of words from training regions."""
+    counts = np.zeros((4, 4**WORD))
+    stretches = list(stretches)
+    least = _least_length(stretches)
+    for stretch in stretches:
+        strands = stretch.codes, reverse_complement(stretch.codes)
+        for codes, frames in zip(strands, _coding_frames(stretch, strands, least), strict=True):
+            positions = np.full(codes.size, -1, dtype=np.int64)
+            for start, end in frames:
+                positions[start:end] = np.arange(end - start) % 3
+            count_words(codes, positions, counts)
+            count_words(codes, np.full(codes.size, 3), counts)
+    n = int(counts[:3].sum())
+    if n < _FEWEST:
+        return Content(np.zeros((3, 4**WORD), dtype=np.float32), n)
+    logs = np.log([_conditional(own) for own in counts])
+    return Content((logs[:3] - logs[3]).astype(np.float32), n)
+
+
+def open_frames(codes: NDArray[np.uint8], least: int) -> list[Frame]:
+    """Return the open reading frames of one strand, from stop codon to stop codon.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8
+        Letters in reading direction.
+    least : int
+        Fewest bases.
+    """
+    stops = _stops(codes)
+    found = []
+    for frame in range(3):
+        own = stops[stops % 3 == frame]
+        for k in np.flatnonzero(np.diff(own) - 3 >= least).tolist():
+            found.append(Frame(int(own[k]) + 3, int(own[k + 1])))
+    return found
+
+
+def frames_at_sites(
+    codes: NDArray[np.uint8], places: NDArray[np.int64], is_donor: NDArray[np.bool_]
+) -> Iterator[Frame]:
+    """Yield the reading frames before donors and after acceptors that are clearly the open ones.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8
+        Letters in reading direction.
+    places, is_donor : ndarray, shape (n,)
+        Annotated sites; exons are looked for up to the next one.
+    """
+    stops = _stops(codes)
+    by_frame = [stops[stops % 3 == frame] for frame in range(3)]
+    bounds = np.concatenate([[0], places, [codes.size]])
+    for k, (place, donor) in enumerate(zip(places.tolist(), is_donor.tolist(), strict=True), 1):
+        frames = []
+        for frame, own in enumerate(by_frame):
+            at = int(
+                np.searchsorted(own, place - 3 if donor else place, "right" if donor else "left")
+            )
+            if donor:
+                begin = max(int(bounds[k - 1]), place - _FAR, int(own[at - 1]) + 3 if at else 0)
+                begin += (frame - begin) % 3
+                frames.append(Frame(begin, place))
+            else:
+                end = min(int(bounds[k + 1]), place + _FAR)
+                end = min(end, int(own[at])) if at < own.size else end
+                begin = place + (frame - place) % 3
+                frames.append(Frame(begin, end))
+        frames.sort(key=lambda own: own.end - own.start, reverse=True)
+        lengths = [own.end - own.start for own in frames]
+        if lengths[0] >= max(_BESIDE_SITE, _CLEARER * lengths[1]):
+            yield frames[0]
+
+
+def _coding_frames(
+    stretch: Stretch, strands: Sequence[NDArray[np.uint8]], least: int
+) -> list[list[Frame]]:
+    """Return the reading frames of both strands that are taken for coding."""
+    size = stretch.codes.size
+    candidates = [
+        (own.end - own.start, own, t) for t in (0, 1) for own in open_frames(strands[t], least)
+    ]
+    chosen = [
+        list(frames_at_sites(codes, *sites))
+        for codes, sites in zip(strands, stretch.sites, strict=True)
+    ]
+    taken = np.zeros(size, dtype=np.bool_)
+    for length, own, t in sorted(candidates, reverse=True):
+        bounds = slice(*own) if t == 0 else slice(size - own.end, size - own.start)
+        if taken[bounds].sum() <= _OVERLAP * length:  # not the shadow of a gene on the other strand
+            taken[bounds] = True
+            chosen[t].append(own)
+    return chosen
+
+
+def _stops(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the first bases of the stop codons of one strand, in any frame."""
+    if codes.size < 3:
+        return np.zeros(0, dtype=np.int64)
+    first, second, third = codes[:-2], codes[1:-1], codes[2:]
+    after = ((second == _A) & ((third == _A) | (third == _G))) | ((second == _G) & (third == _A))
+    return np.flatnonzero((first == _T) & after)
+
+
+def _least_length(stretches: Sequence[Stretch]) -> int:
+    """Return the bases of a reading frame that is too long to be there by chance."""
+    counts = sum((np.bincount(own.codes, minlength=5)[:4] for own in stretches), np.zeros(4))
+    n = max(1.0, float(counts.sum()))
+    both = (counts + counts[::-1] + 1) / (2 * n + 4)  # A, C, G, T on both strands
+    stop = float(both[_T] * (2 * both[_A] * both[_G] + both[_A] ** 2))
+    codons = np.log(_BY_CHANCE / (2 * n * stop)) / np.log1p(-stop)
+    return max(_SHORTEST, 3 * int(np.ceil(codons)))
+
+
+def _conditional(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probability of each word's last letter after the others, from shorter words up."""
+    p = np.full(4, 0.25)
+    for k in range(1, WORD + 1):
+        own = counts.reshape(-1, 4**k).sum(axis=0).reshape(-1, 4)
+        shorter = np.tile(p.reshape(-1, 4), (own.shape[0] // (p.size // 4), 1))
+        p = ((own + _PRIOR * shorter) / (own.sum(axis=1, keepdims=True) + _PRIOR)).ravel()
+    return p
