@@ -1,7 +1,7 @@
 """Splice sites of held-out contigs: seqmtl against minisplice, same genome, same candidates.
 
     python benchmarks/bench_against_minisplice.py minisplice DONOR_DIR DONOR_MODEL \
-        ACCEPTOR_DIR ACCEPTOR_MODEL --organism p_falciparum
+        ACCEPTOR_DIR ACCEPTOR_MODEL --organism p_falciparum [--paired SPLICE_MODEL]
 
 The folders come from ``seqmtl dataset``, split by contigs; the models were trained on them.
 minisplice (github.com/lh3/minisplice, installed separately) is trained with its defaults on the
@@ -42,6 +42,7 @@ def main() -> None:
         parser.add_argument(f"{signal}_dir", type=Path)
         parser.add_argument(f"{signal}_model")
     parser.add_argument("--organism", required=True)
+    parser.add_argument("--paired", help="model of seqmtl pair, to be compared as well")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -54,10 +55,12 @@ def main() -> None:
                  args.organism, "--threads", 1, "-q", "-o", folder / "scan.spsc"]
             )  # fmt: skip
         print(f"seqmtl scan, two models: {time.perf_counter() - started:.1f} s")
+        paired = scan_paired(args.paired, args.organism, folder) if args.paired else {}
     for signal, letter in (("donor", "D"), ("acceptor", "A")):
         compare(
             getattr(args, f"{signal}_dir"), getattr(args, f"{signal}_model"), args.organism, raw,
             letter,
+            paired,
         )  # fmt: skip
 
 
@@ -111,29 +114,51 @@ def run_minisplice(program: str, folder: Path) -> dict[tuple[str, str, int, str]
     return found
 
 
+def scan_paired(model: str, organism: str, folder: Path) -> dict[tuple[str, str, int, str], float]:
+    """Return the log-odds of the posterior by letter, contig, start of the site, strand."""
+    command = [sys.executable, "-m", "seqmtl", "scan", model, folder / "test.fa", "--organism",
+               organism, "--threads", 1, "-q", "-o"]  # fmt: skip
+    started = time.perf_counter()
+    _call([*command, folder / "pair.spsc"])
+    print(f"seqmtl scan, paired: {time.perf_counter() - started:.1f} s")
+    _call([*command, folder / "pair.bed"])
+    found = {}
+    for letter, signal in (("D", "donor"), ("A", "acceptor")):
+        for line in (folder / f"pair.{signal}.bed").read_text().splitlines():
+            if not line.startswith("#"):
+                row = line.split("\t")
+                found[letter, row[0], int(row[1]), row[5]] = float(row[6])
+    return found
+
+
 def compare(
     dataset: Path,
     path: str,
     organism: str,
     raw: dict[tuple[str, str, int, str], float],
     letter: str,
+    pairs: dict[tuple[str, str, int, str], float],
 ) -> None:
     """Print the accuracy of both on all candidates of the test contigs."""
     model = MultiTaskModel.load(path)
     finder = SiteFinder(scanner_of(model, organism), consensus=model.site.letters)
     held = read_split_genome(dataset, organism, "test")
     names, begins = held.genome.names, held.genome.starts
-    labels, own, other = [], [], []
+    labels, own, other, paired = [], [], [], []
     for block in find_candidates(finder, held):
         contig = held.genome.contigs.contig_of(block.starts)
         for row in np.flatnonzero(block.labels).tolist():
             first = int(block.starts[row] - begins[contig[row]])
-            other.append(raw[letter, names[contig[row]], first, "+-"[int(block.is_reverse[row])]])
+            key = letter, names[contig[row]], first, "+-"[int(block.is_reverse[row])]
+            other.append(raw[key])
+            paired.append(pairs.get(key, 0.0))
         labels.append(block.labels[block.labels != 0])
         own.append(block.scores[block.labels != 0])
     y = np.concatenate(labels)
-    both = {"minisplice": np.array(other), "seqmtl": np.concatenate(own)}
-    for label, scores in both.items():
+    methods = {"minisplice": np.array(other), "seqmtl": np.concatenate(own)}
+    if pairs:
+        methods["paired"] = np.array(paired)
+    for label, scores in methods.items():
         counts = np.ones(y.size, dtype=np.int64)
         result = evaluate(y, scores, np.full(y.size, organism), counts=counts)
         task = result["tasks"][organism]
@@ -143,8 +168,9 @@ def compare(
             f"{letter} {label:<10} AUROC {task['auroc']:.4f}  AUPRC {task['auprc']:.4f} "
             f"({low:.4f}-{high:.4f})  precision at 50, 80, 95 %: {precision}"
         )
-    theirs, ours = (resample(y, scores, 200) for scores in both.values())
-    print(f"{letter} seqmtl above minisplice, AUPRC, paired: {describe(ours - theirs)}")
+    theirs, *ours = (resample(y, scores, 200) for scores in methods.values())
+    for label, values in zip(list(methods)[1:], ours, strict=True):
+        print(f"{letter} {label} above minisplice, AUPRC, difference: {describe(values - theirs)}")
 
 
 def _call(command: list[Any], **options: Any) -> None:
