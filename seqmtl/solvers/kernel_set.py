@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.solvers.groups import Groups
+
 
 @dataclass(frozen=True)
 class KernelSet:
@@ -23,11 +25,17 @@ class KernelSet:
         View of the features for each kernel, from 0 to G - 1.
     norm : float
         p of the p-norm on theta, 1 to infinity.
+    nodes : ndarray of float64, shape (T, J), optional
+        N with K_m = sum of N_j N_j' over the nodes j of kernel m, in every view.
+    owners : ndarray of int64, shape (J,), optional
+        Kernel of every node, among the M / G kernels of a view.
     """
 
     matrices: NDArray[np.float64]
     views: NDArray[np.int64]
     norm: float
+    nodes: NDArray[np.float64] | None = None
+    owners: NDArray[np.int64] | None = None
 
     def start(self) -> NDArray[np.float64]:
         """Return theta = M^(-1/p), shape (M,)."""
@@ -38,6 +46,13 @@ class KernelSet:
         K = np.zeros((int(self.views.max()) + 1, *self.matrices.shape[1:]))
         np.add.at(K, self.views, theta[:, None, None] * self.matrices)
         return K
+
+    def group(self, theta: NDArray[np.float64]) -> Groups:
+        """Return the K_g of every view in groups, which are the same for every theta > 0."""
+        lengths = None
+        if self.owners is not None:
+            lengths = theta.reshape(int(self.views.max()) + 1, -1)[:, self.owners]
+        return Groups.of(self.couple(theta), self.nodes, lengths)
 
     def energies(self, grams: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return q_m, shape (M,), from V_g'V_g of every view, shape (G, T, T)."""
