@@ -30,7 +30,8 @@ from seqmtl.solvers.forest import Forest
 Array = NDArray[np.float64]
 
 _WIDTH = 8  # columns of a group
-_FEWEST = 2 * _WIDTH  # tasks up to which a single group is as fast
+#: Number of tasks up to which a single group is as fast.
+FEWEST = 2 * _WIDTH
 _WORTH = 0.75  # share of the columns of a single group that several groups may write
 
 
@@ -75,7 +76,7 @@ class Groups:
         lengths : ndarray of float64, shape (G, J), optional
             l_j of every view. Default: 1.
         """
-        if factor is None or len(factor) <= _FEWEST:
+        if factor is None or len(factor) <= FEWEST:
             return cls.single(K)
         lengths = np.ones((len(K), factor.shape[1])) if lengths is None else lengths
         found = _pack(factor, lengths)
