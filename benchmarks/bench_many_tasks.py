@@ -1,4 +1,4 @@
-"""Hundreds of organisms in one model: time and memory of training, size of the file, one task's use.
+"""Hundreds of organisms in one model: training, size of the file, use of one organism.
 
     python benchmarks/bench_many_tasks.py [--tasks 4 16 64 300 1000] [--windows 5000] [--dense]
 

@@ -17,14 +17,14 @@ from seqmtl.features.definitions import features_from_dict
 from seqmtl.models.base import Model
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.grouped import forms_of_weights, pack_weights, unpack_weights
-from seqmtl.models.probability_curve import ProbabilityCurve, calibration_text
+from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, part
 from seqmtl.models.site import Site, site_of_model
+from seqmtl.models.training_text import calibration_text, chosen_text, learnt_text, tasks_text
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.tree_text import draw_tree_text
 from seqmtl.solvers.weights import TaskWeights
 
 _SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
@@ -288,15 +288,11 @@ class MultiTaskModel(Model):
             + ("" if training["converged"] else " (stopped before the tolerance)"),
             f"support        {training['n_support']:,} windows",
             "settings       " + ", ".join(f"{k}={v}" for k, v in training["settings"].items()),
-            "tasks",
+            *tasks_text(self.tasks, training),
+            *calibration_text(training),
+            *self._kernel_text(),
         ]
-        width = max(len(name) for name in self.tasks)
-        for name in self.tasks:
-            counts = training["tasks"][name]
-            positive = f", {counts['n_positive']:,} positive" if "n_positive" in counts else ""
-            shown.append(f"  {name:<{width}}  {counts['n']:>9,} windows{positive}")
-        shown += [*calibration_text(training), *self._kernel_text()]
-        return [*shown, *_weights(training), *_chosen(training)]
+        return [*shown, *learnt_text(training), *chosen_text(training)]
 
     def _kernel_text(self) -> list[str]:
         """Show the task kernel of the training tasks, and count their relatives."""
@@ -418,50 +414,3 @@ def _spread(rows: NDArray[Any], W: NDArray[Any], n_features: int) -> NDArray[Any
     spread = np.zeros((n_features, W.shape[1]), dtype=W.dtype)
     spread[rows] = W
     return spread
-
-
-def _chosen(training: dict[str, Any]) -> list[str]:
-    """Describe what was chosen on held-out labels, and with which evidence."""
-    chosen = training.get("selection")
-    if chosen is None:
-        return []
-    lines = ["chosen on held-out labels"]
-    parts = [f"{part:.0%} {name}" for name, part in chosen.get("relations", {}).items()]
-    if len(parts) > 1:
-        lines.append(f"  who is close to whom: {', '.join(parts)}")
-    width = max(len(name) for name in chosen["tasks"])
-    first = next(iter(chosen["tasks"].values()))
-    trusts = first.get("weights", {})
-    if len(trusts) > 1:
-        heads = " ".join(f"{trust:>5}" for trust in trusts)
-        lines.append(f"  {'':<{width}}  trust      C   evidence of trust {heads}")
-    for name, task in chosen["tasks"].items():
-        line = f"  {name:<{width}}"
-        if len(trusts) > 1:
-            weights = " ".join(f"{weight:5.2f}" for weight in task["weights"].values())
-            line += f"  {task['trust']:5.2f}  {task['C']:5.2g}                     {weights}"
-            line += "  (too few labels of its own)" if task["by_prior"] else ""
-        else:
-            line += f"  C {task['C']:.2g}"
-        lines.append(line)
-    lines += [
-        f"  {'*' if variant['chosen'] else ' '} {variant['features']}: log-likelihood "
-        f"{variant['log_likelihood']:.1f}"
-        for variant in chosen.get("variants", [])
-    ]
-    return lines
-
-
-def _weights(training: dict[str, Any]) -> list[str]:
-    """Draw the learnt kernel weights view by view, nested as their groups are."""
-    learnt = training.get("mkl", [])
-    lines = []
-    for view in dict.fromkeys(kernel["view"] for kernel in learnt):
-        own = [kernel for kernel in learnt if kernel["view"] == view]
-        text = draw_tree_text(
-            [kernel["label"] for kernel in own],
-            [kernel["tasks"] for kernel in own],
-            [kernel["weight"] for kernel in own],
-        )
-        lines += [f"learnt weights of {view}", *(f"  {line}" for line in text.splitlines())]
-    return lines

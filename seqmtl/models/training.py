@@ -114,7 +114,7 @@ def check_norm(norm: Any) -> None:
     check_number("norm", norm, least=1, is_finite=False, remedy=remedy)
 
 
-def solve(
+def solve(  # noqa: PLR0913
     rows: Rows,
     y: NDArray[np.float64],
     task_ids: NDArray[Any],

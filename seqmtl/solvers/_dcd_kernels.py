@@ -100,7 +100,7 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss):
     indptr, indices, values = block
     y, tasks = examples[:2]
     alpha, weights, bias, keep = state
-    group, column, scale, kernels, begins, widths, starts, strides = groups
+    group, column, scale, kernels, begins, _, starts, strides = groups
     n_views, T = K.shape[:2]
     end = indptr[rows.size * n_views] - 1
     for r in range(rows.size):

@@ -97,7 +97,7 @@ class Solution:
     """
 
     alpha: NDArray[np.float64]
-    W: NDArray[Any] | TaskWeights
+    W: Any
     bias: NDArray[np.float64]
     margins: NDArray[np.float64]
     primal: float

@@ -86,7 +86,7 @@ class Forest:
             return []
         below = self.children[node]
         parts = [(k, np.flatnonzero(self._is_on[:, k]), [*path, k]) for k in below]
-        rest = tasks[~self._is_on[np.ix_(tasks, below)].any(axis=1)]
+        rest = tasks[~self._is_on[tasks][:, below].any(axis=1)]
         return [*parts, (-1, rest, path)] if rest.size else parts
 
 

@@ -85,8 +85,8 @@ class Groups:
 
     @property
     def is_single(self) -> bool:
-        """Whether there is a single group of all tasks, in their order."""
-        return len(self.kernels) == 1
+        """Whether there is a single group with one column per task, in their order."""
+        return len(self.kernels) == 1 and self.widths[0] == len(self.group)
 
     @property
     def widths(self) -> NDArray[np.int64]:
@@ -107,6 +107,9 @@ class Groups:
         Also yields, for all examples, their columns and scales at the level of the group; these
         are meaningful for the examples of the group.
         """
+        if self.is_single:
+            yield 0, rows, tasks.astype(np.int16, copy=False), np.ones(tasks.size)
+            return
         for group, column, scale in zip(self.group.T, self.column.T, self.scale.T, strict=True):
             own = group[tasks[rows]]
             order = np.argsort(own, kind="stable")

@@ -74,10 +74,6 @@ class GroupedWeights:
 
     def add_scores(self, tasks: NDArray[Any], scores: NDArray[np.float64]) -> None:
         """Add to scores[i] the score of example i with the weights of task tasks[i]."""
-        if self.groups.is_single:
-            for view in self._views:
-                scores += view.rows.scores(self.tables[0][view.columns], tasks)
-            return
         for g, rows, columns, scales in self.groups.members(tasks, np.arange(tasks.size)):
             for view in self._views:
                 found = view.rows.scores(self.tables[g][view.columns], columns, rows)
@@ -92,15 +88,11 @@ class GroupedWeights:
         is_virtual: bool = False,
     ) -> None:
         """Add amount[i] times example i of task tasks[i], for i in rows, to W_g, or to V_g."""
-        if self.groups.is_single:
-            parts = iter([(0, rows, tasks, None)])
-        else:
-            parts = self.groups.members(tasks, rows)
-        for g, own, columns, scales in parts:
-            scaled = amount if scales is None else amount * scales
+        for g, own, columns, scales in self.groups.members(tasks, rows):
             for view, K in zip(self._views, self.groups.kernels[g], strict=True):
                 coupling = np.eye(len(K)) if is_virtual else K
-                view.rows.accumulate(own, scaled, columns, coupling, self.tables[g][view.columns])
+                table = self.tables[g][view.columns]
+                view.rows.accumulate(own, amount * scales, columns, coupling, table)
 
     def solution(
         self, rows: NDArray[np.int64], amount: NDArray[np.float64], tasks: NDArray[Any]

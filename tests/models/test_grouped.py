@@ -138,7 +138,9 @@ def test_arrays_that_contradict_each_other(file, tmp_path, name, change, message
 def test_columns_that_are_none(file, tmp_path, column):
     arrays = read_arrays(file)[1]
     if isinstance(column, np.ndarray):
-        column = np.resize(column, column.size if column.size < 9 else MultiTaskModel.load(file).W.shape[0])
+        column = np.resize(
+            column, column.size if column.size < 9 else MultiTaskModel.load(file).W.shape[0]
+        )
         column = zlib.compress(column.tobytes())
     n = arrays["ends"].size
     path = _rewritten(
@@ -164,9 +166,7 @@ def test_a_selection_of_many_tasks_is_trained_in_groups():
         task_kernel=TaskKernel(model.kernel.names, model.kernel.matrix),
         settings=Settings(C=model.training["settings"]["C"], tol=1e-6, dtype="float64"),
     )  # fmt: skip
-    assert_allclose(
-        model.decision_function(windows), plain.decision_function(windows), atol=1e-4
-    )
+    assert_allclose(model.decision_function(windows), plain.decision_function(windows), atol=1e-4)
     chosen = model.training["selection"]["tasks"]
     x = np.array([chosen[name]["trust"] for name in NAMES])
     d = np.array([chosen[name]["C"] for name in NAMES]) / model.training["settings"]["C"]

@@ -453,7 +453,9 @@ class TestHostileDescriptions:
     )
     def test_another_format_says_what_to_do(self, tmp_path, sparse_file, version, remedy):
         raw = _edited(sparse_file, lambda d: d.update(format_version=version))
-        self._refuse(tmp_path, raw, rf"edited: has model format {version}, .* reads 5 and 6; {remedy}$")
+        self._refuse(
+            tmp_path, raw, rf"edited: has model format {version}, .* reads 5 and 6; {remedy}$"
+        )
 
     def test_a_file_of_weighted_degrees_alone_is_refused_by_its_format(self, tmp_path, sparse_file):
         def age(description):

@@ -20,8 +20,10 @@ from seqmtl.solvers.weights import TaskWeights
 
 def _clades(tasks, split, rng):
     """Return all clades of a tree of some tasks, the whole first."""
-    if len(tasks) == 1:
+    if len(tasks) == 1 or split == "union":
         return [tasks]
+    if split == "individual":
+        return [[t] for t in tasks]
     if split == "ladder":
         parts = [tasks[:1], tasks[1:]]
     elif split == "star":
@@ -89,7 +91,7 @@ def test_few_tasks_and_kernels_without_a_tree_are_one_group():
     assert Groups.of((K @ K.T)[None], K).is_single  # every node has every task
 
 
-@pytest.mark.parametrize("split", ["ladder", "star", "binary", "many"])
+@pytest.mark.parametrize("split", ["ladder", "star", "binary", "many", "union", "individual"])
 def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split):
     T, rng = 20, np.random.default_rng(1)
     N = _nodes(T, split) * rng.uniform(0.5, 1, (T, 1))
