@@ -1,19 +1,28 @@
 """Hundreds of organisms in one model: training, size of the file, use of one organism.
 
-    python benchmarks/bench_many_tasks.py [--tasks 4 16 64 300 1000] [--windows 5000] [--dense]
+    python benchmarks/bench_many_tasks.py [--tasks 4 8 16 64 300 1000] [--windows 5000]
+        [--methods tree matrix default ...]
 
 Genomes are simulated along a balanced tree; true sites and nine decoys each, windows of 200 bases,
-default features, hinge loss, C = 1, the task kernel of the tree. "visit" is the training time
-divided by the number of examples visited (work times n). --dense trains with the same kernel as a
-matrix alone, of which no tree is known. "load" and "MiB" are those of a separate process that
-loads the model and takes the weights of one organism.
+default features, hinge loss, C = 1. Methods are task kernels, and two that tune or learn them:
 
-Every size runs in a separate process, on one thread.
+tree         that of the tree
+matrix       the same as a matrix, of which no tree is known
+individual   nothing shared
+union        one SVM for all organisms
+clade        one SVM for each clade of at most eight organisms
+default      that of seqmtl train: tuned trust in the tree, tuned costs and bin weights
+mkl          a learnt weight for every clade, norm 2
+
+"visit" is the training time divided by the number of examples visited (work times n). "load" and
+the MiB after it are those of a separate process that loads the model and takes the weights of one
+organism. Every size runs in a separate process, on one thread.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import tempfile
@@ -23,8 +32,10 @@ from typing import TYPE_CHECKING, Any
 from _common import make_parser, peak_mib, run_alone
 
 if TYPE_CHECKING:
+    from seqmtl import TaskKernel
     from seqmtl.sequences import Windows
 
+METHODS = ("tree", "matrix", "individual", "union", "clade", "default", "mkl")
 SEED = 12
 DECOYS_PER_SITE = 9
 WINDOW = 200
@@ -101,20 +112,49 @@ def mean_auprc(scores: Any, windows: Windows) -> float:
     return float(np.mean(found))
 
 
-def train_once(arguments: argparse.Namespace) -> None:
-    """Simulate, train, save and measure one size, and print the measurements as JSON."""
+def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
+    """Return the task kernel of a method."""
+    import numpy as np
+
     from seqmtl import TaskKernel
+    from seqmtl.similarity.factor import Factor
+
+    if method in ("individual", "union"):
+        return getattr(TaskKernel, method)(names)
+    if method == "mkl":
+        return TaskKernel.hierarchical(balanced_tree(tasks), names)
+    if method == "clade":
+        n_halvings = max(0, (tasks - 1).bit_length() - 3)
+        own = (np.arange(tasks) << n_halvings) // tasks  # as the tree is halved, but for rounding
+        nodes = (own[:, None] == np.arange(1 << n_halvings)).astype(float)
+        return TaskKernel(names, nodes @ nodes.T, "clades", factor=Factor.of(nodes))
+    kernel = TaskKernel.from_newick(balanced_tree(tasks), names)
+    return TaskKernel(names, kernel.matrix) if method == "matrix" else kernel
+
+
+def train(method: str, windows: Windows, tol: float) -> tuple[Any, Any]:
+    """Train by a method; return the model and the solution."""
     from seqmtl.models.fit import train_windows
+    from seqmtl.models.selected import labelled, train_selected
+    from seqmtl.models.selection import Space
     from seqmtl.models.training import Settings
 
+    names = windows.task_names
+    kernel = kernel_of(method, len(names), names)
+    if method == "default":
+        examples = labelled(windows, windows.labels, windows.task_ids, names)
+        space = Space.of_sharing(names, kernel)
+        return train_selected(examples, space, settings=Settings(tol=tol))
+    settings = Settings(C=1.0, tol=tol, norm=2.0 if method == "mkl" else None)
+    return train_windows(windows, task_kernel=kernel, settings=settings)
+
+
+def train_once(arguments: argparse.Namespace) -> None:
+    """Simulate, train, save and measure one size, and print the measurements as JSON."""
     started = time.process_time()
     windows, test = simulate_windows(arguments.tasks[0], arguments.windows)
     simulated, peak_before = time.process_time(), peak_mib()
-    kernel = TaskKernel.from_newick(balanced_tree(arguments.tasks[0]), windows.task_names)
-    if arguments.dense:
-        kernel = TaskKernel(kernel.names, kernel.matrix)
-    settings = Settings(C=1.0, tol=arguments.tol)
-    model, solution = train_windows(windows, task_kernel=kernel, settings=settings)
+    model, solution = train(arguments.methods[0], windows, arguments.tol)
     trained, peak = time.process_time(), peak_mib()
     model.save(arguments.model)
     result = {
@@ -148,7 +188,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, nargs="+", default=[4, 8, 16, 64, 300, 1000])
     parser.add_argument("--windows", type=int, default=5000, help="per organism")
     parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
-    parser.add_argument("--dense", action="store_true", help="without the tree")
+    parser.add_argument("--methods", nargs="+", default=["tree"], choices=METHODS, metavar="METHOD")
     parser.add_argument("--model", help=argparse.SUPPRESS)
     parser.add_argument("--load", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -156,22 +196,22 @@ def main() -> None:
         (load_once if arguments.load else train_once)(arguments)
         return
     print(
-        f"{'tasks':>6}{'n':>10}{'simulate':>10}{'train':>8}{'work':>7}{'visit us':>10}{'gap':>9}"
+        f"{'method':<12}{'tasks':>6}{'n':>10}{'simulate':>10}{'train':>8}{'work':>7}{'visit us':>10}"
+        f"{'gap':>9}"
         f"{'peak MiB':>10}{'simulated':>11}{'file MiB':>10}{'save':>6}{'load':>6}{'MiB':>5}"
         f"{'AUPRC':>8}"
     )
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.seqmtl")
-        for tasks in arguments.tasks:
+        for tasks, method in itertools.product(arguments.tasks, arguments.methods):
             options = [f"--windows={arguments.windows}", f"--tol={arguments.tol}", "--model", path]
-            options += ["--dense"] * arguments.dense
-            r = run_alone(__file__, "--tasks", tasks, *options)
+            r = run_alone(__file__, "--tasks", tasks, "--methods", method, *options)
             one = run_alone(__file__, "--load", "--model", path)
             print(
-                f"{tasks:6}{r['n']:10,}{r['simulate']:10.1f}{r['train']:8.1f}{r['work']:7.1f}"
-                f"{1e6 * r['train'] / r['n'] / r['work']:10.1f}{r['gap']:9.1e}{r['peak']:10,.0f}"
-                f"{r['peak_before']:11,.0f}{r['file']:10.1f}{r['save']:6.1f}{one['load']:6.2f}"
-                f"{one['peak']:5.0f}{r['auprc']:8.4f}",
+                f"{method:<12}{tasks:6}{r['n']:10,}{r['simulate']:10.1f}{r['train']:8.1f}"
+                f"{r['work']:7.1f}{1e6 * r['train'] / r['n'] / r['work']:10.1f}{r['gap']:9.1e}"
+                f"{r['peak']:10,.0f}{r['peak_before']:11,.0f}{r['file']:10.1f}{r['save']:6.1f}"
+                f"{one['load']:6.2f}{one['peak']:5.0f}{r['auprc']:8.4f}",
                 flush=True,
             )
 
