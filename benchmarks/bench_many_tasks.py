@@ -196,10 +196,9 @@ def main() -> None:
         (load_once if arguments.load else train_once)(arguments)
         return
     print(
-        f"{'method':<12}{'tasks':>6}{'n':>10}{'simulate':>10}{'train':>8}{'work':>7}{'visit us':>10}"
-        f"{'gap':>9}"
-        f"{'peak MiB':>10}{'simulated':>11}{'file MiB':>10}{'save':>6}{'load':>6}{'MiB':>5}"
-        f"{'AUPRC':>8}"
+        f"{'method':<12}{'tasks':>6}{'n':>10}{'simulate':>10}{'train':>8}{'work':>7}{'visit us':>9}"
+        f"{'gap':>9}{'peak MiB':>10}{'simulated':>11}{'file MiB':>10}{'save':>6}{'load':>6}"
+        f"{'MiB':>5}{'AUPRC':>8}"
     )
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.seqmtl")
@@ -209,7 +208,7 @@ def main() -> None:
             one = run_alone(__file__, "--load", "--model", path)
             print(
                 f"{method:<12}{tasks:6}{r['n']:10,}{r['simulate']:10.1f}{r['train']:8.1f}"
-                f"{r['work']:7.1f}{1e6 * r['train'] / r['n'] / r['work']:10.1f}{r['gap']:9.1e}"
+                f"{r['work']:7.1f}{1e6 * r['train'] / r['n'] / r['work']:9.1f}{r['gap']:9.1e}"
                 f"{r['peak']:10,.0f}{r['peak_before']:11,.0f}{r['file']:10.1f}{r['save']:6.1f}"
                 f"{one['load']:6.2f}{one['peak']:5.0f}{r['auprc']:8.4f}",
                 flush=True,
