@@ -28,7 +28,7 @@ def draw_bars(methods: Mapping[str, Mapping[str, Any]], names: Sequence[str]) ->
     Of more than 48 organisms, those with the lowest and the highest mean over the methods are
     drawn.
     """
-    found = [[r["tasks"].get(name, {}).get("auprc") or 0.0 for name in names]
+    found = [[(r["tasks"].get(name) or {}).get("auprc") or 0.0 for name in names]
              for r in methods.values()]  # fmt: skip
     names = [names[i] for i in extremes(np.mean(found, axis=0).tolist())]
     n_methods = len(methods)

@@ -15,6 +15,7 @@ from seqmtl.models.fit import train_windows
 from seqmtl.models.selected import labelled, train_selected
 from seqmtl.models.selection import Space
 from seqmtl.models.training import Settings
+from seqmtl.models.training_text import calibration_text, chosen_text, learnt_text, tasks_text
 from seqmtl.sequences import Windows
 from seqmtl.solvers.weights import TaskWeights
 
@@ -176,3 +177,30 @@ def test_a_selection_of_many_tasks_is_trained_in_groups():
     K *= np.sqrt(np.outer(x, x))
     np.fill_diagonal(K, 1.0)
     assert_allclose(model.kernel.matrix[:24, :24], K * np.sqrt(np.outer(d, d)), atol=1e-10)
+
+
+def test_the_text_of_many_tasks_is_short():
+    counts = {f"t{i:02}": {"n": (7 * i) % 40 + 1, "n_positive": 1} for i in range(40)}
+    lines = tasks_text([*counts], {"tasks": counts})
+    by_number = sorted(counts, key=lambda name: counts[name]["n"])
+    assert lines[0] == "tasks: 40, by number of windows"
+    assert [line.split()[0] for line in lines[1:11]] == by_number[:10]
+    assert lines[11] == "  ... 20 between these; --json lists all"
+    assert [line.split()[0] for line in lines[12:]] == by_number[-10:]
+    few = dict([*counts.items()][:30])
+    assert [line.split()[0] for line in tasks_text([*few], {"tasks": few})] == ["tasks", *few]
+    learnt = [
+        {"view": "v", "label": f"k{m}", "tasks": ["a", "b"], "weight": m / 40} for m in range(40)
+    ]
+    lines = learnt_text({"mkl": learnt})
+    assert lines[:2] == ["learnt weights of v", "  0.0000  k0, 2 tasks"]
+    assert lines[-1] == "  0.9750  k39, 2 tasks"
+    assert len(lines) == 22
+    chosen = {name: {"C": 1.0, "trust": m / 40, "weights": {"0": 0.5, "1": 0.5}, "by_prior": False}
+              for m, name in enumerate(counts)}  # fmt: skip
+    lines = chosen_text({"selection": {"tasks": chosen}})
+    assert len(lines) == 2 + 21
+    assert lines[2].split()[:2] == ["t00", "0.00"]
+    calibrated = {name: {"method": "sigmoid", "n_positive": 9, "prevalence": 0.01 * (m + 1),
+                         "thresholds": []} for m, name in enumerate(counts)}  # fmt: skip
+    assert len(calibration_text({"calibration": calibrated})) == 1 + 21
