@@ -75,7 +75,7 @@ def test_groups_sum_to_the_kernel(T, split, seed, n_trees, has_own):
 
 
 def test_a_step_touches_the_path_of_its_task_alone():
-    for T, split, most in ((300, "binary", 20), (1000, "binary", 24), (300, "star", 2)):
+    for T, split, most in ((300, "binary", 24), (1000, "binary", 32), (300, "star", 2)):
         N = _nodes(T, split)
         groups = Groups.of((N @ N.T)[None], N)
         written = (groups.widths[groups.group] * (groups.group >= 0)).sum(axis=1)
