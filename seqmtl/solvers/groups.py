@@ -29,7 +29,7 @@ from seqmtl.solvers.forest import Forest
 
 Array = NDArray[np.float64]
 
-_WIDTH = 8  # columns of a group; 4 and 16 are as fast or slower, and 4 take more memory
+_WIDTH = 8  # columns of a group, at most
 #: Number of tasks up to which a single group is as fast.
 FEWEST = 16
 _WORTH = 0.75  # share of the columns of a single group that several groups may write
