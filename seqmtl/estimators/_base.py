@@ -134,7 +134,7 @@ class MultiTaskEstimator(ExampleReader):
         """Weights of the tasks, shape (n_tasks, n_features)."""
         if not hasattr(self, "model_"):
             raise AttributeError("coef_ is available after fit")
-        return self.model_.W.T
+        return np.asarray(self.model_.W).T
 
     def _settings(self, X: Any, **options: Any) -> Settings:
         """Return the settings common to all estimators, together with `options`."""

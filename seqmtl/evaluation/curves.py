@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from seqmtl.evaluation._groups import TaskGroup, group_by_task
 from seqmtl.evaluation.figures import (
     GREY,
+    extremes,
     figure_format,
     figure_style,
     line_look,
@@ -41,6 +42,8 @@ def plot_curves(
     title: str | None = None,
 ) -> None:
     """Plot the ROC and the precision-recall curve of every task.
+
+    Of more than 48 tasks, those with the lowest and the highest AUPRC are drawn.
 
     Parameters
     ----------
@@ -92,6 +95,12 @@ def draw_curves(
         raise ValueError(
             "labels must hold both classes in at least one task, got none; nothing to draw"
         )
+    n_groups = len(groups)
+    drawn = extremes([_auprc(*pair) for pair in zip(groups, rows, strict=True)])
+    groups, rows = [groups[i] for i in drawn], [rows[i] for i in drawn]
+    if len(groups) < n_groups:
+        few = f"{len(groups)} of {n_groups} tasks: the lowest and the highest AUPRC"
+        title = few if title is None else f"{title}; {few}"
     columns = -(-len(groups) // MOST_PER_COLUMN) if len(groups) > MOST_IN_PANEL else 0
     with figure_style():
         figure = new_figure(11 + 2.4 * max(columns - 1, 0), 4.9)
@@ -138,7 +147,7 @@ def _draw_precision_recall(
     axes: Axes, groups: list[TaskGroup], rows: list[NDArray[np.float64]]
 ) -> list[tuple[Any, float]]:
     """Draw one precision-recall curve and baseline per task; return the lines and areas."""
-    from sklearn.metrics import average_precision_score, precision_recall_curve
+    from sklearn.metrics import precision_recall_curve
 
     lines = []
     for index, (group, counts) in enumerate(zip(groups, rows, strict=True)):
@@ -150,10 +159,15 @@ def _draw_precision_recall(
         )
         x, y = _thin(recall[::-1], precision[::-1])
         line = axes.plot(x, y, linewidth=1.5, drawstyle="steps-pre", **look)[0]
-        area = average_precision_score(group.positive, group.scores, sample_weight=counts)
-        lines.append((line, float(area)))
+        lines.append((line, _auprc(group, counts)))
     unit_square(axes, "Recall", "Precision", "Precision and recall (dotted: prevalence)")
     return lines
+
+
+def _auprc(group: TaskGroup, counts: NDArray[np.float64]) -> float:
+    from sklearn.metrics import average_precision_score
+
+    return float(average_precision_score(group.positive, group.scores, sample_weight=counts))
 
 
 def unit_square(axes: Axes, xlabel: str, ylabel: str, title: str) -> None:

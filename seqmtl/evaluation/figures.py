@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from seqmtl.files.atomic import atomic_write
 
@@ -18,6 +20,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
 GREY = "#777777"
 FORMATS = ("png", "svg", "pdf")
+_MOST_DRAWN, _EACH_END = 48, 14
 
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
@@ -74,6 +77,17 @@ def new_figure(width: float, height: float, *, arrange: bool = True) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained" if arrange else None)
     FigureCanvasAgg(figure)
     return figure
+
+
+def extremes(values: Sequence[float]) -> list[int]:
+    """Return the indices of the values to draw, in order: all, or of many the extreme ones.
+
+    More than 48 lines or bars cannot be told apart; of these the 14 lowest and highest are drawn.
+    """
+    if len(values) <= _MOST_DRAWN:
+        return list(range(len(values)))
+    order = np.argsort(np.asarray(values), kind="stable")
+    return sorted({*order[:_EACH_END].tolist(), *order[-_EACH_END:].tolist()})
 
 
 def line_look(index: int) -> dict[str, Any]:

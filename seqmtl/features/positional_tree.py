@@ -29,8 +29,6 @@ from seqmtl.features.position_tables import PositionTables
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 
-_ALIGNMENT = 64
-
 
 class PositionalTree:
     """Rows for tree weights F; the counterpart of rows for plain weights.
@@ -38,7 +36,9 @@ class PositionalTree:
     Attributes
     ----------
     n_weights : int
-        Number of rows of F.
+        Number of weights in F, per task.
+    n_features : int
+        The same, with E if windows contain N.
     row_size : int
         Numbers read per window.
     """
@@ -48,19 +48,8 @@ class PositionalTree:
         self._slots, self._shares, self.n_weights = _make_slots(layout, windows.length)
         self.row_size = self._shares.shape[0]
         self._is_clean = _are_clean(windows)
+        self.n_features = self.n_weights + (0 if self._is_clean.all() else self.n_weights // 4)
         self._indices = np.empty((0, self.row_size), dtype=np.int32)
-
-    def new_weights(self, n_tasks: int, dtype: Any) -> NDArray[Any]:
-        """Return F = 0, shape (n_weights, n_tasks or the next multiple of 4), cache-line aligned.
-
-        If windows contain N, n_weights / 4 rows for E follow.
-        """
-        columns = 1 if n_tasks == 1 else -(-n_tasks // 4) * 4
-        n_rows = self.n_weights + (0 if self._is_clean.all() else self.n_weights // 4)
-        n_bytes = n_rows * columns * np.dtype(dtype).itemsize
-        raw = np.zeros(n_bytes + _ALIGNMENT, dtype=np.uint8)
-        skip = -raw.ctypes.data % _ALIGNMENT
-        return raw[skip : skip + n_bytes].view(dtype).reshape(n_rows, columns)
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> TreeBlock:
         """Compute the indices of the given windows; valid until the next call."""
@@ -85,17 +74,20 @@ class PositionalTree:
             )
         return TreeBlock(indices, self._shares.astype(dtype), *entries)
 
-    def scores(self, F: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
-        """Score window i with the tree weights ``F[:, columns[i]]``, shape (n,)."""
+    def scores(
+        self, F: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Score window i with the tree weights ``F[:, columns[i]]``, for i in rows or all."""
         from seqmtl.features._kmer_kernels import place_tree, score_tree
 
         total = np.zeros(len(self._windows))
-        for column in np.unique(columns):
-            rows = np.flatnonzero(columns == column)
-            by_table = rows[
-                self._is_clean[rows] & self._tables.score_faster(rows.size, self.row_size)
+        asked = np.arange(total.size) if rows is None else rows
+        for column in np.unique(columns[asked]):
+            chosen = asked[columns[asked] == column]
+            by_table = chosen[
+                self._is_clean[chosen] & self._tables.score_faster(chosen.size, self.row_size)
             ]
-            for part in self._parts(np.setdiff1d(rows, by_table, assume_unique=True)):
+            for part in self._parts(np.setdiff1d(chosen, by_table, assume_unique=True)):
                 score_tree(self.block(part, F.dtype), part, columns, F, total)
             if not by_table.size:
                 continue

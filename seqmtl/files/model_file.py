@@ -2,7 +2,8 @@
 
 Layout: 8 bytes little-endian header size, a JSON header, the raw little-endian arrays. The
 description is a JSON text under ``__metadata__``. The last array, ``sha256``, is the digest of all
-preceding bytes, so every flipped bit is detected.
+preceding bytes, so every flipped bit is detected. Arrays called ``columns`` are not part of it,
+since those who use a part of them check that part.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _KEY = "seqmtl"
 _DIGEST = 32
 _MAX_HEADER = 1 << 26
 _MAX_DIMENSIONS = 8
+_CHECKED_LATER = "columns"
 
 
 def write_arrays(
@@ -48,10 +50,14 @@ def write_arrays(
     header += b" " * (-(len(header) + 8) % 64)
     digest = hashlib.sha256()
     with atomic_write(path, "wb") as stream:
-        parts: list[bytes | memoryview] = [len(header).to_bytes(8, "little"), header]
-        for part in (*parts, *(array.reshape(-1).view(np.uint8).data for array in data)):
+        for part in (len(header).to_bytes(8, "little"), header):
             digest.update(part)
             stream.write(part)
+        for name, array in zip(arrays, data, strict=True):
+            raw = array.reshape(-1).view(np.uint8).data
+            if not _is_checked_later(name):
+                digest.update(raw)
+            stream.write(raw)
         stream.write(digest.digest())
 
 
@@ -83,7 +89,10 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         raise ModelFileError(message, path=path) from error
     body = raw[8 + size :]
     _check_entries(entries, expected, body.size, path)
-    digest = hashlib.sha256(raw[:-_DIGEST].data)
+    digest = hashlib.sha256(raw[: 8 + size].data)
+    for name, (_, _, begin, end) in sorted(entries.items(), key=lambda entry: entry[1][2:]):
+        if not _is_checked_later(name):
+            digest.update(body[begin:end].data)
     if digest.digest() != body[-_DIGEST:].tobytes():
         raise ModelFileError("is damaged: its checksum does not match; copy it again", path=path)
     arrays = {
@@ -91,6 +100,10 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         for name, (dtype, shape, begin, end) in entries.items()
     }
     return description, arrays
+
+
+def _is_checked_later(name: str) -> bool:
+    return name.rpartition(".")[2] == _CHECKED_LATER
 
 
 def _little_endian(array: NDArray[Any]) -> NDArray[Any]:

@@ -21,6 +21,7 @@ from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.held_out import Labelled
 from seqmtl.models.relatives import Placement, extend, place
 from seqmtl.sequences import Windows
+from seqmtl.solvers.weights import TaskWeights
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
@@ -111,7 +112,8 @@ def _scores(model: Any, data: Any) -> Array:
                 f"training, got {int(is_in.sum())} of {len(data)}; cut them around the same site"
             )
     rows, n = model.features.bind(data), data.shape[0]
-    columns = (rows.scores(model.W, np.full(n, t)) for t in range(len(model.tasks)))
+    W = np.asarray(model.W)
+    columns = (rows.scores(W, np.full(n, t)) for t in range(len(model.tasks)))
     return np.column_stack(list(columns)) + model.bias
 
 
@@ -144,7 +146,7 @@ def _with_column(
 ) -> Any:
     """Return the model with the weights of the organism, and what is known about it."""
     T, n = len(model.tasks), examples.y.size
-    column = np.asarray(model.W @ found.weights.astype(model.W.dtype))[:, np.newaxis]
+    column = np.asarray(model.W) @ found.weights.astype(model.W.dtype)[:, np.newaxis]
     rows, zeros = model.features.bind(examples.data), np.zeros(n, dtype=np.int16)
     used = np.flatnonzero(found.amounts)
     for scale, view in zip(scales, rows.views, strict=True):
@@ -162,12 +164,20 @@ def _with_column(
         model,
         tasks=tasks,
         kernel=kernel,
-        W=np.insert(model.W[:, kept], at, column[:, 0], axis=1),
+        W=_with_weights(model.W, at, column[:, 0], replaces=own is not None),
         bias=np.insert(model.bias[kept], at, bias),
         calibration=np.insert(model.calibration[kept], at, sigmoid, axis=0),
         curves={task: curve for task, curve in model.curves.items() if task != name},
         training=_summary(model, name, placed, found, examples),
     )
+
+
+def _with_weights(W: Any, at: int, weights: NDArray[Any], *, replaces: bool) -> Any:
+    """Return the weights of all tasks with those of a task at column `at`."""
+    if isinstance(W, TaskWeights):
+        return W.with_task(at, weights, replaces=replaces)
+    kept = np.delete(W, at, axis=1) if replaces else W
+    return np.insert(kept, at, weights, axis=1)
 
 
 def _summary(

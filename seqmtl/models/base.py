@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,7 +29,8 @@ from seqmtl.models.schema import Forms, check_arrays, check_header
 from seqmtl.sequences.windows import name_table
 
 FORMAT = "seqmtl model"
-FORMAT_VERSION = 5
+#: Versions of the format: 5, and 6 with weights in groups.
+FORMAT_VERSIONS = (5, 6)
 #: Structures of models, with commands that take them.
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info",
@@ -337,7 +338,7 @@ class Model:
         description, arrays = self._pack()
         header = {
             "format": FORMAT,
-            "format_version": FORMAT_VERSION,
+            "format_version": format_version(arrays),
             "seqmtl_version": __version__,
             "model": self.structure,
             "kind": self.kind,
@@ -409,6 +410,12 @@ class Model:
         raise NotImplementedError
 
 
+def format_version(arrays: Iterable[str]) -> int:
+    """Return the oldest version of the format that has these arrays."""
+    has_groups = any(name.rpartition(".")[2] == "columns" for name in arrays)
+    return FORMAT_VERSIONS[has_groups]
+
+
 def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return description and arrays of a model file.
 
@@ -421,11 +428,11 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
     version = description.get("format_version")
     if description.get("format") != FORMAT or type(version) is not int:
         raise ModelFileError("is not a seqmtl model", path=path)
-    if version != FORMAT_VERSION:
-        remedy = "install a newer seqmtl" if version > FORMAT_VERSION else "train again"
+    if version not in FORMAT_VERSIONS:
+        remedy = "install a newer seqmtl" if version > max(FORMAT_VERSIONS) else "train again"
         raise ModelFileError(
             f"has model format {brief(version)}, but this seqmtl ({__version__}) reads "
-            f"{FORMAT_VERSION}; {remedy}",
+            f"{' and '.join(map(str, FORMAT_VERSIONS))}; {remedy}",
             path=path,
         )
     if description.get("model") not in list(_TAKEN_BY):  # it may be a list, which has no hash

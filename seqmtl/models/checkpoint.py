@@ -176,7 +176,8 @@ def _fingerprint(
     options = settings.to_dict()
     del options["tol"], options["max_epochs"]
     kernels = task_kernel if isinstance(task_kernel, (list, tuple)) else [task_kernel]
-    kernel = "".join(k.to_tsv() if isinstance(k, TaskKernel) else str(k) for k in kernels)
+    kernel = [[*k.names, *k.labels] if isinstance(k, TaskKernel) else str(k) for k in kernels]
+    matrices = [k.matrices for k in kernels if isinstance(k, TaskKernel)]
     text = json.dumps(
         [
             features.to_dict(windows.length),
@@ -190,6 +191,6 @@ def _fingerprint(
     )
     digest = hashlib.sha256(text.encode())
     columns = (windows.starts, windows.is_reverse, windows.labels, windows.task_ids, windows.codes)
-    for column in columns:
+    for column in (*columns, *matrices):
         digest.update(np.ascontiguousarray(column).view(np.uint8).data)
     return digest.hexdigest()

@@ -17,6 +17,7 @@ from seqmtl.models.calibration import CALIBRATION, calibrate_tasks, find_copies,
 from seqmtl.models.kernels import (
     kernel_set,
     learnt_kernel,
+    mean_nodes,
     resolve_kernels,
     used_kernels,
     view_names,
@@ -108,7 +109,7 @@ def train_model(  # noqa: PLR0913
     if settings.norm is not None:
         K = kernel_set(kernel, T, len(views), settings.norm)
     solution = solve(
-        rows, y, task_ids, K, settings,
+        rows, y, task_ids, K, settings, nodes=mean_nodes(kernel, T),
         sample_weight=sample_weight, state=state, on_epoch=on_epoch,
     )  # fmt: skip
     summary = summarise(y, task_ids, names, settings, solution)

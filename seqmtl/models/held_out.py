@@ -23,6 +23,7 @@ from seqmtl.features._base import gram_matrix
 from seqmtl.models.calibration import calibrate_tasks, find_copies
 from seqmtl.models.training import Settings, class_factors, solve
 from seqmtl.solvers.problem import LOSSES, dual_terms, loss_values
+from seqmtl.solvers.weights import TaskWeights
 
 Array = NDArray[np.float64]
 
@@ -213,14 +214,24 @@ class HoldOut:
         self._rows, self._held_rows = features.bind(train.data), features.bind(held.data)
         self._settings = replace(settings, tol=max(_TOL, settings.tol))
 
-    def log_likelihood(self, K: Any, C: float) -> Array:
-        """Return the log-likelihood of every held-out label; K may be kernels to be weighted."""
+    def log_likelihood(self, K: Any, C: float, nodes: Array | None = None) -> Array:
+        """Return the log-likelihood of every held-out label.
+
+        K may be kernels to be weighted; `nodes` are those of :func:`~seqmtl.models.training.solve`.
+        """
         settings = replace(self._settings, C=C)
         if isinstance(K, np.ndarray):
             K = np.tile(K, (len(self._rows.views), 1, 1))
         train, held = self._train, self._held
-        solution = solve(self._rows, train.y, train.ids, K, settings, sample_weight=train.weight)
-        scores = self._held_rows.scores(solution.W, held.ids)
+        solution = solve(
+            self._rows, train.y, train.ids, K, settings, nodes=nodes, sample_weight=train.weight
+        )
+        W = solution.W
+        rows = self._held_rows
+        if isinstance(W, TaskWeights):
+            scores = W.scores(rows, held.ids)
+        else:
+            scores = rows.scores(W, held.ids)
         scores += settings.fit_intercept * solution.bias[held.ids]
         return label_likelihood(scores, held.y, held.ids, len(held.names), held.weight)
 

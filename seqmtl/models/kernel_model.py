@@ -24,8 +24,9 @@ from seqmtl.exceptions import SeqmtlError, UnknownTaskError
 from seqmtl.kernels import BaseKernel, kernel_from_dict, short_name
 from seqmtl.models.base import Model
 from seqmtl.models.one_vs_one import vote
-from seqmtl.models.probability_curve import ProbabilityCurve, calibration_text
+from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, part
+from seqmtl.models.training_text import calibration_text
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table

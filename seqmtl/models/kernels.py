@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from seqmtl._names import match_names
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.build import PLAIN
+from seqmtl.similarity.factor import Factor
 from seqmtl.solvers.kernel_set import KernelSet
 
 #: Similarity of tasks by default: K = (11' + 3 I) / 4.
@@ -59,6 +61,7 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
         task_kernel.matrices[:, every][:, :, every],
         task_kernel.source,
         labels=task_kernel.labels,
+        factor=task_kernel.factor and task_kernel.factor.take(every),
     )
 
 
@@ -94,11 +97,14 @@ def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
         for kernel in found
         for label in kernel.labels
     ]
+    factors = [kernel.factor for kernel in found if kernel.factor is not None]
+    has_all, sizes = len(factors) == len(found), [kernel.n_kernels for kernel in found]
     return TaskKernel(
         found[0].names,
         np.concatenate([kernel.matrices for kernel in found]),
         " + ".join(kernel.source for kernel in found),
         labels=_distinct(labels),
+        factor=Factor.join(factors, sizes) if has_all else None,
     )
 
 
@@ -107,9 +113,22 @@ def kernel_set(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float) -> K
 
     The kernels of a view are adjacent, in the order of `kernel`.
     """
-    K = kernel.matrices[used_kernels(kernel, n_tasks), :n_tasks, :n_tasks]
+    used = used_kernels(kernel, n_tasks)
+    K = kernel.matrices[used, :n_tasks, :n_tasks]
     views = np.repeat(np.arange(n_views), len(K))
-    return KernelSet(np.tile(K, (n_views, 1, 1)), views, float(norm))
+    found = KernelSet(np.tile(K, (n_views, 1, 1)), views, float(norm))
+    if kernel.factor is None:
+        return found
+    factor = kernel.factor.take(np.arange(n_tasks)).of_kernels(used.tolist())
+    return replace(found, nodes=factor.nodes, owners=factor.owners)
+
+
+def mean_nodes(kernel: TaskKernel, n_tasks: int) -> NDArray[np.float64] | None:
+    """Return N, shape (T, J), with N N' the mean of the kernels on the first tasks, if known."""
+    if kernel.factor is None:
+        return None
+    M = kernel.n_kernels
+    return kernel.factor.take(np.arange(n_tasks)).combine(np.full(M, 1.0 / M)).nodes
 
 
 def used_kernels(kernel: TaskKernel, n_tasks: int) -> NDArray[np.int64]:

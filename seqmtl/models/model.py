@@ -16,14 +16,22 @@ from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.models.base import Model
 from seqmtl.models.calibration import CALIBRATION
-from seqmtl.models.probability_curve import ProbabilityCurve, calibration_text
+from seqmtl.models.grouped import forms_of_weights, pack_weights, unpack_weights
+from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, part
 from seqmtl.models.site import Site, site_of_model
-from seqmtl.models.summary_text import adapted_text, chosen_text, learnt_text
+from seqmtl.models.training_text import (
+    adapted_text,
+    calibration_text,
+    chosen_text,
+    learnt_text,
+    tasks_text,
+)
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
+from seqmtl.solvers.weights import TaskWeights
 
 _SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
 _ROWS_AT_A_TIME = 1 << 14
@@ -44,8 +52,8 @@ class MultiTaskModel(Model):
     kernel : TaskKernel
         Task kernel, one matrix or one per view of the features; training tasks first, then
         relatives without data.
-    W : ndarray, shape (n_features, T)
-        Weights.
+    W : ndarray or TaskWeights, shape (n_features, T)
+        Weights; those of many tasks in groups.
     bias : ndarray of float64, shape (T,)
         Intercepts.
     site : Site
@@ -56,7 +64,7 @@ class MultiTaskModel(Model):
     length: int
     tasks: tuple[str, ...]
     kernel: TaskKernel
-    W: NDArray[Any]
+    W: NDArray[Any] | TaskWeights
     bias: NDArray[np.float64]
     calibration: NDArray[np.float64]
     site: Site
@@ -214,6 +222,9 @@ class MultiTaskModel(Model):
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return weights, shape (n_features, len(names)), and intercepts of tasks."""
         A = self._mixing(names, from_relatives)
+        if isinstance(self.W, TaskWeights):
+            own = [self._mixing(names, from_relatives, K) for _, K in self.views()]
+            return self.W.times(np.array(own)), self.bias @ A
         if np.array_equal(A, np.eye(len(self.tasks))):
             return self.W, self.bias
         W = np.empty((self.W.shape[0], len(names)), dtype=self.W.dtype)
@@ -346,14 +357,10 @@ class MultiTaskModel(Model):
             + ("" if training["converged"] else " (stopped before the tolerance)"),
             f"support        {training['n_support']:,} windows",
             "settings       " + ", ".join(f"{k}={v}" for k, v in training["settings"].items()),
-            "tasks",
+            *tasks_text(self.tasks, training),
+            *calibration_text(training),
+            *self._kernel_text(),
         ]
-        width = max(len(name) for name in self.tasks)
-        for name in self.tasks:
-            counts = training["tasks"][name]
-            positive = f", {counts['n_positive']:,} positive" if "n_positive" in counts else ""
-            shown.append(f"  {name:<{width}}  {counts['n']:>9,} windows{positive}")
-        shown += [*calibration_text(training), *self._kernel_text()]
         return [*shown, *learnt_text(training), *chosen_text(training), *adapted_text(training)]
 
     def _kernel_text(self) -> list[str]:
@@ -370,13 +377,7 @@ class MultiTaskModel(Model):
         return f"MultiTaskModel of {names}: {self.W.shape[0]:,} features of {self.features}"
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        used = _used_rows(self.W)
-        arrays: dict[str, NDArray[Any]] = {}
-        if used.size < _SPARSE_BELOW * self.W.shape[0]:
-            arrays["rows"] = used.astype(np.int32)
-            arrays["W"] = self.W[used]
-        else:
-            arrays["W"] = self.W
+        arrays = _pack_weights(self.W)
         several = self.kernel.n_kernels > 1
         arrays["K"] = np.array(self.kernel.matrices if several else self.kernel.matrix)
         description = {
@@ -397,11 +398,11 @@ class MultiTaskModel(Model):
         T, kernel = len(description["tasks"]), description["kernel"]
         n, P, G = description["n_features"], len(kernel["names"]), len(kernel["labels"])
         dtype, is_sparse = description["training"]["settings"]["dtype"], "rows" in arrays
-        return {
-            "W": (dtype, (len(arrays["rows"]) if is_sparse else n, T)),
-            "K": ("float64", (G, P, P) if G > 1 else (P, P)),
-            **({"rows": ("int32", (None,))} if is_sparse else {}),
-        }
+        forms: Forms = {"K": ("float64", (G, P, P) if G > 1 else (P, P))}
+        if "columns" in arrays:
+            return forms | forms_of_weights(T)
+        forms["W"] = dtype, (len(arrays["rows"]) if is_sparse else n, T)
+        return forms | ({"rows": ("int32", (None,))} if is_sparse else {})
 
     @classmethod
     def _unpack(
@@ -413,7 +414,6 @@ class MultiTaskModel(Model):
             found = features.n_features(length)
         if n_features != found:
             refuse("n_features", f"{found}, as the features have", n_features)
-        W = arrays["W"]
         with part("kernel"):
             names, source, labels = (
                 description["kernel"][k] for k in ("names", "source", "labels")
@@ -423,7 +423,9 @@ class MultiTaskModel(Model):
             features=features,
             length=length,
             kernel=kernel,
-            W=_spread(arrays["rows"], W, n_features) if "rows" in arrays else W,
+            W=_unpack_weights(
+                arrays, features.view_columns(length), description["training"]["settings"]["dtype"]
+            ),
             site=Site(*(description["site"][field.name] for field in fields(Site))),
             **common,
         )
@@ -446,6 +448,27 @@ def _used_rows(W: NDArray[Any]) -> NDArray[np.int64]:
         for column in W[part].T:
             is_used[part] |= column != 0
     return np.flatnonzero(is_used)
+
+
+def _pack_weights(W: NDArray[Any] | TaskWeights) -> dict[str, NDArray[Any]]:
+    """Return weights as arrays of a model file."""
+    if isinstance(W, TaskWeights):
+        return pack_weights(W)
+    used = _used_rows(W)
+    if used.size < _SPARSE_BELOW * W.shape[0]:
+        return {"rows": used.astype(np.int32), "W": W[used]}
+    return {"W": W}
+
+
+def _unpack_weights(
+    arrays: dict[str, NDArray[Any]], views: list[slice], dtype: str
+) -> NDArray[Any] | TaskWeights:
+    """Return the weights of a model file."""
+    if "columns" in arrays:
+        return unpack_weights(arrays, views, dtype)
+    if "rows" in arrays:
+        return _spread(arrays["rows"], arrays["W"], views[-1].stop)
+    return arrays["W"]
 
 
 def _spread(rows: NDArray[Any], W: NDArray[Any], n_features: int) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from seqmtl._names import match_names
 from seqmtl._schema import mapping, number, record, refuse, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, SeqmtlError
-from seqmtl.models.base import FORMAT, FORMAT_VERSION, Model, damaged
+from seqmtl.models.base import FORMAT, Model, damaged, format_version
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, check_arrays, part
@@ -210,7 +210,6 @@ class PairedModel(Model):
         """Return header and arrays of the model file: those of both models, and the layer."""
         header: dict[str, Any] = {
             "format": FORMAT,
-            "format_version": FORMAT_VERSION,
             "seqmtl_version": __version__,
             "model": self.structure,
             "training": self.training,
@@ -224,6 +223,7 @@ class PairedModel(Model):
         for end in ENDS:
             header[end], own = getattr(self, end).contents()
             arrays |= {f"{end}.{name}": array for name, array in own.items()}
+        header["format_version"] = format_version(arrays)
         self._check(header, arrays)
         return header, arrays
 

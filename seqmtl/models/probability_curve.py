@@ -335,20 +335,3 @@ def _isotonic(
     true_of, decoys_of = np.add.reduceat(true, heads), np.add.reduceat(decoys, heads)
     log_odds = np.log(np.where(true_of > 0, true_of, 0.5)) - np.log(decoys_of + 1)
     return ProbabilityCurve(centers, np.maximum.accumulate(log_odds), np.zeros(2))
-
-
-def calibration_text(training: dict[str, Any]) -> list[str]:
-    """Describe the calibration of a model, with the thresholds that reach given recalls."""
-    found = training.get("calibration", {})
-    lines = ["calibrated on held-out windows"] if found else []
-    for name, task in found.items():
-        lines.append(
-            f"  {name}: {task['method']}, {task['n_positive']:,} true sites, a share of "
-            f"{task['prevalence']:.2g} of all candidates"
-        )
-        lines += [
-            f"    score {row['score']:8.4f}  probability {row['probability']:<8.4g}  recall "
-            f"{row['recall']:.2f}  precision {row['precision']:.3f}"
-            for row in task["thresholds"]
-        ]
-    return lines

@@ -10,7 +10,9 @@ d_t        C_t / C, the cost of task t relative to the overall cost
 =========  ==============================================================================
 
 x = 0 is one SVM per task; x = 1 with R = 11' is the union. min(x_s, x_t) is a kernel, and so is its
-product with R. The final model is then trained with this K on all labels.
+product with R. The final model is then trained with this K on all labels. With many tasks and
+relations that are trees, sqrt(x_s x_t) takes the place of the minimum, because K is then a sum over
+their nodes again and can be trained in time that does not grow with the number of tasks.
 
 Candidates are x R + (1 - x) I with the same x for all tasks, each scored on held-out labels (see
 :mod:`seqmtl.models.held_out`). The evidence of a candidate in a task combines a prior, the task's
@@ -40,6 +42,8 @@ from numpy.typing import NDArray
 from seqmtl.models.held_out import MOST, CrossValidation, HoldOut, Labelled
 from seqmtl.models.training import Settings
 from seqmtl.similarity import TaskKernel
+from seqmtl.similarity.factor import Factor
+from seqmtl.solvers.groups import FEWEST
 
 COSTS = (1.0, 3.0, 10.0)
 #: Trust values to choose from, with their prior weights.
@@ -106,7 +110,9 @@ class Space:
 
 def _unit_diagonal(kernel: TaskKernel) -> TaskKernel:
     own = np.sqrt(np.diagonal(kernel.matrix))
-    return TaskKernel(kernel.names, kernel.matrix / np.outer(own, own), kernel.source)
+    factor = kernel.factor and kernel.factor.scaled(1.0 / own)
+    K = kernel.matrix / np.outer(own, own)
+    return TaskKernel(kernel.names, K, kernel.source, factor=factor)
 
 
 @dataclass(frozen=True)
@@ -183,6 +189,8 @@ class _Selector:
         self._all, self._space, self._settings = examples, space, settings
         self._features, self._known, self._on_score = features, known, on_score
         self._T = len(examples.names)
+        relations = space.relations.values()
+        self._has_nodes = self._T > FEWEST and all(R.factor is not None for R in relations)
         self._rng = np.random.default_rng(settings.seed)
         self._is_large = examples.y.size > MOST
         self._sample = (
@@ -201,13 +209,16 @@ class _Selector:
         costs = self._choose_costs(folds, self._kernel(R, trust, np.ones(self._T)))
         K = self._kernel(R, trust, costs)
         if self._is_large:
-            features, variants, costs = self._at_size(R, trust, costs)
+            features, variants, costs = self._at_size(R, parts, trust, costs)
         else:
             features, variants = self._choose_variant(partial(self._by_folds, K))
         C = float(np.exp(np.log(costs).mean()))
         known = next(iter(self._space.relations.values()))
         source = known.source if len(self._space.trusts) == 1 else "trust tuned on held-out labels"
-        kernel = TaskKernel(known.names, self._kernel(R, trust, costs / C, len(known)), source)
+        n, nodes = len(known), self._nodes(parts, trust, costs / C, len(known))
+        factor = None if nodes is None else Factor.of(nodes)
+        K = self._kernel(R, trust, costs / C, n)
+        kernel = TaskKernel(known.names, K, source, factor=factor)
         tasks = {
             name: {
                 "trust": float(trust[t]),
@@ -306,13 +317,15 @@ class _Selector:
             for i, (variant, value) in enumerate(zip(self._variants, values, strict=True))
         ]
 
-    def _at_size(self, R: Array, trust: Array, costs: Array) -> tuple[Any, list[Any], Array]:
+    def _at_size(
+        self, R: Array, parts: dict[str, Array], trust: Array, costs: Array
+    ) -> tuple[Any, list[Any], Array]:
         """Return the variant of the features and the costs that suit more examples."""
         train, held = self._hold_out()
-        K = self._kernel(R, trust, costs)
 
-        def judge(features: Any, K: Array = K) -> Array:
-            return HoldOut(train, held, features, self._settings).log_likelihood(K, 1.0)
+        def judge(features: Any, costs: Array = costs) -> Array:
+            K, nodes = self._kernel(R, trust, costs), self._nodes(parts, trust, costs)
+            return HoldOut(train, held, features, self._settings).log_likelihood(K, 1.0, nodes)
 
         features, variants = self._choose_variant(judge)
         if len(self._space.costs) == 1:
@@ -322,7 +335,7 @@ class _Selector:
             self._known[key] if key in self._known else self._score(key, partial(judge, features))
         ]
         for part in _CHEAPER:
-            cheaper = partial(judge, features, self._kernel(R, trust, part * costs))
+            cheaper = partial(judge, features, part * costs)
             values.append(self._score(f"C times {part:g}, {train.y.size:,} examples", cheaper))
         found = [self._per_task(value, held.ids) for value in values]
         return features, variants, costs * np.exp(self._weigh(found).T @ np.log([1.0, *_CHEAPER]))
@@ -332,17 +345,42 @@ class _Selector:
         n = n or self._T
         x, scale = np.ones(n), np.ones(n)
         x[: self._T], scale[: self._T] = trust, np.sqrt(costs)
-        K = R[:n, :n] * np.minimum.outer(x, x)
+        limit = np.sqrt(np.outer(x, x)) if self._has_nodes else np.minimum.outer(x, x)
+        K = R[:n, :n] * limit
         if len(self._space.trusts) > 1:
             np.fill_diagonal(K, 1.0)
         return np.asarray(K * np.outer(scale, scale))
+
+    def _nodes(
+        self, parts: dict[str, Array], trust: Array, costs: Array, n: int | None = None
+    ) -> Array | None:
+        """Return N of K = N N' for the arguments of `_kernel`, if it is a sum over nodes."""
+        if not self._has_nodes:
+            return None
+        n = n or self._T
+        x, scale = np.ones(n), np.ones(n)
+        x[: self._T], scale[: self._T] = trust, np.sqrt(costs)
+        nodes, shared = [], np.zeros(n)
+        for name, kernel in self._space.relations.items():
+            assert kernel.factor is not None
+            p = self._share(parts[name], n)
+            nodes.append(kernel.factor.take(np.arange(n)).scaled(np.sqrt(p * x)).nodes)
+            shared += p * x * np.diagonal(kernel.matrix)[:n]
+        if len(self._space.trusts) > 1:
+            nodes.append(np.diag(np.sqrt(np.maximum(1.0 - shared, 0.0))))
+        return np.concatenate(nodes, axis=1) * scale[:, None]
+
+    def _share(self, part: Array, n: int) -> Array:
+        """Return p of the first n tasks; those without data have the mean."""
+        p = np.full(n, part.mean())
+        p[: self._T] = part
+        return p
 
     def _mix(self, parts: dict[str, Array]) -> Array:
         """Return R of the tasks of the data and all others in the relations."""
         total = []
         for name, kernel in self._space.relations.items():
-            p = np.full(len(kernel.names), parts[name].mean())
-            p[: self._T] = parts[name]
+            p = self._share(parts[name], len(kernel.names))
             total.append(np.sqrt(np.outer(p, p)) * kernel.matrix)
         return np.sum(total, axis=0)
 

@@ -15,6 +15,7 @@ from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.solvers.dcd import Progress, Solution, State
+from seqmtl.solvers.groups import Groups
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.mkl import MultipleKernelDescent
 from seqmtl.solvers.newton import NewtonDescent
@@ -113,13 +114,14 @@ def check_norm(norm: Any) -> None:
     check_number("norm", norm, least=1, is_finite=False, remedy=remedy)
 
 
-def solve(
+def solve(  # noqa: PLR0913
     rows: Rows,
     y: NDArray[np.float64],
     task_ids: NDArray[Any],
     K: NDArray[np.float64] | KernelSet,
     settings: Settings,
     *,
+    nodes: NDArray[np.float64] | None = None,
     sample_weight: NDArray[np.float64] | None = None,
     state: State | None = None,
     on_epoch: Callable[[State, Progress], None] | None = None,
@@ -138,6 +140,9 @@ def solve(
         Task kernel, one matrix or one per view of the rows; or the kernels to be weighted.
     settings : Settings
         Training settings.
+    nodes : ndarray, shape (T, J), optional
+        N of K = N N', where known: non-negative, with few nodes per task, as trees have. With
+        many tasks, training is much faster.
     sample_weight : ndarray, shape (n,), optional
         Positive factors on C.
     state : State, optional
@@ -156,7 +161,9 @@ def solve(
     dtype = np.dtype(settings.dtype)
     start = K.couple(K.start()) if isinstance(K, KernelSet) else K
     T = start.shape[-1]
-    n_bytes = rows.n_features * T * dtype.itemsize
+    kernels = start.reshape(-1, T, T)
+    groups = K.group(K.start()) if isinstance(K, KernelSet) else Groups.of(kernels, nodes)
+    n_bytes = rows.n_features * groups.widths.sum() * dtype.itemsize
     require_memory(
         n_bytes,
         f"weights of {rows.n_features:,} features for {T} tasks",
@@ -167,7 +174,7 @@ def solve(
         C = C * sample_weight
     problem = Problem(
         rows, y, np.ascontiguousarray(task_ids, dtype=np.int16), start, C, settings.loss,
-        1.0 if settings.fit_intercept else 0.0,
+        1.0 if settings.fit_intercept else 0.0, groups=groups,
     )  # fmt: skip
     if settings.kind == "regression":
         problem = replace(problem, y=np.ones(y.size), targets=y, epsilon=float(settings.epsilon))

@@ -11,6 +11,7 @@ from seqmtl.compare.results import MEAN, summarize
 from seqmtl.evaluation.figures import (
     GREY,
     PALETTE,
+    extremes,
     figure_style,
     line_look,
     new_figure,
@@ -22,7 +23,14 @@ if TYPE_CHECKING:
 
 
 def draw_bars(methods: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> Figure:
-    """Draw the AUPRC of every method and organism as bars with the bootstrap intervals."""
+    """Draw the AUPRC of every method and organism as bars with the bootstrap intervals.
+
+    Of more than 48 organisms, those with the lowest and the highest mean over the methods are
+    drawn.
+    """
+    found = [[(r["tasks"].get(name) or {}).get("auprc") or 0.0 for name in names]
+             for r in methods.values()]  # fmt: skip
+    names = [names[i] for i in extremes(np.mean(found, axis=0).tolist())]
     n_methods = len(methods)
     width = 0.8 / n_methods
     with figure_style():
@@ -89,11 +97,14 @@ def draw_convergence(
 def draw_weights(learnt: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw the learnt weight of every kernel as bars, coloured by view, with members beside them.
 
+    Of more than 48 kernels, those with the smallest and the largest weights are drawn.
+
     Parameters
     ----------
     learnt : sequence of mapping
         ``training["mkl"]`` of a model: view, label, tasks and weight of each kernel.
     """
+    learnt = [learnt[i] for i in extremes([kernel["weight"] for kernel in learnt])]
     views = list(dict.fromkeys(kernel["view"] for kernel in learnt))
     with figure_style():
         figure = new_figure(10, 0.9 + 0.24 * len(learnt))

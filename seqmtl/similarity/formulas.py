@@ -92,6 +92,20 @@ def hierarchical(members: NDArray[np.bool_], rho: float, rho0: float) -> Matrix:
     return K
 
 
+def hierarchical_nodes(
+    members: NDArray[np.bool_], rho: float, rho0: float
+) -> tuple[Matrix, NDArray[np.int64]]:
+    """Return nodes N, shape (T, J), and their kernels, with K_m = sum of N_j N_j' over those of m.
+
+    Kernel m of :func:`hierarchical` has a node of all its tasks, and one for each of them.
+    """
+    m, t = np.nonzero(members)
+    own = np.zeros((members.shape[1], m.size))
+    own[t, np.arange(m.size)] = np.sqrt(1.0 / rho)
+    nodes = np.concatenate([members.T / np.sqrt(rho0), own], axis=1)
+    return nodes, np.concatenate([np.arange(len(members)), m])
+
+
 def smooth(D: Matrix, scales: Matrix) -> Matrix:
     """Return K_m = exp(-D / sigma_m), shape (M, T, T) (Widmer et al. 2015, 2.6.3).
 
@@ -111,6 +125,20 @@ def shared_path(shared: Matrix, base: float) -> Matrix:
     K = base + (1.0 - base) * shared / np.outer(height, height)
     np.fill_diagonal(K, 1.0)
     return np.asarray(K)
+
+
+def shared_path_nodes(lengths: Matrix, base: float) -> tuple[Matrix, Matrix]:
+    """Return N, in two blocks of shape (T, 1) and (T, J), with N N' = :func:`shared_path`.
+
+    Parameters
+    ----------
+    lengths : ndarray, shape (n_nodes, T)
+        Length of the branch above every node, for the tasks below it; 0 for others.
+    base : float
+        Similarity of tasks without a common path.
+    """
+    nodes = np.sqrt((1.0 - base) * lengths / lengths.sum(axis=0)).T
+    return np.full((len(nodes), 1), np.sqrt(base)), nodes[:, nodes.any(axis=0)]
 
 
 def is_psd(K: Matrix, tolerance: float) -> bool:

@@ -14,6 +14,7 @@ from seqmtl._names import match_names
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.whole import read_text
 from seqmtl.similarity import _kernel_table, checks, formulas
+from seqmtl.similarity.factor import Factor
 
 _PSD_TOLERANCE = 1e-8
 _SINGLE = ("K",)
@@ -28,8 +29,9 @@ class NamedKernels:
     matrices: NDArray[np.float64]
     labels: tuple[str, ...]
     source: str
+    factor: Factor | None
 
-    __slots__ = ("labels", "matrices", "matrix", "names", "source")
+    __slots__ = ("factor", "labels", "matrices", "matrix", "names", "source")
 
     def __init__(
         self,
@@ -39,6 +41,7 @@ class NamedKernels:
         *,
         labels: Iterable[str] | None = None,
         not_psd: str = "project",
+        factor: Factor | None = None,
     ) -> None:
         names = checks.check_names(names)
         stack = np.array(matrix, dtype=np.float64)
@@ -53,7 +56,7 @@ class NamedKernels:
             raise ValueError(
                 f"similarity must have a positive diagonal, got {mean[t, t]:g} for {names[t]!r}"
             )
-        values = (labels, matrices, mean, names, str(source))
+        values = (factor, labels, matrices, mean, names, str(source))
         for name, value in zip(NamedKernels.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -61,7 +64,7 @@ class NamedKernels:
         raise AttributeError(f"{type(self).__name__} is immutable; cannot set {name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = self.names, np.array(self.matrices), self.source, self.labels
+        state = self.names, np.array(self.matrices), self.source, self.labels, self.factor
         return _restored, (type(self), *state)
 
     def __eq__(self, other: object) -> bool:
@@ -123,7 +126,8 @@ class NamedKernels:
         cut = self.matrices[:, order][:, :, order]
         left = [m for m in range(len(cut)) if cut[m].any()]
         labels = [self.labels[m] for m in left]
-        return type(self)(wanted, cut[left], self.source, labels=labels)
+        factor = self.factor and self.factor.take(order).of_kernels(left)
+        return type(self)(wanted, cut[left], self.source, labels=labels, factor=factor)
 
     def combine(self, theta: ArrayLike) -> Self:
         """Return the single kernel sum_m theta_m K_m.
@@ -146,7 +150,8 @@ class NamedKernels:
             )
         checks.check_not_negative(weights, "theta")
         K = np.einsum("m,mst->st", weights, self.matrices)
-        return type(self)(self.names, K, f"{self.source}, weighted")
+        factor = self.factor and self.factor.combine(weights)
+        return type(self)(self.names, K, f"{self.source}, weighted", factor=factor)
 
     def trace_normalized(self) -> Self:
         """Return the kernels with every K_m scaled to trace T, so that the mean diagonal is 1."""
@@ -176,8 +181,9 @@ def _restored(
     matrices: NDArray[np.float64],
     source: str,
     labels: Sequence[str],
+    factor: Factor | None = None,
 ) -> NamedKernels:
-    return kind(names, matrices, source, labels=labels)
+    return kind(names, matrices, source, labels=labels, factor=factor)
 
 
 def _check_labels(labels: Iterable[str] | None, M: int) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.similarity import checks, formulas
 from seqmtl.similarity import groups as grouping
 from seqmtl.similarity.distances import Distances
+from seqmtl.similarity.factor import Factor
 from seqmtl.similarity.kernel_base import NamedKernels
 from seqmtl.similarity.trees import TreeSource, prune_to
 
@@ -32,6 +33,9 @@ class TaskKernel(NamedKernels):
         Node, scale or graph of each K_m, M different ones. Default: K1, K2, ...
     not_psd : {"project", "refuse"}
         Replace a non-PSD matrix by the nearest PSD one, with a warning, or raise an error.
+    factor : Factor, optional
+        The same kernels as sums over the nodes of trees, for fast training with many tasks; not
+        checked.
 
     Attributes
     ----------
@@ -65,13 +69,15 @@ class TaskKernel(NamedKernels):
     def individual(cls, names: Iterable[str]) -> TaskKernel:
         """Return K = I: every task on its own."""
         names = tuple(names)
-        return cls(names, np.eye(len(names)), "individual")
+        I = np.eye(len(names))
+        return cls(names, I, "individual", factor=Factor.of(I))
 
     @classmethod
     def union(cls, names: Iterable[str]) -> TaskKernel:
         """Return K = 11': one model for all tasks."""
         names = tuple(names)
-        return cls(names, np.ones((len(names), len(names))), "union")
+        one = np.ones((len(names), 1))
+        return cls(names, one @ one.T, "union", factor=Factor.of(one))
 
     @classmethod
     def easy(cls, names: Iterable[str], share: float = 0.5) -> TaskKernel:
@@ -88,7 +94,9 @@ class TaskKernel(NamedKernels):
         names = tuple(names)
         check_fraction("share", share)
         T = len(names)
-        return cls(names, share * np.ones((T, T)) + (1.0 - share) * np.eye(T), f"easy({share:g})")
+        K = share * np.ones((T, T)) + (1.0 - share) * np.eye(T)
+        factor = Factor.of(np.sqrt(share) * np.ones((T, 1)), np.sqrt(1.0 - share) * np.eye(T))
+        return cls(names, K, f"easy({share:g})", factor=factor)
 
     @classmethod
     def graph(cls, adjacency: Any, names: Iterable[str]) -> TaskKernel:
@@ -225,11 +233,13 @@ class TaskKernel(NamedKernels):
                 "a single task has no relatives: use individual"
             )
         inner = np.setdiff1d(np.arange(len(tree)), tree.leaves)
+        members = tree.membership()[np.ix_(inner, order)]
         return cls(
             wanted,
-            formulas.hierarchical(tree.membership()[np.ix_(inner, order)], rho, rho0),
+            formulas.hierarchical(members, rho, rho0),
             f"hierarchical({tree.source})",
             labels=[tree.node_name(i) for i in inner],
+            factor=Factor(*formulas.hierarchical_nodes(members, rho, rho0)),
         )
 
     @classmethod
@@ -337,7 +347,13 @@ class TaskKernel(NamedKernels):
                 f"the leaf {name!r} has no distance from the root; give its branches a length",
                 path=tree.source,
             )
-        return cls(wanted, formulas.shared_path(shared, base), f"tree({tree.source})")
+        lengths = tree.filled_lengths()[:, None] * tree.membership()[:, order]
+        return cls(
+            wanted,
+            formulas.shared_path(shared, base),
+            f"tree({tree.source})",
+            factor=Factor.of(*formulas.shared_path_nodes(lengths, base)),
+        )
 
 
 def _given(names: Iterable[str] | None) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Compiled coordinate-descent loops, the only place where dual variables change.
 
-Symbols follow :mod:`seqmtl.solvers.problem`: W = V K holds the weights of all tasks, one row per
-feature, so a step on an example of task t reads column t and adds ``K[t, :]`` times the change to
-the row.
+Symbols follow :mod:`seqmtl.solvers.problem` and :mod:`seqmtl.solvers.groups`: weights are tables
+with one row per feature, one table per group of columns. In each group of task t, a step on an
+example reads its column c and adds row c of K_g times the change.
 """
 
 import math
@@ -89,74 +89,110 @@ def _visit(i, margin, examples, alpha, keep, loss):
 
 
 @njit
-def descend(block, rows, examples, state, K, bias_scale, loss):
+def descend(block, rows, examples, state, groups, K, bias_scale, loss):
     """Take one coordinate step on every row of the block, in order.
 
     Reads the block, the examples (y, tasks, H, C, targets) and the loss (number, epsilon, band);
-    changes alpha, W, bias and keep of the state. K holds one matrix per view.
+    changes alpha, the weights, bias and keep of the state. K holds one matrix per view, groups
+    the same kernels as the weights are grouped (see ``seqmtl.solvers.groups``): group, column and
+    scale of every task and level; all K_g in one array, where each begins and its size; the first
+    weight of every group and the length of its rows.
     """
     indptr, indices, values = block
     y, tasks = examples[:2]
-    alpha, W, bias, keep = state
+    alpha, weights, bias, keep = state
+    group, column, scale, kernels, begins, _, starts, strides = groups
     n_views, T = K.shape[:2]
-    flat = W.reshape(W.size)
     end = indptr[rows.size * n_views] - 1
     for r in range(rows.size):
         i = rows[r]
         t = np.int64(tasks[i])
         begin, stop = indptr[r * n_views], indptr[(r + 1) * n_views]
         ahead = stop - begin
+        u = np.int64(tasks[rows[min(r + 1, rows.size - 1)]])
         f = bias_scale * bias[t]
-        for p in range(begin, stop):
-            f += values[p] * flat[np.int64(indices[p]) * T + t]
-            prefetch(flat, np.int64(indices[min(p + ahead, end)]) * T)
+        for l in range(group.shape[1]):
+            g, c, h = group[t, l], column[t, l], max(group[u, l], 0)
+            if g < 0:
+                continue
+            table, w = weights[starts[g] : starts[g + 1]], strides[g]
+            following, v = weights[starts[h] : starts[h + 1]], strides[h]
+            for p in range(begin, stop):
+                f += scale[t, l] * values[p] * table[np.int64(indices[p]) * w + c]
+                prefetch(following, np.int64(indices[min(p + ahead, end)]) * v)
         change = _visit(i, y[i] * f, examples, alpha, keep, loss)
-        if change != 0.0:
-            for g in range(n_views):
-                begin, stop = indptr[r * n_views + g], indptr[r * n_views + g + 1]
-                _add_row(indices, values, begin, stop, change, K[g, t], flat)
-                for s in range(T):
-                    bias[s] += K[g, t, s] * bias_scale * change
+        if change == 0.0:
+            continue
+        for l in range(group.shape[1]):
+            g = group[t, l]
+            if g < 0:
+                continue
+            table, w = weights[starts[g] : starts[g + 1]], strides[g]
+            for m in range(n_views):
+                first = begins[g] + (m * w + column[t, l]) * w
+                coupling = kernels[first : first + w]
+                begin, stop = indptr[r * n_views + m], indptr[r * n_views + m + 1]
+                _add_row(indices, values, begin, stop, scale[t, l] * change, coupling, table)
+        for m in range(n_views):
+            for s in range(T):
+                bias[s] += K[m, t, s] * bias_scale * change
 
 
 @njit
-def descend_tree(block, rows, examples, state, K, bias_scale, loss):
+def descend_tree(block, rows, examples, state, groups, K, bias_scale, loss):
     """Take one coordinate step on every row of a tree block, in order; see ``descend``.
 
-    The weights F have one column per task, padded with zeros to a multiple of 4.
+    Rows of weights are padded with zeros to a multiple of 4.
     """
     indices, shares, indptr, others, reads, writes = block
     y, tasks = examples[:2]
-    alpha, F, bias, keep = state
-    stride = F.shape[1]
-    flat = F.reshape(F.size)
-    pattern = np.zeros(4 * stride, F.dtype)
+    alpha, weights, bias, keep = state
+    group, column, scale, kernels, begins, widths, starts, strides = groups
+    widest = np.int64(0)
+    for w in strides:
+        widest = max(widest, w)
+    pattern = np.zeros(4 * widest, weights.dtype)
     for r in range(rows.size):
         i = rows[r]
         t = np.int64(tasks[i])
-        following = indices[min(r + 1, rows.size - 1)]
-        total = 0.0
-        for p in range(following.size):
-            total += flat[np.int64(indices[r, p]) * stride + t]
-            prefetch(flat, np.int64(following[p]) * stride)
+        after = min(r + 1, rows.size - 1)
+        u, following = np.int64(tasks[rows[after]]), indices[after]
         has_n = indptr[r] < indptr[r + 1]
-        if has_n:
+        f = bias_scale * bias[t]
+        for l in range(group.shape[1]):
+            g, c, h = group[t, l], column[t, l], max(group[u, l], 0)
+            if g < 0:
+                continue
+            table, stride = weights[starts[g] : starts[g + 1]], strides[g]
+            ahead, stride_ahead = weights[starts[h] : starts[h + 1]], strides[h]
             total = 0.0
-            for q in range(indptr[r], indptr[r + 1]):
-                total += reads[q] * F[others[q], t]
-        f = bias_scale * bias[t] + total
+            for p in range(following.size):
+                total += table[np.int64(indices[r, p]) * stride + c]
+                prefetch(ahead, np.int64(following[p]) * stride_ahead)
+            if has_n:
+                total = 0.0
+                for q in range(indptr[r], indptr[r + 1]):
+                    total += reads[q] * table[np.int64(others[q]) * stride + c]
+            f += scale[t, l] * total
         change = _visit(i, y[i] * f, examples, alpha, keep, loss)
-        if change != 0.0:
+        if change == 0.0:
+            continue
+        for l in range(group.shape[1]):
+            g = group[t, l]
+            if g < 0:
+                continue
+            table, stride = weights[starts[g] : starts[g + 1]], strides[g]
+            first = begins[g] + column[t, l] * widths[g]
             for q in range(4 * stride):
                 s = q % stride
-                pattern[q] = K[t, s] * change if s < bias.size else 0.0
+                pattern[q] = kernels[first + s] * (scale[t, l] * change) if s < widths[g] else 0.0
             if not has_n:
-                _add_tree_row(indices[r], shares, pattern, stride, flat)
+                _add_tree_row(indices[r], shares, pattern, stride, table)
             for q in range(indptr[r], indptr[r + 1]):
                 for s in range(stride):
-                    F[others[q], s] += writes[q] * pattern[s]
-            for s in range(bias.size):
-                bias[s] += K[t, s] * bias_scale * change
+                    table[np.int64(others[q]) * stride + s] += writes[q] * pattern[s]
+        for s in range(bias.size):
+            bias[s] += K[0, t, s] * bias_scale * change
 
 
 @njit

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from seqmtl.blocks import View, rows_per_block
 from seqmtl.solvers.polish import hessian, polish
 from seqmtl.solvers.problem import Problem
+from seqmtl.solvers.weights import GroupedWeights, TaskWeights
 
 #: Examples at a bound stay active while their margin is within this distance of 1, or their
 #: residual within this share of the mean residual from epsilon.
@@ -79,7 +80,7 @@ class Solution:
     ----------
     alpha : ndarray of float64, shape (n,)
         Dual variables.
-    W : ndarray, shape (n_features, T)
+    W : ndarray or TaskWeights, shape (n_features, T)
         Weights of the tasks.
     bias : ndarray of float64, shape (T,)
         Weights of the constant feature; intercepts are ``bias_scale * bias``.
@@ -96,7 +97,7 @@ class Solution:
     """
 
     alpha: NDArray[np.float64]
-    W: NDArray[Any]
+    W: Any
     bias: NDArray[np.float64]
     margins: NDArray[np.float64]
     primal: float
@@ -154,16 +155,12 @@ class CoordinateDescent:
         self.state = initial_state(problem.y.size, seed) if state is None else state
         self._options = {"tol": tol, "max_epochs": max_epochs, "dtype": dtype}
         self._save_at = self.state.epoch + _SAVE_AFTER, self.state.work + _SAVE_AFTER
-        T = problem.K.shape[-1]
         tree = problem.rows.tree()
         self._is_tree = tree is not None
         self._rows = problem.rows if tree is None else tree
-        self._views = problem.rows.views if tree is None else (View(tree, slice(None)),)
-        if tree is not None:
-            self.W = tree.new_weights(T, dtype)
-        else:
-            self.W = np.zeros((problem.rows.n_features, T), dtype=dtype)
-        self.bias = np.zeros(T)
+        views = problem.rows.views if tree is None else (View(tree, slice(None)),)
+        self._weights = GroupedWeights(problem.grouped, views, dtype, is_padded=self._is_tree)
+        self.bias = np.zeros(problem.K.shape[-1])
         self._H = problem.curvature()
         self._band = _BAND
         self._keep = np.ones(problem.y.size, dtype=np.bool_)
@@ -173,10 +170,10 @@ class CoordinateDescent:
         self._is_fresh = False  # whether the last margins are still valid
         self._patience = problem.rows.scoring_cost  # visits between looks, in epochs
         self._polished: tuple[NDArray[np.int64], NDArray[Any]] | None = None
-        n_bytes = max(_POLISH_BYTES, self.W.nbytes)
+        n_bytes = max(_POLISH_BYTES, self._weights.flat.nbytes)
         most = min(view.rows.gram_rows for view in problem.rows.views)
         most = most if tol >= _PRECISE else 8 * most
-        self._polish_rows = min(int(np.sqrt(n_bytes / self.W.itemsize)), most)
+        self._polish_rows = min(int(np.sqrt(n_bytes / np.dtype(dtype).itemsize)), most)
 
     def solve(self, on_epoch: Callable[[State, Progress], None] | None = None) -> Solution:
         """Run until the tolerance or the epoch limit is reached.
@@ -238,7 +235,7 @@ class CoordinateDescent:
                 state.is_resumable = False
                 return None
         return Solution(
-            state.alpha, self._plain_weights(), self.bias, margins, now.primal, now.dual, now.gap,
+            state.alpha, self._task_weights(), self.bias, margins, now.primal, now.dual, now.gap,
             now.gap <= self.tol, state.epoch, state.work, state.history, state.theta,
         )  # fmt: skip
 
@@ -249,8 +246,13 @@ class CoordinateDescent:
 
     def _anew(self) -> Self:
         """Free the memory, and return a solver that has nothing but the state of this one."""
-        self.W, self._polished = self.W[:0], None
+        self._free()
         return type(self)(self.problem, **self._options, state=self.state)
+
+    def _free(self) -> None:
+        """Free the memory of the weights and matrices."""
+        self._weights.free()
+        self._polished = None
 
     def _adapt(self) -> None:
         """Change the task kernels after a look; does nothing here, as they are fixed."""
@@ -273,13 +275,15 @@ class CoordinateDescent:
         p, state = self.problem, self.state
         examples = (p.y, self._tasks, self._H, p.C, p.targets)
         loss = (p.loss_number, p.epsilon, self._band)
-        variables = (state.alpha, self.W, self.bias, self._keep)
+        weights = self._weights
+        variables = (state.alpha, weights.flat, self.bias, self._keep)
+        groups, K = weights.for_loops(), np.ascontiguousarray(p.kernels)
         order = state.rng.permutation(state.active)
-        visit, K = (descend_tree, p.kernels[0]) if self._is_tree else (descend, p.kernels)
+        visit = descend_tree if self._is_tree else descend
         for first in range(0, order.size, self._step):
             rows = order[first : first + self._step]
-            block = self._rows.block(rows, self.W.dtype)
-            visit(block, rows, examples, variables, K, p.bias_scale, loss)
+            block = self._rows.block(rows, weights.flat.dtype)
+            visit(block, rows, examples, variables, groups, K, p.bias_scale, loss)
         state.work += order.size / state.alpha.size
         state.active = state.active[self._keep[state.active]]
 
@@ -288,7 +292,7 @@ class CoordinateDescent:
         p, state = self.problem, self.state
         if not (self._polished is not None and np.isin(state.active, self._polished[0]).all()):
             self._polished = None
-            G = hessian(p, state.active, self.W.dtype)
+            G = hessian(p, state.active, self._weights.flat.dtype)
             if G is None:
                 return False
             self._polished = (state.active, G)
@@ -310,8 +314,7 @@ class CoordinateDescent:
         """Score all examples; return their margins and the certified progress."""
         p = self.problem
         scores = p.bias_scale * self.bias[self._tasks]
-        for view in self._views:
-            scores += view.rows.scores(self.W[view.columns], self._tasks)
+        self._weights.add_scores(self._tasks, scores)
         self.state.work += p.rows.scoring_cost
         return self._assess(p.y * scores, started)
 
@@ -349,7 +352,7 @@ class CoordinateDescent:
         return True
 
     def _sum_weights(self) -> None:
-        self.W[:] = 0
+        self._weights.flat[:] = 0
         self.bias[:] = 0
         self._add(np.arange(self.state.alpha.size), self.state.alpha * self.problem.y)
         self._has_drifted = False
@@ -358,20 +361,19 @@ class CoordinateDescent:
         """Add amount[i] times the features of example i to the weights, for i in rows."""
         p = self.problem
         rows = rows[amount[rows] != 0.0]
-        for view, K in zip(self._views, p.kernels, strict=True):
-            view.rows.accumulate(rows, amount, self._tasks, K, self.W[view.columns])
+        self._weights.add(rows, amount, self._tasks)
         sums = np.bincount(self._tasks[rows], amount[rows], minlength=self.bias.size)
         self.bias += p.bias_scale * (p.kernels.sum(axis=0) @ sums)
 
-    def _plain_weights(self) -> NDArray[Any]:
-        """Return the weights by feature; tree weights are replaced by them."""
-        if self._is_tree:
-            p, dtype = self.problem, self.W.dtype
-            self.W = np.zeros(0, dtype=dtype)  # free the tree weights first
-            self.W = np.zeros((p.rows.n_features, p.K.shape[-1]), dtype=dtype)
-            rows = np.flatnonzero(self.state.alpha)
-            p.rows.accumulate(rows, self.state.alpha * p.y, self._tasks, p.kernels[0], self.W)
-        return self.W
+    def _task_weights(self) -> NDArray[Any] | TaskWeights:
+        """Return the weights of the tasks by feature; those of the solver are freed if others."""
+        weights, p = self._weights, self.problem
+        if weights.groups.is_single and not self._is_tree:
+            return weights.tables[0]
+        self._free()
+        rows = np.flatnonzero(self.state.alpha)
+        plain = GroupedWeights(weights.groups, p.rows.views, weights.flat.dtype)
+        return plain.solution(rows, self.state.alpha * p.y, self._tasks)
 
 
 def initial_state(n: int, seed: int) -> State:

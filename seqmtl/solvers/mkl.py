@@ -73,7 +73,9 @@ class MultipleKernelDescent(CoordinateDescent):
     """
 
     def __init__(self, problem: Problem, kernels: KernelSet, **options: Any) -> None:
-        super().__init__(replace(problem, K=kernels.couple(kernels.start())), **options)
+        theta = kernels.start()
+        K, groups = kernels.couple(theta), kernels.group(theta)
+        super().__init__(replace(problem, K=K, groups=groups), **options)
         self.kernels = kernels
         if not self.state.theta.size:
             self.state.theta = kernels.start()
@@ -87,13 +89,19 @@ class MultipleKernelDescent(CoordinateDescent):
         self._now: tuple[float, NDArray[np.float64]] = (np.inf, np.zeros(len(kernels.views)))
         self._joint: KernelMatrices | None = None
 
+    def _free(self) -> None:
+        super()._free()
+        self._joint = None
+
     def _anew(self) -> Self:
-        self.W, self._polished, self._joint = self.W[:0], None, None
+        self._free()
         return type(self)(self.problem, self.kernels, **self._options, state=self.state)
 
     def _set_theta(self, theta: NDArray[np.float64]) -> None:
         self.state.theta = theta
-        self.problem = replace(self.problem, K=self.kernels.couple(theta))
+        K, groups = self.kernels.couple(theta), self.kernels.group(theta)
+        self.problem = replace(self.problem, K=K, groups=groups)
+        self._weights.groups = groups
         self._H = self.problem.curvature()
         self._polished = None  # computed with the old kernels
 
@@ -144,17 +152,16 @@ class MultipleKernelDescent(CoordinateDescent):
         The range of K_g never grows, since theta_m = 0 stays 0.
         """
         changes = [
-            change_of_coupling(old, new)
+            change_of_coupling(old, new) if self._weights.groups.is_single else None
             for old, new in zip(before, self.problem.kernels, strict=True)
         ]
         if any(change is None for change in changes):
             self._sum_weights()
             return
-        T, columns = self.bias.size, self.W.shape[1]
-        for view, change in zip(self._views, changes, strict=True):
-            A = np.zeros((columns, columns), dtype=self.W.dtype)
+        T = self.bias.size
+        for W, change in zip(self._weights.of_views(), changes, strict=True):
+            A = np.zeros((W.shape[1], W.shape[1]), dtype=W.dtype)
             A[:T, :T] = change
-            W = self.W[view.columns]
             for first in range(0, len(W), _CHUNK):
                 W[first : first + _CHUNK] = W[first : first + _CHUNK] @ A
         amount = self.state.alpha * self.problem.y
@@ -180,7 +187,7 @@ class MultipleKernelDescent(CoordinateDescent):
         p, state, active = self.problem, self.state, self.state.active
         if self._joint is None or not np.isin(active, self._joint.rows).all():
             self._joint = None  # free the matrices first
-            self._joint = KernelMatrices.of(p, active, self.W.dtype)
+            self._joint = KernelMatrices.of(p, active, self._weights.flat.dtype)
             if self._joint is None:
                 return False
         tol = self.tol * 0.2 * max(1.0, 0.01 * now.gap / self.tol) * abs(now.primal)

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.blocks import Rows
+from seqmtl.solvers.groups import Groups
 
 #: Classification losses, and their numbers in the compiled loops.
 LOSSES = {"hinge": 0, "squared_hinge": 1, "logistic": 2}
@@ -67,6 +68,8 @@ class Problem:
         z_i = -y_i g_i for scores f(x_i) + g_i with a given part g. Empty for no such part.
     epsilon : float
         Error without cost; regression only.
+    groups : Groups, optional
+        The same task kernels in groups. Default: a single group.
     """
 
     rows: Rows
@@ -78,6 +81,7 @@ class Problem:
     bias_scale: float = 1.0
     targets: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     epsilon: float = 0.0
+    groups: Groups | None = None
 
     @property
     def loss_number(self) -> int:
@@ -103,6 +107,11 @@ class Problem:
         """The task kernel of every view, shape (G, T, T)."""
         T = self.K.shape[-1]
         return self.K.reshape(-1, T, T)
+
+    @property
+    def grouped(self) -> Groups:
+        """The task kernels in groups."""
+        return Groups.single(self.kernels) if self.groups is None else self.groups
 
     def curvature(self) -> NDArray[np.float64]:
         """Compute H, shape (n,); rows without features get a tiny positive value."""

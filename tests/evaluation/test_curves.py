@@ -185,6 +185,21 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
         draw_curves(*make_data(n=50))
 
 
+def test_of_many_tasks_the_extremes_are_drawn():
+    rng = np.random.default_rng(0)
+    tasks = np.repeat([f"t{i:02}" for i in range(60)], 40)
+    labels = np.tile(np.arange(40) < 10, 60)
+    scores = rng.normal(size=tasks.size) + np.repeat(rng.permutation(60) / 20, 40) * labels
+    figure = draw_curves(labels, scores, tasks, title="All")
+    assert figure.get_suptitle() == "All; 28 of 60 tasks: the lowest and the highest AUPRC"
+    areas = np.array(
+        [average_precision_score(labels[tasks == t], scores[tasks == t]) for t in np.unique(tasks)]
+    )
+    ends = np.sort(np.argsort(areas)[[*range(14), *range(-14, 0)]])
+    shown = [text.split()[-1] for text in legend_texts(figure.legends[0])]
+    assert shown == [f"t{i:02}" for i in ends]
+
+
 def test_reliability_shows_bins_and_errors(tmp_path):
     labels, scores, tasks = make_data(n=2000)
     probabilities = 1 / (1 + np.exp(-scores))

@@ -107,7 +107,7 @@ def test_tree_weights_score_as_plain_ones(spec, letters):
     expected = (X @ W)[every, tasks]
     for rows in (few, many):
         tree = rows.tree()
-        F = tree.new_weights(2, np.float64)
+        F = np.zeros((tree.n_features, 4))
         tree.accumulate(every, amount, tasks, K, F)
         assert_allclose(tree.scores(F, tasks), expected, atol=1e-5)
         assert tree.row_size <= few.row_size

@@ -449,11 +449,13 @@ class TestHostileDescriptions:
 
     @pytest.mark.parametrize(
         ("version", "remedy"),
-        [(1, "train again"), (4, "train again"), (6, "install a newer seqmtl")],
+        [(1, "train again"), (4, "train again"), (7, "install a newer seqmtl")],
     )
     def test_another_format_says_what_to_do(self, tmp_path, sparse_file, version, remedy):
         raw = _edited(sparse_file, lambda d: d.update(format_version=version))
-        self._refuse(tmp_path, raw, rf"edited: has model format {version}, .* reads 5; {remedy}$")
+        self._refuse(
+            tmp_path, raw, rf"edited: has model format {version}, .* reads 5 and 6; {remedy}$"
+        )
 
     def test_a_file_of_weighted_degrees_alone_is_refused_by_its_format(self, tmp_path, sparse_file):
         def age(description):

@@ -105,6 +105,11 @@ def large(folder):
     return run("large", "--n", 200, "--window", 30, "--features", "wd:3")
 
 
+def many_tasks(folder):
+    options = ["--tasks", 3, 20, "--windows", 30, "--tol", 1e-2, "--methods"]
+    return run("many_tasks", *options, "tree", "matrix", "clade", "default", "mkl")
+
+
 def mkl(folder):
     return run("mkl", "--per-task", 40, "--degree", 3, "--repeats", 1)
 
@@ -191,6 +196,11 @@ FIGURES = {
         *(rf"{x} {who} +AUROC [01]\.\d+" for x in "DA" for who in ("minisplice", "seqmtl")),
     ],
     large: [r"^ +200 +4\.0 .*\d$"],
+    many_tasks: [
+        rf"^{method} +{tasks} +{tasks * 30} .* 0\.\d{{4}}$"
+        for method in ("tree", "matrix", "clade", "default", "mkl")
+        for tasks in (3, 20)
+    ],
     mkl: [r"^fixed +240 .*\d$", r"^mkl +240 .*\d$", r"CPU s in all, mkl / fixed +\d+\.\d\d"],
     numeric: [
         *(

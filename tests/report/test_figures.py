@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqmtl.evaluation import evaluate
-from seqmtl.report.figures import draw_bars, draw_convergence
+from seqmtl.report.figures import draw_bars, draw_convergence, draw_weights
 from seqmtl.report.signal_sections import results_table
 
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")
@@ -61,6 +61,25 @@ def test_bars_and_whiskers_are_the_results(methods):
     assert whiskers == [
         r["tasks"][name]["auprc_interval"] for r in methods.values() for name in NAMES
     ]
+
+
+def test_bars_of_many_organisms_are_the_extremes():
+    values = np.random.default_rng(0).random(60)
+    tasks = {f"t{i}": {"auprc": float(v)} for i, v in enumerate(values)}
+    axes = draw_bars({"one": {"tasks": tasks}}, list(tasks)).axes[0]
+    ends = np.sort(np.argsort(values)[[*range(14), *range(-14, 0)]])
+    assert [bar.get_height() for bar in axes.patches] == values[ends].tolist()
+    assert [label.get_text() for label in axes.get_xticklabels()] == [f"t{i}" for i in ends]
+
+
+def test_weights_of_many_kernels_are_the_extremes():
+    weights = np.random.default_rng(0).random(60)
+    learnt = [
+        {"view": "v", "label": f"k{m}", "tasks": ["a"], "weight": w} for m, w in enumerate(weights)
+    ]
+    axes = draw_weights(learnt).axes[0]
+    ends = np.sort(np.argsort(weights)[[*range(14), *range(-14, 0)]])
+    assert [bar.get_width() for bar in axes.patches] == weights[ends].tolist()
 
 
 def test_convergence_leaves_out_gaps_that_have_no_logarithm():

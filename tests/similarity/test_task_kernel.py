@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import TaskKernel
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
+from seqmtl.models.kernels import resolve_kernels
 from seqmtl.similarity import Distances
 
 TREE = "((ape:1,man:1)primates:2,(fly:2.5,bee:2)insects:0.5)root;"
@@ -634,3 +635,29 @@ def test_kernels_of_a_real_tree(shared_data):
     assert K.n_kernels == 3
     K = TaskKernel.smooth(Distances.from_tree(path, names))
     assert K.matrices[0, 0, 1] > K.matrices[0, 0, 2]
+
+
+def _is_sum_over_nodes(kernel):
+    N, owners = kernel.factor.nodes, kernel.factor.owners
+    assert (N >= 0).all()
+    for m, K in enumerate(kernel.matrices):
+        assert_allclose(sum(np.outer(n, n) for n in N[:, owners == m].T), K, atol=1e-12)
+
+
+def test_kernels_of_trees_are_sums_over_nodes():
+    tree = "((a:1,(b:1,c:3):0.5):2,d:4,(e:1,f:0):1):0.5;"
+    names, some = "abcdef", ["f", "c", "b"]
+    for kernel in (
+        TaskKernel.individual(names), TaskKernel.union(names), TaskKernel.easy(names, 0.3),
+        TaskKernel.from_newick(tree), TaskKernel.from_newick(tree, some, base=0.0),
+        TaskKernel.hierarchical(tree, rho=2.0, rho0=0.5),
+    ):  # fmt: skip
+        _is_sum_over_nodes(kernel)
+        _is_sum_over_nodes(pickle.loads(pickle.dumps(kernel)))
+        _is_sum_over_nodes(kernel.restrict(some))
+        _is_sum_over_nodes(kernel.combine(np.arange(1.0, kernel.n_kernels + 1)))
+        joined = resolve_kernels([kernel, "union", kernel], tuple(some))
+        assert joined.n_kernels == 2 * resolve_kernels(kernel, tuple(some)).n_kernels + 1
+        _is_sum_over_nodes(joined)
+    assert TaskKernel.graph(np.ones((3, 3)), "abc").factor is None
+    assert resolve_kernels([kernel, np.eye(3)], tuple(some)).factor is None

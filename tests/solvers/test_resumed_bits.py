@@ -11,6 +11,7 @@ from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.solvers import dcd
+from seqmtl.solvers.weights import TaskWeights
 
 TREE = "((ape:1,man:1):1,fly:2);"
 
@@ -36,6 +37,28 @@ def test_from_a_state_that_is_resumable(loss, dtype, norm, monkeypatch):
         "features": PositionalKmers("wd:3,kmers:2/inf"), "task_kernel": kernel,
         "settings": Settings(loss=loss, dtype=dtype, norm=norm, tol=1e-3),
     }  # fmt: skip
+    _compare(windows, options)
+
+
+@pytest.mark.parametrize(("norm", "n", "tol"), [(None, 1500, 1e-3), (2.0, 600, 2e-2)])
+def test_with_weights_in_groups(norm, n, tol, monkeypatch):
+    monkeypatch.setattr(dcd, "_SAVE_AFTER", 1)
+    windows = _windows(n)
+    names = [f"t{i}" for i in range(20)]
+    windows = windows.with_tasks([names[i % 20] for i in range(len(windows))])
+    pairs = [f"({a}:1,{b}:2):1" for a, b in zip(names[::2], names[1::2], strict=True)]
+    tree = f"({','.join(pairs)});"
+    kernel = TaskKernel.from_newick(tree) if norm is None else TaskKernel.hierarchical(tree)
+    options = {
+        "features": PositionalKmers("wd:3,kmers:2/inf"), "task_kernel": kernel,
+        "settings": Settings(norm=norm, tol=tol),
+    }  # fmt: skip
+    whole = _compare(windows, options)
+    assert isinstance(whole.W, TaskWeights)
+
+
+def _compare(windows, options):
+    """Compare runs from two states on the way with the whole run; return its model."""
     states = []
 
     def keep(state, progress):
@@ -51,3 +74,4 @@ def test_from_a_state_that_is_resumable(loss, dtype, norm, monkeypatch):
         assert_array_equal(again.bias, whole.bias)
         assert_array_equal(again.calibration, whole.calibration)
         assert (also.n_epochs, also.work, also.gap) == (end.n_epochs, end.work, end.gap)
+    return whole

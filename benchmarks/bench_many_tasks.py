@@ -1,0 +1,219 @@
+"""Hundreds of organisms in one model: training, size of the file, use of one organism.
+
+    python benchmarks/bench_many_tasks.py [--tasks 4 8 16 64 300 1000] [--windows 5000]
+        [--methods tree matrix default ...]
+
+Genomes are simulated along a balanced tree; true sites and nine decoys each, windows of 200 bases,
+default features, hinge loss, C = 1. Methods are task kernels, and two that tune or learn them:
+
+tree         that of the tree
+matrix       the same as a matrix, of which no tree is known
+individual   nothing shared
+union        one SVM for all organisms
+clade        one SVM for each clade of at most eight organisms
+default      that of seqmtl train: tuned trust in the tree, tuned costs and bin weights
+mkl          a learnt weight for every clade, norm 2
+
+"visit" is the training time divided by the number of examples visited (work times n). "load" and
+the MiB after it are those of a separate process that loads the model and takes the weights of one
+organism. Every size runs in a separate process, on one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any
+
+from _common import make_parser, peak_mib, run_alone
+
+if TYPE_CHECKING:
+    from seqmtl import TaskKernel
+    from seqmtl.sequences import Windows
+
+METHODS = ("tree", "matrix", "individual", "union", "clade", "default", "mkl")
+SEED = 12
+DECOYS_PER_SITE = 9
+WINDOW = 200
+#: Genes per training window of an organism, and bases per gene; half of them are for tests.
+GENES_PER_WINDOW = 0.06
+BASES_PER_GENE = 1600
+#: Length of the path from the root to every organism.
+HEIGHT = 0.8
+
+
+def balanced_tree(tasks: int) -> str:
+    """Return a balanced tree in Newick format, all its leaves at the same distance."""
+    depth = max(1, (tasks - 1).bit_length())
+
+    def text(first: int, last: int, above: int) -> str:
+        if last - first == 1:
+            return f"o{first}:{HEIGHT * (depth - above) / depth:g}"
+        middle = (first + last) // 2
+        parts = f"{text(first, middle, above + 1)},{text(middle, last, above + 1)}"
+        return f"({parts}):{HEIGHT / depth * (above > 0):g}"
+
+    return text(0, tasks, 0).rpartition(":")[0] + ";"
+
+
+def simulate_windows(tasks: int, n: int) -> tuple[Windows, Windows]:
+    """Return labelled virtual windows, n per organism for training, and those for tests."""
+    import numpy as np
+
+    from seqmtl.sequences import Windows
+    from seqmtl.sequences.alphabet import encode
+    from seqmtl.simulate import simulate
+    from seqmtl.simulate.labelled_sites import window_starts
+
+    n_genes = 10 + round(GENES_PER_WINDOW * n)
+    made = simulate(
+        balanced_tree(tasks), seed=SEED, n_chromosomes=2, n_windows=n, window=WINDOW,
+        n_genes=n_genes, chromosome_length=BASES_PER_GENE * (n_genes // 2 + 5),
+        decoys_per_site=DECOYS_PER_SITE,
+    )  # fmt: skip
+    codes = [encode(genome.letters.tobytes()) for genome in made.genomes]
+    bases = np.cumsum([0, *(own.size for own in codes)])
+    found = []
+    for is_test in (False, True):
+        sites = [genome.sites[genome.is_test() == is_test] for genome in made.genomes]
+        starts = [
+            base + window_starts(own, made.site_length, WINDOW)
+            for base, own in zip(bases, sites, strict=False)
+        ]
+        found.append(
+            Windows(
+                np.concatenate(codes),
+                np.concatenate(starts),
+                WINDOW,
+                is_reverse=np.concatenate([own.strand < 0 for own in sites]),
+                labels=np.concatenate([own.label for own in sites]),
+                task_ids=np.repeat(np.arange(tasks), [own.start.size for own in sites]),
+                task_names=[genome.organism for genome in made.genomes],
+            )
+        )
+    return found[0], found[1]
+
+
+def mean_auprc(scores: Any, windows: Windows) -> float:
+    """Return the mean AUPRC over the organisms."""
+    import numpy as np
+
+    from seqmtl.evaluation.metrics import weighted_auroc_auprc
+
+    found = []
+    for t in range(len(windows.task_names)):
+        own = windows.task_ids == t
+        labels = windows.labels[own]
+        found.append(weighted_auroc_auprc(labels, scores[own], np.ones(labels.size))[1])
+    return float(np.mean(found))
+
+
+def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
+    """Return the task kernel of a method."""
+    import numpy as np
+
+    from seqmtl import TaskKernel
+    from seqmtl.similarity.factor import Factor
+
+    if method in ("individual", "union"):
+        return getattr(TaskKernel, method)(names)
+    if method == "mkl":
+        return TaskKernel.hierarchical(balanced_tree(tasks), names)
+    if method == "clade":
+        n_halvings = max(0, (tasks - 1).bit_length() - 3)
+        own = (np.arange(tasks) << n_halvings) // tasks  # as the tree is halved, but for rounding
+        nodes = (own[:, None] == np.arange(1 << n_halvings)).astype(float)
+        return TaskKernel(names, nodes @ nodes.T, "clades", factor=Factor.of(nodes))
+    kernel = TaskKernel.from_newick(balanced_tree(tasks), names)
+    return TaskKernel(names, kernel.matrix) if method == "matrix" else kernel
+
+
+def train(method: str, windows: Windows, tol: float) -> tuple[Any, Any]:
+    """Train by a method; return the model and the solution."""
+    from seqmtl.models.fit import train_windows
+    from seqmtl.models.selected import labelled, train_selected
+    from seqmtl.models.selection import Space
+    from seqmtl.models.training import Settings
+
+    names = windows.task_names
+    kernel = kernel_of(method, len(names), names)
+    if method == "default":
+        examples = labelled(windows, windows.labels, windows.task_ids, names)
+        space = Space.of_sharing(names, kernel)
+        return train_selected(examples, space, settings=Settings(tol=tol))
+    settings = Settings(C=1.0, tol=tol, norm=2.0 if method == "mkl" else None)
+    return train_windows(windows, task_kernel=kernel, settings=settings)
+
+
+def train_once(arguments: argparse.Namespace) -> None:
+    """Simulate, train, save and measure one size, and print the measurements as JSON."""
+    started = time.process_time()
+    windows, test = simulate_windows(arguments.tasks[0], arguments.windows)
+    simulated, peak_before = time.process_time(), peak_mib()
+    model, solution = train(arguments.methods[0], windows, arguments.tol)
+    trained, peak = time.process_time(), peak_mib()
+    model.save(arguments.model)
+    result = {
+        "n": len(windows),
+        "simulate": simulated - started,
+        "train": trained - simulated,
+        "work": solution.work,
+        "gap": solution.gap,
+        "peak_before": peak_before,
+        "peak": peak,
+        "save": time.process_time() - trained,
+        "file": os.path.getsize(arguments.model) / 2**20,
+        "auprc": mean_auprc(model.decision_function(test), test),
+    }
+    print(json.dumps(result))
+
+
+def load_once(arguments: argparse.Namespace) -> None:
+    """Load a model and take the weights of one organism; print the measurements as JSON."""
+    from seqmtl.models.saved import load_model
+
+    started, before = time.process_time(), peak_mib()
+    model = load_model(arguments.model)
+    model.position_weights(model.tasks[-1])  # type: ignore[attr-defined]
+    print(json.dumps({"load": time.process_time() - started, "peak": peak_mib() - before}))
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = make_parser(__doc__)
+    parser.add_argument("--tasks", type=int, nargs="+", default=[4, 8, 16, 64, 300, 1000])
+    parser.add_argument("--windows", type=int, default=5000, help="per organism")
+    parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
+    parser.add_argument("--methods", nargs="+", default=["tree"], choices=METHODS, metavar="METHOD")
+    parser.add_argument("--model", help=argparse.SUPPRESS)
+    parser.add_argument("--load", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.model:
+        (load_once if arguments.load else train_once)(arguments)
+        return
+    print(
+        f"{'method':<12}{'tasks':>6}{'n':>10}{'simulate':>10}{'train':>8}{'work':>7}{'visit us':>9}"
+        f"{'gap':>9}{'peak MiB':>10}{'simulated':>11}{'file MiB':>10}{'save':>6}{'load':>6}"
+        f"{'MiB':>5}{'AUPRC':>8}"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.seqmtl")
+        for tasks, method in itertools.product(arguments.tasks, arguments.methods):
+            options = [f"--windows={arguments.windows}", f"--tol={arguments.tol}", "--model", path]
+            r = run_alone(__file__, "--tasks", tasks, "--methods", method, *options)
+            one = run_alone(__file__, "--load", "--model", path)
+            print(
+                f"{method:<12}{tasks:6}{r['n']:10,}{r['simulate']:10.1f}{r['train']:8.1f}"
+                f"{r['work']:7.1f}{1e6 * r['train'] / r['n'] / r['work']:9.1f}{r['gap']:9.1e}"
+                f"{r['peak']:10,.0f}{r['peak_before']:11,.0f}{r['file']:10.1f}{r['save']:6.1f}"
+                f"{one['load']:6.2f}{one['peak']:5.0f}{r['auprc']:8.4f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

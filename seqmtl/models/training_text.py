@@ -1,0 +1,133 @@
+"""The training summary of a model as text, line by line.
+
+Of more than 30 tasks or kernels, the first and the last ten are shown, sorted by what is told of
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from seqmtl.similarity.tree_text import draw_tree_text
+
+_MOST, _EACH_END = 30, 10
+
+
+def tasks_text(tasks: Sequence[str], training: dict[str, Any]) -> list[str]:
+    """Count the windows of every task."""
+    counts = training["tasks"]
+    width = max(len(name) for name in tasks)
+
+    def line(name: str) -> str:
+        n, positive = counts[name]["n"], ""
+        if "n_positive" in counts[name]:
+            positive = f", {counts[name]['n_positive']:,} positive"
+        return f"  {name:<{width}}  {n:>9,} windows{positive}"
+
+    many = f": {len(tasks)}, by number of windows" if len(tasks) > _MOST else ""
+    return [f"tasks{many}", *_few(tasks, lambda name: counts[name]["n"], line)]
+
+
+def calibration_text(training: dict[str, Any]) -> list[str]:
+    """Describe the calibration of a model, with the thresholds that reach given recalls."""
+    found = training.get("calibration", {})
+
+    def lines(name: str) -> str:
+        task = found[name]
+        head = (
+            f"  {name}: {task['method']}, {task['n_positive']:,} true sites, a share of "
+            f"{task['prevalence']:.2g} of all candidates"
+        )
+        rows = [
+            f"    score {row['score']:8.4f}  probability {row['probability']:<8.4g}  recall "
+            f"{row['recall']:.2f}  precision {row['precision']:.3f}"
+            for row in task["thresholds"]
+        ]
+        return "\n".join([head, *rows])
+
+    shown = _few([*found], lambda name: found[name]["prevalence"], lines)
+    return ["calibrated on held-out windows", *shown] if found else []
+
+
+def _few(
+    names: Sequence[Any], value: Callable[[Any], float], line: Callable[[Any], str]
+) -> list[str]:
+    """Return the lines of all, or of many the first and the last when sorted by value."""
+    if len(names) <= _MOST:
+        return [line(name) for name in names]
+    names = sorted(names, key=value)
+    between = f"  ... {len(names) - 2 * _EACH_END} between these; --json lists all"
+    first, last = names[:_EACH_END], names[-_EACH_END:]
+    return [*map(line, first), between, *map(line, last)]
+
+
+def chosen_text(training: dict[str, Any]) -> list[str]:
+    """Describe what was chosen on held-out labels, and with which evidence."""
+    chosen = training.get("selection")
+    if chosen is None:
+        return []
+    lines = ["chosen on held-out labels"]
+    parts = [f"{part:.0%} {name}" for name, part in chosen.get("relations", {}).items()]
+    if len(parts) > 1:
+        lines.append(f"  who is close to whom: {', '.join(parts)}")
+    width = max(len(name) for name in chosen["tasks"])
+    first = next(iter(chosen["tasks"].values()))
+    trusts = first.get("weights", {})
+    if len(trusts) > 1:
+        heads = " ".join(f"{trust:>5}" for trust in trusts)
+        lines.append(f"  {'':<{width}}  trust      C   evidence of trust {heads}")
+
+    def line(name: str) -> str:
+        task = chosen["tasks"][name]
+        if len(trusts) <= 1:
+            return f"  {name:<{width}}  C {task['C']:.2g}"
+        weights = " ".join(f"{weight:5.2f}" for weight in task["weights"].values())
+        own = f"  {name:<{width}}  {task['trust']:5.2f}  {task['C']:5.2g}                     "
+        return own + weights + ("  (too few labels of its own)" if task["by_prior"] else "")
+
+    lines += _few([*chosen["tasks"]], lambda name: chosen["tasks"][name].get("trust", 0.0), line)
+    lines += [
+        f"  {'*' if variant['chosen'] else ' '} {variant['features']}: log-likelihood "
+        f"{variant['log_likelihood']:.1f}"
+        for variant in chosen.get("variants", [])
+    ]
+    return lines
+
+
+def learnt_text(training: dict[str, Any]) -> list[str]:
+    """Draw the learnt kernel weights view by view, nested as their groups are."""
+    learnt = training.get("mkl", [])
+    lines = []
+    for view in dict.fromkeys(kernel["view"] for kernel in learnt):
+        own = [kernel for kernel in learnt if kernel["view"] == view]
+        lines.append(f"learnt weights of {view}")
+        if len(own) > _MOST:
+            lines += _few(own, lambda kernel: kernel["weight"], _weight)
+            continue
+        text = draw_tree_text(
+            [kernel["label"] for kernel in own],
+            [kernel["tasks"] for kernel in own],
+            [kernel["weight"] for kernel in own],
+        )
+        lines += [f"  {line}" for line in text.splitlines()]
+    return lines
+
+
+def _weight(kernel: dict[str, Any]) -> str:
+    return f"  {kernel['weight']:.4f}  {kernel['label']}, {len(kernel['tasks'])} tasks"
+
+
+def adapted_text(training: dict[str, Any]) -> list[str]:
+    """Describe who the relatives of adapted organisms are, and how much each counts."""
+    adapted = training.get("adapted", {})
+    lines = ["learnt from relatives and few labels"] if adapted else []
+    for name, entry in adapted.items():
+        weights = sorted(entry["relatives"].items(), key=lambda item: -item[1])
+        shown = ", ".join(f"{weight:.2f} {other}" for other, weight in weights)
+        trust = ", ".join(f"{x}: {weight:.2f}" for x, weight in entry["trust"].items())
+        lines += [
+            f"  {name}: placed by {entry['source']}",
+            f"    weights of the relatives {shown}; evidence of trust {trust}",
+        ]
+    return lines

@@ -1,0 +1,196 @@
+"""Weights of all tasks, in groups of columns; see :mod:`seqmtl.solvers.groups`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.blocks import Rows, View
+from seqmtl.solvers.groups import Groups
+
+_ALIGNMENT = 64  # bytes of a cache line
+_AT_A_TIME = 16  # tasks
+
+
+class GroupedWeights:
+    """One table of weights per group, all in one array.
+
+    Parameters
+    ----------
+    groups : Groups
+        Task kernels in groups.
+    views : sequence of View
+        Parts of the features.
+    dtype : dtype
+        Type of the weights.
+    is_padded : bool, default=False
+        Pad rows of more than one weight to a multiple of 4.
+
+    Attributes
+    ----------
+    flat : ndarray, shape (n_weights,)
+        All weights; tables begin at cache lines.
+    tables : list of ndarray, shape (n_features, w or more)
+        Views of the weights of every group.
+    """
+
+    def __init__(
+        self, groups: Groups, views: Sequence[View], dtype: Any, *, is_padded: bool = False
+    ) -> None:
+        self.groups, self._views = groups, tuple(views)
+        widths, itemsize = groups.widths, np.dtype(dtype).itemsize
+        self._strides = np.where(widths > 1, -(-widths // 4) * 4, 1) if is_padded else widths
+        n_rows, line = sum(view.rows.n_features for view in views), _ALIGNMENT // itemsize
+        sizes = n_rows * self._strides
+        self._starts = np.append(0, np.cumsum(-(-sizes // line) * line)).astype(np.int64)
+        n_bytes = int(self._starts[-1]) * itemsize
+        raw = np.zeros(n_bytes + _ALIGNMENT, dtype=np.uint8)
+        skip = -raw.ctypes.data % _ALIGNMENT
+        self.flat: NDArray[Any] = raw[skip : skip + n_bytes].view(dtype)
+        self.tables = [
+            self.flat[start : start + size].reshape(n_rows, stride)
+            for start, size, stride in zip(self._starts, sizes, self._strides, strict=False)
+        ]
+
+    def of_views(self) -> list[NDArray[Any]]:
+        """Return the weights of the first group for every view, shape (n_features, w or more)."""
+        return [self.tables[0][view.columns] for view in self._views]
+
+    def free(self) -> None:
+        """Free the memory of the weights."""
+        self.tables, self.flat = [], self.flat[:0].copy()
+
+    def for_loops(self) -> tuple[NDArray[Any], ...]:
+        """Return the groups as the compiled loops take them."""
+        groups = self.groups
+        kernels, begins = groups.flat_kernels()
+        return (
+            groups.group, groups.column, groups.scale, kernels, begins, groups.widths,
+            self._starts, self._strides,
+        )  # fmt: skip
+
+    def add_scores(self, tasks: NDArray[Any], scores: NDArray[np.float64]) -> None:
+        """Add to scores[i] the score of example i with the weights of task tasks[i]."""
+        for g, rows, columns, scales in self.groups.members(tasks, np.arange(tasks.size)):
+            for view in self._views:
+                found = view.rows.scores(self.tables[g][view.columns], columns, rows)
+                scores[rows] += scales[rows] * found[rows]
+
+    def add(
+        self,
+        rows: NDArray[np.int64],
+        amount: NDArray[np.float64],
+        tasks: NDArray[Any],
+        *,
+        is_virtual: bool = False,
+    ) -> None:
+        """Add amount[i] times example i of task tasks[i], for i in rows, to W_g, or to V_g."""
+        for g, own, columns, scales in self.groups.members(tasks, rows):
+            for view, K in zip(self._views, self.groups.kernels[g], strict=True):
+                coupling = np.eye(len(K)) if is_virtual else K
+                table = self.tables[g][view.columns]
+                view.rows.accumulate(own, amount * scales, columns, coupling, table)
+
+    def solution(
+        self, rows: NDArray[np.int64], amount: NDArray[np.float64], tasks: NDArray[Any]
+    ) -> NDArray[Any] | TaskWeights:
+        """Return the weights for these examples, which this must have been made for."""
+        self.add(rows, amount, tasks, is_virtual=not self.groups.is_single)
+        if self.groups.is_single:
+            return self.tables[0]
+        n = len(self.tables[0])
+        columns = [slice(*view.columns.indices(n)) for view in self._views]
+        return TaskWeights(self.tables, self.groups, columns, self.flat.dtype)
+
+
+class TaskWeights:
+    """Weights of many tasks, as the virtual weights V_g of groups.
+
+    Parameters
+    ----------
+    tables : sequence of ndarray, shape (n_features, w)
+        V_g; may be read from a file when used.
+    groups : Groups
+        Task kernels in groups.
+    columns : sequence of slice
+        Features of every view.
+    dtype : dtype
+        Type of the weights.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        n_features, T.
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[NDArray[Any]],
+        groups: Groups,
+        columns: Sequence[slice],
+        dtype: Any,
+    ) -> None:
+        self.tables, self.groups, self.columns = tables, groups, tuple(columns)
+        self.shape = columns[-1].stop, len(groups.group)
+        self.dtype = np.dtype(dtype)
+
+    def times(self, A: NDArray[np.float64]) -> NDArray[Any]:
+        """Return W A, shape (n_features, k), from the groups that are needed.
+
+        Parameters
+        ----------
+        A : ndarray, shape (T, k) or (G, T, k)
+            Weights of the tasks, the same for every view or one matrix for each.
+        """
+        A = np.broadcast_to(A, (len(self.columns), *A.shape[-2:]))
+        out = np.zeros((self.shape[0], A.shape[2]), dtype=self.dtype)
+        for g, B in self.groups.mix(A).items():
+            table = self.tables[g]
+            for part, own in zip(self.columns, B, strict=True):
+                out[part] += table[part] @ own.astype(self.dtype)
+        return out
+
+    def with_task(self, at: int, weights: NDArray[Any], *, replaces: bool) -> TaskWeights:
+        """Return a copy with a task in a group of its own.
+
+        Parameters
+        ----------
+        at : int
+            Its number.
+        weights : ndarray, shape (n_features,)
+            Its weights.
+        replaces : bool
+            Whether it replaces the task of this number, or else is inserted before it.
+        """
+        groups = self.groups
+
+        def inserted(table: NDArray[Any], own: int, rest: int) -> NDArray[Any]:
+            kept = np.delete(table, at, axis=0) if replaces else table
+            row = np.full(kept.shape[1], rest, dtype=kept.dtype)
+            row[0] = own
+            return np.insert(kept, at, row, axis=0)
+
+        group = inserted(groups.group, len(groups.kernels), -1)
+        column, scale = inserted(groups.column, 0, 0), inserted(groups.scale, 1, 1)
+        kernels = (*groups.kernels, np.ones((len(self.columns), 1, 1)))
+        tables = [*self.tables, weights.astype(self.dtype)[:, np.newaxis]]
+        return TaskWeights(tables, Groups(kernels, group, column, scale), self.columns, self.dtype)
+
+    def scores(self, rows: Rows, tasks: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the score of every row with the weights of its task, a few tasks at a time."""
+        total, every = np.zeros(rows.n_rows), np.eye(self.shape[1])
+        used = np.unique(tasks)
+        for first in range(0, used.size, _AT_A_TIME):
+            part = used[first : first + _AT_A_TIME]
+            chosen = np.flatnonzero(np.isin(tasks, part))
+            columns = np.zeros(rows.n_rows, dtype=np.int64)
+            columns[chosen] = np.searchsorted(part, tasks[chosen])
+            total += rows.scores(self.times(every[:, part]), columns, chosen)
+        return total
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        W = self.times(np.eye(self.shape[1]))
+        return W if dtype is None else W.astype(dtype, copy=False)

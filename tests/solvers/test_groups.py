@@ -1,0 +1,180 @@
+"""Task kernels in groups of nodes, against the same kernels as plain matrices."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.svm import LinearSVC
+
+from seqmtl import PositionalKmers, TaskKernel
+from seqmtl.features.numeric import NumericRows
+from seqmtl.models.fit import train_windows
+from seqmtl.models.training import Settings
+from seqmtl.sequences import Windows
+from seqmtl.solvers import groups as groups_module
+from seqmtl.solvers.dcd import CoordinateDescent
+from seqmtl.solvers.groups import FEWEST, Groups
+from seqmtl.solvers.problem import Problem
+from seqmtl.solvers.weights import TaskWeights
+
+
+def _clades(tasks, split, rng):
+    """Return all clades of a tree of some tasks, the whole first."""
+    if len(tasks) == 1 or split == "union":
+        return [tasks]
+    if split == "individual":
+        return [[t] for t in tasks]
+    if split == "ladder":
+        parts = [tasks[:1], tasks[1:]]
+    elif split == "star":
+        parts = [[t] for t in tasks]
+    else:
+        n = 2 if split == "binary" else int(rng.integers(2, 12))
+        parts = [list(part) for part in np.array_split(tasks, n) if len(part)]
+    return [tasks, *(clade for part in parts for clade in _clades(part, split, rng))]
+
+
+def _nodes(T, split, seed=0):
+    rng = np.random.default_rng(seed)
+    clades = _clades(list(rng.permutation(T)), split, rng)
+    N = np.zeros((T, len(clades)))
+    for j, clade in enumerate(clades):
+        N[clade, j] = np.sqrt(rng.random())
+    return N
+
+
+def _rebuilt(groups, view=0):
+    """Return K from the formula at the top of the module, entry by entry."""
+    T, L = groups.group.shape
+    K = np.zeros((T, T))
+    for s in range(T):
+        for t in range(T):
+            for l in range(L):
+                g = groups.group[s, l]
+                if g >= 0 and g == groups.group[t, l]:
+                    own = groups.kernels[g][view, groups.column[s, l], groups.column[t, l]]
+                    K[s, t] += groups.scale[s, l] * groups.scale[t, l] * own
+    return K
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    T=st.integers(FEWEST + 1, 45), split=st.sampled_from(["ladder", "star", "binary", "many"]),
+    seed=st.integers(0, 99), n_trees=st.integers(1, 3), has_own=st.booleans(),
+)  # fmt: skip
+def test_groups_sum_to_the_kernel(T, split, seed, n_trees, has_own):
+    rng = np.random.default_rng(seed)
+    parts = [_nodes(T, split, seed + k) * rng.uniform(0.2, 1, (T, 1)) for k in range(n_trees)]
+    N = np.concatenate([*parts, *([np.diag(rng.random(T))] * has_own)], axis=1)
+    lengths = rng.random((2, N.shape[1]))
+    K = np.einsum("sj,vj,tj->vst", N, lengths, N)
+    groups = groups_module._pack(N, lengths)
+    for view in range(2):
+        assert_allclose(_rebuilt(groups, view), K[view], atol=1e-12)
+
+
+def test_a_step_touches_the_path_of_its_task_alone():
+    for T, split, most in ((300, "binary", 24), (1000, "binary", 32), (300, "star", 2)):
+        N = _nodes(T, split)
+        groups = Groups.of((N @ N.T)[None], N)
+        written = (groups.widths[groups.group] * (groups.group >= 0)).sum(axis=1)
+        assert written.max() <= most
+        assert (groups.group >= 0).sum(axis=1).max() <= 5
+        assert groups.widths.sum() <= 1.6 * T  # columns of weights
+
+
+def test_few_tasks_and_kernels_without_a_tree_are_one_group():
+    K = np.eye(FEWEST)
+    assert Groups.of(K[None], K).is_single
+    K = np.random.default_rng(0).random((30, 30))
+    assert Groups.of((K @ K.T)[None], None).is_single
+    assert Groups.of((K @ K.T)[None], K).is_single  # every node has every task
+
+
+@pytest.mark.parametrize("split", ["ladder", "star", "binary", "many", "union", "individual"])
+def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeypatch):
+    monkeypatch.setattr(groups_module, "_WORTH", 2.0)  # a ladder of 20 is not worth it
+    T, rng = 20, np.random.default_rng(1)
+    N = _nodes(T, split) * rng.uniform(0.5, 1, (T, 1))
+    X, tasks = rng.standard_normal((240, 4)), np.arange(240) % T
+    y = np.sign(X[:, 0] + 0.5 * rng.standard_normal(240))
+    K = N @ N.T
+    found = {}
+    for name, groups in (("groups", Groups.of(K[None], N)), ("matrix", None)):
+        problem = Problem(NumericRows(X), y, tasks, K, np.full(240, 0.7), "squared_hinge", 0.0,
+                          groups=groups)  # fmt: skip
+        found[name] = CoordinateDescent(problem, tol=1e-10, dtype=np.float64).solve()
+    assert isinstance(found["groups"].W, TaskWeights)
+    expanded = np.einsum("ij,id->ijd", N[tasks], X).reshape(240, -1)
+    svc = LinearSVC(loss="squared_hinge", C=0.7, fit_intercept=False, tol=1e-12, max_iter=10**6)
+    svc.fit(expanded, y)
+    margins = y * svc.decision_function(expanded)
+    assert_allclose(found["groups"].margins, margins, atol=1e-4)
+    assert_allclose(found["groups"].margins, found["matrix"].margins, atol=1e-6)
+    W = np.einsum("tj,jd->dt", N, svc.coef_.reshape(-1, 4))
+    assert_allclose(np.asarray(found["groups"].W), W, atol=1e-4)
+    assert_allclose(np.asarray(found["groups"].W), found["matrix"].W, atol=1e-6)
+    scores = found["groups"].W.scores(NumericRows(X), tasks)
+    assert_allclose(y * scores, found["groups"].margins, atol=1e-10)
+
+
+def _windows(T=24, n=720, letters="ACGT"):
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list(letters), 24)) for _ in range(n)]
+    labels = np.where(rng.random(n) < 0.4, 1, -1)
+    texts = [t[:9] + "CCTAG" + t[14:] if y > 0 and i % 4 else t
+             for i, (t, y) in enumerate(zip(texts, labels, strict=True))]  # fmt: skip
+    return Windows.from_strings(texts, labels=labels, tasks=[f"t{i % T}" for i in range(n)])
+
+
+def _newick(first, last, rng):
+    if last - first == 1:
+        return f"t{first}:{rng.random():.3f}"
+    middle = (first + last) // 2
+    return f"({_newick(first, middle, rng)},{_newick(middle, last, rng)}):{rng.random():.3f}"
+
+
+@pytest.mark.parametrize("hash_bits", [None, 9])
+@pytest.mark.parametrize("letters", ["ACGT", "ACGTACGTACGTN"])
+def test_windows_are_trained_as_with_the_plain_matrix(hash_bits, letters):
+    windows = _windows(letters=letters)
+    kernel = TaskKernel.from_newick(_newick(0, 24, np.random.default_rng(3)) + ";")
+    options = {
+        "features": PositionalKmers("wd:3,kmers:2-4/7=0.3", hash_bits=hash_bits),
+        "settings": Settings(tol=1e-7, dtype="float64"),
+    }
+    grouped, solution = train_windows(windows, task_kernel=kernel, **options)
+    plain, expected = train_windows(
+        windows, task_kernel=TaskKernel(kernel.names, kernel.matrix), **options
+    )
+    assert isinstance(grouped.W, TaskWeights)
+    assert isinstance(plain.W, np.ndarray)
+    assert_allclose(solution.margins, expected.margins, atol=1e-6)
+    assert_allclose(np.asarray(grouped.W), plain.W, atol=1e-6)
+    assert_allclose(grouped.calibration, plain.calibration, rtol=1e-4)
+
+
+@pytest.mark.parametrize("hash_bits", [None, 9])
+def test_epochs_alone_reach_the_optimum(hash_bits, monkeypatch):
+    from seqmtl.features.positional_rows import PositionalRows
+
+    monkeypatch.setattr(PositionalRows, "gram_rows", 0)  # no kernel matrix
+    test_windows_are_trained_as_with_the_plain_matrix(hash_bits, "ACGTACGTACGTN")
+
+
+@pytest.mark.parametrize("norm", [1.5, 2.0])
+def test_learnt_weights_are_those_of_plain_matrices(norm):
+    windows = _windows()
+    kernel = TaskKernel.hierarchical(_newick(0, 24, np.random.default_rng(3)) + ";")
+    plain = TaskKernel(kernel.names, kernel.matrices, labels=kernel.labels)
+    options = {
+        "features": PositionalKmers("wd:3"),
+        "settings": Settings(tol=1e-6, dtype="float64", norm=norm, max_epochs=3000),
+    }
+    grouped, solution = train_windows(windows, task_kernel=kernel, **options)
+    _, expected = train_windows(windows, task_kernel=plain, **options)
+    assert isinstance(grouped.W, TaskWeights)
+    assert solution.converged
+    assert solution.primal == pytest.approx(expected.primal, rel=2e-6)
+    assert_allclose(solution.theta, expected.theta, atol=2e-3)
