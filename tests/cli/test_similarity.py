@@ -187,7 +187,7 @@ class TestSharedOptions:
         assert found.build(["fly", "man"]) == kernel.restrict(["fly", "man"])
         with pytest.raises(SystemExit):
             self._request("--similarity", "K.tsv", "--tree", TREE)
-        assert "got tree and table; give table alone" in capsys.readouterr().err
+        assert "got tree and table; give tree alone" in capsys.readouterr().err
 
 
 class TestTheTreeIsReadFirst:
