@@ -25,6 +25,7 @@ from seqmtl.sequences import Windows
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
+_FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
 _LEAST_IN_PLACE = 0.5  # share of the windows that must have the consensus at the site
 
 
@@ -53,10 +54,11 @@ def adapt_model(
     else:
         name = model.tasks[own]
         n = model.training["tasks"][name]["n"]
-        placed = Placement(np.eye(len(model.tasks))[own], f"its own model of {n:,} labels")
+        placed = Placement(np.eye(len(model.tasks))[own], f"its own model of {n:,} labels", 1.0)
     if data is None:
         if own is not None:
             raise ValueError(f"{name!r} is in the model already; give labels to adapt it further")
+        _tell_place(name, placed, model.training.get("left_out", {}))
         return replace(model, kernel=extend(model.kernel, len(model.tasks), name, placed.weights))
     y = np.where(np.asarray(y) > 0, 1.0, -1.0)
     check_labels(y, name)
@@ -72,6 +74,26 @@ def adapt_model(
     if prevalence is not None:
         adapted.calibrate(name, found.held_out, y[found.rows], None, "auto", prevalence)
     return adapted
+
+
+def _tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
+    """Log how near the relatives are of an organism without labels, and what to expect of them."""
+    measured = ""
+    if placed.nearest and left_out:
+        like = min(left_out, key=lambda other: abs(left_out[other]["distance"] - placed.distance))
+        found = left_out[like]
+        own = f", with them {found['own']:.2f}" if "own" in found else ""
+        measured = (
+            f"; {like}, {found['distance']:g} from {found['nearest']}, reached AUPRC "
+            f"{found['auprc']:.2f} without labels of its own{own}"
+        )
+    logger.info("%s: scored as %s%s", name, placed.source, measured)
+    if placed.explained < _FAR:
+        logger.warning(
+            "%s is far from all organisms of the model, which explain %.0f %% of it by the tree; "
+            "check the sites found, and give labels to seqmtl adapt if there are any", name,
+            100 * placed.explained,
+        )  # fmt: skip
 
 
 def _own_column(model: Any, name: str) -> int | None:
