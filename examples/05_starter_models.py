@@ -54,6 +54,8 @@ def make(data: Path, signal: str) -> MultiTaskModel:
     own = train[np.isin(train.tasks, list(GENOMES))]
     model = fit(own)
     model.site = replace(model.site, signal=signal)
+    # of windows around a site, such as those of `seqmtl dataset`, the model takes this part
+    model.shift = (model.length - model.site.length) // 2 - model.site.offset
     model.training["sources"] = [Path(WINDOWS[signal]).name]
     found = {}
     for name in model.tasks:

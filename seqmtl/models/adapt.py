@@ -25,6 +25,7 @@ from seqmtl.sequences import Windows
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
+_ALIKE = 0.1  # relative difference of distances
 _FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
 _LEAST_IN_PLACE = 0.5  # share of the windows that must have the consensus at the site
 
@@ -78,22 +79,27 @@ def adapt_model(
 
 def _tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
     """Log how near the relatives are of an organism without labels, and what to expect of them."""
-    measured = ""
-    if placed.nearest and left_out:
-        like = min(left_out, key=lambda other: abs(left_out[other]["distance"] - placed.distance))
-        found = left_out[like]
-        own = f", with them {found['own']:.2f}" if "own" in found else ""
-        measured = (
-            f"; {like}, {found['distance']:g} from {found['nearest']}, reached AUPRC "
-            f"{found['auprc']:.2f} without labels of its own{own}"
-        )
+    measured = _measured_at(placed.distance, left_out) if placed.nearest and left_out else ""
     logger.info("%s: scored as %s%s", name, placed.source, measured)
     if placed.explained < _FAR:
         logger.warning(
-            "%s is far from all organisms of the model, which explain %.0f %% of it by the tree; "
-            "check the sites found, and give labels to seqmtl adapt if there are any", name,
+            "%s is far from all organisms of the model: by the tree, they explain %.0f %% of it; "
+            "expect more errors, and give labels to seqmtl adapt if there are any", name,
             100 * placed.explained,
         )  # fmt: skip
+
+
+def _measured_at(distance: float, left_out: dict[str, Any]) -> str:
+    """Describe the accuracy of organisms left out of the training, at about this distance."""
+    nearest = min(
+        (found["distance"] for found in left_out.values()), key=lambda d: abs(d - distance)
+    )
+    like = {t: f for t, f in left_out.items() if abs(f["distance"] - nearest) <= _ALIKE * nearest}
+    figures = (
+        f"{t} {f['auprc']:.2f}" + (f" (with them {f['own']:.2f})" if "own" in f else "")
+        for t, f in like.items()
+    )
+    return f"; AUPRC without labels, measured at about {nearest:g}: {', '.join(figures)}"
 
 
 def _own_column(model: Any, name: str) -> int | None:
