@@ -44,7 +44,8 @@ def test_a_starter_model_scans_for_an_organism_it_lacks(scan):
         r"scored as Apis_mellifera in the tree eukaryotes, \d+ from d_melanog", messages
     )
     assert re.search(
-        r"AUPRC without labels, measured at about 1230: c_elegans 0\.\d\d \(with them 0\.99\)", messages
+        r"AUPRC without labels, measured at about 1230: c_elegans 0\.\d\d \(with them 0\.99\)",
+        messages,
     )
     assert "far from all" not in scan("starter:donor", "--like", "D. simulans")[2]
     assert "far from all organisms of the model" in scan("starter:donor", "--like", "human")[2]

@@ -21,7 +21,7 @@ ORGANISMS = ("a_thaliana", "c_elegans", "d_melanogaster", "p_falciparum", "s_cer
 LIMIT = 4 * 2**20  # bytes
 
 FIGURES = re.compile(
-    r"^\| (donor|acceptor)s?:? ?([a-z]_[a-z]+) \| [\d,]+ \| [\d,]+ \| (\.\d+) \| (\.\d+) "
+    r"^\| (donor|acceptor)s: ([a-z]_[a-z]+) \| [\d,]+ \| [\d,]+ \| (\.\d+) \| (\.\d+) "
     r"\((\.\d+) to (\.\d+)\) \|",
     re.MULTILINE,
 )
