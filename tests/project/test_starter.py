@@ -4,6 +4,7 @@ import gzip
 import importlib.util
 import os
 import re
+import shlex
 import zipfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from seqmtl import Windows, load_model, read_windows
+from seqmtl.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "starter"
@@ -91,6 +93,21 @@ def test_the_accuracy_on_the_page_is_that_of_the_file(signal, shared_data, scrip
         found = re.search(rf"^\| {name} \| {entry['nearest']}, .*$", CARD, re.MULTILINE)
         assert found, name
         assert f"{entry['auprc']:.3f}"[1:] in found[0]
+
+
+def test_the_commands_of_the_first_screen_run(tmp_path, monkeypatch):
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:45]
+    commands = [line for line in lines if line.startswith("seqmtl scan starter:")]
+    assert len(commands) == 2
+    rng = np.random.default_rng(0)
+    text = ">c\n" + "".join(rng.choice(list("ACGT"), 3000)) + "\n"
+    (tmp_path / "genome.fa.gz").write_bytes(gzip.compress(text.encode()))
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        assert main([*shlex.split(command)[1:], "-q"]) == 0
+    rows = Path("donors.bed").read_text().splitlines()
+    assert sum(not row.startswith("#") for row in rows) > 100
+    assert {"acceptors.plus.bw", "acceptors.minus.bw"} <= {p.name for p in tmp_path.iterdir()}
 
 
 def _toy_data(folder, script):
