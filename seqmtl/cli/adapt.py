@@ -51,8 +51,8 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--tree", metavar="FILE|NAME",
-        help="Newick or Nexus file, or a shipped tree (default: what the model knows, and "
-        "eukaryotes for --like)",
+        help="Newick or Nexus file, shipped tree, or folder of an NCBI taxonomy dump (default: "
+        "what the model knows, and eukaryotes for --like)",
     )  # fmt: skip
     parser.add_argument(
         "--split", default="train", help="split to use, if DATA has a split column (default: train)"

@@ -59,7 +59,8 @@ def adapt_model(
     if data is None:
         if own is not None:
             raise ValueError(f"{name!r} is in the model already; give labels to adapt it further")
-        _tell_place(name, placed, model.training.get("left_out", {}))
+        # the table has the distances of the shipped tree
+        _tell_place(name, placed, {} if tree is not None else model.training.get("left_out", {}))
         return replace(model, kernel=extend(model.kernel, len(model.tasks), name, placed.weights))
     y = np.where(np.asarray(y) > 0, 1.0, -1.0)
     check_labels(y, name)

@@ -19,6 +19,7 @@ worth of a single relative.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from seqmtl._names import NameIndex
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.similarity import TaskKernel
+from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
 from seqmtl.similarity.trees import Tree, prune_to, read_tree
 
 Array = NDArray[np.float64]
@@ -83,7 +85,8 @@ def place(
     like : str, optional
         A task, or an organism or clade of the tree, in whose place it is. Default: its own name.
     tree : Tree, str or path-like, optional
-        See :func:`seqmtl.similarity.trees.read_tree`. Default: the task kernel; for a `like` that
+        See :func:`seqmtl.similarity.trees.read_tree`; or the folder of an NCBI taxonomy dump,
+        which must have all tasks. Default: the task kernel; for a `like` that
         it lacks, the largest shipped tree; without any, all tasks count the same.
     trusts : mapping of str to float, optional
         Trust of tasks whose similarity in the kernel is that of the tree times the smaller trust.
@@ -100,7 +103,9 @@ def place(
     if len(found) == 1:
         return Placement(np.eye(T)[found[0]], f"the place of {tasks[found[0]]}", 1.0)
     if tree is not None:
-        return _in_tree(read_tree(tree), tasks, target)
+        is_dump = isinstance(tree, (str, os.PathLike)) and os.path.isdir(tree)
+        found_tree = read_ncbi_taxonomy(tree, [*tasks, target]) if is_dump else read_tree(tree)
+        return _in_tree(found_tree, tasks, target)
     found = NameIndex(kernel.names).find(target)
     if len(found) == 1:
         R = _untuned(kernel, T, trusts or {})

@@ -2,12 +2,15 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load_model
+from seqmtl.cli._scoring import with_relatives
 from seqmtl.cli.main import main
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.models.fit import train_windows
 from tests.cli.test_adapt import write_table
 from tests.models.test_adaptation import MOTIFS, joined, windows_of
@@ -152,3 +155,60 @@ def test_without_a_table_of_figures_only_the_distance_is_said(path, tmp_path, ca
     shown = capsys.readouterr().err
     assert "12.8 from H. sapiens, the nearest" in shown
     assert "AUPRC" not in shown
+
+
+def test_figures_are_for_distances_of_the_shipped_tree(tmp_path, capsys):
+    options = ["--organism", "bee", "--like", "Apis mellifera", "-o", str(tmp_path / "bee.seqmtl")]
+    assert main(["adapt", "starter:donor", *options]) == 0
+    assert "AUPRC" in capsys.readouterr().err
+    assert main(["adapt", "starter:donor", *options, "--tree", "insects"]) == 0
+    shown = capsys.readouterr().err
+    assert "from d_melanogaster, the nearest" in shown
+    assert "AUPRC" not in shown
+
+
+@pytest.mark.parametrize("structure", ["pairs", "kernels"])
+def test_models_that_cannot_be_adapted_refuse_it(structure):
+    model = SimpleNamespace(structure=structure)
+    args = SimpleNamespace(like="bee", organism=None)
+    with pytest.raises(SeqmtlError, match="--like is for models of seqmtl train; leave it out"):
+        with_relatives(model, args)
+
+
+def test_variants_are_scored_for_an_organism_it_lacks(genome, tmp_path, capsys):
+    vcf = tmp_path / "in.vcf"
+    header = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+    text = genome.read_text().split("\n")[1]
+    at = text.index("GT", 1000)
+    vcf.write_text(f"{header}c\t{at + 1}\t.\tG\tA\t.\t.\t.\n")
+    out = tmp_path / "out.vcf"
+    options = [
+        "--vcf",
+        str(vcf),
+        "--fasta",
+        str(genome),
+        "-o",
+        str(out),
+        "--like",
+        "Apis mellifera",
+    ]
+    assert main(["variants", "starter:donor", *options]) == 0
+    assert "scored as Apis_mellifera" in capsys.readouterr().err
+    assert out.read_text().splitlines()[-1].startswith(f"c\t{at + 1}\t")
+
+
+def test_the_models_take_windows_of_a_dataset_of_the_defaults(tmp_path, capsys):
+    simulated = ["simulate", "--tree", "(fly:1,cat:1);", "--chromosome-length", "50000"]
+    assert main([*simulated, "--no-windows", "-q", "-o", str(tmp_path)]) == 0
+    for signal in ("donor", "acceptor"):
+        (tmp_path / "d.toml").write_text(
+            f'signal = "{signal}"\nsplit.by = "contigs"\n[organisms.cat]\n'
+            'genome = "genomes/cat.fa"\nannotation = "annotation/cat.gff3"\n'
+        )
+        data, new = str(tmp_path / signal), str(tmp_path / f"{signal}.seqmtl")
+        assert main(["dataset", str(tmp_path / "d.toml"), "-o", data, "-q"]) == 0
+        model = f"starter:{signal}"
+        assert main(["evaluate", model, data, "--organism", "cat", "--like", "chimp"]) == 0
+        assert main(["adapt", model, data, "--organism", "cat", "-o", new]) == 0
+        assert MultiTaskModel.load(new).training["tasks"]["cat"]["n_positive"] > 10
+    capsys.readouterr()

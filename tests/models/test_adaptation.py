@@ -187,6 +187,26 @@ class TestRelatives:
             (placed.explained for placed in found), reverse=True
         )
 
+    def test_a_taxonomy_dump_places_what_no_tree_has(self, tmp_path):
+        # root - (animals - (flies - (fly, gnat), worm), weed); the gnat's sister is the fly
+        rows = [(1, 1, "root"), (2, 1, "animals"), (3, 2, "flies"), (4, 3, "Musca a"),
+                (5, 3, "Musca b"), (6, 2, "Vermis a"), (7, 1, "Herba a")]  # fmt: skip
+        nodes = "".join(f"{i}\t|\t{up}\t|\tno rank\t|\n" for i, up, _ in rows)
+        names = "".join(f"{i}\t|\t{name}\t|\t\t|\tscientific name\t|\n" for i, _, name in rows)
+        (tmp_path / "nodes.dmp").write_text(nodes)
+        (tmp_path / "names.dmp").write_text(names)
+        kernel = TaskKernel.individual(["Musca a", "Vermis a", "Herba a"])
+        found = place(kernel, kernel.names, "gnat", like="Musca b", tree=tmp_path)
+        assert found[3:] == ("Musca a", 2)
+        assert found.weights[0] > found.weights[1] >= found.weights[2] > 0
+        expected = place(
+            kernel, kernel.names, "gnat", like="Musca b",
+            tree="(((Musca_a:1,Musca_b:1):1,Vermis_a:1):1,Herba_a:1);",
+        )  # fmt: skip
+        assert_allclose(found.weights, expected.weights)
+        with pytest.raises(UnknownTaskError, match="'Musca c' is not in the taxonomy"):
+            place(kernel, kernel.names, "gnat", like="Musca c", tree=tmp_path)
+
     def test_an_organism_that_is_nowhere_is_the_mean(self):
         kernel = TaskKernel.individual(["ape", "fly"])
         assert_allclose(place(kernel, kernel.names, "gnat").weights, [0.5, 0.5])
