@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from seqmtl.io.dataset import read_dataset
     from seqmtl.io.tables import read_windows
     from seqmtl.models.model import MultiTaskModel
+    from seqmtl.models.saved import load_model
     from seqmtl.sequences import TaskArray, Windows
     from seqmtl.similarity import TaskKernel
     from seqmtl.simulate import simulate
@@ -51,6 +52,7 @@ _HOME = {
     "TaskArray": "seqmtl.sequences",
     "TaskScorer": "seqmtl.estimators",
     "pareto_path": "seqmtl.estimators",
+    "load_model": "seqmtl.models.saved",
     "JointFeatures": "seqmtl.features.joint",
     "KmerView": "seqmtl.features.kmer_views",
     "PositionalKmers": "seqmtl.features.positional_kmers",
@@ -93,6 +95,7 @@ __all__ = [
     "WeightedDegree",
     "Windows",
     "__version__",
+    "load_model",
     "pareto_path",
     "read_annotation",
     "read_dataset",

@@ -243,10 +243,11 @@ def _options_of(args: argparse.Namespace) -> dict[str, Any]:
 
 def _fingerprint(organism: str, args: argparse.Namespace) -> dict[str, Any]:
     """Return everything the output depends on."""
+    from seqmtl.files.catalogue import model_path
     from seqmtl.files.whole import sha256_of
 
     genome = os.stat(args.genome)
-    files = {"model": args.model, "regions": args.regions}
+    files = {"model": model_path(args.model), "regions": args.regions}
     if args.contigs is not None and args.contigs.startswith("@"):
         files["contigs"] = args.contigs[1:]
     checksums = {f"{what} file": sha256_of(path) for what, path in files.items() if path}

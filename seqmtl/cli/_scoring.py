@@ -1,9 +1,11 @@
-"""Options and scoring shared by ``predict``, ``evaluate`` and ``calibrate``."""
+"""Options and scoring shared by the commands that score with a model."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
+
+from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
     from seqmtl.models.base import Model
@@ -21,10 +23,48 @@ def add_scoring_options(parser: argparse.ArgumentParser) -> None:
         help="split to use, if DATA is a dataset or has a split column; all for every row "
         "(default: test)",
     )  # fmt: skip
+    add_relatives(parser)
+
+
+def add_relatives(parser: argparse.ArgumentParser) -> None:
+    """Add the options that score an organism without training data."""
     parser.add_argument(
         "--from-relatives", action="store_true",
         help="score an organism without training data from its relatives in the model's tree",
     )  # fmt: skip
+    parser.add_argument(
+        "--like", metavar="NAME",
+        help="score an organism that the model lacks from its relatives, in the place of this "
+        "organism, taxid or clade of the model or the shipped tree eukaryotes",
+    )  # fmt: skip
+
+
+def with_relatives(model: Any, args: argparse.Namespace) -> Any:
+    """Return the model with the organism of ``--like``, and set the options that score it.
+
+    It is called by ``--organism``, or else by the name of ``--like``. Without ``--organism``, an
+    organism that the model was trained on is scored by its own weights.
+
+    Raises
+    ------
+    SeqmtlError
+        If the model is not one of weights, or `--organism` is all.
+    UnknownTaskError
+        If no organism or clade has the name; the message lists near matches.
+    """
+    from seqmtl.models.base import is_known
+
+    if args.like is None:
+        return model
+    if model.structure != "weights":
+        raise SeqmtlError("--like is for models of seqmtl train; leave it out")
+    if args.organism == "all":
+        raise SeqmtlError("--like places one organism; name it with --organism, or leave that out")
+    if args.organism is None and is_known(args.like, model.tasks):
+        args.organism = model.match(args.like)
+        return model
+    args.organism, args.from_relatives = args.organism or args.like, True
+    return model.adapt(args.organism, like=args.like)
 
 
 def score_labelled(model: Model, args: argparse.Namespace) -> tuple[HeldOut, bool]:

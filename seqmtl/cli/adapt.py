@@ -18,7 +18,7 @@ logger = logging.getLogger("seqmtl")
 
 _EXAMPLES = """\
   seqmtl adapt splice.seqmtl few.tsv --organism c_briggsae --tree nematodes -o new.seqmtl
-  seqmtl adapt splice.seqmtl few.tsv --organism midge --like Diptera --prevalence 0.01 -o new.seqmtl
+  seqmtl adapt starter:donor few.tsv --organism midge --like Diptera --prevalence 0.01 -o new.seqmtl
   seqmtl adapt splice.seqmtl --organism c_briggsae --like c_elegans -o new.seqmtl  # no labels
 
 The data that the model was trained on are not needed. The organism starts as a mean of the
@@ -37,7 +37,11 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "add an organism to a trained model, from few labels or none", _EXAMPLES,
         usage="seqmtl adapt MODEL [DATA] --organism NAME -o MODEL [options]",
     )  # fmt: skip
-    parser.add_argument("model", metavar="MODEL", help="model file of seqmtl train")
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        help="model file of seqmtl train, starter:donor or starter:acceptor",
+    )
     _options.add_window_input(parser, "labelled windows of the organism, cut as the model's")
     parser.add_argument("--organism", required=True, metavar="NAME", help="the new organism")
     parser.add_argument(
@@ -47,8 +51,8 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--tree", metavar="FILE|NAME",
-        help="Newick or Nexus file, or a shipped tree (default: what the model knows, and "
-        "eukaryotes for --like)",
+        help="Newick or Nexus file, shipped tree, or folder of an NCBI taxonomy dump (default: "
+        "what the model knows, and eukaryotes for --like)",
     )  # fmt: skip
     parser.add_argument(
         "--split", default="train", help="split to use, if DATA has a split column (default: train)"

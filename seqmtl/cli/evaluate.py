@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import check_outputs, table, write_metrics, write_multiqc
-from seqmtl.cli._scoring import add_scoring_options, score_labelled
+from seqmtl.cli._scoring import add_scoring_options, score_labelled, with_relatives
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     check_outputs(args, args.json, args.plot, args.multiqc)
     if args.plot:
         _options.check_figure(args.plot)
-    model = load_model(args.model)
+    model = with_relatives(load_model(args.model), args)
     for flag in ("plot", "multiqc"):
         if getattr(args, flag) and len(model.classes) > 2:
             raise SeqmtlError(

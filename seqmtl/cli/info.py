@@ -12,6 +12,7 @@ from seqmtl.cli._console import show
 
 _EXAMPLES = """\
   seqmtl info splice.seqmtl
+  seqmtl info starter:donor
   seqmtl info splice.seqmtl --json | jq .duality_gap
 
 evidence of trust: the weight of each trust from 0 to 1 after seeing held-out labels, and
@@ -28,12 +29,15 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "describe a model: tasks, task kernel, features, training",
         _EXAMPLES,
     )
-    parser.add_argument("model", metavar="MODEL", help="model file")
+    parser.add_argument(
+        "model", metavar="MODEL", help="model file, starter:donor or starter:acceptor"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
+    from seqmtl.files.catalogue import model_path
     from seqmtl.models.saved import load_model
 
     model = load_model(args.model)
@@ -42,6 +46,6 @@ def run(args: argparse.Namespace) -> int:
         json.dump(summary, sys.stdout, indent=1)
         sys.stdout.write("\n")
         return 0
-    size = os.path.getsize(args.model) / 2**20
+    size = os.path.getsize(model_path(args.model)) / 2**20
     show("\n".join([*model.text(f"{args.model} ({size:.1f} MiB)"), ""]))
     return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import check_outputs, open_output
-from seqmtl.cli._scoring import add_scoring_options
+from seqmtl.cli._scoring import add_scoring_options, with_relatives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ _EXAMPLES = """\
   seqmtl predict splice.seqmtl windows.tsv.gz -o scores.tsv
   seqmtl predict splice.seqmtl candidates.fa --organism c_elegans > scores.tsv
   seqmtl predict splice.seqmtl --genome worm=worm.fa --sites worm=sites.bed -o scores.tsv
-  seqmtl predict splice.seqmtl new.fa --organism c_briggsae --from-relatives
+  seqmtl predict starter:acceptor candidates.fa --like "Apis mellifera"
   seqmtl predict m.seqmtl expression.csv -o scores.tsv     # a model of train-table
 
 The last column tells whether a window has the letters of the model's sites, such as AG (yes or no).
@@ -40,7 +40,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "score windows; write name, organism, score, probability, has_site",
         _EXAMPLES,
     )
-    parser.add_argument("model", metavar="MODEL", help="model file")
+    parser.add_argument(
+        "model", metavar="MODEL", help="model file, starter:donor or starter:acceptor"
+    )
     _options.add_window_input(
         parser,
         "windows to score (labels not needed)",
@@ -58,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.models.saved import load_model
 
     check_outputs(args, args.output)
-    model = load_model(args.model)
+    model = with_relatives(load_model(args.model), args)
     examples = read_for_model(model, args, require_labels=False)
     found = model.predictions(examples.X, from_relatives=args.from_relatives)
     names = examples.names

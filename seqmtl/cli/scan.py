@@ -9,11 +9,13 @@ import time
 from typing import Any
 
 from seqmtl.cli import _options
+from seqmtl.cli._scoring import add_relatives, with_relatives
 from seqmtl.exceptions import SeqmtlError
 
 _PIECE = 1 << 22
 
 _EXAMPLES = """\
+  seqmtl scan starter:donor mosquito.fa.gz --like Diptera --top 200 -o donors.bed.gz
   seqmtl scan splice.seqmtl worm.fa --organism worm -o worm.bw     # worm.plus.bw, worm.minus.bw
   seqmtl scan splice.seqmtl worm.fa.gz --organism worm --min-probability 0.5 -o sites.gff3
   seqmtl scan splice.seqmtl worm.fa --organism all --top 500 -o ag.bed.gz    # ag.NAME.bed.gz each
@@ -43,7 +45,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser = _options.new_command(
         subparsers, "scan", run, "score every candidate site of a genome, both strands", _EXAMPLES
     )
-    parser.add_argument("model", metavar="MODEL", help="model file")
+    parser.add_argument(
+        "model", metavar="MODEL", help="model file, starter:donor or starter:acceptor"
+    )
     parser.add_argument("genome", metavar="FASTA", help="genome: plain, gzip or bgzip; - for stdin")
     parser.add_argument(
         "-o", "--output", required=True, metavar="OUT", help="file to write; - for standard output"
@@ -65,10 +69,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         help="value in bedGraph and bigWig (default: the raw score)",
     )  # fmt: skip
     _add_what(parser)
-    parser.add_argument(
-        "--from-relatives", action="store_true",
-        help="scan for an organism without training data, using its relatives in the model's tree",
-    )  # fmt: skip
+    add_relatives(parser)
     parser.add_argument(
         "--resume", action="store_true",
         help="resume an interrupted scan (same model, genome and options)",
@@ -135,6 +136,7 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.models.saved import load_model
 
     model = load_model(args.model, only=("weights", "pairs"))
+    model = with_relatives(model, args)
     outputs = _outputs(model, args)
     if model.structure == "pairs":
         from seqmtl.cli._scan_pairs import scan_pairs

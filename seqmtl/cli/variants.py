@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import check_outputs, write_json
+from seqmtl.cli._scoring import add_relatives, with_relatives
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 
 if TYPE_CHECKING:
@@ -80,10 +81,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "--json", metavar="FILE", help="write counts as JSON (- for standard output)"
     )
-    parser.add_argument(
-        "--from-relatives", action="store_true",
-        help="score for an organism without training data, using its relatives in the model's tree",
-    )  # fmt: skip
+    add_relatives(parser)
     _options.add_threads(parser)
 
 
@@ -94,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.variants import Annotator, EffectScorer, annotate_vcf
 
     _check_outputs(args)
-    model = MultiTaskModel.load(args.model)
+    model = with_relatives(MultiTaskModel.load(args.model), args)
     scorer = EffectScorer(
         model, _organism(model, args), distance=args.distance,
         from_relatives=args.from_relatives, n_threads=args.threads,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.catalogue import STARTER
 from seqmtl.files.claims import claimed, lock_open, remove_abandoned
 
 #: How the names of hidden entries of a folder begin that is not complete.
@@ -207,10 +208,15 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     SeqmtlError
-        If the folder is missing or not writable, or `path` is a folder.
+        If the folder is missing or not writable, or `path` is a folder or the name of a shipped
+        model.
     """
     path = os.fspath(path)
     folder = os.path.dirname(path) or "."
+    if path.startswith(STARTER):
+        raise SeqmtlError(
+            f"cannot write {path}: models of the package have such names; choose another"
+        )
     if os.path.isdir(path):
         raise SeqmtlError(f"cannot write {path}: it is a folder; give a file name")
     if not os.path.isdir(folder):

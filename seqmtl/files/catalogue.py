@@ -1,16 +1,21 @@
-"""Trees and tables shipped with the package."""
+"""Trees, tables and models shipped with the package."""
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from seqmtl.exceptions import ModelFileError
+
+#: How the names of shipped models begin, wherever a model file is expected.
+STARTER = "starter:"
+
 
 def names() -> tuple[str, ...]:
     """Return the names of the shipped trees, sorted."""
-    entries = (entry.name for entry in _folder().iterdir()) if _folder().is_dir() else ()
-    return tuple(sorted(name[:-4] for name in entries if name.endswith(".nwk")))
+    return _stems("taxonomies", ".nwk")
 
 
 def find(name: str) -> str | None:
@@ -20,13 +25,39 @@ def find(name: str) -> str | None:
 
 def table(file_name: str) -> str | None:
     """Return the text of a shipped file, or None if there is none of this name."""
-    entry = _folder() / file_name
+    entry = _folder("taxonomies") / file_name
     return entry.read_text(encoding="utf-8") if entry.is_file() else None
 
 
-def _folder() -> Any:
-    """Return the data folder of the installed package, or of a source checkout."""
-    installed = files("seqmtl") / "taxonomies"
+def model_path(path: str | os.PathLike[str]) -> str:
+    """Return the file of a model: of a shipped one for ``starter:NAME``, else the path itself.
+
+    Raises
+    ------
+    ModelFileError
+        If no shipped model has this name.
+    """
+    path = os.fspath(path)
+    if not path.startswith(STARTER):
+        return path
+    name, known = path.removeprefix(STARTER), _stems("starter", ".seqmtl")
+    if name not in known:
+        shipped = ", ".join(f"{STARTER}{model}" for model in known)
+        raise ModelFileError(f"is no shipped model; they are {shipped or 'missing'}", path=path)
+    return str(_folder("starter") / f"{name}.seqmtl")
+
+
+def _stems(folder: str, suffix: str) -> tuple[str, ...]:
+    """Return the names of the shipped files with a suffix, without it, sorted."""
+    entries = (
+        (entry.name for entry in _folder(folder).iterdir()) if _folder(folder).is_dir() else ()
+    )
+    return tuple(sorted(name.removesuffix(suffix) for name in entries if name.endswith(suffix)))
+
+
+def _folder(name: str) -> Any:
+    """Return a data folder of the installed package, or of a source checkout."""
+    installed = files("seqmtl") / name
     if installed.is_dir():
         return installed
-    return Path(__file__).resolve().parents[2] / "taxonomies"
+    return Path(__file__).resolve().parents[2] / name

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.atomic import atomic_write
+from seqmtl.files.catalogue import model_path
 
 _DTYPES = {"F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
 _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
@@ -69,9 +70,9 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     ModelFileError
         If the file is missing, not a model, truncated or damaged.
     """
-    path = os.fspath(path)
+    path, file = os.fspath(path), model_path(path)
     try:
-        raw = np.memmap(path, dtype=np.uint8, mode="r")
+        raw = np.memmap(file, dtype=np.uint8, mode="r")
     except (OSError, ValueError) as error:
         raise ModelFileError(f"cannot be opened as a model: {error}", path=path) from error
     size = int.from_bytes(raw[:8].tobytes(), "little")

@@ -26,6 +26,8 @@ from seqmtl.solvers.weights import TaskWeights
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
+_ALIKE = 0.1  # relative difference of distances
+_FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
 _LEAST_IN_PLACE = 0.5  # share of the windows that must have the consensus at the site
 
 
@@ -54,10 +56,12 @@ def adapt_model(
     else:
         name = model.tasks[own]
         n = model.training["tasks"][name]["n"]
-        placed = Placement(np.eye(len(model.tasks))[own], f"its own model of {n:,} labels")
+        placed = Placement(np.eye(len(model.tasks))[own], f"its own model of {n:,} labels", 1.0)
     if data is None:
         if own is not None:
             raise ValueError(f"{name!r} is in the model already; give labels to adapt it further")
+        # the table has the distances of the shipped tree
+        _tell_place(name, placed, {} if tree is not None else model.training.get("left_out", {}))
         return replace(model, kernel=extend(model.kernel, len(model.tasks), name, placed.weights))
     y = np.where(np.asarray(y) > 0, 1.0, -1.0)
     check_labels(y, name)
@@ -73,6 +77,31 @@ def adapt_model(
     if prevalence is not None:
         adapted.calibrate(name, found.held_out, y[found.rows], None, "auto", prevalence)
     return adapted
+
+
+def _tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
+    """Log how near the relatives are of an organism without labels, and what to expect of them."""
+    measured = _measured_at(placed.distance, left_out) if placed.nearest and left_out else ""
+    logger.info("%s: scored as %s%s", name, placed.source, measured)
+    if placed.explained < _FAR:
+        logger.warning(
+            "%s is far from all organisms of the model: by the tree, they explain %.0f %% of it; "
+            "expect more errors, and give labels to seqmtl adapt if there are any", name,
+            100 * placed.explained,
+        )  # fmt: skip
+
+
+def _measured_at(distance: float, left_out: dict[str, Any]) -> str:
+    """Describe the accuracy of organisms left out of the training, at about this distance."""
+    nearest = min(
+        (found["distance"] for found in left_out.values()), key=lambda d: abs(d - distance)
+    )
+    like = {t: f for t, f in left_out.items() if abs(f["distance"] - nearest) <= _ALIKE * nearest}
+    figures = (
+        f"{t} {f['auprc']:.2f}" + (f" (with them {f['own']:.2f})" if "own" in f else "")
+        for t, f in like.items()
+    )
+    return f"; AUPRC without labels, measured at about {nearest:g}: {', '.join(figures)}"
 
 
 def _own_column(model: Any, name: str) -> int | None:

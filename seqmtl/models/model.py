@@ -192,8 +192,9 @@ class MultiTaskModel(Model):
             Organism of the model, or organism or clade of the tree, in whose place it is.
             Default: its own name in the tree.
         tree : Tree, str or path-like, optional
-            See :func:`seqmtl.similarity.trees.read_tree`. Default: the task kernel of the model, or
-            for `like` the largest shipped tree. An organism that is nowhere starts at the mean.
+            See :func:`seqmtl.similarity.trees.read_tree`; or the folder of an NCBI taxonomy dump.
+            Default: the task kernel of the model, or for `like` the largest shipped tree. An
+            organism that is nowhere starts at the mean.
         prevalence : float, optional
             Share of true sites for which its probabilities hold. Default: that of the labels.
 

@@ -1,21 +1,25 @@
 """Place a new organism among the organisms of a model: how much each of them counts at first.
 
-    a = 1/2 R_SS^+ R_Sn / (sum of its entries)  +  1/(2 T)
+    a = r2 R_SS^+ R_Sn / (sum of its entries)  +  (1 - r2) / T,     r2 = R_nS R_SS^+ R_Sn / R_nn
 
 =====  ==================================================================================
 S      the T tasks of the model
 n      the new organism, or the mean of the leaves of a clade
 R      similarity by a tree, with unit diagonal, or by the task kernel of the model
+r2     share of the variance of w_n that the other w_s explain, by the tree: 1 if n has the place
+       of a task, near 0 far from all
 a_s    weight of task s; without labels, w_n = sum_s a_s w_s
 =====  ==================================================================================
 
-The first half is the mean of w_n given the other w_s under the multi-task regulariser. The other
-half is the mean of all tasks, because nearness says little about the worth of a single relative.
+The first term is the mean of w_n given the other w_s under the multi-task regulariser. What it
+leaves open is filled by the mean of all tasks, because far away nearness says little about the
+worth of a single relative.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +29,7 @@ from numpy.typing import NDArray
 from seqmtl._names import NameIndex
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.similarity import TaskKernel
+from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
 from seqmtl.similarity.trees import Tree, prune_to, read_tree
 
 Array = NDArray[np.float64]
@@ -43,10 +48,19 @@ class Placement(NamedTuple):
         a, not negative, with sum 1.
     source : str
         Where it comes from, for messages.
+    explained : float
+        r2, from 0 to 1.
+    nearest : str
+        The nearest task in the tree, or "" if no tree was used.
+    distance : float
+        Length of the path to it.
     """
 
     weights: Array
     source: str
+    explained: float
+    nearest: str = ""
+    distance: float = 0.0
 
 
 def place(
@@ -71,7 +85,8 @@ def place(
     like : str, optional
         A task, or an organism or clade of the tree, in whose place it is. Default: its own name.
     tree : Tree, str or path-like, optional
-        See :func:`seqmtl.similarity.trees.read_tree`. Default: the task kernel; for a `like` that
+        See :func:`seqmtl.similarity.trees.read_tree`; or the folder of an NCBI taxonomy dump,
+        which must have all tasks. Default: the task kernel; for a `like` that
         it lacks, the largest shipped tree; without any, all tasks count the same.
     trusts : mapping of str to float, optional
         Trust of tasks whose similarity in the kernel is that of the tree times the smaller trust.
@@ -86,26 +101,28 @@ def place(
     target, T = like or name, len(tasks)
     found = NameIndex(tasks).find(target) if like else []
     if len(found) == 1:
-        return _mixed(np.eye(T)[found[0]], f"the place of {tasks[found[0]]}")
+        return Placement(np.eye(T)[found[0]], f"the place of {tasks[found[0]]}", 1.0)
     if tree is not None:
-        return _in_tree(read_tree(tree), tasks, target)
+        is_dump = isinstance(tree, (str, os.PathLike)) and os.path.isdir(tree)
+        found_tree = read_ncbi_taxonomy(tree, [*tasks, target]) if is_dump else read_tree(tree)
+        return _in_tree(found_tree, tasks, target)
     found = NameIndex(kernel.names).find(target)
     if len(found) == 1:
         R = _untuned(kernel, T, trusts or {})
-        return _mixed(
-            np.linalg.pinv(R[:T, :T], hermitian=True) @ R[:T, found[0]],
-            f"{kernel.names[found[0]]} in the task kernel of the model",
-        )
+        weights, explained = _conditional_mean(R[:T, :T], R[:T, found[0]], 1.0)
+        where = f"{kernel.names[found[0]]} in the task kernel of the model"
+        return Placement(explained * weights + (1.0 - explained) / T, where, explained)
     if like is None:
-        return Placement(np.full(T, 1.0 / T), "the mean of all")
+        return Placement(np.full(T, 1.0 / T), "the mean of all", 0.0)
     return _in_tree(read_tree(LARGEST_TREE), tasks, target)
 
 
-def _mixed(weights: Array, source: str) -> Placement:
+def _conditional_mean(R: Array, column: Array, size: float) -> tuple[Array, float]:
+    """Return the weights of the tasks, with sum 1, and r2, from R_SS, R_Sn and R_nn."""
+    weights = np.linalg.pinv(R, hermitian=True) @ column
+    explained = float(np.clip(column @ weights / size, 0.0, 1.0))
     weights = np.maximum(weights, 0.0)
-    if not weights.any():
-        weights = np.ones_like(weights)
-    return Placement(0.5 * weights / weights.sum() + 0.5 / weights.size, source)
+    return (weights / weights.sum(), explained) if weights.any() else (weights, 0.0)
 
 
 def _untuned(kernel: TaskKernel, T: int, trusts: Mapping[str, float]) -> Array:
@@ -146,18 +163,16 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     columns = [names.index(name) for name in members]
     R = TaskKernel.from_newick(tree, names).matrix
     n = len(own)
-    weights = np.zeros(len(tasks))
-    weights[[tasks.index(name) for name in own]] = np.linalg.pinv(R[:n, :n], hermitian=True) @ R[
-        :n, columns
-    ].mean(axis=1)
+    size = float(R[np.ix_(columns, columns)].mean())
+    some, explained = _conditional_mean(R[:n, :n], R[:n, columns].mean(axis=1), size)
+    weights = np.full(len(tasks), (1.0 - explained) / len(tasks))
+    weights[[tasks.index(name) for name in own]] += explained * some
     pruned, _, order = prune_to(tree, names)
     distances = pruned.distances()[np.ix_(order, order)][:n, columns].mean(axis=1)
     nearest = int(distances.argmin())
-    return _mixed(
-        weights,
-        f"{index.known[found[0]]} in {where}, {distances[nearest]:g} from {names[nearest]}, "
-        "the nearest",
-    )
+    found_name, distance = index.known[found[0]], float(distances[nearest])
+    source = f"{found_name} in {where}, {distance:g} from {names[nearest]}, the nearest"
+    return Placement(weights, source, explained, names[nearest], distance)
 
 
 def extend(

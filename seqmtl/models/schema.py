@@ -74,6 +74,7 @@ _SELECTION = record(
     },
 )
 _ADAPTED = record({"source": text, "relatives": mapping(_size, 1), "trust": mapping(_size, 1)})
+_LEFT_OUT = record({"nearest": text, "distance": _size, "auprc": _share}, {"own": _share})
 _WEIGHT = {"label": text, "weight": _size}
 _SHARED = {
     "command": text,
@@ -104,6 +105,7 @@ _TRAINING = {
             "mkl": items(record({**_WEIGHT, "view": text, "tasks": items(word)})),
             "selection": _SELECTION,
             "adapted": mapping(_ADAPTED),
+            "left_out": mapping(_LEFT_OUT),
         },
     ),
     "kernels": record(

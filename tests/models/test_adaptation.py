@@ -151,23 +151,61 @@ class TestRelatives:
         # from the root, with a base of 1/4: man and ape share 3 of 4, man and the insects nothing
         kernel = TaskKernel.individual(["ape", "fly", "bee"])
         R = np.array([[1, 0.25, 0.25], [0.25, 1, 0.625], [0.25, 0.625, 1]])
-        own = np.linalg.solve(R, [0.8125, 0.25, 0.25])
-        expected = own / own.sum() / 2 + 1 / 6
+        shared = np.array([0.8125, 0.25, 0.25])
+        own = np.linalg.solve(R, shared)
+        r2 = shared @ own  # of a variable with variance 1
         found = place(kernel, kernel.names, "man", tree=TREE)
-        assert_allclose(found.weights, expected, atol=1e-12)
+        assert_allclose(found.weights, r2 * own / own.sum() + (1 - r2) / 3, atol=1e-12)
+        assert found[2:] == (pytest.approx(r2), "ape", 2)
         assert "2 from ape" in found.source
 
     def test_a_clade_is_the_mean_of_its_leaves(self):
         kernel = TaskKernel.individual(["ape", "fly"])
         found = place(kernel, kernel.names, "gnat", like="insects", tree=TREE)
         R = np.array([[1, 0.25], [0.25, 1]])
-        own = np.linalg.solve(R, [0.25, (1 + 0.625) / 2])
-        assert_allclose(found.weights, own / own.sum() / 2 + 1 / 4, atol=1e-12)
+        shared = np.array([0.25, (1 + 0.625) / 2])
+        own = np.linalg.solve(R, shared)
+        r2 = shared @ own / np.array([[1, 0.625], [0.625, 1]]).mean()  # of the mean of fly and bee
+        assert_allclose(found.weights, r2 * own / own.sum() + (1 - r2) / 2, atol=1e-12)
+        assert found[2:] == (pytest.approx(r2), "fly", 2)  # 0 from fly, 4 from bee
 
-    def test_a_relative_of_the_model_counts_half_and_so_do_all(self):
+    def test_in_the_place_of_a_relative_it_counts_alone(self):
         kernel = TaskKernel.individual(["ape", "fly"])
-        found = place(kernel, kernel.names, "gnat", like="fly")
-        assert_allclose(found.weights, [0.25, 0.75])
+        assert_allclose(place(kernel, kernel.names, "gnat", like="fly").weights, [0, 1])
+
+    def test_the_less_a_tree_explains_the_more_all_count_alike(self):
+        # n and s split at depth d of 1 from the root, at which u is: R_ns = d on top of a base
+        kernel, found = TaskKernel.individual(["s", "u"]), []
+        for split in (0.99, 0.5, 0.01):
+            tree = f"((s:{1 - split},n:{1 - split}):{split},u:1);"
+            found.append(place(kernel, kernel.names, "n", tree=tree))
+        weights = [placed.weights[0] for placed in found]
+        assert weights == sorted(weights, reverse=True)
+        assert weights[0] > 0.95
+        assert 0.5 <= weights[2] < 0.55
+        assert [placed.explained for placed in found] == sorted(
+            (placed.explained for placed in found), reverse=True
+        )
+
+    def test_a_taxonomy_dump_places_what_no_tree_has(self, tmp_path):
+        # root - (animals - (flies - (fly, gnat), worm), weed); the gnat's sister is the fly
+        rows = [(1, 1, "root"), (2, 1, "animals"), (3, 2, "flies"), (4, 3, "Musca a"),
+                (5, 3, "Musca b"), (6, 2, "Vermis a"), (7, 1, "Herba a")]  # fmt: skip
+        nodes = "".join(f"{i}\t|\t{up}\t|\tno rank\t|\n" for i, up, _ in rows)
+        names = "".join(f"{i}\t|\t{name}\t|\t\t|\tscientific name\t|\n" for i, _, name in rows)
+        (tmp_path / "nodes.dmp").write_text(nodes)
+        (tmp_path / "names.dmp").write_text(names)
+        kernel = TaskKernel.individual(["Musca a", "Vermis a", "Herba a"])
+        found = place(kernel, kernel.names, "gnat", like="Musca b", tree=tmp_path)
+        assert found[3:] == ("Musca a", 2)
+        assert found.weights[0] > found.weights[1] >= found.weights[2] > 0
+        expected = place(
+            kernel, kernel.names, "gnat", like="Musca b",
+            tree="(((Musca_a:1,Musca_b:1):1,Vermis_a:1):1,Herba_a:1);",
+        )  # fmt: skip
+        assert_allclose(found.weights, expected.weights)
+        with pytest.raises(UnknownTaskError, match="'Musca c' is not in the taxonomy"):
+            place(kernel, kernel.names, "gnat", like="Musca c", tree=tmp_path)
 
     def test_an_organism_that_is_nowhere_is_the_mean(self):
         kernel = TaskKernel.individual(["ape", "fly"])
@@ -178,7 +216,7 @@ class TestRelatives:
         for like in ("10090", "mouse", "Amniota"):
             found = place(kernel, kernel.names, "new", like=like)
             assert found.weights.argmax() == 1
-            assert found.weights[2] == pytest.approx(1 / 6)
+            assert found.weights[2] == pytest.approx((1 - found.explained) / 3)
 
     def test_trust_in_the_tree_does_not_blur_the_place(self):
         R = TaskKernel.from_newick(TREE, ["ape", "fly", "bee", "man"]).matrix

@@ -177,7 +177,7 @@ def test_an_installed_package_has_its_own_folder(tmp_path, monkeypatch):
 def test_the_wheel_is_told_to_hold_the_trees():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wheel = settings["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel["force-include"] == {"taxonomies": "seqmtl/taxonomies"}
+    assert wheel["force-include"]["taxonomies"] == "seqmtl/taxonomies"
 
 
 def test_the_wheel_holds_the_trees(tmp_path, monkeypatch):

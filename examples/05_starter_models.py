@@ -1,0 +1,121 @@
+"""Make the starter models that ship with the package, starter:donor and starter:acceptor.
+
+    python examples/05_starter_models.py DATA starter
+
+DATA holds the windows and genomes that seqmtl/starter/README.md names. The same data, versions and
+kind of processor give the same bytes. Prints the tables of that page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seqmtl import MultiTaskClassifierCV, MultiTaskModel, TaskKernel, Windows, read_windows
+from seqmtl.evaluation import evaluate
+from seqmtl.models.relatives import place
+
+TREE = "six_eukaryotes"
+WINDOWS = {
+    "donor": "joint_splice6/joint_splice6_don.tsv.gz",
+    "acceptor": "joint_splice6/joint_splice6_acc.tsv.gz",
+}
+#: Genome and folder of its sites, from which the share of true sites among candidates is counted.
+GENOMES = {
+    "a_thaliana": ("genomes_1pct/a_thaliana.1pct.fa.gz", "genomes_1pct/a_thaliana"),
+    "c_elegans": ("genomes_1pct/c_elegans.1pct.fa.gz", "genomes_1pct/c_elegans"),
+    "d_melanogaster": ("genomes_1pct/d_melanogaster.1pct.fa.gz", "genomes_1pct/d_melanogaster"),
+    "p_falciparum": ("genome_pfalciparum/Pf3D7_chr01-12.fasta.gz", "genome_pfalciparum"),
+    "s_cerevisiae": ("genome_scerevisiae/S_cerevisiae.fasta.gz", "genome_scerevisiae"),
+}
+BOTH_STRANDS = {"donor": ("GT", "AC"), "acceptor": ("AG", "CT")}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Make both models."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path, help="folder of the data")
+    parser.add_argument("output", type=Path, help="folder of the models")
+    parser.add_argument("--signals", nargs="+", default=list(WINDOWS), choices=list(WINDOWS))
+    args = parser.parse_args(arguments)
+    for signal in args.signals:
+        model = make(args.data, signal)
+        model.save(args.output / f"{signal}.seqmtl")
+
+
+def make(data: Path, signal: str) -> MultiTaskModel:
+    """Train on the train rows, calibrate and measure on the test rows."""
+    train, test = (read_windows(data / WINDOWS[signal], split=split) for split in ("train", "test"))
+    own = train[np.isin(train.tasks, list(GENOMES))]
+    model = fit(own)
+    model.site = replace(model.site, signal=signal)
+    # of windows around a site, such as those of `seqmtl dataset`, the model takes this part
+    model.shift = (model.length - model.site.length) // 2 - model.site.offset
+    model.training["sources"] = [Path(WINDOWS[signal]).name]
+    found = {}
+    for name in model.tasks:
+        rows = test[test.tasks == name]
+        scores = model.decision_function(rows, name)
+        share = prevalence(data, signal, name)
+        model.calibrate(name, scores, rows.labels, prevalence=share)
+        found[name] = metrics(rows, scores)
+        show(signal, name, found[name], f"prevalence {model.prevalence(name):.5f}")
+    model.training["left_out"] = {
+        name: left_out(model, own, test, name, found.get(name)) for name in test.task_names
+    }
+    for name, entry in model.training["left_out"].items():
+        print(f"{signal:9} {name:15} left out: {entry}")
+    return model
+
+
+def fit(windows: Windows) -> MultiTaskModel:
+    """Train with the defaults of `seqmtl train`."""
+    tree = TaskKernel.from_newick(TREE, sorted(set(windows.tasks)))
+    svc = MultiTaskClassifierCV(task_kernel=tree)
+    return svc.fit(windows, windows.labels, tasks=windows.tasks).model_
+
+
+def left_out(
+    model: MultiTaskModel, train: Windows, test: Windows, name: str, own: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return the accuracy of the other organisms on one, without a label of it."""
+    if own is not None:
+        model = fit(train[train.tasks != name])
+    rows = test[test.tasks == name]
+    scores = model.adapt(name, like=name).decision_function(rows, name, from_relatives=True)
+    placed = place(model.kernel, model.tasks, name, like=name)
+    found = {"nearest": placed.nearest, "distance": placed.distance}
+    found["auprc"] = round(metrics(rows, scores)["auprc"], 4)
+    return found if own is None else {**found, "own": round(own["auprc"], 4)}
+
+
+def metrics(rows: Windows, scores: Any) -> dict[str, Any]:
+    """Return AUROC and AUPRC with their intervals."""
+    return evaluate(rows.labels, scores, rows.tasks, n_bootstrap=200)["tasks"][rows.tasks[0]]
+
+
+def prevalence(data: Path, signal: str, organism: str) -> float:
+    """Return the share of true sites among the GTs (or AGs) of both strands of a genome."""
+    fasta, folder = (data / path for path in GENOMES[organism])
+    with gzip.open(fasta, "rt") as stream:
+        texts = "".join(">" if line[0] == ">" else line.strip() for line in stream).upper()
+    with gzip.open(folder / f"{signal}_sites.bed.gz", "rt") as stream:
+        rows = [line.rstrip().split("\t") for line in stream]
+    sites = {(row[0], row[1], row[5]) for row in rows if row[4] == BOTH_STRANDS[signal][0]}
+    return len(sites) / sum(map(texts.count, BOTH_STRANDS[signal]))
+
+
+def show(signal: str, name: str, found: dict[str, Any], more: str) -> None:
+    """Print one row of the table of accuracies."""
+    low, high = found["auprc_interval"]
+    value = f"auroc {found['auroc']:.4f}  auprc {found['auprc']:.4f} ({low:.4f} to {high:.4f})"
+    print(f"{signal:9} {name:15} {value}  {more}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""The starter models: what ships, what its page says, and the script that makes them."""
+
+import gzip
+import importlib.util
+import os
+import re
+import shlex
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from seqmtl import Windows, load_model, read_windows
+from seqmtl.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "seqmtl" / "starter"
+CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
+SIGNALS = {"donor": "GT", "acceptor": "AG"}
+ORGANISMS = ("a_thaliana", "c_elegans", "d_melanogaster", "p_falciparum", "s_cerevisiae")
+LIMIT = 4 * 2**20  # bytes
+
+FIGURES = re.compile(
+    r"^\| (donor|acceptor)s: ([a-z]_[a-z]+) \| [\d,]+ \| [\d,]+ \| (\.\d+) \| (\.\d+) "
+    r"\((\.\d+) to (\.\d+)\) \|",
+    re.MULTILINE,
+)
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location(
+        "starter_models", ROOT / "examples" / "05_starter_models.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+def test_a_starter_model_is_small_and_complete(signal):
+    assert (FOLDER / f"{signal}.seqmtl").stat().st_size <= LIMIT
+    model = load_model(f"starter:{signal}")
+    assert model.tasks == ORGANISMS
+    assert model.site.letters == SIGNALS[signal]
+    assert model.site.kind == signal
+    assert set(model.curves) == set(ORGANISMS)
+    assert not re.search(r"/", str(model.training["sources"]))  # names, no machine's paths
+    assert set(model.training["left_out"]) == {*ORGANISMS, "h_sapiens"}
+
+
+@pytest.mark.parametrize(
+    ("signal", "consensus", "at"),
+    [("donor", "CAGGTAAGT", 3), ("acceptor", "TTTTTTTCTTTTTCAGG", 15)],
+)
+def test_a_consensus_site_beats_nearly_all_random_ones(signal, consensus, at):
+    rng = np.random.default_rng(4)
+    model = load_model(f"starter:{signal}")
+    first = model.site.offset
+    texts = ["".join(row) for row in rng.choice(list("ACGT"), (400, model.length))]
+    plain = [f"{t[:first]}{SIGNALS[signal]}{t[first + 2 :]}" for t in texts]
+    begin = first - at
+    sites = [f"{t[:begin]}{consensus}{t[begin + len(consensus) :]}" for t in texts]
+    for organism in ("a_thaliana", "c_elegans", "d_melanogaster"):
+        scores = [
+            model.decision_function(Windows.from_strings(rows), organism) for rows in (plain, sites)
+        ]
+        assert np.mean(scores[1] > scores[0]) > 0.97
+
+
+def test_the_page_has_the_accuracy_of_every_organism():
+    assert {(signal, name) for signal, name, *_ in FIGURES.findall(CARD)} == {
+        (signal, name) for signal in SIGNALS for name in ORGANISMS
+    }
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+def test_the_accuracy_on_the_page_is_that_of_the_file(signal, shared_data, script):
+    path = shared_data / script.WINDOWS[signal]
+    if not path.exists():
+        pytest.skip(f"no {path.name}")
+    test, model = read_windows(path, split="test"), load_model(f"starter:{signal}")
+    for _, name, auroc, auprc, low, high in (f for f in FIGURES.findall(CARD) if f[0] == signal):
+        rows = test[test.tasks == name]
+        scores = model.decision_function(rows, name)
+        assert roc_auc_score(rows.labels, scores) == pytest.approx(float(auroc), abs=6e-5)
+        value = average_precision_score(rows.labels, scores)
+        assert value == pytest.approx(float(auprc), abs=6e-5)
+        assert float(low) < value < float(high)
+    for name, entry in model.training["left_out"].items():
+        found = re.search(rf"^\| {name} \| {entry['nearest']}, .*$", CARD, re.MULTILINE)
+        assert found, name
+        assert f"{entry['auprc']:.3f}"[1:] in found[0]
+
+
+def test_the_commands_of_the_first_screen_run(tmp_path, monkeypatch):
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:45]
+    commands = [line for line in lines if line.startswith("seqmtl scan starter:")]
+    assert len(commands) == 2
+    rng = np.random.default_rng(0)
+    text = ">c\n" + "".join(rng.choice(list("ACGT"), 3000)) + "\n"
+    (tmp_path / "genome.fa.gz").write_bytes(gzip.compress(text.encode()))
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        assert main([*shlex.split(command)[1:], "-q"]) == 0
+    rows = Path("donors.bed").read_text().splitlines()
+    assert sum(not row.startswith("#") for row in rows) > 100
+    assert {"acceptors.plus.bw", "acceptors.minus.bw"} <= {p.name for p in tmp_path.iterdir()}
+
+
+def _toy_data(folder, script):
+    """Write small windows and genomes, with names and columns as those of the real ones."""
+    rng, lines = np.random.default_rng(0), ["organism\tlabel\tsplit\tsequence"]
+    for name in (*script.GENOMES, "h_sapiens"):
+        for i in range(120):
+            letters = rng.choice(list("ACGT"), 40)
+            letters[14:20] = list("GTAAGT") if i % 3 == 0 else [*"GT", *letters[16:20]]
+            split = "test" if i % 4 == 0 else "train"
+            lines.append(f"{name}\t{1 if i % 3 == 0 else -1}\t{split}\t{''.join(letters)}")
+    for path in {Path(p).parent for p in script.WINDOWS.values()}:
+        (folder / path).mkdir(parents=True, exist_ok=True)
+    (folder / script.WINDOWS["donor"]).write_bytes(gzip.compress("\n".join(lines).encode()))
+    for fasta, sites in script.GENOMES.values():
+        (folder / sites).mkdir(parents=True, exist_ok=True)
+        # GTs: one forward, two backward (AC); the site GC does not count
+        (folder / fasta).write_bytes(gzip.compress(b">c\nAAGTCC\nACAC\n>d\nTT\n"))
+        bed = b"c\t2\t4\tx\tGT\t+\nc\t2\t4\ty\tGT\t+\nc\t5\t7\tx\tGC\t+\n"
+        (folder / sites / "donor_sites.bed.gz").write_bytes(gzip.compress(bed))
+
+
+@pytest.mark.timeout(300)
+def test_the_script_gives_the_same_bytes_and_leaves_out_what_has_no_licence(
+    tmp_path, script, capsys
+):
+    _toy_data(tmp_path / "data", script)
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        script.main([str(tmp_path / "data"), str(tmp_path / name), "--signals", "donor"])
+    made = tmp_path / "one" / "donor.seqmtl"
+    assert made.read_bytes() == (tmp_path / "two" / "donor.seqmtl").read_bytes()
+    model = load_model(made)
+    assert model.tasks == ORGANISMS
+    assert "h_sapiens" not in model.kernel.names
+    assert model.training["left_out"]["h_sapiens"].keys() == {"nearest", "distance", "auprc"}
+    assert model.prevalence("c_elegans") == pytest.approx(1 / 3)
+    assert "donor     c_elegans" in capsys.readouterr().out
+
+
+def test_the_wheel_holds_the_models(tmp_path, monkeypatch):
+    build = pytest.importorskip("hatchling.build")
+    monkeypatch.chdir(ROOT)
+    wheel = zipfile.ZipFile(tmp_path / build.build_wheel(os.fspath(tmp_path)))
+    for path in FOLDER.iterdir():
+        assert wheel.read(f"seqmtl/starter/{path.name}") == path.read_bytes()
