@@ -9,6 +9,8 @@ contigs, models of all organisms are trained on the other contigs, with labels f
     annotation   the genes
     half         junctions: half of the annotated introns, drawn at random
     errors       the same and a tenth as many false ones, GT to AG at random, with as many reads
+    simulated    all annotated introns with log-normal numbers of reads (median 50), and three
+                 tenths as many false junctions with few (median 2), with the default thresholds
     reads        the junctions of the reads, with the default thresholds
     all reads    the same without thresholds
 
@@ -36,6 +38,8 @@ from seqmtl.sequences.alphabet import decode
 
 Intron = tuple[str, int, int, bool]
 LENGTHS, READS = (50, 600), 10
+MEDIANS, SPREAD = (50.0, 2.0), 1.2
+WAYS = ("annotation", "half", "errors", "simulated", "reads", "all reads")
 
 
 def main() -> None:
@@ -46,6 +50,7 @@ def main() -> None:
     parser.add_argument("--organisms", nargs="+",
                         default=["c_elegans", "d_melanogaster", "a_thaliana"])  # fmt: skip
     parser.add_argument("--folds", type=int, default=3)
+    parser.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS, help="with annotation")
     parser.add_argument("--train", nargs="*", default=[], help="options of seqmtl train")
     args = parser.parse_args()
     found: dict[str, list[list[float]]] = {}
@@ -67,17 +72,16 @@ def main() -> None:
 def run_fold(fold: int, folder: Path, args: Any) -> dict[str, list[float]]:
     """Return the AUPRC of each organism by the origin of the labels."""
     rng = np.random.default_rng(fold)
-    ways: dict[str, list[str]] = {
-        "annotation": [], "half": [], "errors": [], "reads": [], "all reads": []
-    }  # fmt: skip
+    ways: dict[str, list[str]] = {way: [] for way in WAYS if way in (*args.ways, "annotation")}
     for name in args.organisms:
         fasta, gff = (args.genomes.resolve() / f"{name}.1pct.{end}" for end in ("fa.gz", "gff3.gz"))
         introns = annotated(gff)
         half = [introns[i] for i in rng.permutation(len(introns))[: len(introns) // 2]]
-        false = draw_false(fasta, set(introns), round(len(half) / 10), rng)
+        false = draw_false(fasta, set(introns), round(0.3 * len(introns)), rng)
         lists = {
             "half": dict.fromkeys(half, READS),
-            "errors": dict.fromkeys(half + false, READS),
+            "errors": dict.fromkeys(half + false[: round(len(half) / 10)], READS),
+            "simulated": {**draw_reads(introns, 0, rng), **draw_reads(false, 1, rng)},
             "reads": of_reads(gff),
         }
         lists["all reads"] = lists["reads"]
@@ -147,6 +151,12 @@ def draw_false(fasta: Path, true: set[Intron], n: int, rng: np.random.Generator)
         if start > 0 and text.startswith(first) and length >= LENGTHS[0] and not ends & taken:
             false.append(intron)
     return false
+
+
+def draw_reads(introns: list[Intron], kind: int, rng: np.random.Generator) -> dict[Intron, int]:
+    """Draw numbers of reads of true (0) or false (1) junctions."""
+    reads = np.ceil(MEDIANS[kind] * np.exp(SPREAD * rng.normal(size=len(introns))))
+    return dict(zip(introns, reads.astype(int).tolist(), strict=True))
 
 
 def star(junctions: dict[Intron, int]) -> list[str]:

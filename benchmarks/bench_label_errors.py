@@ -29,7 +29,9 @@ def main() -> None:
     """Run the comparison."""
     parser = make_parser(__doc__)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--sites", type=int, default=300, help="per organism, and thrice the decoys")
+    parser.add_argument(
+        "--sites", type=int, default=300, help="per organism, and thrice the decoys"
+    )
     parser.add_argument("--errors", nargs="+", type=float, default=[0, 0.05, 0.1, 0.2])
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--window", type=int, help="bases")

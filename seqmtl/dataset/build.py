@@ -182,9 +182,7 @@ def _log_junctions(name: str, genome: Genome, within: NDArray[np.int64]) -> None
     )  # fmt: skip
 
 
-def _read_places(
-    config: Config, organism: OrganismConfig
-) -> tuple[Annotation | None, list[Place]]:
+def _read_places(config: Config, organism: OrganismConfig) -> tuple[Annotation | None, list[Place]]:
     """Return the annotation if there is one, and the positions of the sites, if it has them."""
     if organism.junctions is not None:
         return None, []  # their strands depend on the genome

@@ -158,7 +158,11 @@ class Sampler:
             total = round(self.rules.ratio * words.size)
             if not total:
                 continue
-            composition = np.bincount(words, minlength=shape[2]) / words.size
+            if self.finder.motif.words:  # so that a model learns how common each word's sites are
+                amounts = room[split].sum(axis=0)
+            else:
+                amounts = np.bincount(words, minlength=shape[2])
+            composition = amounts / max(1, amounts.sum())
             plan = _round(total * np.outer([1 - in_genes, in_genes], composition))
             taken = np.minimum(plan, room[split])
             n_short += int((plan - taken).sum())

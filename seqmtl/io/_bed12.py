@@ -73,9 +73,7 @@ def read_blocks(fields: list[str], start: int, end: int) -> tuple[Segment, ...]:
         If the blocks are invalid.
     """
     count = integer(fields[9])
-    sizes, starts = (
-        [integer(part) for part in fields[i].rstrip(",").split(",")] for i in (10, 11)
-    )
+    sizes, starts = ([integer(part) for part in fields[i].rstrip(",").split(",")] for i in (10, 11))
     if not count == len(sizes) == len(starts):
         raise ValueError(
             f"blockCount must be the number of blockSizes and blockStarts, got {count}, "

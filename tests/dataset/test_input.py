@@ -66,7 +66,10 @@ def dataset(folder):
             "anotation is no key .* mean",
         ),
         (config_text().replace("annotation", "#"), "organisms.x.annotation .*, got 'none of them'"),
-        (config_text() + 'sites = "x.gff3"', "organisms.x.annotation .*, got 'annotation and sites'"),
+        (
+            config_text() + 'sites = "x.gff3"',
+            "organisms.x.annotation .*, got 'annotation and sites'",
+        ),
         (config_text() + "split = { train = ['chr1'] }", "organisms.x.split.train is no key"),
         (
             config_text().replace("annotation", "sites") + "sources = ['a']",

@@ -83,9 +83,7 @@ def test_decoys_lie_around_introns_and_never_at_weak_sites(genome):
     decoys = sites(folder, "-1")
     assert len(decoys) > 100
     for contig, start, strand in decoys:
-        assert any(
-            contig == c and s - REACH <= start < e + REACH for c, s, e, _ in introns
-        )
+        assert any(contig == c and s - REACH <= start < e + REACH for c, s, e, _ in introns)
         site = contigs[contig][start : start + 2]
         assert (site if strand == "+" else reverse_complement(site)) == "GT"
         assert (contig, start, strand) not in annotated(genes)
@@ -203,7 +201,9 @@ def test_errors(genome):
     with pytest.raises(InputFormatError, match=r"x.sj:1: .*chr1.1.*contig_names"):
         build(folder, config_text(), star(other))
     moved = [(c, s + 3, e + 3, x) for c, s, e, x in introns]
-    message = r"most junctions must be GT-AG, GC-AG or AT-AC introns on one strand, got \d of 30; ch"
+    message = (
+        r"most junctions must be GT-AG, GC-AG or AT-AC introns on one strand, got \d of 30; ch"
+    )
     with pytest.raises(InputFormatError, match=message):
         build(folder, config_text(), star(moved))
     with pytest.raises(SeqmtlError, match="none of the 30 donor .* fewer reads than min_reads"):
@@ -212,7 +212,9 @@ def test_errors(genome):
     beyond = [(c, s + length, e + length, x) for c, s, e, x in introns]
     with pytest.raises(SeqmtlError, match="can be used: site beyond the end of its contig"):
         build(folder, config_text(), star(beyond))
-    with pytest.raises(InputFormatError, match="organisms.x.junctions must be left out for tss, go"):
+    with pytest.raises(
+        InputFormatError, match="organisms.x.junctions must be left out for tss, go"
+    ):
         build(folder, config_text(), star(introns), signal="tss")
     with pytest.raises(InputFormatError, match="x.sources must be left out with junctions"):
         build(folder, config_text(), star(introns), 'sources = ["a"]\n')
