@@ -4,9 +4,10 @@
 
 DATA is a table of windows with a split. Of each organism's true sites in training, a share is
 replaced by decoys, as false splice junctions of reads would be. Prints the mean AUPRC over the
-organisms on test rows, whose labels are all right, for every loss, each with its standard error over
-the draws; for the default loss also with weights from read counts, drawn as reads / (reads + 10) of
-log-normal numbers of reads with a median of 50 for true junctions and 5 for false ones.
+organisms on test rows, whose labels are all right, for every loss, each with its standard error
+over the draws; for the default loss also with weights from read counts, drawn as
+reads / (reads + 10) of log-normal numbers of reads with a median of 50 for true junctions and 5 for
+false ones.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def main() -> None:
             ways = [(loss, None) for loss in LOSSES] + [("hinge", weight)]
             rows.append([score(windows[chosen], y, loss, w, test) for loss, w in ways])
         mean, error = np.mean(rows, axis=0), np.std(rows, axis=0) / max(1, args.draws - 1) ** 0.5
-        print(f"{share:g}", *(f"{m:.4f} {e:.4f}" for m, e in zip(mean, error, strict=True)), sep="\t",
-              flush=True)  # fmt: skip
+        cells = (f"{m:.4f} {e:.4f}" for m, e in zip(mean, error, strict=True))
+        print(f"{share:g}", *cells, sep="\t", flush=True)
 
 
 def spoil(

@@ -176,8 +176,8 @@ def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.G
 
 def _log_junctions(name: str, genome: Genome, within: NDArray[np.int64]) -> None:
     logger.info(
-        "%s: decoys are drawn within %d bases of the introns that reads show, %.3g %% of the genome; "
-        "sites elsewhere, in genes without reads, are unknown, and evaluation counts them as false",
+        "%s: decoys are drawn within %d bases of the introns that reads show, %.3g %% of the "
+        "genome; sites in genes without reads are unknown, and evaluation counts them as false",
         name, REACH, 100 * float((within[:, 1] - within[:, 0]).sum()) / max(1, genome.n_bases),
     )  # fmt: skip
 

@@ -204,8 +204,8 @@ def _check_letters(source: str, told: NDArray[np.int64]) -> None:
     n_told = int((told != _UNKNOWN).sum())
     if told.size >= _FEWEST and n_told < _RIGHT_GENOME * told.size:
         raise InputFormatError(
-            f"most junctions must be GT-AG, GC-AG or AT-AC introns on one strand, got {n_told:,} of "
-            f"{told.size:,}; check that the reads were aligned to this version of the genome, or "
+            "most junctions must be GT-AG, GC-AG or AT-AC introns on one strand, got "
+            f"{n_told:,} of {told.size:,}; check that the reads were aligned to this version of the genome, or "
             'set consensus = "all"',
             path=source,
         )

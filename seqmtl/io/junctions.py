@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import pairwise
 from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
@@ -173,10 +174,7 @@ def _of_bed(fields: list[str]) -> tuple[list[tuple[str, int, int, str]], int, bo
     if len(fields) == _BED6:
         return [_intron(contig, start, end, strand)], 0, False
     blocks = read_blocks(fields, start, end)
-    introns = [
-        _intron(contig, left[1], right[0], strand)
-        for left, right in zip(blocks, blocks[1:], strict=False)
-    ]
+    introns = [_intron(contig, left[1], right[0], strand) for left, right in pairwise(blocks)]
     is_junction = len(blocks) == _N_ENDS and fields[4].isdigit()
     return introns, int(fields[4]) if is_junction else 0, is_junction
 

@@ -68,7 +68,7 @@ def dataset(folder):
         (config_text().replace("annotation", "#"), "organisms.x.annotation .*, got 'none of them'"),
         (
             config_text() + 'sites = "x.gff3"',
-            "organisms.x.annotation .*, got 'annotation and sites'",
+            "organisms.x.annotation .*, got 'annotation and s",
         ),
         (config_text() + "split = { train = ['chr1'] }", "organisms.x.split.train is no key"),
         (

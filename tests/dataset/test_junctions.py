@@ -89,10 +89,8 @@ def test_decoys_lie_around_introns_and_never_at_weak_sites(genome):
         assert (contig, start, strand) not in annotated(genes)
         for c, s, e, side, _ in weak:
             assert (contig, start, strand) != (c, s if side == "+" else e - 2, side)
-    strand_of = {"+": 0, "-": 0}
-    for contig, start, strand in decoys:  # half of them on the strand of a gene
-        strand_of[strand] += 1
-    assert min(strand_of.values()) > 20
+    n_reverse = sum(strand == "-" for _, _, strand in decoys)
+    assert 20 < n_reverse < len(decoys) - 20
     counts = {row["reason"]: int(row["count"]) for row in left_out(folder)}
     assert counts["candidate away from the introns that reads show"] > 0
 
@@ -201,26 +199,22 @@ def test_errors(genome):
     with pytest.raises(InputFormatError, match=r"x.sj:1: .*chr1.1.*contig_names"):
         build(folder, config_text(), star(other))
     moved = [(c, s + 3, e + 3, x) for c, s, e, x in introns]
-    message = (
-        r"most junctions must be GT-AG, GC-AG or AT-AC introns on one strand, got \d of 30; ch"
-    )
+    message = r"most junctions must be GT-AG, GC-AG or AT-AC .* on one strand, got \d of 30; check"
     with pytest.raises(InputFormatError, match=message):
         build(folder, config_text(), star(moved))
-    with pytest.raises(SeqmtlError, match="none of the 30 donor .* fewer reads than min_reads"):
+    with pytest.raises(SeqmtlError, match=r"none of the 30 donor .* fewer reads than min_reads"):
         build(folder, config_text(), star(introns, reads=2))
     length = len(contigs["chr1"])
     beyond = [(c, s + length, e + length, x) for c, s, e, x in introns]
-    with pytest.raises(SeqmtlError, match="can be used: site beyond the end of its contig"):
+    with pytest.raises(SeqmtlError, match=r"can be used: site beyond the end of its contig"):
         build(folder, config_text(), star(beyond))
-    with pytest.raises(
-        InputFormatError, match="organisms.x.junctions must be left out for tss, go"
-    ):
+    with pytest.raises(InputFormatError, match=r"organisms.x.junctions must be left out for tss"):
         build(folder, config_text(), star(introns), signal="tss")
-    with pytest.raises(InputFormatError, match="x.sources must be left out with junctions"):
+    with pytest.raises(InputFormatError, match=r"x.sources must be left out with junctions"):
         build(folder, config_text(), star(introns), 'sources = ["a"]\n')
-    with pytest.raises(InputFormatError, match="junctions.min_share must be a number from 0 to 1"):
+    with pytest.raises(InputFormatError, match=r"junctions.min_share must be a number from 0"):
         build(folder, config_text(), star(introns), "\n[junctions]\nmin_share = 2\n")
-    with pytest.raises(InputFormatError, match="junctions.min_reads must be a whole number of 1"):
+    with pytest.raises(InputFormatError, match=r"junctions.min_reads must be a whole number"):
         build(folder, config_text(), star(introns), "\n[junctions]\nmin_reads = 0\n")
 
 

@@ -287,9 +287,8 @@ def test_hints_are_at_the_outermost_bases_of_introns(folder, genome, contigs, tm
     assert found.keys() == expected.keys()
     assert all(abs(found[key] - expected[key]) < 1e-5 for key in found)
     kind = {"donor": "dss", "acceptor": "ass"}[signal]
-    assert {(row[1], row[2], row[7], row[8]) for row in rows} == {
-        ("seqmtl", kind, ".", "src=S;pri=1")
-    }
+    constant = ("seqmtl", kind, ".", "src=S;pri=1")
+    assert {(row[1], row[2], row[7], row[8]) for row in rows} == {constant}
     assert all(row[3] == row[4] for row in rows)
 
 
