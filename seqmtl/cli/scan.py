@@ -52,9 +52,8 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "--format", type=_format, dest="file_format", metavar="FORMAT",
         help="bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), "
-        "hints (for AUGUSTUS), or introns (of a model of seqmtl pair: BED12, or GFF3 if OUT ends in "
-        ".gff3); "
-        "default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, "
+        "hints (for AUGUSTUS), or introns (of a model of seqmtl pair: BED12, or GFF3 if OUT ends "
+        "in .gff3); default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, "
         ".hints, text formats also .gz; else BED",
     )  # fmt: skip
     parser.add_argument(

@@ -205,8 +205,8 @@ def _check_letters(source: str, told: NDArray[np.int64]) -> None:
     if told.size >= _FEWEST and n_told < _RIGHT_GENOME * told.size:
         raise InputFormatError(
             "most junctions must be GT-AG, GC-AG or AT-AC introns on one strand, got "
-            f"{n_told:,} of {told.size:,}; check that the reads were aligned to this version of the genome, or "
-            'set consensus = "all"',
+            f"{n_told:,} of {told.size:,}; check that the reads were aligned to this version of "
+            'the genome, or set consensus = "all"',
             path=source,
         )
 

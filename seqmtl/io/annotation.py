@@ -67,7 +67,8 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     if n_fields == _GFF_FIELDS and all(field.isdigit() for field in first.split(b"\t")[1:]):
         raise InputFormatError(
             "an annotation must have text in columns 2, 3 and 7, but all columns after the first "
-            "are numbers; this looks like STAR's SJ.out.tab: name it junctions instead of annotation",
+            "are numbers; this looks like STAR's SJ.out.tab: name it junctions instead of "
+            "annotation",
             path=source,
             line=line,
         )
