@@ -51,7 +51,8 @@ def main() -> None:
                         default=["c_elegans", "d_melanogaster", "a_thaliana"])  # fmt: skip
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS, help="with annotation")
-    parser.add_argument("--train", nargs="*", default=[], help="options of seqmtl train")
+    parser.add_argument("--decoys", default="genome", choices=("genome", "introns"))
+    parser.add_argument("--no-selection", action="store_true", help="train once")
     args = parser.parse_args()
     found: dict[str, list[list[float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -94,14 +95,17 @@ def run_fold(fold: int, folder: Path, args: Any) -> dict[str, list[float]]:
             key = "annotation" if way == "annotation" else "junctions"
             lines.append(f'[organisms.{name}]\ngenome = "{fasta}"\n{key} = "{path}"\n'
                          f"split = {{ test = {json.dumps(test)} }}\n")  # fmt: skip
+    options = ["--selection", "none"] if args.no_selection else []
     result = {}
     for way, lines in ways.items():
-        rules = "[junctions]\nmin_reads = 1\nmin_share = 0\n" if way == "all reads" else ""
+        rules = f'[junctions]\ndecoys = "{args.decoys}"\n'
+        if way == "all reads":
+            rules += "min_reads = 1\nmin_share = 0\n"
         config = folder / "config.toml"
         config.write_text(f'signal = "{args.signal}"\n{rules}' + "".join(lines))
         data = folder / way.replace(" ", "_")
         seqmtl("dataset", config, "-o", data)
-        seqmtl("train", data, "-o", folder / "m.seqmtl", *args.train)
+        seqmtl("train", data, "-o", folder / "m.seqmtl", *options)
         seqmtl("evaluate", folder / "m.seqmtl", folder / "annotation", "--bootstrap", 0,
                "--json", folder / "e.json")  # fmt: skip
         rows = json.loads((folder / "e.json").read_text())["tasks"]

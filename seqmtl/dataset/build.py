@@ -160,9 +160,10 @@ def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.G
     within = None
     if introns is not None:
         genes = introns.genes(places, sites, names, genome)
-        within = merge_intervals(np.concatenate(genes))
         sites.left_out += introns.left_out
-        _log_junctions(name, genome, within)
+        if config.junctions.decoys == "introns":
+            within = merge_intervals(np.concatenate(genes))
+        _log_junctions(name, genome, genes, within)
     else:
         genes = _genes(annotation, places, sites, names, genome)
     if organism.sites is not None and config.decoys.in_genes:
@@ -174,11 +175,18 @@ def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.G
     return part
 
 
-def _log_junctions(name: str, genome: Genome, within: NDArray[np.int64]) -> None:
+def _log_junctions(
+    name: str,
+    genome: Genome,
+    genes: list[NDArray[np.int64]],
+    within: NDArray[np.int64] | None,
+) -> None:
+    covered = merge_intervals(np.concatenate(genes))
     logger.info(
-        "%s: decoys are drawn within %d bases of the introns that reads show, %.3g %% of the "
-        "genome; sites in genes without reads are unknown, and evaluation counts them as false",
-        name, REACH, 100 * float((within[:, 1] - within[:, 0]).sum()) / max(1, genome.n_bases),
+        "%s: decoys are drawn from %s; %.3g %% of its bases are within %d bases of introns that "
+        "reads show. Sites in genes without reads are unknown, and evaluation counts them as false",
+        name, "the whole genome" if within is None else "the genome near introns",
+        100 * float((covered[:, 1] - covered[:, 0]).sum()) / max(1, genome.n_bases), REACH,
     )  # fmt: skip
 
 

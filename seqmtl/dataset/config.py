@@ -53,10 +53,13 @@ class JunctionRules:
         Fewest reads.
     min_share : float
         Smallest share of the reads of the strongest junction that overlaps it.
+    decoys : {"genome", "introns"}
+        Where decoys are drawn: everywhere, or within 250 bases of introns.
     """
 
     min_reads: int = 3
     min_share: float = 0.05
+    decoys: str = "genome"
 
 
 @dataclass(frozen=True)
@@ -233,6 +236,7 @@ def _junction_rules(table: Table) -> JunctionRules:
     rules = JunctionRules(
         table.integer("min_reads", 3, 1),
         table.number("min_share", 0.05, 0, 1),
+        table.choice("decoys", ("genome", "introns"), "genome"),
     )
     table.finish()
     return rules

@@ -72,14 +72,15 @@ def test_sites_are_those_of_the_annotation_whatever_the_strands(genome, signal, 
     build(folder, config_text(), star(introns), signal=signal)
     assert len(expected) > 20
     assert sites(folder) == expected
-    assert len(left_out(folder)) == n_left_out + 1  # the candidates away from introns
+    assert len(left_out(folder)) == n_left_out
 
 
 def test_decoys_lie_around_introns_and_never_at_weak_sites(genome):
     folder, contigs, genes = genome
     introns = introns_of(genes)
     weak = [(contig, start + 7, end, strand, 1) for contig, start, end, strand in introns]
-    build(folder, config_text(tables="[decoys]\nclearance = 1"), star(introns + weak))
+    near = '\n[junctions]\ndecoys = "introns"\n'
+    build(folder, config_text(tables="[decoys]\nclearance = 1"), star(introns + weak), near)
     decoys = sites(folder, "-1")
     assert len(decoys) > 100
     for contig, start, strand in decoys:
@@ -95,9 +96,11 @@ def test_decoys_lie_around_introns_and_never_at_weak_sites(genome):
     assert counts["candidate away from the introns that reads show"] > 0
 
 
-def test_weights_still_add_up_to_all_candidates(genome):
+@pytest.mark.parametrize("decoys", ["genome", "introns"])
+def test_weights_still_add_up_to_all_candidates(genome, decoys):
     folder, _, genes = genome
-    summary = build(folder, config_text(), star(introns_of(genes)))
+    more = f'\n[junctions]\ndecoys = "{decoys}"\n'
+    summary = build(folder, config_text(), star(introns_of(genes)), more)
     weights = [float(row["weight"]) for row in read_rows(folder) if row["label"] == "-1"]
     total = summary["organisms"]["x"]["candidates"]
     assert sum(weights) == pytest.approx(total, rel=1e-4)
@@ -233,3 +236,15 @@ def test_windows_are_as_long_as_asked(genome):
     folder, _, genes = genome
     build(folder, config_text(), star(introns_of(genes)))
     assert {int(row["end"]) - int(row["start"]) for row in read_rows(folder)} == {WINDOW}
+
+
+def test_decoys_come_from_the_whole_genome_by_default(genome):
+    folder, _, genes = genome
+    introns = introns_of(genes)[::3]
+    build(folder, config_text(tables="[decoys]\nratio = 20"), star(introns))
+    away = [
+        (contig, start)
+        for contig, start, _ in sites(folder, "-1")
+        if all(contig != c or not s - REACH <= start < e + REACH for c, s, e, _ in introns)
+    ]
+    assert len(away) > 20
