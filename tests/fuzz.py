@@ -70,6 +70,8 @@ CASES = [
     Case("GFF3", "a.gff3", "dataset gff3.toml -o out/d"),
     Case("GTF", "a.gtf", "dataset gtf.toml -o out/d"),
     Case("BED12", "a.bed12", "dataset bed12.toml -o out/d"),
+    Case("splice junctions, STAR", "a.tab", "dataset tab.toml -o out/d"),
+    Case("splice junctions, BED12", "j.bed12", "dataset junctions.toml -o out/d"),
     Case("configuration", "gff3.toml", "dataset gff3.toml -o out/d"),
     Case("dataset", "d/windows.tsv", "train d {fast} -o out/m.seqmtl"),
     Case("dataset", "d/summary.json", "train d {fast} -o out/m.seqmtl"),

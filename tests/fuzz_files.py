@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 from tests.expected import make
@@ -75,6 +76,7 @@ def _write(name: str, text: str) -> None:
 
 def _annotation() -> None:
     gff3, gtf, bed12 = ["##gff-version 3"], [], []
+    star: list[str] = []
     for i, start in enumerate(range(100, 4500, 550)):
         for contig in ("chr1", "chr2"):
             place, strand = f"{contig}\tx\t{{}}\t{{}}\t{{}}\t.", "+-"[i % 2]
@@ -89,6 +91,10 @@ def _annotation() -> None:
             ]
             ids = f'gene_id "g{name}"; transcript_id "t{name}";'
             gtf += [f"{place.format('exon', *e)}{tail}{ids}" for e in exons]
+            star += [
+                f"{contig}\t{left[1] + 1}\t{right[0] - 1}\t{i % 3}\t0\t0\t9\t1\t30"
+                for left, right in pairwise(exons)
+            ]
             sizes = ",".join(str(e - s + 1) for s, e in exons)
             places = ",".join(str(s - start) for s, _ in exons)
             bed12.append(
@@ -98,6 +104,12 @@ def _annotation() -> None:
     for name, lines in (("gff3", gff3), ("gtf", gtf), ("bed12", bed12)):
         _write(f"a.{name}", "\n".join(lines))
         _write(f"{name}.toml", f"{_CONFIG}genome = 'g.fa'\nannotation = 'a.{name}'")
+    _write("a.tab", "\n".join(star))
+    _write("j.bed12", "\n".join(bed12))
+    for name, path in (("tab", "a.tab"), ("junctions", "j.bed12")):
+        rules = "[junctions]\nmin_reads = 1\n"
+        config = _CONFIG.replace("[split]", f"{rules}[split]")
+        _write(f"{name}.toml", f"{config}genome = 'g.fa'\njunctions = '{path}'")
 
 
 def _relations() -> None:

@@ -153,6 +153,9 @@ def _counts(summary: Any, file_format: str) -> str:
         n_written = summary.n_records
         n_low = summary.n_reported - n_written
         parts.append(f"{n_low} at -6 or below left to the aligner's penalty for unlisted sites")
+    if file_format == "hints":
+        n_written = summary.n_records
+        parts.append(f"{summary.n_reported - n_written} no likelier than before left out")
     return ", ".join([*parts, str(n_written)])
 
 

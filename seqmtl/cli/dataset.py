@@ -26,8 +26,10 @@ splice.toml (paths are relative to its folder):
   window = 241                  # bases, centred on the site; shift moves the window to 3'
   seed = 0
   [sites]
-  consensus = "canonical"       # GT, AG; "all", or words such as ["GT", "GC"]
+  consensus = "canonical"       # GT, AG; "all", or words such as ["GT", "GC"], ["AG", "AC"]
   min_intron = 20               # sources = ["ensembl"]: keep only these values of column 2
+  [junctions]
+  min_reads = 3                 # min_share = 0.05: of the reads of the strongest overlapping one
   [decoys]
   ratio = 10                    # per true site
   in_genes = 0.5                # fraction from genes with sites, on the strand of the gene
@@ -38,7 +40,8 @@ splice.toml (paths are relative to its folder):
   test = 0.2                    # block = 100000
   [organisms.worm]
   genome = "worm.fa.gz"
-  annotation = "worm.gff3.gz"   # GFF3, GTF, BED12; or sites = "tss.bed.gz", BED6 of the sites
+  annotation = "worm.gff3.gz"   # GFF3, GTF, BED12; or sites = "tss.bed.gz", BED6 of the sites;
+                                # or junctions = "SJ.out.tab", or BED12 or BED6 of reads' introns
   [organisms.fly]
   genome = "fly.fa.gz"
   annotation = "fly.gtf.gz"

@@ -29,8 +29,8 @@ its sites, by the lengths of its introns, and by its codons; the probability of 
 of the parses with it. Lengths and coding content are learnt from the training regions; five numbers
 per organism are fitted on the validation regions, which neither model has seen.
 
-Both datasets should have the same splits: name the contigs of valid and test under
-[organisms.NAME.split]. Only regions in the same split of both are used.
+Only regions in the same split of both datasets are used. They have the same splits if they come
+from one configuration with annotations; or name the contigs under [organisms.NAME.split].
 
 columns: introns are those annotated in the training regions, shortest and longest the bases of
 introns considered, coding the coding bases that the content is from, sites the true sites fitted

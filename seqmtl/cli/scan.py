@@ -20,6 +20,7 @@ _EXAMPLES = """\
   seqmtl scan splice.seqmtl worm.fa.gz --organism worm --min-probability 0.5 -o sites.gff3
   seqmtl scan splice.seqmtl worm.fa --organism all --top 500 -o ag.bed.gz    # ag.NAME.bed.gz each
   seqmtl scan pair.seqmtl worm.fa --organism worm --format introns -o introns.bed
+  seqmtl scan donor.seqmtl worm.fa --organism worm --min-probability 0.1 -o donor.hints
   seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc
   cat donor.spsc acceptor.spsc > both.tsv; minimap2 -cx splice:hq --spsc=both.tsv worm.fa rna.fa
 
@@ -54,10 +55,10 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )
     parser.add_argument(
         "--format", type=_format, dest="file_format", metavar="FORMAT",
-        help="bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), or "
-        "introns (of a model of seqmtl pair: BED12, or GFF3 if OUT ends in .gff3); "
-        "default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, text "
-        "formats also .gz; else BED",
+        help="bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), "
+        "hints (for AUGUSTUS), or introns (of a model of seqmtl pair: BED12, or GFF3 if OUT ends "
+        "in .gff3); default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, "
+        ".hints, text formats also .gz; else BED",
     )  # fmt: skip
     parser.add_argument(
         "--organism", metavar="NAME",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
 from seqmtl.dataset.duplicates import fingerprints
+from seqmtl.dataset.introns import REACH, Introns, find_introns
 from seqmtl.dataset.signals import Place, places_of
 from seqmtl.dataset.splits import Regions, make_regions
 from seqmtl.dataset.strata import Decoys, Sampler
@@ -22,6 +23,7 @@ from seqmtl.io._fields import check_first_field
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.chrom_map import read_chrom_map
 from seqmtl.io.dataset import genome_sum
+from seqmtl.io.junctions import read_junctions
 from seqmtl.io.site_bed import read_site_bed
 from seqmtl.io.transcripts import Annotation
 from seqmtl.sequences import Genome, Windows
@@ -122,11 +124,20 @@ def build_parts(config: Config) -> Iterator[Part]:
 
 
 def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.Generator) -> Part:
-    annotation, places, source = _read_places(config, organism)
+    source = organism.source
+    annotation, places = _read_places(config, organism)
+    junctions = read_junctions(organism.junctions) if organism.junctions else []
     names = read_chrom_map(organism.contig_names) if organism.contig_names else {}
     genome = load_genome(organism.genome, padding=config.window + 1)
     for contig in genome.names:
         check_first_field(contig)
+    introns = None
+    if junctions:
+        introns = find_introns(
+            name, source, junctions, genome, names, config.junctions,
+            check_letters=bool(config.sites.words),
+        )  # fmt: skip
+        places = introns.places(config.signal, config.sites.min_intron)
     finder = Finder(name, source, genome, config.site, config.window)
     sites = finder.find(places, names, organism.allow_missing_contigs)
     if not len(sites):
@@ -134,8 +145,13 @@ def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.G
             f"{source}: none of the {len(sites.left_out):,} {config.signal} sites can be used: "
             + "; ".join(sorted({row.reason for row in sites.left_out}))
         )
+    if config.signal in ("donor", "acceptor") and organism.sites is None:
+        known = introns or annotation
+        positions = _donors(known, config.sites.min_intron, names, genome)
+    else:
+        positions = sites.starts
     try:
-        regions = make_regions(genome, sites.starts, config.split, organism.split, rng)
+        regions = make_regions(genome, positions, config.split, organism.split, rng)
     except ValueError as error:
         raise InputFormatError(f"organisms.{name}.split: {error}", path=config.path) from error
     windows = finder.window_starts(sites.starts, sites.is_reverse)
@@ -146,27 +162,73 @@ def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.G
         if not whole
     ]
     sites.keep(is_whole)
-    genes = _genes(annotation, places, sites, names, genome)
-    if annotation is None and config.decoys.in_genes:
+    within = None
+    if introns is not None:
+        genes = introns.genes(places, sites, names, genome)
+        sites.left_out += introns.left_out
+        if config.junctions.decoys == "introns":
+            within = merge_intervals(np.concatenate(genes))
+        _log_junctions(name, genome, genes, within)
+    else:
+        genes = _genes(annotation, places, sites, names, genome)
+    if organism.sites is not None and config.decoys.in_genes:
         logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
-    decoys = Sampler(finder, sites, genes, regions, config.decoys).draw(rng)
+    decoys = Sampler(finder, sites, genes, regions, config.decoys, within).draw(rng)
     part = _join(name, organism, finder, sites, decoys, regions)
     part.left_out += _transcripts_left_out(name, annotation)
     _log(part)
     return part
 
 
-def _read_places(
-    config: Config, organism: OrganismConfig
-) -> tuple[Annotation | None, list[Place], str]:
-    """Return the annotation if there is one, the sites' positions, and the name of the file."""
+def _donors(
+    known: Annotation | Introns | None,
+    min_intron: int,
+    names: Mapping[str, str],
+    genome: Genome,
+) -> NDArray[np.int64]:
+    """Return the distinct donors in the genome's buffer, by which both ends of introns are split.
+
+    So datasets of donors and of acceptors have the same regions.
+    """
+    if isinstance(known, Annotation):
+        places = places_of(known, "donor", min_intron)
+    else:
+        places = known.places("donor", min_intron) if known else []
+    found = set()
+    for place in places:
+        contig = names.get(place.contig, place.contig)
+        if not place.reason and contig in genome:
+            found.add(int(genome.starts[genome.index(contig)]) + place.start)
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def _log_junctions(
+    name: str,
+    genome: Genome,
+    genes: list[NDArray[np.int64]],
+    within: NDArray[np.int64] | None,
+) -> None:
+    covered = merge_intervals(np.concatenate(genes))
+    logger.info(
+        "%s: decoys are drawn from %s; %.3g %% of its bases are within %d bases of introns that "
+        "reads show. Sites in genes without reads are unknown, and evaluation counts them as false",
+        name, "the whole genome" if within is None else "the genome near introns",
+        100 * float((covered[:, 1] - covered[:, 0]).sum()) / max(1, genome.n_bases), REACH,
+    )  # fmt: skip
+
+
+def _read_places(config: Config, organism: OrganismConfig) -> tuple[Annotation | None, list[Place]]:
+    """Return the annotation if there is one, and the positions of the sites, if it has them."""
+    if organism.junctions is not None:
+        return None, []  # their strands depend on the genome
     if organism.sites is not None:
         rows = read_site_bed(organism.sites, length=config.site.length)
         places = [Place(r.contig, r.start, r.is_reverse, r.name, r.line) for r in rows]
-        return None, places, organism.sites
-    path = str(organism.annotation)
-    annotation = read_annotation(path, sources=organism.sources or config.sites.sources)
-    return annotation, places_of(annotation, config.signal, config.sites.min_intron), path
+        return None, places
+    annotation = read_annotation(
+        str(organism.annotation), sources=organism.sources or config.sites.sources
+    )
+    return annotation, places_of(annotation, config.signal, config.sites.min_intron)
 
 
 def _genes(

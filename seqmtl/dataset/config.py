@@ -44,6 +44,25 @@ class SiteRules:
 
 
 @dataclass(frozen=True)
+class JunctionRules:
+    """Which splice junctions of reads count as introns.
+
+    Attributes
+    ----------
+    min_reads : int
+        Fewest reads.
+    min_share : float
+        Smallest share of the reads of the strongest junction that overlaps it.
+    decoys : {"genome", "introns"}
+        Where decoys are drawn: everywhere, or within 250 bases of introns.
+    """
+
+    min_reads: int = 3
+    min_share: float = 0.05
+    decoys: str = "genome"
+
+
+@dataclass(frozen=True)
 class DecoyRules:
     """How decoys are drawn.
 
@@ -90,8 +109,9 @@ class OrganismConfig:
     ----------
     genome : str
         FASTA.
-    annotation, sites : str or None
-        GFF3, GTF or BED12; or BED6 of the sites. Exactly one of them is given.
+    annotation, sites, junctions : str or None
+        GFF3, GTF or BED12; BED6 of the sites; or splice junctions of reads, see
+        :func:`seqmtl.io.junctions.read_junctions`. Exactly one of them is given.
     contig_names : str or None
         Table that maps contig names of the annotation to those of the FASTA file.
     sources : tuple of str or None
@@ -105,10 +125,16 @@ class OrganismConfig:
     genome: str
     annotation: str | None = None
     sites: str | None = None
+    junctions: str | None = None
     contig_names: str | None = None
     sources: tuple[str, ...] | None = None
     split: dict[str, tuple[str, ...]] | None = None
     allow_missing_contigs: bool = False
+
+    @property
+    def source(self) -> str:
+        """The file that has the sites."""
+        return str(self.annotation or self.sites or self.junctions)
 
 
 @dataclass(frozen=True)
@@ -121,6 +147,7 @@ class Config:
     shift: int
     seed: int
     sites: SiteRules
+    junctions: JunctionRules
     decoys: DecoyRules
     split: SplitRules
     organisms: dict[str, OrganismConfig]
@@ -160,9 +187,10 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
         top.integer("shift", 0, None),
         top.integer("seed", 0, 0),
         _site_rules(top.table("sites"), chosen, stated),
+        _junction_rules(top.table("junctions")),
         _decoy_rules(top.table("decoys"), window),
         _split_rules(top.table("split"), window),
-        {name: _organism(table) for name, table in top.tables("organisms").items()},
+        {name: _organism(table, chosen) for name, table in top.tables("organisms").items()},
     )
     top.finish()
     for name in config.organisms:
@@ -204,6 +232,16 @@ def _words(table: Table, signal: str, stated: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
+def _junction_rules(table: Table) -> JunctionRules:
+    rules = JunctionRules(
+        table.integer("min_reads", 3, 1),
+        table.number("min_share", 0.05, 0, 1),
+        table.choice("decoys", ("genome", "introns"), "genome"),
+    )
+    table.finish()
+    return rules
+
+
 def _decoy_rules(table: Table, window: int) -> DecoyRules:
     rules = DecoyRules(
         table.number("ratio", 10.0, 0.01, 1e6),
@@ -227,8 +265,9 @@ def _split_rules(table: Table, window: int) -> SplitRules:
     return rules
 
 
-def _organism(table: Table) -> OrganismConfig:
-    genome, annotation, sites = (table.file(key) for key in ("genome", "annotation", "sites"))
+def _organism(table: Table, signal: str) -> OrganismConfig:
+    genome = table.file("genome")
+    given = {key: table.file(key) for key in ("annotation", "sites", "junctions")}
     named = table.table("split")
     split = {name: named.words(name) or () for name in SPLITS[1:]}
     named.finish()
@@ -237,13 +276,21 @@ def _organism(table: Table) -> OrganismConfig:
     table.finish()  # unknown keys first, as a missing one may only be misspelt
     if genome is None:
         table.refuse("genome", "a FASTA file", None, "add it")
-    if (annotation is None) == (sites is None):
-        got = "both" if annotation else "neither"
-        table.refuse("annotation", "given, or else sites", got, "give one of them")
-    if sites is not None and sources is not None:
-        table.refuse("sources", "left out with sites", list(sources), "a BED has no sources")
+    stated = [key for key, path in given.items() if path is not None]
+    if len(stated) != 1:
+        got = " and ".join(stated) or "none of them"
+        table.refuse("annotation", "given, or else sites or junctions", got, "give one of them")
+    if sources is not None and stated != ["annotation"]:
+        rule = f"left out with {stated[0]}"
+        table.refuse("sources", rule, list(sources), "only GFF3 and GTF have sources")
+    if stated == ["junctions"] and signal not in ("donor", "acceptor"):
+        rule = f"left out for {signal}"
+        table.refuse("junctions", rule, given["junctions"], "they have donors and acceptors only")
     by_name = split if "split" in table else None
-    return OrganismConfig(genome, annotation, sites, names, sources, by_name, allow_missing)
+    return OrganismConfig(
+        genome, **given, contig_names=names, sources=sources, split=by_name,
+        allow_missing_contigs=allow_missing,
+    )  # fmt: skip
 
 
 class Table:

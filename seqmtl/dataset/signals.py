@@ -37,6 +37,8 @@ class Place(NamedTuple):
         Why the site is left out, or "".
     other : int
         Alternative position if `start` lacks the consensus, or -1.
+    is_weak : bool
+        Whether the evidence is too weak for a true site, and for decoys to keep away from it.
     """
 
     contig: str
@@ -46,6 +48,7 @@ class Place(NamedTuple):
     line: int
     reason: str = ""
     other: int = -1
+    is_weak: bool = False
 
 
 def places_of(annotation: Annotation, signal: str, min_intron: int) -> list[Place]:

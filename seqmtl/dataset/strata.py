@@ -26,6 +26,7 @@ NOT_CLEAN = "candidate whose window has other letters than A, C, G, T or runs ov
 IS_SITE = "candidate that is an annotated site"
 CROSSES = "candidate whose window is across a border between splits"
 NEAR = "candidate near an annotated site"
+AWAY = "candidate away from the introns that reads show"
 
 
 @dataclass
@@ -101,6 +102,8 @@ class Sampler:
         Regions of the splits.
     rules : DecoyRules
         Number and origin of the decoys.
+    within : ndarray of int64, shape (n, 2), optional
+        Disjoint, increasing intervals of the buffer with the sites of all decoys.
     """
 
     def __init__(
@@ -110,9 +113,10 @@ class Sampler:
         genes: list[NDArray[np.int64]],
         regions: Regions,
         rules: DecoyRules,
+        within: NDArray[np.int64] | None = None,
     ) -> None:
         self.finder, self.sites, self.genes = finder, sites, genes
-        self.regions, self.rules = regions, rules
+        self.regions, self.rules, self.within = regions, rules, within
         self.length = finder.window
         self.strata = Strata(len(finder.motif.names))
         site = finder.site
@@ -120,17 +124,20 @@ class Sampler:
         self.offsets = (site.offset, self.length - site.length - site.offset)
         known = [sites.known_starts[sites.known_is_reverse == strand] for strand in (False, True)]
         self.known_windows = [np.sort(known[s] - self.offsets[s]) for s in (0, 1)]
-        near = np.concatenate(self.known_windows)
+        firm = np.flatnonzero(~sites.known_is_weak)
+        offsets = np.array(self.offsets)[sites.known_is_reverse[firm].astype(int)]
+        near = np.sort(sites.known_starts[firm] - offsets)
         self.near = merge_intervals(
             np.stack([near - rules.clearance + 1, near + rules.clearance], axis=1)
         )
         self.inside = np.stack([regions.starts, regions.ends - self.length + 1], axis=1)
-        self.excluded = dict.fromkeys((NOT_CLEAN, IS_SITE, CROSSES), 0)
+        self.excluded = dict.fromkeys((NOT_CLEAN, IS_SITE, CROSSES, AWAY), 0)
 
     def draw(self, rng: np.random.Generator) -> Decoys:
         """Draw decoys in two passes over the genome; memory is proportional to their number."""
         population, free = count_strata(self._candidates(), self.strata.size)
-        excluded = {**self.excluded, NEAR: int((population - free).sum())}
+        n_near = int((population - free).sum()) - self.excluded[AWAY]
+        excluded = {**self.excluded, NEAR: n_near}
         wanted, n_moved, n_lacking = self._plan(free)
         starts, is_reverse, strata = draw(self._candidates(), free, wanted, rng)
         return Decoys(starts, is_reverse, strata, population, excluded, n_moved, n_lacking)
@@ -151,7 +158,11 @@ class Sampler:
             total = round(self.rules.ratio * words.size)
             if not total:
                 continue
-            composition = np.bincount(words, minlength=shape[2]) / words.size
+            if self.finder.motif.words:  # so that a model learns how common each word's sites are
+                amounts = room[split].sum(axis=0)
+            else:
+                amounts = np.bincount(words, minlength=shape[2])
+            composition = amounts / max(1, amounts.sum())
             plan = _round(total * np.outer([1 - in_genes, in_genes], composition))
             taken = np.minimum(plan, room[split])
             n_short += int((plan - taken).sum())
@@ -194,7 +205,12 @@ class Sampler:
                 found = self._without(found, split[found] < 0, CROSSES)
                 in_gene = paint(self.genes[strand], site, n)[found]
                 numbers = (split[found].astype(np.int16) * 2 + in_gene) * self.strata.shape[2]
-                yield Candidates(strand == 1, begin + found, numbers + words[found], near[found])
+                is_out = near[found]
+                if self.within is not None:
+                    is_away = ~(is_out | paint(self.within, site, n)[found])
+                    self.excluded[AWAY] += int(is_away.sum())
+                    is_out = is_out | is_away
+                yield Candidates(strand == 1, begin + found, numbers + words[found], is_out)
 
     def _without(
         self, found: NDArray[np.int64], is_out: NDArray[np.bool_], reason: str

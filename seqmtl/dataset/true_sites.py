@@ -70,6 +70,8 @@ class TrueSites:
         As annotated.
     known_starts, known_is_reverse : ndarray
         The same for all annotated positions in the genome, including those left out.
+    known_is_weak : ndarray of bool
+        Which of these have too little evidence to keep decoys away.
     left_out : list of LeftOut
         Positions that are not true sites.
     """
@@ -80,6 +82,7 @@ class TrueSites:
     places: list[Place]
     known_starts: NDArray[np.int64]
     known_is_reverse: NDArray[np.bool_]
+    known_is_weak: NDArray[np.bool_]
     left_out: list[LeftOut] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -264,6 +267,7 @@ class Finder:
             [places[i] for i in good],
             starts[known],
             is_reverse[known],
+            np.array([places[i].is_weak for i in known], dtype=bool),
             [self.left_out(places[i], reasons[i]) for i in bad],
         )
 

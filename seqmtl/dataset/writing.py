@@ -131,8 +131,7 @@ def _duplicates_left_out(
 ) -> Iterator[LeftOut]:
     """Yield one line per true site, and one for all decoys."""
     number = np.cumsum(part.labels > 0) - 1
-    organism = config.organisms[part.organism]
-    source = organism.annotation or organism.sites
+    source = config.organisms[part.organism].source
     for row in rows[part.labels[rows] > 0].tolist():
         place = part.places[number[row]]
         strand = "-" if place.is_reverse else "+"

@@ -50,10 +50,10 @@ def _add(
             f"BED12 must have twelve tab-separated fields, got {len(fields)}; correct the line"
         )
     contig, name, strand = fields[0], fields[3], fields[5]
-    start, end, thick_start, thick_end = (_integer(fields[i]) for i in (1, 2, 6, 7))
+    start, end, thick_start, thick_end = (integer(fields[i]) for i in (1, 2, 6, 7))
     if start >= end:
         raise ValueError(f"start must be before end, got {start}-{end}; swap or correct them")
-    exons = _blocks(fields, start, end)
+    exons = read_blocks(fields, start, end)
     if strand not in ("+", "-"):
         if strand != ".":
             raise ValueError(f"strand must be +, - or ., got {strand!r}; correct it")
@@ -64,12 +64,16 @@ def _add(
     transcripts.append(Transcript(name, name, contig, strand == "-", exons, cds, line=line))
 
 
-def _blocks(fields: list[str], start: int, end: int) -> tuple[Segment, ...]:
-    """Return the exons of a row, merging adjacent ones."""
-    count = _integer(fields[9])
-    sizes, starts = (
-        [_integer(part) for part in fields[i].rstrip(",").split(",")] for i in (10, 11)
-    )
+def read_blocks(fields: list[str], start: int, end: int) -> tuple[Segment, ...]:
+    """Return the exons of a BED12 row, merging adjacent ones.
+
+    Raises
+    ------
+    ValueError
+        If the blocks are invalid.
+    """
+    count = integer(fields[9])
+    sizes, starts = ([integer(part) for part in fields[i].rstrip(",").split(",")] for i in (10, 11))
     if not count == len(sizes) == len(starts):
         raise ValueError(
             f"blockCount must be the number of blockSizes and blockStarts, got {count}, "
@@ -93,7 +97,14 @@ def _blocks(fields: list[str], start: int, end: int) -> tuple[Segment, ...]:
     return tuple(exons)
 
 
-def _integer(text: str) -> int:
+def integer(text: str) -> int:
+    """Parse a coordinate or a count.
+
+    Raises
+    ------
+    ValueError
+        If it is not one.
+    """
     if not is_coordinate(text):
         raise ValueError(f"coordinates must be {COORDINATES}, got {text[:60]!r}; correct it")
     return int(text)

@@ -46,6 +46,7 @@ OF_GENE = "exons that belong to a gene that has transcripts of its own"
 INSIDE = "part of a longer transcript (such as a microRNA of its precursor)"
 
 _ID = re.compile(rb"(?:^|;)\s*ID=([^;]*)")
+_METAEUK_ID = re.compile(rb"(?:^|;)TCS_ID=([^;]*)")
 _PARENT = re.compile(rb"(?:^|;)\s*Parent=([^;]*)")
 _BIOTYPE = re.compile(rb"(?:^|;)\s*(?:transcript_)?(?:bio)?type=([^;]*)")
 _GTF_NAMES = {
@@ -96,6 +97,7 @@ class _Reader:
         self.is_gtf: bool | None = None
         self.groups: dict[bytes, _Group] = {}
         self.parents: dict[bytes, tuple[bytes, bytes, bytes]] = {}
+        self.owners: dict[bytes, bytes] = {}  # of exons that CDS rows name as their parents
         self.features: Counter[bytes] = Counter()
         self.seen_sources: Counter[bytes] = Counter()
         self.left_out: list[LeftOutTranscript] = []
@@ -206,7 +208,10 @@ class _Reader:
         if found is None:
             return []
         if b"," not in found[1]:
-            return [(found[1].strip(), b"")] if found[1].strip() else []
+            name = found[1].strip()
+            if kind == b"exon" and (exon := _METAEUK_ID.search(attributes)):
+                self.owners[exon[1].strip()] = name
+            return [(self.owners.get(name, name), b"")] if name else []
         names = [name.strip() for name in found[1].split(b",")]
         return [(name, b"") for name in dict.fromkeys(names) if name]
 

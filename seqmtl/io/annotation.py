@@ -64,6 +64,14 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     lines = numbered_lines(path)
     line, first = next((numbered for numbered in lines if is_row(numbered[1])), (0, b""))
     n_fields = first.count(b"\t") + 1
+    if n_fields == _GFF_FIELDS and all(field.isdigit() for field in first.split(b"\t")[1:]):
+        raise InputFormatError(
+            "an annotation must have text in columns 2, 3 and 7, but all columns after the first "
+            "are numbers; this looks like STAR's SJ.out.tab: name it junctions instead of "
+            "annotation",
+            path=source,
+            line=line,
+        )
     lines = chain([(line, first)], lines)
     if n_fields == _GFF_FIELDS:
         annotation = read_gff(lines, source, sources)

@@ -21,6 +21,7 @@ from seqmtl.scan.blocks import Block, cut_blocks
 from seqmtl.scan.filters import TOP_BASES, Probability
 from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.gff3 import GffSink
+from seqmtl.scan.hints import HintSink
 from seqmtl.scan.run import Recovery, Run
 from seqmtl.scan.sink import Sink, TextSink, Track
 from seqmtl.scan.spsc import SpliceScoreSink
@@ -34,6 +35,7 @@ _TEXT: dict[str, type[TextSink]] = {
     "bedgraph": BedgraphSink,
     "gff3": GffSink,
     "spsc": SpliceScoreSink,
+    "hints": HintSink,
 }
 #: Suffixes of every format.
 SUFFIXES = {
@@ -42,6 +44,7 @@ SUFFIXES = {
     "bed": (".bed",),
     "gff3": (".gff3", ".gff"),
     "spsc": (".spsc", ".tsv"),
+    "hints": (".hints",),
 }
 FORMATS = tuple(SUFFIXES)
 
@@ -73,7 +76,7 @@ def write_scan(
     bedGraph has one value at the first base of the site's interval on the forward strand, the
     larger one if both strands have a site there. bigWig has the same values in one file per
     strand, with raw scores rounded to 1/8192. spsc has integer splice scores for aligners, see
-    :mod:`seqmtl.scan.spsc`.
+    :mod:`seqmtl.scan.spsc`; hints has hints for AUGUSTUS, see :mod:`seqmtl.scan.hints`.
 
     Parameters
     ----------

@@ -482,3 +482,43 @@ def test_organisms_train_together_from_a_folder(tmp_path, capsys):
     assert main(["predict", str(model), data, "--organism", "y", "-o", str(scores), "-q"]) == 0
     n_test = sum(r["split"] == "test" and r["organism"] == "y" for r in read_rows(tmp_path))
     assert len(scores.read_text().splitlines()) == 1 + n_test
+
+
+def test_words_of_decoys_are_as_common_as_among_candidates(tmp_path):
+    contigs, genes = make_genome(4)
+    letters = {name: list(text) for name, text in contigs.items()}
+    for contig, strand, exons in genes[::3]:  # a third of the donors are GC
+        place = exons[0][1] + 1 if strand == "+" else exons[1][0] - 2
+        letters[contig][place] = "C" if strand == "+" else "G"
+    contigs = {name: "".join(text) for name, text in letters.items()}
+    write_inputs(tmp_path, contigs, genes)
+    tables = '[sites]\nconsensus = ["GT", "GC"]\n[decoys]\nclearance = 1\nratio = 20\n'
+    summary = build(tmp_path, config_text(tables=tables + "[split]\ntest = 0.0\nvalid = 0.0"))
+    rows = read_rows(tmp_path)
+    sites = Counter(row["name"] for row in rows if row["label"] == "1")
+    assert sites["donor:GC"] > 5
+    decoys = Counter(row["name"][-2:] for row in rows if row["label"] == "-1")
+    every = {word: all_candidates(contigs, word) - annotated(genes) for word in ("GT", "GC")}
+    share = len(every["GC"]) / sum(map(len, every.values()))
+    assert decoys["GC"] / decoys.total() == pytest.approx(share, abs=0.005)
+    for word in every:  # weights count the candidates of each word
+        weights = [float(r["weight"]) for r in rows if r["name"] == f"decoy:{word}"]
+        assert sum(weights) == pytest.approx(len(every[word]), rel=0.02)
+    assert summary["organisms"]["x"]["decoys_lacking"] == 0
+
+
+@pytest.mark.parametrize("by", ["contigs", "blocks"])
+def test_both_ends_of_introns_have_the_same_splits(tmp_path, by):
+    """The second exon of every gene runs over the end of a block now and then."""
+    contigs, genes = make_genome(3, n_genes=80, length=4000, n_contigs=8)
+    write_inputs(tmp_path, contigs, genes)
+    (tmp_path / "x.toml").write_text(config_text(tables=f'[split]\nby = "{by}"\nblock = 1000'))
+    regions = []
+    for signal in ("donor", "acceptor"):
+        out = tmp_path / f"{by}.{signal}"
+        command = ["dataset", tmp_path / "x.toml", "--signal", signal, "-o", out, "-q"]
+        assert main([str(word) for word in command]) == 0
+        regions.append((out / "regions.tsv").read_text())
+    assert regions[0] == regions[1]
+    splits = {line.split("\t")[3] for line in regions[0].splitlines()[1:]}
+    assert splits == {"train", "valid", "test"}

@@ -65,8 +65,11 @@ def dataset(folder):
             config_text().replace("annotation =", "anotation ="),
             "anotation is no key .* mean",
         ),
-        (config_text().replace("annotation", "#"), "organisms.x.annotation .*, got 'neither'"),
-        (config_text() + 'sites = "x.gff3"', "organisms.x.annotation .*, got 'both'"),
+        (config_text().replace("annotation", "#"), "organisms.x.annotation .*, got 'none of them'"),
+        (
+            config_text() + 'sites = "x.gff3"',
+            "organisms.x.annotation .*, got 'annotation and s",
+        ),
         (config_text() + "split = { train = ['chr1'] }", "organisms.x.split.train is no key"),
         (
             config_text().replace("annotation", "sites") + "sources = ['a']",

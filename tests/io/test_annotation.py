@@ -172,6 +172,34 @@ BED12 = """
 chr1 100 650 T1 0 + 150 599 0 3 100,100,150, 0,200,400,
 chr1 1100 1450 T2 0 - 1120 1430 0 2 150,100 0,250
 """
+MINIPROT = """
+##PAF P1 149 0 149 + chr1 2000 150 599 447 447 0 AS:i:700
+chr1 miniprot mRNA 151 599 700 + . ID=MP000001;Rank=1;Identity=1.0000;Target=P1 1 149
+chr1 miniprot CDS 151 200 90 + 0 Parent=MP000001;Rank=1;Identity=1.0000;Target=P1 1 17
+chr1 miniprot CDS 301 400 180 + 1 Parent=MP000001;Rank=1;Identity=1.0000;Target=P1 18 50
+chr1 miniprot CDS 501 599 170 + 0 Parent=MP000001;Rank=1;Identity=1.0000;Target=P1 51 149
+chr1 miniprot stop_codon 597 599 0 + 0 Parent=MP000001;Rank=1
+chr1 miniprot mRNA 1121 1430 300 - . ID=MP000002;Rank=1;Identity=1.0000;Target=P2 1 70
+chr1 miniprot CDS 1351 1430 150 - 0 Parent=MP000002;Rank=1;Identity=1.0000;Target=P2 1 27
+chr1 miniprot CDS 1121 1250 150 - 1 Parent=MP000002;Rank=1;Identity=1.0000;Target=P2 28 70
+chr1 miniprot stop_codon 1121 1123 0 - 0 Parent=MP000002;Rank=1
+"""
+METAEUK = """
+chr1 MetaEuk gene 151 599 700 + . Target_ID=P1;TCS_ID=P1|chr1|+|150
+chr1 MetaEuk mRNA 151 599 700 + . Target_ID=P1;TCS_ID=P1|chr1|+|150_mRNA;Parent=P1|chr1|+|150
+chr1 MetaEuk exon 151 200 90 + . Target_ID=P1;TCS_ID=P1a_exon_0;Parent=P1|chr1|+|150_mRNA
+chr1 MetaEuk CDS 151 200 90 + . Target_ID=P1;TCS_ID=P1a_CDS_0;Parent=P1a_exon_0
+chr1 MetaEuk exon 301 400 90 + . Target_ID=P1;TCS_ID=P1a_exon_1;Parent=P1|chr1|+|150_mRNA
+chr1 MetaEuk CDS 301 400 90 + . Target_ID=P1;TCS_ID=P1a_CDS_1;Parent=P1a_exon_1
+chr1 MetaEuk exon 501 599 90 + . Target_ID=P1;TCS_ID=P1a_exon_2;Parent=P1|chr1|+|150_mRNA
+chr1 MetaEuk CDS 501 599 90 + . Target_ID=P1;TCS_ID=P1a_CDS_2;Parent=P1a_exon_2
+chr1 MetaEuk gene 1121 1430 300 - . Target_ID=P2;TCS_ID=P2|chr1|-|1120
+chr1 MetaEuk mRNA 1121 1430 300 - . Target_ID=P2;TCS_ID=P2|chr1|-|1120_mRNA;Parent=P2|chr1|-|1120
+chr1 MetaEuk exon 1351 1430 90 - . Target_ID=P2;TCS_ID=P2a_exon_0;Parent=P2|chr1|-|1120_mRNA
+chr1 MetaEuk CDS 1351 1430 90 - . Target_ID=P2;TCS_ID=P2a_CDS_0;Parent=P2a_exon_0
+chr1 MetaEuk exon 1121 1250 90 - . Target_ID=P2;TCS_ID=P2a_exon_1;Parent=P2|chr1|-|1120_mRNA
+chr1 MetaEuk CDS 1121 1250 90 - . Target_ID=P2;TCS_ID=P2a_CDS_1;Parent=P2a_exon_1
+"""
 DIALECTS = {
     "Ensembl GFF3": ENSEMBL_GFF3,
     "Ensembl GTF": ENSEMBL_GTF,
@@ -212,6 +240,15 @@ def test_every_dialect_gives_the_same_transcripts_and_sites(write, dialect):
     assert not annotation.left_out
     for signal, expected in PLACES.items():
         assert places(annotation, signal) == expected, signal
+
+
+@pytest.mark.parametrize("text", [MINIPROT, METAEUK])
+def test_alignments_of_proteins_have_the_sites_of_coding_sequences(write, text):
+    annotation = read_annotation(write(gff(text)))
+    for signal in ("donor", "acceptor", "start", "stop"):
+        assert places(annotation, signal) == PLACES[signal], signal
+    for signal in ("tss", "polya"):  # an alignment ends where the protein does
+        assert not places(annotation, signal)
 
 
 def test_bed12_gives_the_same_transcripts_and_sites(write):

@@ -13,6 +13,7 @@ import pytest
 
 from seqmtl import WeightedDegree, read_dataset
 from seqmtl.cli.main import main
+from seqmtl.io.annotation import read_annotation
 from seqmtl.models.fit import train_windows
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -99,6 +100,46 @@ def against_minisplice(folder):
         train_windows(windows, features=WeightedDegree(3))[0].save(model)
         places += [place, model]
     return run("against_minisplice", program, *places, "--organism", "bee")
+
+
+def junctions(folder):
+    tree = "(a:0.1,b:0.1);"
+    options = ["--chromosomes", 4, "--chromosome-length", 40_000, "--no-windows"]
+    seqmtl("simulate", "-o", folder / "sim", "--tree", tree, *options)
+    (folder / "data").mkdir()
+    for name in "ab":
+        genome = (folder / "sim" / "genomes" / f"{name}.fa").read_bytes()
+        (folder / "data" / f"{name}.1pct.fa.gz").write_bytes(gzip.compress(genome))
+        gff = (folder / "sim" / "annotation" / f"{name}.gff3").read_text()
+        transcripts = read_annotation(folder / "sim" / "annotation" / f"{name}.gff3").transcripts
+        rows = "".join(
+            f"{t.contig}\tRNASeq_splice\tintron\t{start + 1}\t{end}\t9\t{'+-'[t.is_reverse]}\t.\t"
+            f"ID={t.name}.{start}\n"
+            for t in transcripts
+            for start, end in t.introns
+        )
+        text = (gff + rows).encode()
+        (folder / "data" / f"{name}.1pct.gff3.gz").write_bytes(gzip.compress(text))
+    options = ["--organisms", "a", "b", "--folds", 2, "--no-selection"]
+    printed = run("junctions", folder / "data", *options, "--ways", "reads", "errors")
+    base, errors, reads = (line.split("\t") for line in printed.splitlines()[1:4])
+    assert (base[0], errors[0], reads[0]) == ("annotation", "errors", "reads")
+    assert abs(float(reads[4])) < 0.05  # the same introns
+    return printed
+
+
+def label_errors(folder):
+    rng = np.random.default_rng(0)
+    rows = ["organism\tlabel\tsplit\tsequence"]
+    for n in range(480):
+        bases, label = rng.choice(list("ACGT"), size=20), 1 if n % 4 == 0 else -1
+        bases[10:13] = list("TTC" if label > 0 else "GCA")
+        rows.append(
+            f"{'ab'[n // 4 % 2]}\t{label}\t{'test' if n % 3 else 'train'}\t{''.join(bases)}"
+        )
+    (folder / "windows.tsv").write_text("\n".join(rows) + "\n")
+    options = ["--sites", 15, "--errors", 0, 0.2, "--draws", 2]
+    return run("label_errors", folder / "windows.tsv", *options)
 
 
 def large(folder):
@@ -195,6 +236,8 @@ FIGURES = {
         r"A seqmtl above minisplice, AUPRC, paired: \+0\.\d+ \(",
         *(rf"{x} {who} +AUROC [01]\.\d+" for x in "DA" for who in ("minisplice", "seqmtl")),
     ],
+    junctions: [rf"^{way}(\t[01]\.\d{{4}}){{3}}\t" for way in ("annotation", "errors", "reads")],
+    label_errors: [r"^0(\t1\.0000 0\.0000){4}$", r"^0\.2(\t[01]\.\d{4} 0\.\d{4}){4}$"],
     large: [r"^ +200 +4\.0 .*\d$"],
     many_tasks: [
         rf"^{method} +{tasks} +{tasks * 30} .* 0\.\d{{4}}$"

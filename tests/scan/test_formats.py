@@ -15,6 +15,7 @@ import pytest
 
 from seqmtl import MultiTaskModel
 from seqmtl.cli.main import main
+from seqmtl.scan.hints import hint_lines
 from seqmtl.scan.spsc import splice_scores
 from seqmtl.sequences import Windows, encode
 from seqmtl.simulate import simulate, write_simulation
@@ -264,6 +265,36 @@ def test_splice_scores_are_at_the_junctions(folder, genome, contigs, tmp_path, s
         score = found.get((contig, place, strand), -6)
         assert -6 <= score <= 13
         assert score == pytest.approx(min(max(exact, -6), 13), abs=0.51)
+
+
+@pytest.mark.parametrize("signal", ["donor", "acceptor"])
+def test_hints_are_at_the_outermost_bases_of_introns(folder, genome, contigs, tmp_path, signal):
+    model = MultiTaskModel.load(folder / f"{signal}.seqmtl")
+    text = scan(folder, genome, tmp_path / "x.hints", signal=signal).read_text()
+    places = candidates(model, contigs, [model.site.letters])
+    p = model.probability(window_scores(model, contigs, places), ["man"] * len(places))
+    counts = model.training["tasks"]["man"]
+    prior = counts["n_positive"] / counts["n"]
+    expected = {}
+    for (contig, start, strand), one in zip(places, p, strict=True):
+        if one > prior:
+            # 1-based: the first base of the intron, or its last one, in reading direction
+            first = (strand == "+") == (signal == "donor")
+            expected[contig, start + 1 if first else start + 2, strand] = one
+    rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    found = {(row[0], int(row[3]), row[6]): float(row[5]) for row in rows}
+    assert len(found) == len(rows) > 50
+    assert found.keys() == expected.keys()
+    assert all(abs(found[key] - expected[key]) < 1e-5 for key in found)
+    kind = {"donor": "dss", "acceptor": "ass"}[signal]
+    constant = ("seqmtl", kind, ".", "src=S;pri=1")
+    assert {(row[1], row[2], row[7], row[8]) for row in rows} == {constant}
+    assert all(row[3] == row[4] for row in rows)
+
+
+def test_hints_of_other_signals_are_intervals():
+    lines = hint_lines("c", "start", np.array([[9, 12]]), np.array([True]), np.array([0.25]))
+    assert lines == b"c\tseqmtl\tstart\t10\t12\t0.250000\t-\t.\tsrc=S;pri=1\n"
 
 
 def test_splice_scores_by_hand():

@@ -1,0 +1,259 @@
+"""Introns from splice junctions of reads: strand, evidence, and the genes that they show."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.dataset.config import JunctionRules
+from seqmtl.dataset.signals import SHORT_INTRON, Place
+from seqmtl.dataset.true_sites import LeftOut, TrueSites
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io.junctions import Junction
+from seqmtl.sequences import Genome
+from seqmtl.sequences.alphabet import encode
+from seqmtl.sequences.intervals import merge_intervals
+
+logger = logging.getLogger(__name__)
+
+#: First and last two letters of introns in reading direction, by which the strand is known.
+MOTIFS = ("GTAG", "GCAG", "ATAC")
+#: Bases around an intron that count as its gene, so that exons of up to twice as many are inside.
+REACH = 250
+FEW_READS = "junction with fewer reads than min_reads"
+MINOR = "junction with less than min_share of the reads of one that overlaps it"
+NO_STRAND = "junction without a strand, whose letters are not GT-AG, GC-AG or AT-AC"
+BOTH_STRANDS = "junction on both strands, whose letters are not GT-AG, GC-AG or AT-AC"
+
+_FEWEST, _RIGHT_GENOME = 20, 0.5
+_FORWARD, _UNKNOWN, _REVERSE = 1, 0, -1
+
+
+class Intron(NamedTuple):
+    """A junction with its strand, and why its sites are left out, or ""."""
+
+    junction: Junction
+    is_reverse: bool
+    reads: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Introns:
+    """Introns found by reads.
+
+    Attributes
+    ----------
+    rows : list of Intron
+        Those with a known strand, each interval once.
+    left_out : list of LeftOut
+        Junctions whose strand is unknown.
+    """
+
+    rows: list[Intron]
+    left_out: list[LeftOut]
+
+    def places(self, signal: str, min_intron: int) -> list[Place]:
+        """Return the donors or acceptors of all introns, including those left out with a reason."""
+        result = []
+        for (contig, start, end, _, _, line), is_reverse, reads, reason in self.rows:
+            at_start = (signal == "donor") != is_reverse
+            site = start if at_start else end - 2
+            why = reason or (SHORT_INTRON if end - start < min_intron else "")
+            name = f"{start + 1}-{end}:{reads}"
+            result.append(Place(contig, site, is_reverse, name, line, why, is_weak=bool(reason)))
+        return result
+
+    def genes(
+        self,
+        places: Sequence[Place],
+        sites: TrueSites,
+        names: Mapping[str, str],
+        genome: Genome,
+    ) -> list[NDArray[np.int64]]:
+        """Return the surroundings of the introns of true sites, on plus and minus strand.
+
+        Parameters
+        ----------
+        places : sequence of Place
+            Result of :meth:`places`.
+        sites : TrueSites
+            The true sites among them.
+        names : mapping of str to str
+            Contigs of the genome by their names in the file, if they differ.
+        genome : Genome
+            Genome.
+
+        Returns
+        -------
+        list of two ndarrays of int64, shape (n, 2)
+            Disjoint intervals of the genome's buffer: introns and 250 bases on either side.
+        """
+        true = {place[:3] for place in sites.places}
+        spans: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+        for (junction, is_reverse, _, _), place in zip(self.rows, places, strict=True):
+            contig = names.get(junction.contig, junction.contig)
+            if not place.reason and place[:3] in true and contig in genome:
+                number = genome.index(contig)
+                first, length = int(genome.starts[number]), int(genome.lengths[number])
+                span = max(0, junction.start - REACH), min(length, junction.end + REACH)
+                spans[is_reverse].append((first + span[0], first + span[1]))
+        return [merge_intervals(np.array(s, dtype=np.int64).reshape(-1, 2)) for s in spans]
+
+
+def find_introns(
+    organism: str,
+    source: str,
+    junctions: Sequence[Junction],
+    genome: Genome,
+    names: Mapping[str, str],
+    rules: JunctionRules,
+    *,
+    check_letters: bool = True,
+) -> Introns:
+    """Decide on the strand of junctions and on which of them are introns.
+
+    The strand is that on which the intron reads GT-AG, GC-AG or AT-AC, whatever the file says, and
+    otherwise that of the file. Reads of one interval are then summed. Where both strands are left,
+    the one with more reads counts.
+
+    Parameters
+    ----------
+    organism, source : str
+        Name of the organism, and the file of the junctions, for messages.
+    junctions : sequence of Junction
+        Result of :func:`seqmtl.io.junctions.read_junctions`.
+    genome : Genome
+        Genome.
+    names : mapping of str to str
+        Contigs of the genome by their names in the file, if they differ.
+    rules : JunctionRules
+        Evidence asked for.
+    check_letters : bool
+        Whether the genome must have one of these letters at most junctions.
+
+    Raises
+    ------
+    InputFormatError
+        If most junctions have other letters, as in another version of the genome.
+    """
+    starts, ends, inside = _locate(junctions, genome, names)
+    told = np.where(inside, _strand_by_letters(genome.codes, starts, ends), _UNKNOWN)
+    reads = np.array([junction.reads for junction in junctions], dtype=np.int64)
+    if check_letters:
+        _check_letters(source, told[inside & (reads >= rules.min_reads)])
+    stated = np.array([{"+": _FORWARD, "-": _REVERSE}.get(j.strand, _UNKNOWN) for j in junctions])
+    in_genome = np.array([names.get(j.contig, j.contig) in genome for j in junctions])
+    strand = np.where(told != _UNKNOWN, told, stated)
+    strand[~in_genome & (strand == _UNKNOWN)] = _FORWARD  # the contig is what is wrong with these
+    turned = int(((told != _UNKNOWN) & (stated == -told)).sum())
+    given = int(((told != _UNKNOWN) & (stated == _UNKNOWN)).sum())
+    if turned or given:
+        logger.info(
+            "%s: the letters of introns gave the strand of %d junctions, and turned that of %d",
+            organism, given, turned,
+        )  # fmt: skip
+    kept, totals, left_out = _once(organism, source, junctions, strand, reads)
+    best = _strongest(starts[kept], ends[kept], np.where(inside[kept], totals, 0))
+    rows = []
+    for i, n, most in zip(kept.tolist(), totals.tolist(), best.tolist(), strict=True):
+        is_minor = n < rules.min_share * most
+        reason = FEW_READS if n < rules.min_reads else MINOR if is_minor else ""
+        rows.append(Intron(junctions[i], bool(strand[i] < 0), n, reason))
+    return Introns(rows, left_out)
+
+
+def _locate(
+    junctions: Sequence[Junction], genome: Genome, names: Mapping[str, str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the intervals of introns in the genome's buffer, and which lie in their contig."""
+    found = {name: names.get(name, name) for name in dict.fromkeys(j.contig for j in junctions)}
+    number = {name: genome.index(as_) if as_ in genome else -1 for name, as_ in found.items()}
+    contig = np.array([number[junction.contig] for junction in junctions], dtype=np.int64)
+    starts = np.array([junction.start for junction in junctions], dtype=np.int64)
+    ends = np.array([junction.end for junction in junctions], dtype=np.int64)
+    inside = (contig >= 0) & (ends <= genome.lengths[contig])
+    begins = genome.starts[contig]
+    first = int(genome.starts[0])  # any base, for those outside
+    return (
+        np.where(inside, begins + starts, first),
+        np.where(inside, begins + ends, first + 2),
+        inside,
+    )
+
+
+def _strand_by_letters(
+    codes: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return 1 or -1 where the ends of an interval are those of an intron on a strand, else 0."""
+    ends_of = np.stack([codes[starts], codes[starts + 1], codes[ends - 2], codes[ends - 1]], axis=1)
+    strand = np.zeros(starts.size, dtype=np.int64)
+    for motif in MOTIFS:
+        letters = encode(motif)
+        strand[(ends_of == letters).all(axis=1)] = _FORWARD
+        strand[(ends_of == 3 - letters[::-1]).all(axis=1)] = _REVERSE
+    return strand
+
+
+def _check_letters(source: str, told: NDArray[np.int64]) -> None:
+    n_told = int((told != _UNKNOWN).sum())
+    if told.size >= _FEWEST and n_told < _RIGHT_GENOME * told.size:
+        raise InputFormatError(
+            "most junctions must be GT-AG, GC-AG or AT-AC introns on one strand, got "
+            f"{n_told:,} of {told.size:,}; check that the reads were aligned to this version of "
+            'the genome, or set consensus = "all"',
+            path=source,
+        )
+
+
+def _once(
+    organism: str,
+    source: str,
+    junctions: Sequence[Junction],
+    strand: NDArray[np.int64],
+    reads: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[LeftOut]]:
+    """Return the junctions kept, one for each interval, their reads, and what is left out."""
+    totals: dict[tuple[str, int, int], dict[int, list[int]]] = {}
+    for i, (junction, side) in enumerate(zip(junctions, strand.tolist(), strict=True)):
+        sides = totals.setdefault((junction.contig, junction.start, junction.end), {})
+        first = sides.setdefault(side, [i, 0])
+        first[1] += int(reads[i])
+    kept, sums, left_out, n_both = [], [], [], 0
+    for (contig, start, end), sides in totals.items():
+        known = sorted((n, i) for side, (i, n) in sides.items() if side != _UNKNOWN)
+        is_tie = len(known) > 1 and known[0][0] == known[1][0]
+        n_both += len(known) > 1
+        if known and not is_tie:
+            kept.append(known[-1][1])
+            sums.append(known[-1][0] + sides.get(_UNKNOWN, [0, 0])[1])
+            continue
+        line = min(junctions[i].line for i, _ in sides.values())
+        reason = BOTH_STRANDS if known else NO_STRAND
+        left_out.append(
+            LeftOut(organism, contig, start, end, ".", ".", reason, 1, f"{source}:{line}")
+        )
+    if n_both:
+        logger.info("%s: %d junctions are on both strands; the one with more reads counts",
+                    organism, n_both)  # fmt: skip
+    return np.array(kept, dtype=np.int64), np.array(sums, dtype=np.int64), left_out
+
+
+def _strongest(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], reads: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return for each interval the largest number of reads of one that overlaps it, or its own."""
+    if not starts.size:
+        return reads
+    edges = np.unique(np.concatenate([starts, ends]))
+    first, last = np.searchsorted(edges, starts), np.searchsorted(edges, ends)
+    most = np.zeros(edges.size, dtype=np.int64)
+    for i in np.argsort(reads, kind="stable").tolist():  # the strongest are painted last
+        most[first[i] : last[i]] = reads[i]
+    result: NDArray[np.int64] = np.maximum.reduceat(most, np.stack([first, last], axis=1).ravel())
+    return result[::2]

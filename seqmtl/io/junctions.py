@@ -1,0 +1,188 @@
+"""Splice junctions of aligned reads: STAR's SJ.out.tab, BED12 and BED6."""
+
+from __future__ import annotations
+
+import logging
+from itertools import pairwise
+from typing import NamedTuple
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.files.streams import PathLike, readable, source_name
+from seqmtl.io._bed12 import integer, read_blocks
+from seqmtl.io._fields import bed_rows
+
+logger = logging.getLogger(__name__)
+
+_STAR, _BED12, _BED6 = 9, 12, 6
+_STAR_STRANDS = {"0": ".", "1": "+", "2": "-"}
+_STAR_MOTIFS = {str(motif) for motif in range(7)}
+_OLD_STAR = (3, 4)
+_N_ENDS = 2
+
+
+class Junction(NamedTuple):
+    """An intron that reads span.
+
+    Attributes
+    ----------
+    contig : str
+        Contig.
+    start, end : int
+        The intron, 0-based half-open.
+    strand : str
+        ``+`` or ``-`` as the file says, or ``.`` if it does not.
+    reads : int
+        Number of reads.
+    line : int
+        1-based line where it is first.
+    """
+
+    contig: str
+    start: int
+    end: int
+    strand: str
+    reads: int
+    line: int
+
+
+def read_junctions(path: PathLike) -> list[Junction]:
+    """Read splice junctions; the format is detected from the number of columns.
+
+    ========  ======================================================================================
+    9         ``SJ.out.tab`` of STAR 2: the reads are those that map uniquely (column 7)
+    12        BED12. If every row has two blocks, a row is a junction between them, and its score is
+              the number of reads (regtools, TopHat, portcullis); otherwise a row is one spliced
+              alignment (``paftools.js splice2bed``), which counts as one read
+    6         BED6 of introns, a row for each read (``minimap2 --write-junc``)
+    ========  ======================================================================================
+
+    Reads of equal junctions are summed, so that the files of several samples may be concatenated.
+
+    Parameters
+    ----------
+    path : path-like
+        Plain, gzip or bgzip file, or ``"-"`` for standard input.
+
+    Returns
+    -------
+    list of Junction
+        In the order of the file.
+
+    Raises
+    ------
+    InputFormatError
+        If the file has another format, a row is invalid (with its line), or it has no junction.
+    """
+    source = source_name(path)
+    found: dict[tuple[str, int, int, str], list[int]] = {}  # reads of the file, rows, first line
+    n_columns, has_counts, n_rows = 0, True, 0
+    for line, row in bed_rows(path):
+        fields = readable(row).split("\t")
+        n_rows += 1
+        try:
+            n_columns = _check_columns(fields, n_columns)
+            if n_columns == _STAR:
+                introns, reads = _of_star(fields)
+            else:
+                introns, reads, is_junction = _of_bed(fields)
+                has_counts &= is_junction
+        except ValueError as error:
+            raise InputFormatError(str(error), path=source, line=line) from error
+        for key in introns:
+            totals = found.setdefault(key, [0, 0, line])
+            totals[0] += reads
+            totals[1] += 1
+    if not found:
+        raise InputFormatError(
+            f"a file of splice junctions must have some, but its {n_rows:,} rows have none; "
+            "check how it was written",
+            path=source,
+        )
+    kind = "STAR" if n_columns == _STAR else f"BED{n_columns}"
+    by_row = n_columns != _STAR and not has_counts
+    logger.info(
+        "%s: %s, %d junctions; reads are %s",
+        source, kind, len(found), "rows" if by_row else "those of the file",
+    )  # fmt: skip
+    return [
+        Junction(*key, rows if by_row else reads, line)
+        for key, (reads, rows, line) in found.items()
+    ]
+
+
+def _check_columns(fields: list[str], expected: int) -> int:
+    """Return the number of columns, the same in all rows.
+
+    Raises
+    ------
+    ValueError
+        If it is that of no format, or of another than before.
+    """
+    n = len(fields)
+    if n not in (_STAR, _BED12, _BED6):
+        hint = "check how it was written"
+        if n in _OLD_STAR:
+            hint = "this looks like the list of an early STAR: give the SJ.out.tab of STAR 2"
+        raise ValueError(
+            "junctions must have nine tab-separated columns (STAR's SJ.out.tab), twelve (BED12) "
+            f"or six (BED6), got {n}; {hint}"
+        )
+    if expected and n != expected:
+        raise ValueError(f"all rows must have {expected} columns, got {n}; correct the line")
+    return n
+
+
+def _of_star(fields: list[str]) -> tuple[list[tuple[str, int, int, str]], int]:
+    """Return the intron of a row of SJ.out.tab, whose coordinates are 1-based closed, and reads.
+
+    Raises
+    ------
+    ValueError
+        If the row is invalid.
+    """
+    contig, first, last, strand, motif, annotated, unique = fields[:7]
+    if not (first.isdigit() and strand in _STAR_STRANDS and motif in _STAR_MOTIFS):
+        remedy = "give the SJ.out.tab of STAR 2"
+        if fields[3].isdigit() and fields[6] in ("+", "-", ".", "?"):
+            remedy = "this looks like GFF3 or GTF: name it annotation instead of junctions"
+        got = " ".join(fields[:6])[:60]
+        raise ValueError(
+            "SJ.out.tab must have contig, first and last base of the intron, strand (0 to 2), "
+            f"motif (0 to 6), got {got!r}; {remedy}"
+        )
+    if annotated not in ("0", "1"):
+        raise ValueError(
+            f"column 6 of SJ.out.tab (annotated) must be 0 or 1, got {annotated[:30]!r}; give the "
+            "SJ.out.tab of STAR 2"
+        )
+    start, end = integer(first) - 1, integer(last)
+    return [_intron(contig, start, end, _STAR_STRANDS[strand])], integer(unique)
+
+
+def _of_bed(fields: list[str]) -> tuple[list[tuple[str, int, int, str]], int, bool]:
+    """Return the introns of a row of BED, its score, and whether it may be a junction with reads.
+
+    Raises
+    ------
+    ValueError
+        If the row is invalid.
+    """
+    contig, start, end, strand = fields[0], integer(fields[1]), integer(fields[2]), fields[5]
+    if strand not in ("+", "-", ".", "?"):
+        raise ValueError(f"strand must be +, - or ., got {strand!r}; correct it")
+    strand = "." if strand == "?" else strand
+    if len(fields) == _BED6:
+        return [_intron(contig, start, end, strand)], 0, False
+    blocks = read_blocks(fields, start, end)
+    introns = [_intron(contig, left[1], right[0], strand) for left, right in pairwise(blocks)]
+    is_junction = len(blocks) == _N_ENDS and fields[4].isdigit()
+    return introns, int(fields[4]) if is_junction else 0, is_junction
+
+
+def _intron(contig: str, start: int, end: int, strand: str) -> tuple[str, int, int, str]:
+    if not 0 < start < end:
+        raise ValueError(
+            f"an intron must begin after the first base of its contig and before its end, got "
+            f"{start}-{end} (0-based); correct it"
+        )
+    return contig, start, end, strand

@@ -1,0 +1,83 @@
+"""Splice junctions of STAR, regtools and minimap2."""
+
+import pytest
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io.annotation import read_annotation
+from seqmtl.io.junctions import read_junctions
+
+STAR = "c1\t101\t200\t1\t1\t0\t7\t2\t30\n"
+# the two blocks are the anchors of the reads; the intron lies between them
+REGTOOLS = "c1\t80\t230\tJUNC00000001\t9\t-\t80\t230\t255,0,0\t2\t20,30\t0,120\n"
+ALIGNED = "c1\t80\t400\tread1\t1000\t+\t80\t400\t0,128,255\t3\t20,30,40,\t0,120,280,\n"
+UNSPLICED = "c1\t80\t90\tread2\t1000\t+\t80\t90\t0,128,255\t1\t10,\t0,\n"
+BED6 = "c1\t100\t200\tread1\t0\t+\n"
+
+
+def rows(junctions):
+    return [tuple(junction) for junction in junctions]
+
+
+def test_star_is_1_based_closed_and_unique_reads_count(write):
+    second = STAR.replace("101\t200\t1", "301\t400\t2")
+    undefined = STAR.replace("101\t200\t1\t1", "501\t600\t0\t0")
+    found = read_junctions(write(STAR + second + undefined))
+    assert rows(found) == [
+        ("c1", 100, 200, "+", 7, 1),
+        ("c1", 300, 400, "-", 7, 2),
+        ("c1", 500, 600, ".", 7, 3),
+    ]
+
+
+def test_reads_of_concatenated_samples_are_summed(write):
+    assert rows(read_junctions(write(STAR + STAR))) == [("c1", 100, 200, "+", 14, 1)]
+    assert rows(read_junctions(write(REGTOOLS + REGTOOLS))) == [("c1", 100, 200, "-", 18, 1)]
+
+
+def test_bed12_of_two_blocks_has_reads_as_score_and_any_other_counts_rows(write):
+    assert rows(read_junctions(write(REGTOOLS))) == [("c1", 100, 200, "-", 9, 1)]
+    text = "track name=x\n" + ALIGNED + UNSPLICED + ALIGNED.replace("read1", "read3")
+    assert rows(read_junctions(write(text))) == [
+        ("c1", 100, 200, "+", 2, 2),
+        ("c1", 230, 360, "+", 2, 2),
+    ]
+    # one alignment of three exons makes all rows alignments
+    assert {junction.reads for junction in read_junctions(write(REGTOOLS + ALIGNED))} == {1}
+
+
+def test_bed6_is_one_read_per_row(write):
+    found = read_junctions(write(BED6 + BED6 + BED6.replace("+", ".")))
+    assert rows(found) == [("c1", 100, 200, "+", 2, 1), ("c1", 100, 200, ".", 1, 3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"data.txt: .* must have some, but its 0 rows have none; check how it was written"),
+        (UNSPLICED, "its 1 rows have none"),
+        (STAR + "c1\t1\t2\n", ":2: .* got 3; this looks like the list of an early STAR: give"),
+        ("c1\t101\t200\t+\n", "got 4; this looks like the list of an early STAR"),
+        ("c1\t1\t2\ta\t1\t+\t0\n", r"nine .* twelve .* or six .*, got 7; check how it was written"),
+        (STAR + BED6, ":2: all rows must have 9 columns, got 6; correct the line"),
+        (STAR.replace("1\t1\t0", "3\t1\t0"), r"strand \(0 to 2\), .* got 'c1 101 200 3 1 0'; give"),
+        (STAR.replace("1\t1\t0", "1\t7\t0"), r"motif \(0 to 6\), got 'c1 101 200 1 7 0'; give the"),
+        (STAR.replace("1\t1\t0", "1\t1\t5"), r"column 6 .* must be 0 or 1, got '5'"),
+        (STAR.replace("\t7\t", "\tx\t"), "must be whole numbers .*, got 'x'"),
+        (STAR.replace("101", "201"), "before its end, got 200-200 .0-based.; correct it"),
+        (STAR.replace("101", "1"), "begin after the first base of its contig .*, got 0-200"),
+        (
+            "c1\tx\tintron\t101\t200\t7\t+\t.\tID=a\n",
+            "this looks like GFF3 or GTF: name it annotation instead of junctions",
+        ),
+        (BED6.replace("+", "1"), "strand must be [+], - or [.], got '1'; correct it"),
+        (REGTOOLS.replace("0,120", "0,119"), "blocks must span 80-230, got 80-229"),
+    ],
+)
+def test_errors_name_the_file_and_the_line(write, text, message):
+    with pytest.raises(InputFormatError, match=message):
+        read_junctions(write(text))
+
+
+def test_junctions_given_as_annotation_are_recognized(write):
+    with pytest.raises(InputFormatError, match=r":1: .* name it junctions instead of annot"):
+        read_annotation(write(STAR))
