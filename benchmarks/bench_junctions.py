@@ -9,8 +9,8 @@ contigs, models of all organisms are trained on the other contigs, with labels f
     annotation   the genes
     half         junctions: half of the annotated introns, drawn at random
     errors       the same and a tenth as many false ones, GT to AG at random, with as many reads
-    simulated    all annotated introns with log-normal numbers of reads (median 50), and three
-                 tenths as many false junctions with few (median 2), with the default thresholds
+    simulated    all annotated introns with log-normal numbers of reads (median 50), and false
+                 junctions (--false: share of the true) with few (median 2), default thresholds
     reads        the junctions of the reads, with the default thresholds
     all reads    the same without thresholds
 
@@ -51,6 +51,7 @@ def main() -> None:
                         default=["c_elegans", "d_melanogaster", "a_thaliana"])  # fmt: skip
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS, help="with annotation")
+    parser.add_argument("--false", type=float, default=0.1)
     parser.add_argument("--decoys", default="genome", choices=("genome", "introns"))
     parser.add_argument("--no-selection", action="store_true", help="train once")
     args = parser.parse_args()
@@ -78,7 +79,7 @@ def run_fold(fold: int, folder: Path, args: Any) -> dict[str, list[float]]:
         fasta, gff = (args.genomes.resolve() / f"{name}.1pct.{end}" for end in ("fa.gz", "gff3.gz"))
         introns = annotated(gff)
         half = [introns[i] for i in rng.permutation(len(introns))[: len(introns) // 2]]
-        false = draw_false(fasta, set(introns), round(0.3 * len(introns)), rng)
+        false = draw_false(fasta, set(introns), round(args.false * len(introns)), rng)
         lists = {
             "half": dict.fromkeys(half, READS),
             "errors": dict.fromkeys(half + false[: round(len(half) / 10)], READS),
