@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
 from sklearn.metrics import average_precision_score
 
 from seqmtl import Windows
@@ -34,6 +35,38 @@ def _inputs(case):
     return (*models, case / "donors", case / "acceptors")
 
 
+def _check_expected(lines, metrics, signal, organism):
+    """The table and the JSON agree, and the probabilities hold over the test regions."""
+    for method in ("alone", "paired"):
+        task = metrics[signal][method]["tasks"][organism]
+        (row,) = [line for line in lines if line[:3] == [signal, method, organism]]
+        assert row[lines[0].index("expected")] == f"{task['expected']:.1f}"
+        assert row[lines[0].index("positive")] == str(task["n_positive"])
+        assert task["expected"] == pytest.approx(task["n_positive"], rel=0.5)
+
+
+def test_expected_sites_are_the_sum_of_the_probabilities(case, capsys):
+    command = ("evaluate", case / "splice", case / "donors", case / "acceptors", "--bootstrap", 0)
+    assert _run(*command, "--organism", "b", "--json", case / "b.json") == 0
+    capsys.readouterr()
+    metrics = json.loads((case / "b.json").read_text())
+    assert metrics["split"] == "test"
+    donor, acceptor, donors, _ = _inputs(case)
+    held = read_split_genome(donors, "b", "test")
+    codes = held.genome.codes[slice(*held.regions[0])]
+    letters = "".join("ACGTN"[code] for code in codes)
+    ends = [_by_hand(donor, letters, "GT"), _by_hand(acceptor, letters, "AG")]
+    layer = load_model(case / "splice").layer_of("b")
+    log_p = run_chain(join_ends(ends, (2, 2), codes, layer.coding), layer).sites
+    by_signal = np.split(np.exp(log_p), [ends[0].starts.size])
+    for signal, own, paired in zip(SIGNALS, ends, by_signal, strict=True):
+        found = metrics["signals"][signal]
+        n_excluded = own.starts.size - found["alone"]["tasks"]["b"]["n"]
+        for method, p in (("alone", expit(own.log_odds)), ("paired", paired)):
+            difference = p.sum() - found[method]["tasks"]["b"]["expected"]
+            assert -0.02 < difference < n_excluded + 0.02
+
+
 def test_partners_help_and_one_command_shows_it(case, capsys):
     command = ("evaluate", case / "splice", case / "donors", case / "acceptors", "--bootstrap", 0)
     assert _run(*command, "--json", case / "metrics.json") == 0
@@ -50,6 +83,7 @@ def test_partners_help_and_one_command_shows_it(case, capsys):
                 for method in ("alone", "paired")
             )
             assert paired > alone + 0.05
+            _check_expected(lines, metrics, signal, organism)
         # the site alone is what the site model's own evaluation gives
         assert _run("evaluate", case / signal, case / f"{signal}s", "--bootstrap", 0,
                     "--json", case / "own.json") == 0  # fmt: skip
