@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.paired import PairedModel
-from seqmtl.pairs.chain import Ends, Sites, join_ends, margin_of, run_chain, to_log_odds
+from seqmtl.pairs.chain import (
+    Ends,
+    Posteriors,
+    Sites,
+    join_ends,
+    margin_of,
+    run_chain,
+    to_log_odds,
+)
 from seqmtl.scan.filters import SiteFilters
 from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.organism import scanner_of
@@ -49,6 +57,27 @@ class Found(NamedTuple):
 
     ends: list[list[SiteBlock]]
     introns: Introns
+
+
+class Weighed(NamedTuple):
+    """All candidates of a stretch of a contig, with what the chain makes of them.
+
+    Attributes
+    ----------
+    blocks : list of list of SiteBlock
+        Donors, then acceptors; by strand, plus before minus. Scores are those of the site models.
+    log_p : list of list of ndarray of float64
+        Log posteriors likewise.
+    sites : Sites
+        All of them; places count from the first base of the piece.
+    posteriors : Posteriors
+        Those of `sites`.
+    """
+
+    blocks: list[list[SiteBlock]]
+    log_p: list[list[NDArray[np.float64]]]
+    sites: Sites
+    posteriors: Posteriors
 
 
 class PairedFinder:
@@ -106,27 +135,46 @@ class PairedFinder:
 
     def find(self, piece: ContigPiece, first: int, last: int, *, introns: bool = False) -> Found:
         """Return the sites, and the introns, that start at first..last-1 of the contig."""
-        begin, end = first - self.margin, last + self.margin
-        blocks = [finder.find_strands(piece, begin, end) for finder in self.finders]
-        lengths = [finder.scanner.site_length for finder in self.finders]
-        ends = [self._ends(k, own, piece.start) for k, own in enumerate(blocks)]
-        sites = join_ends(ends, lengths, piece.codes, self.layer.coding)
         least = (self.filters.min_probability or 0.0) if introns else None
-        found = run_chain(sites, self.layer, least)
-        sizes = [block.starts.size for own in blocks for block in own]
-        values = np.split(found.sites, np.cumsum(sizes)[:-1])
-        kept: list[list[SiteBlock]] = [[], []]
-        for k, own in enumerate(blocks):
-            for block, is_reverse in zip(own, (False, True), strict=True):
-                log_p = values.pop(0)
-                if self.strands in ("both", "-" if is_reverse else "+"):
-                    kept[k].append(self._kept(block, log_p, first, last))
-        listed = _introns(sites, found.introns, found.intron_values, piece.start)
+        weighed = self.weigh(piece, first - self.margin, last + self.margin, least)
+        kept = [
+            [
+                self._kept(block, log_p, first, last)
+                for strand, block, log_p in zip("+-", *own, strict=True)
+                if self.strands in ("both", strand)
+            ]
+            for own in zip(weighed.blocks, weighed.log_p, strict=True)
+        ]
+        found = weighed.posteriors
+        listed = _introns(weighed.sites, found.introns, found.intron_values, piece.start)
         own_strand = np.full(listed.starts.size, True)
         if self.strands != "both":
             own_strand = listed.is_reverse == (self.strands == "-")
         own_strand &= (listed.starts >= first) & (listed.starts < last)
         return Found(kept, Introns(*(column[own_strand] for column in listed)))
+
+    def weigh(
+        self, piece: ContigPiece, begin: int, end: int, min_probability: float | None = None
+    ) -> Weighed:
+        """Run the chain over the sites that start at begin..end-1 of the contig.
+
+        Parameters
+        ----------
+        piece : ContigPiece
+            A part of the contig that holds them.
+        begin, end : int
+            Positions on the contig, which may extend beyond the piece.
+        min_probability : float, optional
+            List the introns of at least this probability. Default: none.
+        """
+        blocks = [finder.find_strands(piece, begin, end) for finder in self.finders]
+        lengths = [finder.scanner.site_length for finder in self.finders]
+        ends = [self._ends(k, own, piece.start) for k, own in enumerate(blocks)]
+        sites = join_ends(ends, lengths, piece.codes, self.layer.coding)
+        found = run_chain(sites, self.layer, min_probability)
+        sizes = [block.starts.size for own in blocks for block in own]
+        values = np.split(found.sites, np.cumsum(sizes)[:-1])
+        return Weighed(blocks, [values[:2], values[2:]], sites, found)
 
     def _ends(self, k: int, strands: list[SiteBlock], origin: int) -> Ends:
         """Return the candidates of a signal, plus before minus; positions count from `origin`."""

@@ -245,7 +245,7 @@ def test_damaged_files_are_refused(case, tmp_path, change, message):
 def test_other_commands_say_that_they_cannot(case, capsys, command):
     assert _run(command, case / "splice", case / "donors", "-o", case / "x") == 1
     error = capsys.readouterr().err
-    assert "so it takes no windows" in error or "evaluate, scan and info take it" in error
+    assert "so it takes no windows" in error or "evaluate, scan, variants and info take it" in error
     with pytest.raises(SeqmtlError, match="so it takes no windows"):
         load_model(case / "splice").predictions(None)
 

@@ -11,9 +11,8 @@ from seqmtl.cli.main import main
 from seqmtl.io.genome import open_contigs
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.models.saved import load_model
-from seqmtl.pairs import Ends, join_ends, run_chain, scan
-from seqmtl.scan.organism import scanner_of
-from seqmtl.sequences import reverse_complement
+from seqmtl.pairs import scan
+from tests.oracles.pairs import whole_contig
 
 
 def _run(*arguments):
@@ -31,29 +30,11 @@ def expected(case):
     """{(contig, start, strand): probability} of both signals, and of introns, by whole contigs."""
     model = load_model(case / "splice")
     sites, introns = {"donor": {}, "acceptor": {}}, {}
-    layer = model.layer_of("a")
     for name, codes in open_contigs(case / "sim/genomes/a.fa"):
-        ends = []
-        for own, word in ((model.donor, (2, 3)), (model.acceptor, (0, 2))):
-            columns = []
-            for strand in "+-":
-                letters = codes if strand == "+" else reverse_complement(codes)
-                scores = scanner_of(own, "a").scan_contig(letters)
-                starts = np.arange(scores.size) + own.site.offset
-                found = (letters[starts] == word[0]) & (letters[starts + 1] == word[1])
-                starts = starts[found] if strand == "+" else codes.size - 2 - starts[found]
-                log_odds = own.log_odds(scores[found].astype(float), "a")
-                columns.append((starts, np.full(starts.size, strand == "-"), log_odds))
-            ends.append(Ends(*map(np.concatenate, zip(*columns, strict=True))))
-        joined = join_ends(ends, (2, 2), codes, layer.coding)
-        posteriors = run_chain(joined, layer, 0.05)
-        by_signal = np.split(np.exp(posteriors.sites), [ends[0].starts.size])
-        for signal, end, values in zip(sites, ends, by_signal, strict=True):
-            for start, is_reverse, p in zip(end.starts, end.is_reverse, values, strict=True):
-                sites[signal][name, int(start), "+-"[int(is_reverse)]] = p
-        for pair, log_p in zip(posteriors.introns, posteriors.intron_values, strict=True):
-            bounds = (int(joined.places[k]) for k in pair)
-            introns[name, *bounds, "+-"[int(joined.is_reverse[pair[0]])]] = np.exp(log_p)
+        own, listed = whole_contig(model, "a", codes)
+        for (signal, *place), p in own.items():
+            sites[signal][name, *place] = p
+        introns |= {(name, *key): p for key, p in listed.items()}
     return sites, introns
 
 
