@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from seqmtl.io.dataset import read_dataset
 from seqmtl.io.dataset_regions import read_split_genome
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
-from seqmtl.pairs import Ends, candidates, fit_layer, join_ends, run_chain, score_paired
+from seqmtl.pairs import Ends, candidates, fit, fit_layer, join_ends, run_chain, score_paired
 from seqmtl.pairs.candidates import EndFinder, cut_regions, find_piece
 from seqmtl.pairs.fit import log_likelihood
 from seqmtl.pairs.regions import read_both
@@ -241,7 +242,7 @@ def test_damaged_files_are_refused(case, tmp_path, change, message):
         load_model(tmp_path / "bad")
 
 
-@pytest.mark.parametrize("command", ["predict", "calibrate", "explain"])
+@pytest.mark.parametrize("command", ["predict", "explain"])
 def test_other_commands_say_that_they_cannot(case, capsys, command):
     assert _run(command, case / "splice", case / "donors", "-o", case / "x") == 1
     error = capsys.readouterr().err
@@ -272,6 +273,50 @@ def test_models_and_datasets_that_do_not_fit_are_refused(case, capsys, order, me
         code = stop.code
     assert code == (2 if "--split" in order else 1)
     assert message in capsys.readouterr().err
+
+
+def test_calibrate_names_what_fits_the_layer(case, capsys, tmp_path):
+    assert _run("calibrate", case / "splice", case / "donors", "-o", tmp_path / "x") == 1
+    error = capsys.readouterr().err
+    assert "calibrate both site models and run seqmtl pair again" in error
+    assert not (tmp_path / "x").exists()
+
+
+def test_datasets_of_different_genomes_are_refused(case, capsys, tmp_path):
+    shutil.copytree(case / "acceptors", tmp_path / "other")
+    summary = json.loads((tmp_path / "other/summary.json").read_text())
+    summary["genomes"]["b"]["crc32"] += 1
+    (tmp_path / "other/summary.json").write_text(json.dumps(summary))
+    models = (case / "donor", case / "acceptor")
+    assert _run("pair", *models, case / "donors", tmp_path / "other", "-o", tmp_path / "x") == 1
+    error = capsys.readouterr().err
+    assert "must have the same genome of b; build both from one configuration" in error
+    with pytest.raises(SeqmtlError, match="must have the same genome of b"):
+        score_paired(load_model(case / "splice"), case / "donors", tmp_path / "other", split="test")
+
+
+def test_an_annotation_without_introns_is_refused(case, monkeypatch):
+    monkeypatch.setattr(fit, "annotated_lengths", lambda strands: np.empty(0, np.int64))
+    message = "donors and .*acceptors: the annotation has no introns"
+    with pytest.raises(SeqmtlError, match=message):
+        fit_layer(*_inputs(case))
+
+
+def test_an_organism_with_one_intron_borrows_its_lengths(case, monkeypatch):
+    original, calls = fit.annotated_lengths, []
+
+    def one_in_b(strands):
+        calls.append(original(strands))
+        return calls[-1][: 1 if len(calls) == 2 else None]
+
+    monkeypatch.setattr(fit, "annotated_lengths", one_in_b)
+    layer = fit_layer(*_inputs(case))
+    assert layer["b"].n_introns == 1
+    assert layer["a"].n_introns == calls[0].size > 30
+    shared = min(layer["a"].introns.size, layer["b"].introns.size) // 2
+    begin = max(layer["a"].shortest, layer["b"].shortest)
+    a, b = (np.exp(own.introns[begin - own.shortest :][:shared]) for own in layer.values())
+    assert_allclose(b / b.sum(), a / a.sum(), atol=0.01)
 
 
 def test_a_longest_intron_beyond_the_contigs_is_no_error(case, tmp_path):
