@@ -34,7 +34,7 @@ FORMAT_VERSION = 5
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info",
     "kernels": "predict, evaluate, calibrate and info",
-    "pairs": "evaluate, scan, variants and info",
+    "pairs": "evaluate, scan, variants, explain and info",
 }
 
 
