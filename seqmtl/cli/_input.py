@@ -131,20 +131,12 @@ def _read(
 def _from_genomes(
     args: argparse.Namespace, window: int, require_labels: bool, split: str | None
 ) -> Windows:
-    from seqmtl._names import NameIndex, match_names
     from seqmtl.io import load_genomes, read_sites
     from seqmtl.sequences import add_decoys, concatenate
 
-    paths, sites = _by_organism(args.genome, "--genome"), _by_organism(args.sites, "--sites")
-    odd = [name for name in paths if not NameIndex(list(sites)).find(name)]
-    odd += [name for name in sites if not NameIndex(list(paths)).find(name)]
-    if odd:
-        raise SeqmtlError(
-            f"every organism needs --genome and --sites, but only one was given for "
-            f"{', '.join(sorted(odd))}"
-        )
-    own = match_names(paths, list(sites), "--sites")
-    sites = dict(zip(paths, [list(sites.values())[i] for i in own], strict=True))
+    named = genomes_with_sites(args)
+    paths = {organism: fasta for organism, fasta, _ in named}
+    sites = {organism: path for organism, _, path in named}
     parts = []
     for organism, genome in load_genomes(paths, padding=window).items():
         found: Windows = read_sites(
@@ -161,6 +153,23 @@ def _from_genomes(
         )  # fmt: skip
         parts.append(found)
     return concatenate(parts)
+
+
+def genomes_with_sites(args: argparse.Namespace) -> list[tuple[str, str, str]]:
+    """Return organism, genome and sites of --genome and --sites, in the order of the genomes."""
+    from seqmtl._names import NameIndex, match_names
+
+    paths, sites = _by_organism(args.genome, "--genome"), _by_organism(args.sites, "--sites")
+    odd = [name for name in paths if not NameIndex(list(sites)).find(name)]
+    odd += [name for name in sites if not NameIndex(list(paths)).find(name)]
+    if odd:
+        raise SeqmtlError(
+            f"every organism needs --genome and --sites, but only one was given for "
+            f"{', '.join(sorted(odd))}"
+        )
+    own = match_names(paths, list(sites), "--sites")
+    in_order = list(sites.values())
+    return [(name, path, in_order[i]) for (name, path), i in zip(paths.items(), own, strict=True)]
 
 
 def _by_organism(named: list[tuple[str, str]], option: str) -> dict[str, str]:

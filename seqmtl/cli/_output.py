@@ -189,6 +189,11 @@ def table(metrics: dict[str, Any], task_column: str = "organism") -> str:
     lines.append(f"mean\t\t\t{_number(mean['auroc'])}\t\t{_number(mean['auprc'])}\t")
     if any("genome" in task for task in metrics["tasks"].values()):
         lines = _with_genome(lines, list(metrics["tasks"].values()))
+    if any("expected" in task for task in metrics["tasks"].values()):
+        shown = [f"{task['expected']:.1f}" for task in metrics["tasks"].values()]
+        lines = [
+            f"{line}\t{end}" for line, end in zip(lines, ["expected", *shown, ""], strict=True)
+        ]
     if "accuracy" in mean:
         shown = [_number(task["accuracy"]) for task in (*metrics["tasks"].values(), mean)]
         lines = [f"{line}\t{end}" for line, end in zip(lines, ["accuracy", *shown], strict=True)]

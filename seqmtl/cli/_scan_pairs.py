@@ -14,8 +14,7 @@ from seqmtl.exceptions import SeqmtlError
 _PIECE = 1 << 22
 _LEAST_PROBABILITY = 0.1  # of introns
 _UNUSED = {
-    "consensus": None, "regions": None, "softmask": "ignore", "threshold": None, "top": None,
-    "site_offset": None, "from_relatives": False,
+    "consensus": None, "threshold": None, "site_offset": None, "from_relatives": False,
 }  # fmt: skip
 
 
@@ -31,6 +30,11 @@ def scan_pairs(model: Any, outputs: Mapping[str, str], args: argparse.Namespace)
                 f"--{name.replace('_', '-')} is not for a model of seqmtl pair; leave it out"
             )
     file_format = args.file_format or guess_format(args.output)
+    if args.top is not None and file_format != "introns":
+        raise SeqmtlError(
+            "--top takes the best introns of a model of seqmtl pair; add --format introns, or "
+            "choose sites by --min-probability"
+        )
     if args.output == "-" and file_format not in ("spsc", "introns"):
         raise SeqmtlError(
             f"{file_format} has a file for donors and one for acceptors, so it cannot be written "
@@ -73,8 +77,11 @@ def _scan(
 
     filters = SiteFilters(
         contigs=setup.contigs_of(args.contigs, lengths),
+        regions=setup.regions_of(args.regions, lengths),
+        skip_lower=args.softmask == "skip",
         min_probability=args.min_probability,
         probability=to_probability,
+        top=args.top,
     )
     finder = PairedFinder(
         model, organism, strands=args.strand, filters=filters, n_threads=args.threads
@@ -82,7 +89,10 @@ def _scan(
     is_file = os.path.isfile(args.genome)
     progress = ScanProgress(os.path.getsize(args.genome) if is_file else None, args)
     started = time.perf_counter()
-    pieces = open_pieces(args.genome, size=_PIECE, only=filters.scanned, on_read=progress.read)
+    pieces = open_pieces(
+        args.genome, size=_PIECE, only=filters.scanned, keep_case=filters.skip_lower,
+        on_read=progress.read,
+    )  # fmt: skip
     try:
         summary = write_paired_scan(
             sys.stdout.buffer if path == "-" else path, pieces, finder, file_format=file_format,

@@ -82,7 +82,7 @@ def prepare(
     probability = probability_of(model, organism)
     filters = SiteFilters(
         contigs=contigs_of(args.contigs, lengths),
-        regions=_regions(args.regions, lengths),
+        regions=regions_of(args.regions, lengths),
         skip_lower=args.softmask == "skip",
         min_probability=args.min_probability,
         probability=probability,
@@ -230,7 +230,8 @@ def contigs_of(text: str | None, lengths: Mapping[str, int] | None) -> frozenset
     return frozenset(names)
 
 
-def _regions(path: str | None, lengths: Mapping[str, int] | None) -> Any:
+def regions_of(path: str | None, lengths: Mapping[str, int] | None) -> Any:
+    """Return the regions of a file, None without one."""
     from seqmtl.io.regions import read_regions
 
     if path is None:

@@ -82,6 +82,12 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         _options.check_figure(args.plot)
     model = load_model(args.model)
+    if model.structure == "pairs":
+        raise SeqmtlError(
+            f"{args.model}: the probabilities of a model of seqmtl pair hold over the genome as it "
+            "is: its layer was fitted by seqmtl pair; to fit it anew, calibrate both site models "
+            "and run seqmtl pair again"
+        )
     if model.kind != "classification" or len(model.classes) > 2:
         raise SeqmtlError(f"{args.model}: only two-class models have probabilities")
     held, is_split = score_labelled(model, args)

@@ -31,7 +31,8 @@ columns: auprc_genome and precision_50, _80, _95 (precision at 50, 80 and 95 % r
 prevalence in the regions scored; auprc_genome is equal to auprc where every candidate is scored.
 
 A model of seqmtl pair takes two datasets, and compares the sites alone with those that see their
-partners, on the regions that are in the same split of both."""
+partners, on the regions that are in the same split of both. The column expected is the number of
+true sites by the model, the sum of all probabilities; compare it with the column positive."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -105,6 +106,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
     """Compare the sites alone with those that see their partners."""
+    from seqmtl.models.probability_curve import to_probability
     from seqmtl.pairs import score_paired
 
     if not (args.data and args.acceptors):
@@ -128,16 +130,21 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
     lines: list[str] = []
     for signal, held in found.items():
         signals[signal] = {}
-        for method, scores in (("alone", held.alone), ("paired", held.paired)):
+        p_alone = getattr(model, signal).probability(held.alone, held.tasks.tolist())
+        for method, scores, p in (
+            ("alone", held.alone, p_alone), ("paired", held.paired, to_probability(held.paired)),
+        ):  # fmt: skip
             metrics = model.evaluate(
                 held.labels, scores, held.tasks, counts=[1] * held.labels.size,
                 n_bootstrap=args.bootstrap, seed=args.seed,
             )  # fmt: skip
+            for name, task in metrics["tasks"].items():
+                task["expected"] = float(p[held.tasks == name].sum())
             signals[signal][method] = metrics
             head, *rows = table(metrics).splitlines()
             lines += [] if lines else [f"signal\tmethod\t{head}"]
             lines += [f"{signal}\t{method}\t{row}" for row in rows]
-    summary = {"schema_version": 1, "signals": signals}
+    summary = {"schema_version": 1, "split": args.split, "signals": signals}
     write_metrics(summary, "\n".join(lines) + "\n", args.json)
     return 0
 

@@ -25,6 +25,7 @@ _EXAMPLES = """\
   seqmtl explain splice.seqmtl -o explained
   seqmtl explain splice.seqmtl --organism c_elegans --reference h_sapiens --max-order 8 -o worm
   seqmtl explain splice.seqmtl windows.tsv.gz --background data -o explained
+  seqmtl explain pair.seqmtl --genome worm=worm.fa --sites worm=sites.bed -o explained
 
 Positions are relative to the first base of the site (position 0). Importances are in units of the
 score. Files in DIR:
@@ -42,7 +43,12 @@ reveals motifs among letters that are important by themselves; within each regio
 kmers.tsv is sorted by it.
 
 Letters that sites and decoys share, such as the AG of an acceptor, do not discriminate and thus
-have no importance."""
+have no importance.
+
+For a model of seqmtl pair, name sites of a genome; sites.tsv then has the log-odds of each alone
+and paired, and by how much the paired ones drop without the evidence of the site itself, of its
+best partner, of intron lengths, of the coding content on either side, and of rivals within 60
+bases (mostly negative); and its most probable introns as START-END:PROBABILITY."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -106,9 +112,12 @@ def run(args: argparse.Namespace) -> int:
 def _explain(args: argparse.Namespace, folder: Path) -> int:
     """Write the files into a folder; return their number."""
     from seqmtl.cli._explain import Explanation
-    from seqmtl.models.model import MultiTaskModel
+    from seqmtl.cli._explain_pairs import explain_pairs
+    from seqmtl.models.saved import load_model
 
-    model = MultiTaskModel.load(args.model)
+    model: Any = load_model(args.model, only=("weights", "pairs"))
+    if model.structure == "pairs":
+        return explain_pairs(model, args, folder)
     organisms = _organisms(args.organism, model)
     reference = _organisms(args.reference, model)[0] if args.reference else None
     windows = _windows(args, model, organisms)

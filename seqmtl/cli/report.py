@@ -16,11 +16,11 @@ _EXAMPLES = """\
   seqmtl report results --tree tree.nwk --title "Splice sites of nematodes" -o report.html
 
 The report covers the datasets (seqmtl dataset), models (*.seqmtl), comparisons (seqmtl compare
---json; several sizes of --per-organism make a learning curve) and scans (seqmtl scan --json) found
-in DIR. All models are evaluated on the test windows of the dataset of their signal and compared.
-The details are those of one model that shares information between organisms: the default of seqmtl
-train if present. Test labels play no part in this choice. The page is a single file that needs no
-network."""
+--json; several sizes of --per-organism make a learning curve), evaluations of models of seqmtl pair
+(seqmtl evaluate --json) and scans (seqmtl scan --json) found in DIR. All models are evaluated on
+the test windows of the dataset of their signal and compared. The details are those of one model
+that shares information between organisms: the default of seqmtl train if present. Test labels play
+no part in this choice. The page is a single file that needs no network."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:

@@ -36,7 +36,10 @@ takes the larger value of both strands. Files ending in .gz are bgzipped and ind
 
 A model of seqmtl pair reports donors and acceptors, with probabilities given their partners: as
 OUT.donor.bed and OUT.acceptor.bed, or in one file for spsc; the score is the log-odds of the
-probability. --format introns writes the introns of at least --min-probability (default: .1).
+probability. --format introns writes the introns of at least --min-probability (default: .1), with
+the probabilities of the intron, its donor and its acceptor. Filters choose what is written: the
+model sees all candidates. An intron is in a region if it starts there, and soft-masked if one of
+its sites is.
 
 An interrupted scan leaves OUT.partial and a journal; repeat the command with --resume to go on."""
 
@@ -111,7 +114,8 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     what.add_argument(
         "--top", type=_options.positive_int, metavar="N",
-        help="at most the N best sites per megabase of a contig, or part of one, over both strands",
+        help="at most the N best sites per megabase of a contig, or part of one, over both "
+        "strands; with --format introns the N best of all, best first",
     )  # fmt: skip
     what.add_argument(
         "--site-offset", type=int, metavar="N",

@@ -36,7 +36,12 @@ Sites on deleted bases are lost. Sites on inserted bases are gained and placed a
 the insertion. If an indel can be placed at several positions, the one with the smallest effect
 counts, so the result does not depend on how the variant is written. A position without the letters
 of the model's sites (such as GT) has probability 0. Windows that cross a contig end are padded with
-N. To add a second signal (acceptors after donors), run the command again on its own output."""
+N. To add a second signal (acceptors after donors), run the command again on its own output.
+
+A model of seqmtl pair writes donors and acceptors, with probabilities given their partners, for all
+sites that an intron can join to the windows; RS is the change in the log-odds of the probability.
+Each item ends in IR_DG|IR_DL|IA_DG|IA_DL, the most probable intron of the site gained and of that
+lost, in the reference (IR) and in the alternative (IA), as FIRST-LAST:PROBABILITY."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -88,15 +93,12 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.io.chrom_map import read_chrom_map
-    from seqmtl.models.model import MultiTaskModel
-    from seqmtl.variants import Annotator, EffectScorer, annotate_vcf
+    from seqmtl.models.saved import load_model
+    from seqmtl.variants import Annotator, annotate_vcf
 
     _check_outputs(args)
-    model = with_relatives(MultiTaskModel.load(args.model), args)
-    scorer = EffectScorer(
-        model, _organism(model, args), distance=args.distance,
-        from_relatives=args.from_relatives, n_threads=args.threads,
-    )  # fmt: skip
+    model = with_relatives(load_model(args.model, only=("weights", "pairs")), args)
+    scorer = _scorer(model, args)
     chrom_map = read_chrom_map(args.chrom_map) if args.chrom_map else {}
     annotator = Annotator(
         scorer, _load_genome(scorer, args, chrom_map), chrom_map=chrom_map, threshold=args.threshold
@@ -114,6 +116,19 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         _write_json(summary, annotator, args)
     return 0
+
+
+def _scorer(model: Any, args: argparse.Namespace) -> Any:
+    """Return what scores alleles with the model."""
+    from seqmtl.variants import EffectScorer, PairedEffectScorer
+
+    organism = _organism(model, args)
+    options = {"distance": args.distance, "n_threads": args.threads}
+    if model.structure != "pairs":
+        return EffectScorer(model, organism, from_relatives=args.from_relatives, **options)
+    if args.from_relatives:
+        raise SeqmtlError("--from-relatives is not for a model of seqmtl pair; leave it out")
+    return PairedEffectScorer(model, organism, **options)
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
@@ -148,11 +163,12 @@ def _load_genome(scorer: Any, args: argparse.Namespace, chrom_map: dict[str, str
     """
     from seqmtl.io import load_genome
     from seqmtl.io.vcf import VcfReader, contigs_of
-    from seqmtl.variants.effect_text import EffectText
+    from seqmtl.variants.effect_text import texts_of
 
     if args.vcf == "-":
         return load_genome(args.fasta, padding=1)
-    EffectText(scorer.site.kind, scorer.organism).check(VcfReader(args.vcf))
+    for text in texts_of(scorer):
+        text.check(VcfReader(args.vcf))
     contigs = contigs_of(args.vcf)
     only = {chrom_map.get(name, name): None for name in contigs}
     try:
@@ -214,7 +230,7 @@ def _write_json(summary: AnnotationSummary, annotator: Any, args: argparse.Names
         "kind": "seqmtl variants",
         "seqmtl_version": __version__,
         "organism": annotator.scorer.organism,
-        "field": annotator.text.field,
+        "field": ",".join(text.field for text in annotator.texts),
         "distance": args.distance,
         "threshold": args.threshold,
         **vars(summary),

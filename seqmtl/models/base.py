@@ -35,7 +35,7 @@ FORMAT_VERSIONS = (5, 6)
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info",
     "kernels": "predict, evaluate, calibrate and info",
-    "pairs": "evaluate, scan and info",
+    "pairs": "evaluate, scan, variants, explain and info",
 }
 
 

@@ -83,7 +83,8 @@ def write_paired_scan(
     )  # fmt: skip
     for sink in sinks:
         kind = sink.kind if isinstance(sink, IntronSink) else file_format
-        index_file(sink.path, kind, summary.longest_contig)
+        if finder.filters.top is None:  # else it is not in the order of the genome
+            index_file(sink.path, kind, summary.longest_contig)
     return summary
 
 

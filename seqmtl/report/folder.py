@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqmtl._schema import items, number, record, text, whole
+from seqmtl._schema import anything, either, items, mapping, number, record, refuse, text, whole
 from seqmtl.compare.results import check_document
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import ModelFileError, SeqmtlError
@@ -31,6 +31,28 @@ _SCAN = {
 }
 _SCANS = record({"model": text, "scans": items(record(_SCAN))})
 _TRAINED = record({"train": record({"n": whole(1)})})
+_SHARE = either((type(None),), anything, number(least=0, most=1))  # unknown without true sites
+_AT_RECALL = {recall: _SHARE for recall in ("0.5", "0.8", "0.95")}
+_OVER_THE_GENOME = {
+    "prevalence": _SHARE, "auprc": _SHARE, "precision_at_recall": record(_AT_RECALL),
+}  # fmt: skip
+
+
+def _check_interval(name: str, value: Any) -> None:
+    items(_SHARE)(name, value)
+    if len(value) != 2:
+        refuse(name, "two numbers", value)
+
+
+_JUDGED = {
+    "n_positive": whole(),
+    "expected": number(least=0),
+    "auprc": _SHARE,
+    "auprc_interval": either((type(None),), anything, _check_interval),
+    "genome": record(_OVER_THE_GENOME),
+}
+_METHOD = record({"tasks": mapping(record(_JUDGED), 1)})
+_PAIRS = record({"split": text, "signals": mapping(record({"alone": _METHOD, "paired": _METHOD}))})
 
 
 @dataclass
@@ -100,6 +122,8 @@ class FolderContents:
         By name.
     comparisons : dict of str to dict
         Results of ``seqmtl compare`` by file.
+    pairs : dict of str to dict
+        Results of ``seqmtl evaluate --json`` on models of ``seqmtl pair`` by file.
     scans : dict of str to dict
         Summaries of ``seqmtl scan --json`` by file.
     left_out : list of str
@@ -109,6 +133,7 @@ class FolderContents:
     path: str
     signals: dict[str, Signal] = field(default_factory=dict)
     comparisons: dict[str, Any] = field(default_factory=dict)
+    pairs: dict[str, Any] = field(default_factory=dict)
     scans: dict[str, Any] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
@@ -195,6 +220,9 @@ def _add_json(found: FolderContents, path: str) -> None:
         elif content.get("command") == "scan" and "seqmtl_version" in content:
             _SCANS("", content)
             found.scans[name] = content
+        elif isinstance(content.get("signals"), Mapping) and "split" in content:
+            _PAIRS("", content)
+            found.pairs[name] = content
         elif all(isinstance(content.get(key), Mapping) for key in ("methods", "sizes", "settings")):
             check_document(content)
             items(_TRAINED, 1)("sizes", list(content["sizes"].values()))

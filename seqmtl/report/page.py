@@ -17,9 +17,9 @@ from seqmtl.report._html import (
     render_sections,
     table,
 )
-from seqmtl.report.figures import draw_learning_curves, training_windows
+from seqmtl.report.figures import draw_bars, draw_learning_curves, training_windows
 from seqmtl.report.folder import FolderContents, read_folder
-from seqmtl.report.signal_sections import signal_sections
+from seqmtl.report.signal_sections import genome_table, signal_sections
 from seqmtl.similarity.trees import read_tree
 
 
@@ -70,6 +70,7 @@ def write_folder_report(
         end = f", {signal.name}" if several else ""
         sections += [(heading + end, part) for heading, part in signal_sections(signal, drawn)]
     sections += [
+        ("Sites in pairs", join([_pairs(name, own) for name, own in found.pairs.items()])),
         ("Learning curve", _learning_curve(found)),
         ("Genome scans", _scans(found)),
         ("This page", _made(found, command, versions or {})),
@@ -156,6 +157,21 @@ def _comparisons(by_name: Mapping[str, Any]) -> Markup:
         f"Methods on the same splits, {training_windows(documents[0]):,.0f} training windows per "
         f"organism; lines are one standard deviation over the splits. {source}",
     )
+
+
+def _pairs(name: str, document: Mapping[str, Any]) -> Markup:
+    """Return tables and bars of the sites of each signal alone and in pairs."""
+    parts = []
+    for signal, methods in document["signals"].items():
+        names = list(methods["alone"]["tasks"])
+        figure = picture(
+            draw_bars(methods, names),
+            f"Bars of AUPRC of {signal} sites by organism, alone and in pairs",
+            f"AUPRC of {signal} sites over all candidates of split {document['split']}, by the "
+            f"site alone and with its partners; whiskers are bootstrap intervals. From {name}.",
+        )
+        parts += [element("p", element("b", signal)), figure, genome_table(methods)]
+    return join(parts)
 
 
 def _scans(found: FolderContents) -> Markup:

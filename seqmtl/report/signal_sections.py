@@ -144,7 +144,7 @@ def _accuracy(signal: Signal) -> Markup:
             f"Curves of {main} on the test windows. Dotted lines are what guessing reaches.",
         )
     )
-    return join([*parts, _genome_table(signal)])
+    return join([*parts, genome_table(signal.metrics)])
 
 
 def results_table(methods: Mapping[str, Mapping[str, Any]], names: list[str]) -> Markup:
@@ -187,10 +187,11 @@ def _metric_cells(entries: list[Mapping[str, Any]], metric: str) -> list[Markup]
     return cells
 
 
-def _genome_table(signal: Signal) -> Markup:
-    """Return the precision over the whole genome at several recalls."""
-    rows = []
-    for method, metrics in signal.metrics.items():
+def genome_table(methods: Mapping[str, Mapping[str, Any]]) -> Markup:
+    """Return the precision over the whole genome at several recalls, and expected sites."""
+    rows: list[list[object]] = []
+    has_expected = False
+    for method, metrics in methods.items():
         for name, task in metrics["tasks"].items():
             genome = task.get("genome")
             if genome and genome["auprc"] is not None:
@@ -199,14 +200,20 @@ def _genome_table(signal: Signal) -> Markup:
                     [name, method, f"{genome['prevalence']:.2g}", number(genome["auprc"])]
                     + [number(precision[recall]) for recall in ("0.5", "0.8", "0.95")]
                 )
+                if "expected" in task:
+                    has_expected = True
+                    rows[-1] += [f"{task['n_positive']:,}", f"{task['expected']:,.1f}"]
     if not rows:
         return Markup()
-    rows.sort(key=lambda row: row[0])
+    rows.sort(key=lambda row: str(row[0]))
     head = ["Organism", "Model", "Prevalence", "AUPRC", "at 50 %", "at 80 %", "at 95 %"]
     caption = (
         "Over all candidates of the held-out part of the genome: AUPRC, and precision where 50, 80 "
         "and 95 % of the sites are found."
     )
+    if has_expected:
+        head += ["True sites", "Expected"]
+        caption += " Expected is the sum of all probabilities."
     return table([head], rows, caption)
 
 

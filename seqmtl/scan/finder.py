@@ -100,7 +100,7 @@ class SiteFinder:
             kept = keep(self.filters.in_regions(piece.name, starts), "regions")
             begin, end = (int(kept[0]), int(kept[-1]) + 1) if kept.size else (begin, begin)
         if self.filters.skip_lower:
-            kept = keep(~self._touches_lower(piece, kept + offset), "softmask")
+            kept = keep(~self.touches_lower(piece, kept + offset), "softmask")
         scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse, kept)
         for reason, passing in self._passing(scores):
             removed[reason] = int(np.count_nonzero(~passing))
@@ -118,7 +118,8 @@ class SiteFinder:
         if self.filters.min_probability is not None:
             yield "min_probability", self.filters.is_probable(scores)
 
-    def _touches_lower(self, piece: ContigPiece, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def touches_lower(self, piece: ContigPiece, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which sites overlap lower-case letters; `places` count from the piece."""
         if piece.is_lower is None:
             raise ValueError("the pieces must record lower case; read them with keep_case=True")
         touched = np.zeros(places.size, dtype=bool)

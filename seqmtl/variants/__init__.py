@@ -2,12 +2,14 @@
 
 from seqmtl.variants.annotate import AnnotationSummary, Annotator, annotate_vcf
 from seqmtl.variants.effects import Effects, EffectScorer, score_variants
+from seqmtl.variants.paired_effects import PairedEffectScorer
 
 __all__ = [
     "AnnotationSummary",
     "Annotator",
     "EffectScorer",
     "Effects",
+    "PairedEffectScorer",
     "annotate_vcf",
     "score_variants",
 ]

@@ -14,10 +14,10 @@ from seqmtl.files.streams import Output, PathLike, readable
 from seqmtl.io.vcf import ALT, CHROM, REF, VcfBatch, VcfReader, add_info
 from seqmtl.sequences import Genome
 from seqmtl.variants.alleles import AlleleList, is_allele
-from seqmtl.variants.effect_text import TABLE, EffectLists, EffectText
+from seqmtl.variants.effect_text import INTRONS, TABLE, EffectLists, texts_of, vcf_header
 from seqmtl.variants.effects import EffectScorer
+from seqmtl.variants.paired_effects import PairedEffectScorer
 
-_RECORDS = 2048  # per batch
 _REPORT_EVERY = 100_000
 _log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class Annotator:
 
     Parameters
     ----------
-    scorer : EffectScorer
+    scorer : EffectScorer or PairedEffectScorer
         Scores alleles.
     genome : Genome
         Reference genome.
@@ -97,13 +97,13 @@ class Annotator:
 
     Attributes
     ----------
-    text : EffectText
-        Names and formats the INFO entries.
+    texts : list of EffectText
+        Names and formats the INFO entries of each signal.
     """
 
     def __init__(
         self,
-        scorer: EffectScorer,
+        scorer: EffectScorer | PairedEffectScorer,
         genome: Genome,
         *,
         chrom_map: Mapping[str, str] | None = None,
@@ -112,14 +112,14 @@ class Annotator:
         self.scorer, self.genome = scorer, genome
         self.chrom_map = {} if chrom_map is None else chrom_map
         self.threshold = threshold
-        self.text = EffectText(scorer.site.kind, scorer.organism)
+        self.texts = texts_of(scorer)
 
     def annotate(self, batch: VcfBatch, *, with_table: bool) -> Annotated:
         """Return the annotated lines of a batch and, if requested, those of the table."""
         alleles, kept = self._alleles(batch)
-        effects = EffectLists(self.scorer.score(self.genome, kept.alleles()))
+        every = [EffectLists(own) for own in self.scorer.by_signal(self.genome, kept.alleles())]
         summary = AnnotationSummary(n_records=len(batch.rows), n_alleles=len(alleles))
-        entries: list[list[str]] = [[] for _ in batch.rows]
+        entries: list[list[list[str]]] = [[[] for _ in self.texts] for _ in batch.rows]
         reasons: list[list[str]] = [[] for _ in batch.rows]
         table: list[str] = []
         for record, alt, i, reason in alleles:
@@ -129,18 +129,25 @@ class Annotator:
                 reasons[record].append(reason)
                 continue
             summary.n_scored += 1
-            if self.threshold is None or effects.largest[i] >= self.threshold:
+            largest = max(effects.largest[i] for effects in every)
+            if self.threshold is None or largest >= self.threshold:
                 summary.n_reported += 1
-                entries[record].append(self.text.entry(alt, effects, i, position))
-                if with_table:
-                    table.append(self.text.line(row, alt, effects, i, position))
+                for text, effects, own in zip(self.texts, every, entries[record], strict=True):
+                    own.append(text.entry(alt, effects, i, position))
+                    if with_table:
+                        table.append(text.line(row, alt, effects, i, position))
         summary.n_without_alleles = len(batch.rows) - len({allele.record for allele in alleles})
         lines = (
-            add_info(row, self.text.info(*both))
-            for row, *both in zip(batch.rows, entries, reasons, strict=True)
+            add_info(row, self._info(own, why))
+            for row, own, why in zip(batch.rows, entries, reasons, strict=True)
         )
-        text = "".join(table).encode("utf-8", "surrogateescape")
-        return Annotated(b"".join(lines), text, summary)
+        rows = "".join(table).encode("utf-8", "surrogateescape")
+        return Annotated(b"".join(lines), rows, summary)
+
+    def _info(self, entries: list[list[str]], reasons: list[str]) -> bytes:
+        """Return the new INFO text of a record."""
+        parts = [text.info(own, reasons) for text, own in zip(self.texts, entries, strict=True)]
+        return b";".join(filter(None, parts))
 
     def _alleles(self, batch: VcfBatch) -> tuple[list[_Allele], AlleleList]:
         """Check the alleles of all records, and collect those that can be scored."""
@@ -195,20 +202,21 @@ def annotate_vcf(
     reader = VcfReader(vcf)
     summary = AnnotationSummary()
     pack, pack_row = packer(output), bytes if table is None else packer(table)
-    head = pack(annotator.text.header(reader, command))
+    head = pack(vcf_header(annotator.texts, reader, command))
+    columns = (*TABLE, *(INTRONS if annotator.scorer.sees_introns else ()))
 
     def work(batch: VcfBatch) -> Annotated:
         done = annotator.annotate(batch, with_table=table is not None)
         return Annotated(pack(done.lines), pack_row(done.table), done.summary)
 
-    batches = _watch_order(reader.batches(_RECORDS), summary)
+    batches = _watch_order(reader.batches(annotator.scorer.n_records), summary)
     with ExitStack() as stack:
         stream = stack.enter_context(open_packed(output))
         stream.write(head)
         rows = None
         if table is not None:
             rows = stack.enter_context(open_packed(table))
-            rows.write(pack_row(("\t".join(TABLE) + "\n").encode()))
+            rows.write(pack_row(("\t".join(columns) + "\n").encode()))
         for done in annotator.scorer.scanner.run(work, batches):
             stream.write(done.lines)
             if rows is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from seqmtl._version import __version__
 from seqmtl.exceptions import InputFormatError
@@ -19,6 +20,8 @@ TABLE = (
     "loss", "loss_pos", "loss_offset", "loss_strand",
     "loss_ref_probability", "loss_alt_probability", "loss_ref_score", "loss_alt_score",
 )  # fmt: skip
+#: Further columns of the table for paired models.
+INTRONS = ("gain_ref_intron", "gain_alt_intron", "loss_ref_intron", "loss_alt_intron")
 
 _LETTER = {"donor": "D", "acceptor": "A", "tss": "T"}
 _STRANDS = "+-."  # -1 (none) is the last
@@ -33,6 +36,8 @@ class EffectText:
         Signal, see :attr:`~seqmtl.models.site.Site.kind`.
     organism : str
         Its organism.
+    with_introns : bool, default=False
+        Whether the effects have introns.
 
     Attributes
     ----------
@@ -40,10 +45,10 @@ class EffectText:
         INFO entries of the effects, and of the reason why an allele has none.
     """
 
-    def __init__(self, kind: str, organism: str) -> None:
+    def __init__(self, kind: str, organism: str, *, with_introns: bool = False) -> None:
         self.field = f"SeqMTL_{kind}"
         self.skipped_field = f"{self.field}_skipped"
-        self._kind, self._organism = kind, organism
+        self._kind, self._organism, self._with_introns = kind, organism, with_introns
         self._escaped = escape(organism)
 
     def check(self, vcf: VcfReader) -> None:
@@ -63,28 +68,32 @@ class EffectText:
                     path=vcf.source,
                 )
 
-    def header(self, vcf: VcfReader, command: str) -> bytes:
-        """Return the header of the annotated file; see :meth:`check`."""
-        self.check(vcf)
+    def header_lines(self) -> list[bytes]:
+        """Return the lines that declare the INFO entries."""
         letter = _LETTER.get(self._kind, "")
-        columns = [f"{what}_{letter}{c}" for what in ("DS", "DP", "ST", "RS") for c in "GL"]
+        found = ("DS", "DP", "ST", "RS", *(("IR", "IA") if self._with_introns else ()))
+        columns = [f"{what}_{letter}{c}" for what in found for c in "GL"]
+        seen, score, introns = "windows that the variant touches", "raw score", ""
+        if self._with_introns:
+            seen, score = "sites in reach of an intron", "log-odds of the probability"
+            introns = (
+                ", most probable intron of the site as FIRST-LAST:PROBABILITY in the reference "
+                "(IR) and in the alternative (IA)"
+            )
         what = (
             f"seqmtl {__version__}: change of the probability of a site ({self._kind}), the "
-            "largest gain (G) and loss (L) among the windows that the variant touches: delta "
+            f"largest gain (G) and loss (L) among the {seen}: delta "
             "score (DS, 0 to 1), delta position (DP, from POS to the first base of the site in "
-            "reading direction), strand of the site (ST), change of the raw score (RS, where "
-            f"both alleles have the site). Format: ALLELE|ORGANISM|{'|'.join(columns)}"
+            f"reading direction), strand of the site (ST), change of the {score} (RS, where "
+            f"both alleles have the site){introns}. Format: ALLELE|ORGANISM|{'|'.join(columns)}"
         )
         why = "; ".join(f"{reason}: {text}" for reason, text in REASONS.items())
-        command = command.replace("\\", "\\\\").replace('"', '\\"')
         lines = [
             f'##INFO=<ID={self.field},Number=.,Type=String,Description="{what}">',
             f"##INFO=<ID={self.skipped_field},Number=.,Type=String,Description="
             f'"Why seqmtl did not score an allele ({why})">',
-            f'##seqmtl=<Version="{__version__}",Command="{command}">',
         ]
-        added = [line.encode("utf-8", "surrogateescape") for line in lines]
-        return b"".join(line + b"\n" for line in (*vcf.meta, *added, vcf.columns))
+        return [line.encode("utf-8", "surrogateescape") for line in lines]
 
     def info(self, entries: Sequence[str], reasons: Sequence[str]) -> bytes:
         """Return the new INFO text: effects of alleles, or reasons why there are none."""
@@ -104,6 +113,9 @@ class EffectText:
             f"|{effects.offset(i, 0, position)}|{effects.offset(i, 1, position)}"
             f"|{_STRANDS[gain_strand]}|{_STRANDS[loss_strand]}"
             f"|{effects.score_change(i, 0)}|{effects.score_change(i, 1)}"
+            + "".join(
+                f"|{effects.intron(i, c, h)}" for h in (0, 1) for c in (0, 1) if self._with_introns
+            )
         )
 
     def line(
@@ -124,7 +136,28 @@ class EffectText:
                 *(f"{p:.6g}" if is_found else "." for p in effects.probabilities[i][c]),
                 *(f"{score:.5f}" if score == score else "." for score in effects.scores[i][c]),
             ]
+        if self._with_introns:
+            fields += [effects.intron(i, c, h) for c in (0, 1) for h in (0, 1)]
         return "\t".join(fields) + "\n"
+
+
+def texts_of(scorer: Any) -> list[EffectText]:
+    """Return what formats the effects on each signal that a scorer of alleles knows."""
+    return [
+        EffectText(kind, scorer.organism, with_introns=scorer.sees_introns) for kind in scorer.kinds
+    ]
+
+
+def vcf_header(texts: Sequence[EffectText], vcf: VcfReader, command: str) -> bytes:
+    """Return the header of the annotated file; see :meth:`EffectText.check`."""
+    added = []
+    for text in texts:
+        text.check(vcf)
+        added += text.header_lines()
+    command = command.replace("\\", "\\\\").replace('"', '\\"')
+    made = f'##seqmtl=<Version="{__version__}",Command="{command}">'
+    added.append(made.encode("utf-8", "surrogateescape"))
+    return b"".join(line + b"\n" for line in (*vcf.meta, *added, vcf.columns))
 
 
 class EffectLists:
@@ -137,6 +170,7 @@ class EffectLists:
         self.probabilities = effects.probabilities.tolist()
         self.scores = effects.scores.tolist()
         self.largest = effects.changes.max(axis=1).tolist()
+        self._introns = [] if effects.introns is None else effects.introns.tolist()
 
     def offset(self, i: int, c: int, position: int) -> str:
         """Return the distance from POS of the site that allele i changes, gain (0) or loss (1)."""
@@ -147,3 +181,8 @@ class EffectLists:
         ref, alt = self.scores[i][c]
         change = alt - ref
         return f"{change:.4f}" if change == change else "."
+
+    def intron(self, i: int, c: int, h: int) -> str:
+        """Return the most probable intron of this site in the reference (h = 0) or alternative."""
+        start, end, p = self._introns[i][c][h]
+        return f"{start + 1:.0f}-{end:.0f}:{p:.4f}" if p == p else "."

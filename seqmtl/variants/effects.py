@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,10 @@ class Effects(NamedTuple):
         Raw scores likewise, NaN if there is no site. They show changes that calibration hides.
     reasons : list of str
         Why an allele was not scored (a key of :data:`~seqmtl.variants.alleles.REASONS`), or "".
+    introns : ndarray of float64, shape (n, 2, 2, 3), optional
+        Of paired models: start, end and probability of the most probable intron at this site in the
+        reference and in the alternative; NaN if there is none. Positions are those of the
+        reference; an end in inserted bases is moved to the end of the bases that they replace.
     """
 
     changes: NDArray[np.float64]
@@ -46,6 +50,7 @@ class Effects(NamedTuple):
     probabilities: NDArray[np.float64]
     scores: NDArray[np.float64]
     reasons: list[str]
+    introns: NDArray[np.float64] | None = None
 
 
 class EffectScorer:
@@ -64,6 +69,15 @@ class EffectScorer:
         See :meth:`~seqmtl.models.model.MultiTaskModel.decision_function`.
     n_threads : int, default=1
         Number of batches scored in parallel.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        The signal.
+    sees_introns : bool
+        Whether the effects have introns: no.
+    n_records : int
+        Records to score at a time.
 
     Raises
     ------
@@ -94,6 +108,8 @@ class EffectScorer:
     P of this base, and does not score replacements by more or fewer bases.
     """
 
+    sees_introns, n_records = False, 2048
+
     def __init__(
         self,
         model: MultiTaskModel,
@@ -107,6 +123,7 @@ class EffectScorer:
             raise ValueError(f"distance must be 0 or more, got {distance}")
         self.organism = organism
         self.site = model.site
+        self.kinds = (model.site.kind,)
         self.scanner = scanner_of(
             model, organism, from_relatives=from_relatives, n_threads=n_threads
         )
@@ -128,16 +145,16 @@ class EffectScorer:
         alleles : Alleles
             Alleles to score, with positions on `genome`.
         """
-        n = len(alleles)
-        effects = Effects(
-            np.zeros((n, 2)), np.full((n, 2), -1), np.full((n, 2), -1),
-            np.zeros((n, 2, 2)), np.full((n, 2, 2), np.nan), [""] * n,
-        )  # fmt: skip
+        effects = no_effects(len(alleles))
         zones = alleles.zones(genome.codes)
         sizes = zones[:, 1:] + 2 * (self.scanner.length - 1)
         for first, last in _ranges(sizes.sum(axis=1)):
             self._score(genome, alleles.part(first, last), zones[first:last], effects, first)
         return effects
+
+    def by_signal(self, genome: Genome, alleles: Alleles) -> list[Effects]:
+        """Return the result of :meth:`score` as the only item of a list."""
+        return [self.score(genome, alleles)]
 
     def _score(
         self,
@@ -162,15 +179,7 @@ class EffectScorer:
         found = np.empty((n, 2, 4), dtype=np.int64)
         rows = slice(first, first + n)
         find_effects(P, places, zones, L, self._turns, self._spares, effects.changes[rows], found)
-        is_found = found[..., 0] >= 0
-        effects.strands[rows] = found[..., 0]
-        at = zones[:, :1] + found[..., 1] - alleles.begins[:, np.newaxis]
-        effects.places[rows] = np.where(is_found, np.maximum(at, 0), -1)
-        has_window = is_found[..., np.newaxis] & (found[..., 2:] >= 0)
-        strands = np.broadcast_to(found[..., :1], has_window.shape)[has_window]
-        windows = found[..., 2:][has_window]
-        effects.probabilities[rows][has_window] = P[strands, windows]
-        effects.scores[rows][has_window] = scores[strands, windows]
+        store_effects(effects, rows, found, zones[:, 0] - alleles.begins, P, scores)
 
     def _profiles(
         self, buffer: NDArray[np.uint8], inside: NDArray[np.bool_]
@@ -206,6 +215,34 @@ class EffectScorer:
             matches = [buffer[offset + i :][:n] == letter for i, letter in enumerate(letters)]
             found |= np.logical_and.reduce(matches)
         return found
+
+
+def no_effects(n: int) -> Effects:
+    """Return the effects of n alleles that change nothing."""
+    return Effects(
+        np.zeros((n, 2)), np.full((n, 2), -1), np.full((n, 2), -1),
+        np.zeros((n, 2, 2)), np.full((n, 2, 2), np.nan), [""] * n,
+    )  # fmt: skip
+
+
+def store_effects(
+    effects: Effects,
+    rows: slice,
+    found: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    P: NDArray[np.float64],
+    scores: NDArray[Any],
+) -> None:
+    """Write the results of :func:`find_effects` into some rows; zones begin at `starts`."""
+    is_found = found[..., 0] >= 0
+    effects.strands[rows] = found[..., 0]
+    at = starts[:, np.newaxis] + found[..., 1]
+    effects.places[rows] = np.where(is_found, np.maximum(at, 0), -1)
+    has_window = is_found[..., np.newaxis] & (found[..., 2:] >= 0)
+    strands = np.broadcast_to(found[..., :1], has_window.shape)[has_window]
+    windows = found[..., 2:][has_window]
+    effects.probabilities[rows][has_window] = P[strands, windows]
+    effects.scores[rows][has_window] = scores[strands, windows]
 
 
 def score_variants(

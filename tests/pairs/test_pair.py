@@ -2,10 +2,12 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
 from sklearn.metrics import average_precision_score
 
 from seqmtl import Windows
@@ -16,7 +18,7 @@ from seqmtl.io.dataset import read_dataset
 from seqmtl.io.dataset_regions import read_split_genome
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
-from seqmtl.pairs import Ends, candidates, fit_layer, join_ends, run_chain, score_paired
+from seqmtl.pairs import Ends, candidates, fit, fit_layer, join_ends, run_chain, score_paired
 from seqmtl.pairs.candidates import EndFinder, cut_regions, find_piece
 from seqmtl.pairs.fit import log_likelihood
 from seqmtl.pairs.regions import read_both
@@ -32,6 +34,38 @@ def _run(*arguments):
 def _inputs(case):
     models = [load_model(case / signal) for signal in SIGNALS]
     return (*models, case / "donors", case / "acceptors")
+
+
+def _check_expected(lines, metrics, signal, organism):
+    """The table and the JSON agree, and the probabilities hold over the test regions."""
+    for method in ("alone", "paired"):
+        task = metrics[signal][method]["tasks"][organism]
+        (row,) = [line for line in lines if line[:3] == [signal, method, organism]]
+        assert row[lines[0].index("expected")] == f"{task['expected']:.1f}"
+        assert row[lines[0].index("positive")] == str(task["n_positive"])
+        assert task["expected"] == pytest.approx(task["n_positive"], rel=0.5)
+
+
+def test_expected_sites_are_the_sum_of_the_probabilities(case, capsys):
+    command = ("evaluate", case / "splice", case / "donors", case / "acceptors", "--bootstrap", 0)
+    assert _run(*command, "--organism", "b", "--json", case / "b.json") == 0
+    capsys.readouterr()
+    metrics = json.loads((case / "b.json").read_text())
+    assert metrics["split"] == "test"
+    donor, acceptor, donors, _ = _inputs(case)
+    held = read_split_genome(donors, "b", "test")
+    codes = held.genome.codes[slice(*held.regions[0])]
+    letters = "".join("ACGTN"[code] for code in codes)
+    ends = [_by_hand(donor, letters, "GT"), _by_hand(acceptor, letters, "AG")]
+    layer = load_model(case / "splice").layer_of("b")
+    log_p = run_chain(join_ends(ends, (2, 2), codes, layer.coding), layer).sites
+    by_signal = np.split(np.exp(log_p), [ends[0].starts.size])
+    for signal, own, paired in zip(SIGNALS, ends, by_signal, strict=True):
+        found = metrics["signals"][signal]
+        n_excluded = own.starts.size - found["alone"]["tasks"]["b"]["n"]
+        for method, p in (("alone", expit(own.log_odds)), ("paired", paired)):
+            difference = p.sum() - found[method]["tasks"]["b"]["expected"]
+            assert -0.02 < difference < n_excluded + 0.02
 
 
 def test_partners_help_and_one_command_shows_it(case, capsys):
@@ -50,6 +84,7 @@ def test_partners_help_and_one_command_shows_it(case, capsys):
                 for method in ("alone", "paired")
             )
             assert paired > alone + 0.05
+            _check_expected(lines, metrics, signal, organism)
         # the site alone is what the site model's own evaluation gives
         assert _run("evaluate", case / signal, case / f"{signal}s", "--bootstrap", 0,
                     "--json", case / "own.json") == 0  # fmt: skip
@@ -207,11 +242,13 @@ def test_damaged_files_are_refused(case, tmp_path, change, message):
         load_model(tmp_path / "bad")
 
 
-@pytest.mark.parametrize("command", ["predict", "calibrate", "explain"])
-def test_other_commands_say_that_they_cannot(case, capsys, command):
-    assert _run(command, case / "splice", case / "donors", "-o", case / "x") == 1
+def test_predict_says_that_it_cannot(case, capsys):
+    assert _run("predict", case / "splice", case / "donors", "-o", case / "x") == 1
     error = capsys.readouterr().err
-    assert "so it takes no windows" in error or "evaluate, scan and info take it" in error
+    assert (
+        "so it takes no windows" in error
+        or "evaluate, scan, variants, explain and info take it" in error
+    )
     with pytest.raises(SeqmtlError, match="so it takes no windows"):
         load_model(case / "splice").predictions(None)
 
@@ -238,6 +275,50 @@ def test_models_and_datasets_that_do_not_fit_are_refused(case, capsys, order, me
         code = stop.code
     assert code == (2 if "--split" in order else 1)
     assert message in capsys.readouterr().err
+
+
+def test_calibrate_names_what_fits_the_layer(case, capsys, tmp_path):
+    assert _run("calibrate", case / "splice", case / "donors", "-o", tmp_path / "x") == 1
+    error = capsys.readouterr().err
+    assert "calibrate both site models and run seqmtl pair again" in error
+    assert not (tmp_path / "x").exists()
+
+
+def test_datasets_of_different_genomes_are_refused(case, capsys, tmp_path):
+    shutil.copytree(case / "acceptors", tmp_path / "other")
+    summary = json.loads((tmp_path / "other/summary.json").read_text())
+    summary["genomes"]["b"]["crc32"] += 1
+    (tmp_path / "other/summary.json").write_text(json.dumps(summary))
+    models = (case / "donor", case / "acceptor")
+    assert _run("pair", *models, case / "donors", tmp_path / "other", "-o", tmp_path / "x") == 1
+    error = capsys.readouterr().err
+    assert "must have the same genome of b; build both from one configuration" in error
+    with pytest.raises(SeqmtlError, match="must have the same genome of b"):
+        score_paired(load_model(case / "splice"), case / "donors", tmp_path / "other", split="test")
+
+
+def test_an_annotation_without_introns_is_refused(case, monkeypatch):
+    monkeypatch.setattr(fit, "annotated_lengths", lambda strands: np.empty(0, np.int64))
+    message = "donors and .*acceptors: the annotation has no introns"
+    with pytest.raises(SeqmtlError, match=message):
+        fit_layer(*_inputs(case))
+
+
+def test_an_organism_with_one_intron_borrows_its_lengths(case, monkeypatch):
+    original, calls = fit.annotated_lengths, []
+
+    def one_in_b(strands):
+        calls.append(original(strands))
+        return calls[-1][: 1 if len(calls) == 2 else None]
+
+    monkeypatch.setattr(fit, "annotated_lengths", one_in_b)
+    layer = fit_layer(*_inputs(case))
+    assert layer["b"].n_introns == 1
+    assert layer["a"].n_introns == calls[0].size > 30
+    shared = min(layer["a"].introns.size, layer["b"].introns.size) // 2
+    begin = max(layer["a"].shortest, layer["b"].shortest)
+    a, b = (np.exp(own.introns[begin - own.shortest :][:shared]) for own in layer.values())
+    assert_allclose(b / b.sum(), a / a.sum(), atol=0.01)
 
 
 def test_a_longest_intron_beyond_the_contigs_is_no_error(case, tmp_path):

@@ -1,5 +1,6 @@
 """A paired scan against the chain on whole contigs; formats, blocks, threads, interruptions."""
 
+import gzip
 import json
 from itertools import pairwise
 
@@ -11,9 +12,8 @@ from seqmtl.cli.main import main
 from seqmtl.io.genome import open_contigs
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.models.saved import load_model
-from seqmtl.pairs import Ends, join_ends, run_chain, scan
-from seqmtl.scan.organism import scanner_of
-from seqmtl.sequences import reverse_complement
+from seqmtl.pairs import scan
+from tests.oracles.pairs import whole_contig
 
 
 def _run(*arguments):
@@ -31,29 +31,11 @@ def expected(case):
     """{(contig, start, strand): probability} of both signals, and of introns, by whole contigs."""
     model = load_model(case / "splice")
     sites, introns = {"donor": {}, "acceptor": {}}, {}
-    layer = model.layer_of("a")
     for name, codes in open_contigs(case / "sim/genomes/a.fa"):
-        ends = []
-        for own, word in ((model.donor, (2, 3)), (model.acceptor, (0, 2))):
-            columns = []
-            for strand in "+-":
-                letters = codes if strand == "+" else reverse_complement(codes)
-                scores = scanner_of(own, "a").scan_contig(letters)
-                starts = np.arange(scores.size) + own.site.offset
-                found = (letters[starts] == word[0]) & (letters[starts + 1] == word[1])
-                starts = starts[found] if strand == "+" else codes.size - 2 - starts[found]
-                log_odds = own.log_odds(scores[found].astype(float), "a")
-                columns.append((starts, np.full(starts.size, strand == "-"), log_odds))
-            ends.append(Ends(*map(np.concatenate, zip(*columns, strict=True))))
-        joined = join_ends(ends, (2, 2), codes, layer.coding)
-        posteriors = run_chain(joined, layer, 0.05)
-        by_signal = np.split(np.exp(posteriors.sites), [ends[0].starts.size])
-        for signal, end, values in zip(sites, ends, by_signal, strict=True):
-            for start, is_reverse, p in zip(end.starts, end.is_reverse, values, strict=True):
-                sites[signal][name, int(start), "+-"[int(is_reverse)]] = p
-        for pair, log_p in zip(posteriors.introns, posteriors.intron_values, strict=True):
-            bounds = (int(joined.places[k]) for k in pair)
-            introns[name, *bounds, "+-"[int(joined.is_reverse[pair[0]])]] = np.exp(log_p)
+        own, listed = whole_contig(model, "a", codes)
+        for (signal, *place), p in own.items():
+            sites[signal][name, *place] = p
+        introns |= {(name, *key): p for key, p in listed.items()}
     return sites, introns
 
 
@@ -140,11 +122,16 @@ def test_spsc_holds_both_signals(case, expected, tmp_path):
         assert {row[:3] for row in wanted} <= {row[:3] for row in found}
 
 
-def test_an_interrupted_scan_resumes(case, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("x.spsc", ()), ("x.bed", ("--format", "introns", "--top", 60)),
+     ("x.gff3.gz", ("--format", "introns"))],
+)  # fmt: skip
+def test_an_interrupted_scan_resumes(case, tmp_path, monkeypatch, name, options):
     monkeypatch.setattr(scan, "BLOCK", 5_000)
     monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
     monkeypatch.setattr("seqmtl.scan.run.JOURNAL_SECONDS", 0.0)
-    _scan(case, tmp_path / "whole.spsc")
+    _scan(case, tmp_path / f"whole.{name}", *options)
     original, calls = scan._scan_block, []
 
     def failing(block, **options):
@@ -155,10 +142,102 @@ def test_an_interrupted_scan_resumes(case, tmp_path, monkeypatch):
 
     monkeypatch.setattr(scan, "_scan_block", failing)
     with pytest.raises(RuntimeError, match="stop"):
-        _scan(case, tmp_path / "x.spsc")
-    _scan(case, tmp_path / "x.spsc", "--resume")
+        _scan(case, tmp_path / name, *options)
+    _scan(case, tmp_path / name, "--resume", *options)
     assert calls[6] > 0
-    assert (tmp_path / "x.spsc").read_bytes() == (tmp_path / "whole.spsc").read_bytes()
+    assert (tmp_path / name).read_bytes() == (tmp_path / f"whole.{name}").read_bytes()
+
+
+def _introns(rows):
+    """{(contig, start, end, strand): (intron, donor, acceptor)} of BED lines."""
+    return {(r[0], int(r[1]), int(r[2]), r[5]): tuple(map(float, r[12:])) for r in rows}
+
+
+def test_both_ends_have_their_probability(case, expected, tmp_path):
+    _scan(case, tmp_path / "x.bed", "--format", "introns")
+    _scan(case, tmp_path / "x.gff3", "--format", "introns")
+    rows = _rows(tmp_path / "x.bed")
+    for (contig, start, end, strand), found in _introns(rows).items():
+        donor, acceptor = (start, end - 2) if strand == "+" else (end - 2, start)
+        own = (expected[0]["donor"][contig, donor, strand],
+               expected[0]["acceptor"][contig, acceptor, strand])  # fmt: skip
+        assert_allclose(found[1:], own, atol=2e-5)
+        assert found[0] <= min(found[1:]) + 2e-5
+    for row, other in zip(rows, _rows(tmp_path / "x.gff3"), strict=True):
+        shown = dict(item.split("=") for item in other[8].split(";"))
+        assert [shown[key] for key in ("probability", "donor", "acceptor")] == row[12:]
+
+
+@pytest.mark.parametrize("block", [1_000_000, 5_000])
+def test_the_best_introns_come_first(case, tmp_path, monkeypatch, block):
+    monkeypatch.setattr(scan, "BLOCK", block)
+    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
+    text = (case / "sim/genomes/a.fa").read_text()
+    (tmp_path / "twice.fa").write_text(text + text.replace(">chr", ">copy"))
+
+    def run(name, *options):
+        command = ("scan", case / "splice", tmp_path / "twice.fa", "--organism", "a",
+                   "--format", "introns", "-o", tmp_path / name)  # fmt: skip
+        assert _run(*command, *options) == 0
+
+    run("all.bed")
+    every = _rows(tmp_path / "all.bed")
+    ordered = sorted(every, key=lambda row: -float(row[12]))  # equal ones as in the genome
+    assert len({row[12] for row in ordered}) <= len(ordered) / 2
+    for threads in (1, 3):
+        run(f"top{threads}.bed", "--top", 41, "--threads", threads)
+        assert _rows(tmp_path / f"top{threads}.bed") == ordered[:41]
+    run("x.bed", "--top", 10**6)
+    assert _rows(tmp_path / "x.bed") == ordered
+    run("x.gff3.gz", "--top", 5, "--json", tmp_path / "x.json")
+    lines = gzip.decompress((tmp_path / "x.gff3.gz").read_bytes()).decode().splitlines()
+    assert "the best 5 first" in lines[1]
+    assert [(r[0], int(r[3]) - 1) for r in (line.split("\t") for line in lines[2:])] == [
+        (row[0], int(row[1])) for row in ordered[:5]
+    ]
+    assert not (tmp_path / "x.gff3.gz.tbi").exists()  # it is not sorted by position
+    assert json.loads((tmp_path / "x.json").read_text())["scans"][0]["n_records"] == 5
+
+
+def test_regions_and_soft_masked_sites(case, expected, tmp_path):
+    """The chain sees all candidates; what is left out changes no probability."""
+    (tmp_path / "x.region.bed").write_text("chr1\t5000\t9000\nchr3\t100\t30000\n")
+    lower, text = {}, []
+    for name, codes in open_contigs(case / "sim/genomes/a.fa"):
+        letters = np.frombuffer(b"ACGTN", np.uint8)[codes].copy()
+        lower[name] = np.zeros(codes.size + 2, dtype=bool)
+        for begin in range(300, codes.size, 700):
+            lower[name][begin : begin + 150] = True
+        letters[lower[name][: codes.size]] += 32
+        text.append(f">{name}\n{letters.tobytes().decode()}\n")
+    (tmp_path / "masked.fa").write_text("".join(text))
+    command = ("scan", case / "splice", tmp_path / "masked.fa", "--organism", "a", "--regions",
+               tmp_path / "x.region.bed", "--softmask", "skip", "--threads", 1)  # fmt: skip
+    inside = {"chr1": (5000, 9000), "chr3": (100, 30000)}
+
+    def passes(contig, start, *sites):
+        begin, end = inside.get(contig, (0, 0))
+        return begin <= start < end and not any(lower[contig][s : s + 2].any() for s in sites)
+
+    assert _run(*command, "-o", tmp_path / "x.bed", "--json", tmp_path / "x.json") == 0
+    n_removed = 0
+    for signal, sites in expected[0].items():
+        found = {(r[0], int(r[1]), r[5]): float(r[7]) for r in _rows(tmp_path / f"x.{signal}.bed")}
+        wanted = {key: p for key, p in sites.items() if passes(key[0], key[1], key[1])}
+        assert found.keys() == wanted.keys()
+        assert_allclose([found[key] for key in wanted], list(wanted.values()), atol=1e-5)
+        n_removed += sum(key[0] in inside for key in sites) - len(wanted)
+    summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
+    assert sum(summary["removed"].values()) == n_removed
+    assert min(summary["removed"][name] for name in ("regions", "softmask")) > 0
+    assert _run(*command, "-o", tmp_path / "i.bed", "--format", "introns") == 0
+    _scan(case, tmp_path / "all.bed", "--format", "introns")
+    every = _introns(_rows(tmp_path / "all.bed"))
+    wanted = {key: p for key, p in every.items() if passes(*key[:2], key[1], key[2] - 2)}
+    found = _introns(_rows(tmp_path / "i.bed"))
+    assert 3 < len(found) < len(every) - 20
+    assert found.keys() == wanted.keys()
+    assert_allclose([found[key] for key in wanted], list(wanted.values()), atol=2e-5)
 
 
 def test_strands_contigs_and_filters(case, expected, tmp_path):
@@ -176,7 +255,8 @@ def test_strands_contigs_and_filters(case, expected, tmp_path):
 def test_what_a_paired_scan_cannot_do(case, capsys, tmp_path):
     genome = case / "sim/genomes/a.fa"
     for words, message in (
-        ((case / "splice", "--top", 5, "-o", tmp_path / "x"), "--top is not for a model of"),
+        ((case / "splice", "--top", 5, "-o", tmp_path / "x"), "--top takes the best introns of"),
+        ((case / "splice", "--threshold", 5, "-o", tmp_path / "x"), "--threshold is not for a m"),
         ((case / "splice", "-o", "-"), "has a file for donors and one for acceptors"),
         ((case / "donor", "--format", "introns", "-o", tmp_path / "x"), "introns need a model of"),
     ):

@@ -32,6 +32,22 @@ _SCAN = {
     "scans": [{"organism": "ape", "files": ["a.bed"], "n_bases": 10, "n_scored": 5,
                "n_reported": 1, "megabases_per_second": 2.5}],
 }  # fmt: skip
+_JUDGED = {
+    "n_positive": 7, "expected": 6.5, "auprc": 0.3, "auprc_interval": [0.2, 0.4],
+    "genome": {"prevalence": 0.01, "auprc": 0.3,
+               "precision_at_recall": {"0.5": 0.9, "0.8": 0.8, "0.95": None}},
+}  # fmt: skip
+_BETTER = {
+    **_JUDGED, "auprc": 0.8, "auprc_interval": None, "expected": 1234.5,
+    "genome": {**_JUDGED["genome"], "auprc": 0.8},
+}  # fmt: skip
+_PAIRED = {
+    "schema_version": 1, "split": "test",
+    "signals": {
+        signal: {"alone": {"tasks": {"ape": _JUDGED}}, "paired": {"tasks": {"ape": _BETTER}}}
+        for signal in ("donor", "acceptor")
+    },
+}  # fmt: skip
 _DEEP = "[" * 400 + "]" * 400
 
 
@@ -61,6 +77,25 @@ def test_the_documents_of_these_tests_are_shown(folder):
     assert "m.seqmtl" in page
 
 
+def test_an_evaluation_in_pairs_is_shown(folder):
+    (folder / "pairs.json").write_text(json.dumps(_PAIRED))
+    found, page = _page(folder)
+    assert list(found.pairs) == ["pairs.json"]
+    assert found.left_out == []
+    assert "From pairs.json" in page
+    row = '<th scope="row">ape</th><td>{}</td><td>0.01</td><td>{}</td><td>0.900</td><td>0.800</td>'
+    for cells, end in ((("alone", "0.300"), "7</td><td>6.5"), (("paired", "0.800"), "1,234.5")):
+        start = page.index(row.format(*cells))
+        assert end in page[start:].split("</tr>")[0]
+    assert page.count("<b>acceptor</b>") == 1
+    for interval in ([0.1], [0.1, 0.2, 0.3], ["a", "b"]):
+        changed = json.loads(json.dumps(_PAIRED))
+        changed["signals"]["donor"]["alone"]["tasks"]["ape"]["auprc_interval"] = interval
+        (folder / "pairs.json").write_text(json.dumps(changed))
+        (line,) = read_folder(folder, n_bootstrap=0).left_out
+        assert "pairs.json: signals.donor.alone.tasks.ape.auprc_interval" in line
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -86,7 +121,7 @@ def test_foreign_files(folder, content, name):
 
 def test_damaged_comparisons_and_scans(folder):
     n_left_out = 0
-    for original in (_COMPARISON, _SCAN):
+    for original in (_COMPARISON, _SCAN, _PAIRED):
         for i, (name, changed) in enumerate(documents(original, seed=0, n=250)):
             (folder / "found.json").write_text(json.dumps(changed))
             found = read_folder(folder, n_bootstrap=0)

@@ -16,7 +16,7 @@ from seqmtl.io import load_genome
 from seqmtl.io.chrom_map import read_chrom_map
 from seqmtl.io.vcf import VcfReader, add_info, contigs_of, escape
 from seqmtl.models.site import Site
-from seqmtl.variants import Annotator, EffectScorer, annotate, annotate_vcf, score_variants
+from seqmtl.variants import Annotator, EffectScorer, annotate_vcf, score_variants
 from tests.summaries import training_summary
 
 LENGTH = 21
@@ -236,7 +236,7 @@ class TestLines:
     def test_batches_and_threads_change_nothing(self, run, vcf_path, monkeypatch, threads):
         _, output = run(vcf_path)
         wanted = read_records(output)
-        monkeypatch.setattr(annotate, "_RECORDS", 2)
+        monkeypatch.setattr(EffectScorer, "n_records", 2)
         _, output = run(vcf_path, "--threads", threads)
         assert read_records(output) == wanted
 

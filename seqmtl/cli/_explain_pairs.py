@@ -1,0 +1,88 @@
+"""``seqmtl explain`` with a model of both ends of introns."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from seqmtl._version import __version__
+from seqmtl.cli._explain import KIND, SUMMARY
+from seqmtl.exceptions import SeqmtlError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from seqmtl.models.paired import PairedModel
+
+logger = logging.getLogger("seqmtl")
+
+_TABLE = "sites.tsv"
+_NUMBERS = (
+    "alone", "paired", "partner_alone", "site", "partner", "length", "upstream", "downstream",
+    "rivals",
+)  # fmt: skip
+_COLUMNS = ("organism", "contig", "start", "end", "strand", "signal", *_NUMBERS, "introns")
+
+
+def explain_pairs(model: PairedModel, args: argparse.Namespace, folder: Path) -> int:
+    """Write what contributes to the probabilities of sites; return the number of files."""
+    from seqmtl.files.atomic import write_json, write_lines
+
+    if args.data or not (args.genome and args.sites):
+        raise SeqmtlError(
+            "a model of seqmtl pair explains sites of a genome; give --genome and --sites, and no "
+            "DATA"
+        )
+    rows = [_COLUMNS, *_rows(model, args)]
+    write_lines(folder / _TABLE, ["\t".join(row) + "\n" for row in rows])
+    summary = {
+        "schema_version": 2,
+        "kind": KIND,
+        "seqmtl_version": __version__,
+        "model": args.model,
+        "n_sites": len(rows) - 1,
+        "files": [_TABLE, SUMMARY],
+    }
+    write_json(folder / SUMMARY, summary)
+    return 2
+
+
+def _rows(model: PairedModel, args: argparse.Namespace) -> Iterator[tuple[str, ...]]:
+    """Yield the lines of the table, in the order of the files."""
+    from seqmtl.cli._input import genomes_with_sites
+    from seqmtl.io import load_genome, read_sites
+    from seqmtl.pairs import PairedFinder
+    from seqmtl.pairs.contributions import explain_site
+
+    for organism, fasta, path in genomes_with_sites(args):
+        finder = PairedFinder(model, organism)
+        shares = [own.prevalence(own.match(organism)) for own in (model.donor, model.acceptor)]
+        length = finder.finders[0].scanner.site_length
+        genome = load_genome(fasta, padding=length)
+        sites = read_sites(path, genome, window=length, organism=organism, require_labels=False)
+        numbers = genome.contigs.contig_of(sites.starts)
+        starts = (sites.starts - genome.starts[numbers]).tolist()
+        for number, start, is_reverse in zip(
+            numbers.tolist(), starts, sites.is_reverse.tolist(), strict=True
+        ):
+            contig, strand = genome.names[number], "-" if is_reverse else "+"
+            found = explain_site(
+                finder, genome.contig(contig), start, is_reverse, (shares[0], shares[1])
+            )
+            if found is None:
+                raise SeqmtlError(
+                    f"{path}: {contig}:{start}-{start + length}({strand}) is no candidate of "
+                    f"{model.donor.site.letters} or {model.acceptor.site.letters} with a window on "
+                    "the contig; give the two bases of a donor or an acceptor, with its strand"
+                )
+            yield (
+                organism, contig, str(start), str(start + length), strand, found.signal,
+                *(_number(getattr(found, name)) for name in _NUMBERS),
+                ",".join(f"{a}-{b}:{p:.4f}" for a, b, p in found.introns) or ".",
+            )  # fmt: skip
+
+
+def _number(value: Any) -> str:
+    return "." if value != value else f"{value:.3f}"

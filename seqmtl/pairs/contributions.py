@@ -1,0 +1,140 @@
+"""What contributes to the probability of a donor or an acceptor in a paired model."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.io.genome import ContigPiece
+from seqmtl.models.paired import ENDS, PairLayer
+from seqmtl.pairs.chain import Sites, run_chain, to_log_odds
+from seqmtl.pairs.finder import PairedFinder
+
+_REMOVED = -1e9  # log-odds of a site that no parse takes
+_SHARE = 0.01  # introns of a site that are listed, of its probability
+_MOST = 5  # introns listed
+_NEAR = 60  # bases; farther away are the sites of other introns of the gene, which support this one
+
+
+class SiteContributions(NamedTuple):
+    """A site of a paired model, and by how much the log-odds drop without each of what it sees.
+
+    Attributes
+    ----------
+    signal : {"donor", "acceptor"}
+        What the site is.
+    alone, paired : float
+        Log-odds of the site by its own model, and of its posterior probability.
+    partner_alone : float
+        Log-odds of the other end of the most probable intron by its own model; NaN without one.
+    site, partner : float
+        What these two log-odds contribute, against those of any candidate: the prevalence.
+    length : float
+        What the lengths of introns contribute, against equal probability of all.
+    upstream, downstream : float
+        What the coding content before and after the site contributes, in reading direction.
+    rivals : float
+        What the other candidates of the signal on the same strand contribute that are at most 60
+        bases away; mostly negative.
+    introns : list of tuple (int, int, float)
+        Start, end and probability of the most probable introns of the site, the best first.
+    """
+
+    signal: str
+    alone: float
+    paired: float
+    partner_alone: float
+    site: float
+    partner: float
+    length: float
+    upstream: float
+    downstream: float
+    rivals: float
+    introns: list[tuple[int, int, float]]
+
+
+def explain_site(
+    finder: PairedFinder,
+    codes: NDArray[np.uint8],
+    start: int,
+    is_reverse: bool,
+    prevalences: tuple[float, float],
+) -> SiteContributions | None:
+    """Return what contributes to the log-odds of a site; None if it is no candidate.
+
+    Each contribution is the log-odds of the posterior less that without the one thing in question.
+    They do not add up to the whole, as what is missing in one place may be found in another.
+
+    Parameters
+    ----------
+    finder : PairedFinder
+        Of a model and organism.
+    codes : ndarray of uint8
+        The contig.
+    start : int
+        First base of the site on the forward strand.
+    is_reverse : bool
+        Whether it is on the minus strand.
+    prevalences : tuple of float, two
+        Shares of true sites among the candidates of donors and of acceptors.
+    """
+    begin, end = start - finder.margin, start + finder.margin
+    first = max(0, begin - finder.margin)
+    piece = ContigPiece("", first, codes[first : end + finder.margin], True)
+    weighed = finder.weigh(piece, begin, end)
+    sizes = [block.starts.size for own in weighed.blocks for block in own]
+    for k, signal in enumerate(ENDS):
+        number = 2 * k + int(is_reverse)
+        at = np.flatnonzero(weighed.blocks[k][int(is_reverse)].starts == start)
+        if at.size:
+            row = int(np.flatnonzero(weighed.sites.order == sum(sizes[:number]) + at[0])[0])
+            priors = [float(np.log(share) - np.log1p(-share)) for share in prevalences]
+            return _explain(weighed.sites, finder.layer, row, k, signal, priors, first)
+    return None
+
+
+def _explain(
+    sites: Sites, layer: PairLayer, row: int, k: int, signal: str, priors: list[float], origin: int
+) -> SiteContributions:
+    """Explain a row of the sites, whose places count from `origin`."""
+
+    def log_odds(changed: Sites = sites, layer: PairLayer = layer) -> float:
+        return float(to_log_odds(run_chain(changed, layer).sites[[sites.order[row]]])[0])
+
+    def replaced(rows: NDArray[np.bool_], value: float) -> Sites:
+        return sites._replace(log_odds=np.where(rows, value, sites.log_odds))
+
+    def without_content(rows: slice) -> Sites:
+        content = sites.content.copy()
+        content[rows] = 0.0
+        return sites._replace(content=content)
+
+    paired = log_odds()
+    rows = np.arange(sites.places.size)
+    found = run_chain(sites, layer, _SHARE / (1.0 + np.exp(-max(paired, -600.0))))
+    own = np.flatnonzero((found.introns == row).any(axis=1))
+    own = own[np.argsort(-found.intron_values[own], kind="stable")][:_MOST]
+    bounds = (sites.places[found.introns[own]] + origin).tolist()
+    shares = np.exp(found.intron_values[own]).tolist()
+    partner = int(found.introns[own[0]].sum()) - row if own.size else -1
+    left, right = (
+        paired - log_odds(without_content(side)) for side in (slice(row + 1), slice(row + 1, None))
+    )
+    near = np.abs(sites.places - sites.places[row]) <= _NEAR
+    alike = (sites.is_reverse == sites.is_reverse[row]) & (sites.is_end == sites.is_end[row])
+    even = layer._replace(introns=np.full(layer.introns.size, -np.log(layer.introns.size)))
+    return SiteContributions(
+        signal,
+        float(sites.log_odds[row]),
+        paired,
+        float(sites.log_odds[partner]) if own.size else np.nan,
+        paired - log_odds(replaced(rows == row, priors[k])),
+        paired - log_odds(replaced(rows == partner, priors[1 - k])) if own.size else np.nan,
+        paired - log_odds(layer=even),
+        right if sites.is_reverse[row] else left,
+        left if sites.is_reverse[row] else right,
+        paired - log_odds(replaced(near & alike & (rows != row), _REMOVED)),
+        [(*pair, share) for pair, share in zip(bounds, shares, strict=True)],
+    )

@@ -1,0 +1,212 @@
+"""Effects of alleles with a paired model, against the chain on whole contigs."""
+
+import csv
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from seqmtl.cli.main import main
+from seqmtl.io.genome import load_genome, open_contigs
+from seqmtl.models.saved import load_model
+from seqmtl.sequences import encode
+from seqmtl.variants import PairedEffectScorer
+from seqmtl.variants.alleles import AlleleList
+from tests.oracles.pairs import whole_contig
+
+SIGNALS = ("donor", "acceptor")
+
+
+@pytest.fixture(scope="module")
+def contig(case):
+    """The name and letters of a chromosome, its sites and its introns."""
+    name, codes = next(iter(open_contigs(case / "sim/genomes/a.fa")))
+    letters = "".join("ACGTN"[code] for code in codes)
+    return name, letters, *whole_contig(load_model(case / "splice"), "a", codes)
+
+
+@pytest.fixture(scope="module")
+def variants(contig):
+    """Variants at probable introns of both strands: (start, ref, alt), 0-based."""
+    _, letters, _, introns = contig
+    chosen = []
+    for strand in "+-":
+        own = sorted(key for key, p in introns.items() if p > 0.9 and key[2] == strand)
+        chosen += own[:: len(own) // 2][:2]
+    chosen.append(min(introns, key=lambda key: key[0]))  # near the end of the contig
+    found = []
+    for start, end, _ in chosen:
+        other = {"A": "C", "C": "A", "G": "C", "T": "G"}
+        found.append((start, letters[start], other[letters[start]]))  # breaks a site
+        found.append((end - 1, letters[end - 1], other[letters[end - 1]]))
+        found.append((start - 3, letters[start - 3], other[letters[start - 3]]))
+        found.append((start - 1, letters[start - 1 : start + 9], letters[start - 1]))
+        found.append((end + 3, letters[end + 3], letters[end + 3] + "GTAAGTCCAG"))
+    return found
+
+
+def _moved(place, start, ref, alt):
+    """The place in the alternative of a base of the reference, None if it is deleted."""
+    if place < start + 1:
+        return place
+    if place >= start + len(ref):
+        return place + len(alt) - len(ref)
+    return place if place - start < len(alt) else None
+
+
+def _by_hand(case, contig, variant, reach):
+    """The largest gain and loss of both signals, over sites whose first base is within reach."""
+    _, letters, before, _ = contig
+    start, ref, alt = variant
+    changed = letters[:start] + alt + letters[start + len(ref) :]
+    after, introns = whole_contig(load_model(case / "splice"), "a", encode(changed.encode()))
+    found = {}
+    for signal in SIGNALS:
+        gain = loss = 0.0
+        seen = set()
+        for place in range(max(0, start - reach), min(len(letters), start + len(ref) + reach)):
+            there = _moved(place, *variant)
+            for strand in "+-":
+                back = strand == "-"
+                p = before.get((signal, place - back, strand), 0.0)
+                q = 0.0 if there is None else after.get((signal, there - back, strand), 0.0)
+                seen.add((there, strand))
+                gain, loss = max(gain, q - p), max(loss, p - q)
+        for place in range(start, start + len(alt)):
+            for strand in "+-":
+                if (place, strand) not in seen:
+                    gain = max(gain, after.get((signal, place - (strand == "-"), strand), 0.0))
+        found[signal] = gain, loss
+    return found, introns
+
+
+def _score(case, contig, variants, **options):
+    genome = load_genome(case / "sim/genomes/a.fa", padding=1)
+    kept = AlleleList(genome)
+    for start, ref, alt in variants:
+        assert not kept.refuse_record(contig[0], start, ref.encode())
+        assert not kept.add(contig[0], start, ref.encode(), alt.encode())
+    scorer = PairedEffectScorer(load_model(case / "splice"), "a", **options)
+    return scorer, scorer.by_signal(genome, kept.alleles())
+
+
+def test_effects_are_those_of_whole_contigs(case, contig, variants):
+    scorer, effects = _score(case, contig, variants)
+    reach = scorer._flank - int(scorer._spares[0, 0])
+    assert reach == load_model(case / "splice").layer_of("a").longest + 41
+    n_large = 0
+    for i, variant in enumerate(variants):
+        expected, after = _by_hand(case, contig, variant, reach)
+        is_placed = len(variant[1]) == len(variant[2])  # an indel in a repeat has several places
+        for k, signal in enumerate(SIGNALS):
+            gain, loss = effects[k].changes[i]
+            if is_placed:
+                assert_allclose([gain, loss], expected[signal], atol=2e-4)
+            else:
+                assert max(gain, loss) <= max(expected[signal]) + 2e-4
+            n_large += loss > 0.5
+            for c, (place, strand) in enumerate(
+                zip(effects[k].places[i], effects[k].strands[i], strict=True)
+            ):
+                if strand < 0:
+                    continue
+                p, q = effects[k].probabilities[i, c]
+                assert abs(q - p) == pytest.approx(effects[k].changes[i, c], abs=1e-9)
+                key = (signal, int(place) - int(strand), "+-"[strand])
+                if p > 0:
+                    assert contig[2][key] == pytest.approx(p, abs=2e-4)
+                _check_introns(effects[k].introns[i, c], key, contig[3], after, is_placed)
+    assert n_large >= 12
+
+
+def _check_introns(found, site, before, after, is_placed):
+    """The intron named is the most probable of those at the site."""
+    signal, start, strand = site
+    is_end = (signal == "donor") == (strand == "-")
+    place = start + 2 if is_end else start
+    for h, introns in enumerate((before, after)):
+        here = {key: p for key, p in introns.items() if key[is_end] == place and key[2] == strand}
+        if np.isnan(found[h, 2]):
+            assert max(here.values(), default=0.0) < 0.06 or (h and not is_placed)
+        elif here and (is_placed or not h):
+            best = max(here, key=here.get)
+            assert tuple(found[h, :2]) == best[:2]
+            assert found[h, 2] == pytest.approx(here[best], abs=2e-4)
+
+
+def test_a_broken_site_is_lost_and_its_partner_loses(case, contig, variants):
+    _, whole = _score(case, contig, variants)
+    _, near = _score(case, contig, variants, distance=2)
+    for all_, some in zip(whole, near, strict=True):
+        assert np.all(some.changes <= all_.changes)
+    partners = 0
+    for i in (0, 1, 5, 6):  # donor and acceptor of two introns on plus
+        own, other = (i % 5, 1 - i % 5)
+        assert near[own].changes[i, 1] > 0.5
+        assert abs(near[own].places[i, 1] - variants[i][0]) <= 1
+        assert near[other].changes[i, 1] < 0.01
+        partners += whole[other].changes[i, 1] > 0.3
+    assert partners >= 1  # the others find another partner
+    with pytest.raises(ValueError, match="distance must be 0 or more, got -1"):
+        PairedEffectScorer(load_model(case / "splice"), "a", distance=-1)
+
+
+def test_an_allele_equal_to_the_reference_changes_nothing(case, contig, variants):
+    same = [(start, ref, ref) for start, ref, _ in variants[:2]]
+    for own in _score(case, contig, same)[1]:
+        assert not own.changes.any()
+        assert (own.places == -1).all()
+        assert np.isnan(own.introns).all()
+
+
+def _annotate(case, contig, variants, tmp_path, *options):
+    lines = ["##fileformat=VCFv4.2", "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"]
+    for start, ref, alt in sorted(variants):
+        lines.append(f"{contig[0]}\t{start + 1}\t.\t{ref}\t{alt}\t.\t.\t.")
+    lines.append(f"{contig[0]}\t1\t.\tN\t<DEL>\t.\t.\tEND=3")
+    (tmp_path / "in.vcf").write_text("\n".join(lines) + "\n")
+    return main([
+        "variants", str(case / "splice"), "--vcf", str(tmp_path / "in.vcf"), "--fasta",
+        str(case / "sim/genomes/a.fa"), "--organism", "a", "-o", str(tmp_path / "out.vcf"), "-q",
+        *map(str, options),
+    ])  # fmt: skip
+
+
+def test_vcf_and_table_have_both_signals_and_introns(case, contig, variants, tmp_path):
+    assert _annotate(case, contig, variants, tmp_path, "--tsv", tmp_path / "x.tsv",
+                     "--json", tmp_path / "x.json", "--threads", 2) == 0  # fmt: skip
+    ordered = sorted(variants)
+    _, effects = _score(case, contig, ordered)
+    table = (tmp_path / "x.tsv").read_text().splitlines()
+    rows = list(csv.DictReader(table, delimiter="\t"))
+    assert [row["kind"] for row in rows] == [*SIGNALS] * len(ordered)
+    lines = (tmp_path / "out.vcf").read_text().splitlines()
+    header = [line for line in lines if line.startswith("##INFO")]
+    assert len(header) == 4
+    assert "IR_DG|IR_DL|IA_DG|IA_DL" in header[0]
+    records = [line.split("\t") for line in lines if not line.startswith("#")]
+    assert records[-1][7] == "END=3;SeqMTL_donor_skipped=symbolic;SeqMTL_acceptor_skipped=symbolic"
+    for i, record in enumerate(records[:-1]):
+        entries = dict(entry.split("=") for entry in record[7].split(";"))
+        for k, signal in enumerate(SIGNALS):
+            row, items = rows[2 * i + k], entries[f"SeqMTL_{signal}"].split("|")
+            assert len(items) == 14
+            assert items[0] == row["alt"] == ordered[i][2]
+            assert float(row["loss"]) == pytest.approx(effects[k].changes[i, 1], abs=1e-6)
+            assert float(items[3]) == pytest.approx(effects[k].changes[i, 1], abs=1e-4)
+            columns = ("gain_ref", "loss_ref", "gain_alt", "loss_alt")
+            assert items[10:] == [row[f"{column}_intron"] for column in columns]
+            start, end, p = effects[k].introns[i, 1, 0]
+            shown = "." if np.isnan(p) else f"{start + 1:.0f}-{end:.0f}:{p:.4f}"
+            assert row["loss_ref_intron"] == shown
+
+
+def test_what_variants_cannot_do_with_a_paired_model(case, contig, variants, tmp_path, capsys):
+    assert _annotate(case, contig, variants, tmp_path, "--from-relatives") == 1
+    assert "--from-relatives is not for a model of seqmtl pair" in capsys.readouterr().err
+    assert _annotate(case, contig, variants[:1], tmp_path) == 0
+    (tmp_path / "out.vcf").replace(tmp_path / "again.vcf")
+    assert main(["variants", str(case / "splice"), "--vcf", str(tmp_path / "again.vcf"), "--fasta",
+                 str(case / "sim/genomes/a.fa"), "--organism", "a", "-q",
+                 "-o", str(tmp_path / "out.vcf")]) == 1  # fmt: skip
+    assert "has INFO/SeqMTL_donor already" in capsys.readouterr().err
