@@ -210,3 +210,18 @@ def test_what_variants_cannot_do_with_a_paired_model(case, contig, variants, tmp
                  str(case / "sim/genomes/a.fa"), "--organism", "a", "-q",
                  "-o", str(tmp_path / "out.vcf")]) == 1  # fmt: skip
     assert "has INFO/SeqMTL_donor already" in capsys.readouterr().err
+
+
+def test_contigs_shorter_than_a_window_and_runs_of_n_have_no_sites(case, tmp_path):
+    (tmp_path / "x.fa").write_text(f">s\nACGTACGTAG\n>t\nA\n>n\n{'N' * 200}\n")
+    genome = load_genome(tmp_path / "x.fa", padding=1)
+    kept = AlleleList(genome)
+    alleles = [("s", 0, "ACGTACGTAG", "A"), ("s", 3, "T", "TT"), ("t", 0, "A", ""),
+               ("n", 50, "N", "ACGTAG")]  # fmt: skip
+    for name, start, ref, alt in alleles:
+        assert not kept.refuse_record(name, start, ref.encode())
+        assert not kept.add(name, start, ref.encode(), alt.encode())
+    scorer = PairedEffectScorer(load_model(case / "splice"), "a")
+    for own in scorer.by_signal(genome, kept.alleles()):
+        assert not own.changes.any()
+        assert (own.strands == -1).all()
