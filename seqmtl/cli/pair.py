@@ -55,7 +55,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "--longest-intron", type=_options.positive_int, metavar="BP",
         help="longest intron considered (default: for each organism 1.5 times the length that "
-        "99 %% of its introns do not exceed)",
+        "99 %% of its introns do not exceed, at most 50000)",
     )  # fmt: skip
     parser.add_argument(
         "--json", metavar="FILE", help="write a summary as JSON; - for standard output"

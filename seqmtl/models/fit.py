@@ -25,6 +25,7 @@ from seqmtl.models.kernels import (
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site, find_anchor, find_site
 from seqmtl.models.training import (
+    ONE_THREAD,
     Settings,
     check_classes,
     class_factors,
@@ -46,6 +47,7 @@ def train_windows(windows: Windows, **arguments: Any) -> tuple[MultiTaskModel, S
     return train_model(windows, labels, windows.task_ids, windows.task_names, **arguments)
 
 
+@ONE_THREAD
 def train_model(  # noqa: PLR0913
     data: Any,
     y: NDArray[Any],

@@ -16,7 +16,7 @@ from seqmtl.models.kernels import kernel_set, resolve_kernels, view_names
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selection import Space, select, weigh
 from seqmtl.models.site import Site, find_anchor, find_site
-from seqmtl.models.training import Settings, check_classes
+from seqmtl.models.training import ONE_THREAD, Settings, check_classes
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
@@ -41,6 +41,7 @@ def labelled(
     return Labelled(data, np.asarray(y, dtype=np.float64), task_ids, names, weight)
 
 
+@ONE_THREAD
 def train_selected(  # noqa: PLR0913
     examples: Labelled,
     space: Space | None = None,
@@ -91,6 +92,7 @@ def train_selected(  # noqa: PLR0913
     return model, solution
 
 
+@ONE_THREAD
 def train_learnt(
     examples: Labelled,
     kernels: TaskKernel,

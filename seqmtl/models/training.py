@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from seqmtl._checks import check_choice, check_integer, check_number
 from seqmtl._memory import require_memory
@@ -20,6 +21,9 @@ from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.mkl import MultipleKernelDescent
 from seqmtl.solvers.newton import NewtonDescent
 from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
+
+#: The number of threads of matrix products changes their rounding, and so the result.
+ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="blas")
 
 
 @dataclass(frozen=True)

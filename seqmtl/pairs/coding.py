@@ -79,11 +79,11 @@ def coding_content(stretches: Iterable[Stretch]) -> Content:
     for stretch in stretches:
         strands = stretch.codes, reverse_complement(stretch.codes)
         for codes, frames in zip(strands, _coding_frames(stretch, strands, least), strict=True):
-            positions = np.full(codes.size, -1, dtype=np.int64)
+            positions = np.full(codes.size, -1, dtype=np.int8)
             for start, end in frames:
                 positions[start:end] = np.arange(end - start) % 3
             count_words(codes, positions, counts)
-            count_words(codes, np.full(codes.size, 3), counts)
+            count_words(codes, np.full(codes.size, 3, dtype=np.int8), counts)
     n = int(counts[:3].sum())
     if n < _FEWEST:
         return Content(np.zeros((3, 4**WORD), dtype=np.float32), n)

@@ -27,8 +27,11 @@ _START = np.array([-0.1, -2.5, 5.0, -7.0, 0.45])
 _BOUNDS = [(np.log(0.05), np.log(5.0)), (-25.0, 25.0), (-25.0, 25.0), (-14.0, -1.0), (0.0, 2.0)]
 _SPREAD = np.array([0.2, 1.0, 1.0, 1.0, 0.3])  # of organisms around the shared values
 _LEVELLED = 100.0  # true sites from which an organism counts about as much as any other
-_ENOUGH = 1_500  # true sites of an organism; no more are fitted to
+_ENOUGH = 1_500  # true sites of an organism; no more are fitted to,
+_PIECES = 8  # nor more than so many pieces,
+_SOME = 200  # if these have so many true sites
 _LOWEST = -30.0  # log posterior of a true site
+_MANY = 0.01  # share of introns too long to be considered
 
 
 class _Task(NamedTuple):
@@ -102,34 +105,54 @@ def fit_layer(
         tables = length_tables(lengths, donor.kernel.matrix[:T, :T], longest)
     except ValueError as error:
         raise SeqmtlError(f"{donors} and {acceptors}: {error}") from error
-    tasks = {}
-    for task in donor.tasks:
-        name = order[task]
-        content = coding_content(stretches(*read_both(donors, acceptors, name, "train")))
-        held = read_both(donors, acceptors, name, split)
-        finders = (
-            EndFinder(donor, donors, task),
-            EndFinder(acceptor, acceptors, acceptor.match(task)),
+    tasks = {
+        task: _read_task(
+            (donor, acceptor), (donors, acceptors), task, order[task], split, lengths[task],
+            tables[task],
         )
-        pieces: list[Piece] = []
-        n_sites = 0
-        bounds = cut_regions(held, tables[task].shortest + tables[task].introns.size)
-        for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
-            pieces.append(find_piece(finders, held, bounds[k], content.table))
-            n_sites += int((pieces[-1].labels > 0).sum())
-            if n_sites >= _ENOUGH:
-                break
-        offset = _offset(donor, donors, name) + _offset(acceptor, acceptors, name)
-        own = lengths[task].size
-        tasks[task] = _Task(pieces, tables[task], content, offset, own, n_sites)
-        logger.info(
-            "%s: %d introns and %d coding bases in train, %d true %ss and %ss of %s",
-            task, own, content.n_bases, n_sites, *ENDS, split,
-        )  # fmt: skip
+        for task in donor.tasks
+    }  # fmt: skip
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
     values = _fit(tasks)
     return {name: task.layer(values[name]) for name, task in tasks.items()}
+
+
+def _read_task(
+    models: tuple[MultiTaskModel, MultiTaskModel],
+    paths: tuple[PathLike, PathLike],
+    task: str,
+    name: str,
+    split: str,
+    lengths: NDArray[np.int64],
+    table: LengthTable,
+) -> _Task:
+    """Return what the layer of an organism, called `name` in the datasets, is fitted to."""
+    content = coding_content(stretches(*read_both(*paths, name, "train")))
+    longest = table.shortest + table.introns.size - 1
+    if (n_longer := int((lengths > longest).sum())) > _MANY * lengths.size:
+        logger.warning(
+            "%s: %d of %d annotated introns are longer than the %d bases considered; "
+            "--longest-intron finds these, in more time", task, n_longer, lengths.size, longest,
+        )  # fmt: skip
+    held = read_both(*paths, name, split)
+    finders = (
+        EndFinder(models[0], paths[0], task),
+        EndFinder(models[1], paths[1], models[1].match(task)),
+    )
+    pieces: list[Piece] = []
+    n_sites, bounds = 0, cut_regions(held, longest)
+    for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
+        pieces.append(find_piece(finders, held, bounds[k], content.table))
+        n_sites += int((pieces[-1].labels > 0).sum())
+        if n_sites >= _ENOUGH or (len(pieces) >= _PIECES and n_sites >= _SOME):
+            break
+    offset = sum(_offset(model, path, name) for model, path in zip(models, paths, strict=True))
+    logger.info(
+        "%s: %d introns and %d coding bases in train, %d true %ss and %ss of %s",
+        task, lengths.size, content.n_bases, n_sites, *ENDS, split,
+    )  # fmt: skip
+    return _Task(pieces, table, content, offset, lengths.size, n_sites)
 
 
 def log_likelihood(pieces: Sequence[Piece], layer: PairLayer) -> float:

@@ -20,7 +20,7 @@ _FEWEST_BASES = 4  # of an intron: its two sites
 _ENOUGH = 50  # introns of an organism that count as much as all those of its relatives
 _TAIL = 0.02  # share of introns of any length
 _REACH = 1.5  # the longest intron considered, in units of the 99 % quantile
-_LONGEST = 500_000
+_LONGEST = 50_000  # bases; unless asked for, since time grows with the partners in reach
 _STEPS = 64  # grid points per factor e of length
 
 
@@ -62,7 +62,7 @@ def length_tables(
         Task kernel; negative entries count as 0.
     longest : int, optional
         Bases of the longest intron considered. Default: for each organism, 1.5 times the length
-        that 99 % of its introns do not exceed.
+        that 99 % of its introns do not exceed, but at most 50,000.
 
     Raises
     ------
@@ -75,15 +75,16 @@ def length_tables(
             "the annotation has no introns: no annotated donor is followed by an acceptor; "
             "lengths of introns are needed"
         )
-    edge = longest or min(_LONGEST, 2 * int(every.max()))
+    edge = longest or min(max(_LONGEST, int(every.min())), 2 * int(every.max()))
     if longest is not None and longest < int(every.min()):
         raise ValueError(
             f"the longest intron considered must reach the annotated ones, of {every.min():,} "
             f"bases or more, got {longest:,}"
         )
     grid = np.arange(1, edge + 1)
-    own = np.array([_smoothed(found, grid) for found in lengths.values()])
-    counts = np.array([found.size for found in lengths.values()], dtype=np.float64)
+    seen = [found[found <= edge] for found in lengths.values()]
+    own = np.array([_smoothed(found, grid) for found in seen])
+    counts = np.array([found.size for found in seen], dtype=np.float64)
     shares = _borrowed(counts, relatedness)
     tables = {}
     for t, name in enumerate(lengths):

@@ -84,3 +84,14 @@ def test_the_longest_intron_can_be_given():
         assert table.shortest + table.introns.size - 1 == longest
     with pytest.raises(ValueError, match="must reach the annotated ones, of 100 bases or more"):
         length_tables({"x": introns}, ONE, 99)
+
+
+def test_the_default_of_the_longest_intron_is_bounded():
+    rng = np.random.default_rng(3)
+    introns = np.concatenate([rng.integers(100, 2000, 900), rng.integers(60_000, 90_000, 100)])
+    table = length_tables({"x": introns}, ONE)["x"]
+    longest = table.shortest + table.introns.size - 1
+    assert 2_000 < longest <= 50_000
+    assert np.exp(table.introns[40_000 - table.shortest :]).sum() < 0.01  # no heap at the bound
+    far = length_tables({"x": np.array([70_000, 80_000])}, ONE)["x"]
+    assert far.shortest + far.introns.size - 1 >= 70_000

@@ -233,7 +233,7 @@ FIGURES = {
     against_minisplice: [
         r"minisplice predict: \d+\.\d s",
         r"seqmtl scan, two models: \d+\.\d s",
-        r"A seqmtl above minisplice, AUPRC, paired: \+0\.\d+ \(",
+        r"A seqmtl above minisplice, AUPRC, difference: \+0\.\d+ \(",
         *(rf"{x} {who} +AUROC [01]\.\d+" for x in "DA" for who in ("minisplice", "seqmtl")),
     ],
     junctions: [rf"^{way}(\t[01]\.\d{{4}}){{3}}\t" for way in ("annotation", "errors", "reads")],
