@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from contextlib import suppress
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
@@ -78,10 +79,8 @@ def measure(solver: CoordinateDescent, limit: float) -> tuple[float, float, bool
         if time.process_time() - started > limit:
             raise LimitReachedError
 
-    try:
+    with suppress(LimitReachedError):
         reached = solver.solve(watch).gap
-    except LimitReachedError:
-        pass
     return time.process_time() - started, reached, reached <= solver.tol
 
 

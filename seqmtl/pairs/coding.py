@@ -65,14 +65,22 @@ class Content(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """An open reading frame: its first base and the base after its last one, in whole codons."""
+    """An open reading frame: the first base of a codon, and the base after the last one."""
 
     start: int
     end: int
 
 
 def coding_content(stretches: Iterable[Stretch]) -> Content:
-    """Learn the coding content of words from training regions."""
+    """Learn the coding content of words.
+
+    Stop codons are those of the standard genetic code.
+
+    Parameters
+    ----------
+    stretches : iterable of Stretch
+        Training regions.
+    """
     counts = np.zeros((4, 4**WORD))
     stretches = list(stretches)
     least = _least_length(stretches)
@@ -168,12 +176,13 @@ def _coding_frames(
 
 
 def _stops(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the first bases of the stop codons of one strand, in any frame."""
+    """Return where reading ends on one strand, in any frame: at stop codons and unknown bases."""
     if codes.size < 3:
         return np.zeros(0, dtype=np.int64)
     first, second, third = codes[:-2], codes[1:-1], codes[2:]
     after = ((second == _A) & ((third == _A) | (third == _G))) | ((second == _G) & (third == _A))
-    return np.flatnonzero((first == _T) & after)
+    is_unknown = (first > _T) | (second > _T) | (third > _T)  # a gap is no open reading frame
+    return np.flatnonzero(((first == _T) & after) | is_unknown)
 
 
 def _least_length(stretches: Sequence[Stretch]) -> int:

@@ -279,7 +279,9 @@ class TaskKernel(NamedKernels):
             pairs = D[np.triu_indices(len(D), 1)]
             median = float(np.median(pairs)) if pairs.size else 0.0
             if median == 0.0:
-                raise ValueError("scales must be given if the median distance is 0")
+                raise ValueError(
+                    f"scales must be given if the median distance is 0, as in {distances.source}"
+                )
             scales = (0.25 * median, median, 4.0 * median)
         sigma = np.array([checks.positive(value, "scales") for value in scales])
         return cls(

@@ -159,3 +159,13 @@ def test_content_between_sites_is_that_of_the_words_of_six_frames():
     ]
     assert_allclose(sites.content[1:], expected, atol=1e-4)
     assert not sites.content[0].any()
+
+
+def test_a_gap_is_no_reading_frame():
+    rng = np.random.default_rng(5)
+    letters = _random(rng, 2000) + "N" * 3000 + _random(rng, 2000)
+    for own in open_frames(encode(letters), 3):
+        assert "N" not in letters[own.start : own.end]
+    assert not open_frames(encode(letters), 500)
+    gene = "TAACTAACTAA" + _gene(rng, 1200) + "TAACTAACTAA"
+    assert coding_content([_stretch(gene + letters)]).n_bases == 3600
