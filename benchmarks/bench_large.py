@@ -33,7 +33,7 @@ DECOYS_PER_SITE = 9
 BASES_PER_WINDOW = 15
 
 
-def simulate_windows(n: int, tasks: int, window: int) -> Windows:
+def simulate_windows(n: int, tasks: int, window: int, seed: int = SEED) -> Windows:
     """Return n labelled virtual windows of some organisms.
 
     Keeps encoded genomes and window positions, but not letters and genes.
@@ -50,7 +50,7 @@ def simulate_windows(n: int, tasks: int, window: int) -> Windows:
     sizes = {name: n // tasks + (t < n % tasks) for t, name in enumerate(names)}
     made = simulate(
         tree,
-        seed=SEED,
+        seed=seed,
         n_chromosomes=5,
         chromosome_length=max(200_000, BASES_PER_WINDOW * max(sizes.values())),
         n_windows=sizes,

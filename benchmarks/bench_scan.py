@@ -27,6 +27,7 @@ import numpy as np
 from _common import make_parser, peak_mib, run_alone
 from numpy.typing import NDArray
 
+from seqmtl import use_threads
 from seqmtl._jit import njit, prefetch
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scan import Scanner, SiteFinder, write_scan
@@ -166,7 +167,7 @@ def measure_speed(arguments: argparse.Namespace) -> None:
     codes = SimulatedGenome().draw(n)
     weights = simulate_model(length, degree)
     begin = time.perf_counter()
-    scanner = Scanner(weights, n_threads=arguments.threads)
+    scanner = Scanner(weights)
     print(
         f"window {length}, degree {degree}, {n:,} bases, {arguments.threads} thread(s); "
         f"scanner built in {time.perf_counter() - begin:.2f} s"
@@ -210,7 +211,6 @@ def write_once(arguments: argparse.Namespace) -> None:
         weights,
         site_offset=arguments.length // 2 - 1,
         site_length=2,
-        n_threads=arguments.threads,
     )
     finder = SiteFinder(scanner, consensus="AG")
     n = int(arguments.genome * 1e6)
@@ -245,8 +245,10 @@ def main() -> None:
     parser.add_argument("--write-once", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.write_once:
-        write_once(arguments)
-    else:
+        with use_threads(arguments.threads):
+            write_once(arguments)
+        return
+    with use_threads(arguments.threads):
         measure_memory(arguments)  # first: on Linux a child's peak is at least its parent's
         measure_speed(arguments)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from _common import make_parser, peak_mib
 
-from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel
+from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, use_threads
 from seqmtl.models.site import Site
 from seqmtl.sequences import decode
 from seqmtl.sequences.genome import ContigTable, Genome
@@ -69,12 +69,7 @@ def main() -> None:
     codes = np.random.default_rng(0).integers(0, 4, BASES + 2).astype(np.uint8)
     genome = Genome(codes, ContigTable(("I",), np.array([1]), np.array([BASES])), 1)
     started = time.perf_counter()
-    scorer = EffectScorer(
-        make_model(args.length, args.features),
-        "fly",
-        distance=args.distance,
-        n_threads=args.threads,
-    )
+    scorer = EffectScorer(make_model(args.length, args.features), "fly", distance=args.distance)
     annotator = Annotator(scorer, genome)
     print(f"tables: {time.perf_counter() - started:.1f} s")
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +77,8 @@ def main() -> None:
         for n in (100, *args.variants):
             write_variants(path, genome, n)
             started = time.perf_counter()
-            summary = annotate_vcf(path, output, annotator)
+            with use_threads(args.threads):
+                summary = annotate_vcf(path, output, annotator)
             seconds = time.perf_counter() - started
             what = "compiling" if n == 100 else f"{summary.n_scored / seconds:,.0f} per second"
             print(f"{n:>9,} variants  {seconds:6.2f} s  {what}  peak {peak_mib():,.0f} MiB")

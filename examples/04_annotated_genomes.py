@@ -39,7 +39,7 @@ def main() -> None:
         model.site = Site(**train.site)
         held_out = score_held_out(model, f"{folder}/donors", split="valid")  # every GT
         for name in model.tasks:
-            model.calibrate(name, *held_out.of(name))
+            model.calibrate(name, **held_out.of(name))
 
     codes = genome.contig("chr1")  # scores windows starting at every base of the plus strand
     p = probability_of(model, "bee")(scanner_of(model, "bee").scan_contig(codes).astype(float))

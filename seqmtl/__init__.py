@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from seqmtl._version import __version__
 
 if TYPE_CHECKING:
+    from seqmtl._threads import use_threads
     from seqmtl.estimators import (
         IndividualMKLClassifier,
         KernelMKLClassifier,
@@ -69,6 +70,7 @@ _HOME = {
     "read_dataset": "seqmtl.io.dataset",
     "read_windows": "seqmtl.io.tables",
     "simulate": "seqmtl.simulate",
+    "use_threads": "seqmtl._threads",
 }
 
 __all__ = [
@@ -101,6 +103,7 @@ __all__ = [
     "read_dataset",
     "read_windows",
     "simulate",
+    "use_threads",
 ]
 
 

@@ -72,7 +72,7 @@ class Rows:
         return (View(self, slice(None)),)
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
-        """Compute the given rows; the arrays are valid until the next call."""
+        """Compute the given rows; threads may do so at the same time."""
         raise NotImplementedError
 
     def squared_norms(self) -> NDArray[np.float64]:
@@ -139,6 +139,12 @@ class View(NamedTuple):
     columns: slice
 
 
+def blocks_of(rows: NDArray[np.int64], row_size: int) -> list[NDArray[np.int64]]:
+    """Split rows into blocks."""
+    step = rows_per_block(row_size)
+    return [rows[first : first + step] for first in range(0, rows.size, step)]
+
+
 def rows_per_block(row_size: int) -> int:
     """Return the number of rows whose block fits into the second-level cache."""
-    return int(np.clip(65_536 // max(row_size, 1), 16, 4096))
+    return int(np.clip(262_144 // max(row_size, 1), 16, 4096))

@@ -89,6 +89,18 @@ def warnings_as_messages() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def messages_from(level: int) -> Iterator[None]:
+    """Leave out messages below a level."""
+    log = logging.getLogger("seqmtl")
+    before = log.level
+    log.setLevel(max(before, level))
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
 class _Progress:
     """Progress: one redrawn line on a terminal, a line every few seconds elsewhere."""
 
@@ -186,8 +198,8 @@ class JobProgress:
         self._n_jobs = len(kinds)
         self._taken: dict[str, list[float]] = {}
 
-    def __call__(self, name: str, kind: str, seconds: float) -> None:
-        """Show one finished job."""
+    def __call__(self, name: str, kind: str, seconds: float, worker: str = "") -> None:
+        """Show one finished job, of a worker of this name if there are workers."""
         self._left[kind] -= 1
         self._taken.setdefault(kind, []).append(seconds)
         every = [value for values in self._taken.values() for value in values]
@@ -195,8 +207,9 @@ class JobProgress:
             n * statistics.fmean(self._taken.get(kind, every)) for kind, n in self._left.items()
         )
         logging.getLogger("seqmtl").info(
-            "%s, %s: %.1f s; %d of %d done, about %.0f s left",
-            name, kind, seconds, len(every), self._n_jobs, left / self._n_workers,
+            "%s, %s: %.1f s%s; %d of %d done, about %.0f s left",
+            name, kind, seconds, worker and f" by worker {worker}", len(every), self._n_jobs,
+            left / self._n_workers, extra={"fields": {"worker": worker} if worker else {}},
         )  # fmt: skip
 
 

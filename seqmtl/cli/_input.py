@@ -58,14 +58,19 @@ def read_input(
 
 def read_for_training(args: argparse.Namespace, *, split: str | None) -> Windows:
     """Read the labelled windows named by the arguments, and warn of what is probably wrong."""
-    from seqmtl.sequences.quality import find_faults
-
     windows = read_input(
         args, split=split, window=args.window, require_labels=True, shift=args.shift
     )
+    warn_of_faults(windows, args)
+    return windows
+
+
+def warn_of_faults(windows: Windows, args: argparse.Namespace) -> None:
+    """Warn of what is probably wrong with training windows."""
+    from seqmtl.sequences.quality import find_faults
+
     for fault in find_faults(windows):
         logger.warning("%s: %s", args.data or "the windows", fault)
-    return windows
 
 
 def organisms_named(args: argparse.Namespace) -> list[str]:
@@ -119,13 +124,20 @@ def _read(
         if split != "train":
             raise
         windows = read_windows(args.data, **options)
-        if len(windows.split_names) != 1:
+        if not all_of_one_split(windows, args.data):
             raise
+        return windows
+
+
+def all_of_one_split(windows: Windows, data: str, *, tell: bool = True) -> bool:
+    """Tell whether all windows have one split, and warn that it is ignored."""
+    is_one = len(windows.split_names) == 1
+    if is_one and tell:
         logger.warning(
             "the split column is %r in every row of %s; ignoring it and using all rows",
-            windows.split_names[0], args.data,
+            windows.split_names[0], data,
         )  # fmt: skip
-        return windows
+    return is_one
 
 
 def _from_genomes(

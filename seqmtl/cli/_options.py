@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -46,7 +45,7 @@ class OneScreen(argparse.RawDescriptionHelpFormatter):
 
     def format_help(self) -> str:
         """Return the text."""
-        return re.sub(r"\n\n(\S.*:\n)", r"\n\1", super().format_help())
+        return re.sub(r"\n\n(?=\S)", "\n", super().format_help())
 
 
 _LARGEST = (1 << 62) - 1
@@ -55,6 +54,18 @@ _LARGEST = (1 << 62) - 1
 def positive_int(text: str) -> int:
     """Parse an integer of at least 1."""
     return _integer(text, 1)
+
+
+def memory(text: str) -> int:
+    """Parse a size in bytes, such as 500M or 4G."""
+    factors = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+    number, factor = (text[:-1], factors[text[-1:]]) if text[-1:] in factors else (text, 1)
+    try:
+        return int(positive_float(number) * factor)
+    except (ValueError, argparse.ArgumentTypeError) as error:
+        raise argparse.ArgumentTypeError(f"must be a size such as 500M or 4G, got {text!r}") from (
+            error
+        )
 
 
 def seed(text: str) -> int:
@@ -160,23 +171,30 @@ def check_figure(path: str) -> None:
         raise SeqmtlError("figures need matplotlib; pip install 'seqmtl[plots]'")
 
 
-def add_threads(parser: argparse.ArgumentParser, *, all_cores: bool = False) -> None:
-    """Add --threads; the default is 1, or all usable cores."""
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """Add --threads; :mod:`seqmtl.cli._program` starts them."""
     parser.add_argument(
-        "--threads",
-        type=positive_int,
-        default=usable_cores() if all_cores else 1,
-        metavar="N",
-        help="number of threads; does not change the results (default: "
-        + ("all usable cores)" if all_cores else "1)"),
-    )
+        "--threads", type=positive_int, metavar="N",
+        help="threads; results do not depend on it (default: all usable cores)",
+    )  # fmt: skip
 
 
-def usable_cores() -> int:
-    """Return the number of cores available to this process."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def add_dask(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add --dask; `what` names the pieces of work."""
+    parser.add_argument(
+        "--dask", type=_dask_address, metavar="ADDRESS",
+        help=f"{what} on dask workers: tcp://HOST:PORT, FILE.json or local:N",
+    )  # fmt: skip
+
+
+def _dask_address(text: str) -> str:
+    """Parse the address of a scheduler."""
+    from seqmtl.cluster import check_address
+
+    try:
+        return check_address(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | None = None) -> Any:
@@ -189,9 +207,8 @@ def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | N
     """
     parser.add_argument(
         "data", nargs="?", metavar="DATA",
-        help=f"{what}: a folder of seqmtl dataset; TSV with columns organism, label, sequence and "
-        "optionally split; or FASTA with organism= and label= in the headers; plain, gzip or "
-        "bgzip; - for stdin"
+        help=f"{what}: folder of seqmtl dataset, TSV (organism, label, sequence, split) or FASTA "
+        "(organism=, label=); or gzip; - for stdin"
         + (f"; {tables}" if tables else ""),
     )  # fmt: skip
     sites = parser.add_argument_group("windows cut from genomes instead of DATA")
@@ -242,3 +259,4 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=seed, default=0, help="seed for the example order and decoys (default: 0)"
     )
+    add_threads(parser)

@@ -12,7 +12,8 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 
 from seqmtl._names import forget_told
@@ -68,7 +69,7 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
     setup_logging(args)
     forget_told()
     try:
-        with warnings_as_messages(), claims_of_a_command():
+        with warnings_as_messages(), claims_of_a_command(), _threads_of(args):
             code = int(args.run(args) or 0)
             sys.stdout.flush()  # a full disk shows here, not when Python exits
             return code
@@ -87,6 +88,22 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
         is_of_data = isinstance(error, (SeqmtlError, ValueError))
         logger.error("%s", with_input(text, args) if is_of_data else text)
         return 1
+
+
+@contextmanager
+def _threads_of(args: argparse.Namespace) -> Iterator[None]:
+    """Give a command its threads: at most as many as there are cores."""
+    if not hasattr(args, "threads"):
+        yield
+        return
+    from seqmtl._threads import usable_cores, use_threads
+
+    cores = usable_cores()
+    if args.threads is not None and args.threads > cores:
+        logger.warning("--threads %d: only %d cores may be used; using these", args.threads, cores)
+    args.threads = min(args.threads or cores, cores)
+    with use_threads(args.threads):
+        yield
 
 
 def _message(error: BaseException) -> str:

@@ -24,17 +24,8 @@ def scan_pairs(model: Any, outputs: Mapping[str, str], args: argparse.Namespace)
     from seqmtl.pairs.scan import paired_paths
     from seqmtl.scan.writers import guess_format
 
-    for name, default in _UNUSED.items():
-        if getattr(args, name) != default:
-            raise SeqmtlError(
-                f"--{name.replace('_', '-')} is not for a model of seqmtl pair; leave it out"
-            )
     file_format = args.file_format or guess_format(args.output)
-    if args.top is not None and file_format != "introns":
-        raise SeqmtlError(
-            "--top takes the best introns of a model of seqmtl pair; add --format introns, or "
-            "choose sites by --min-probability"
-        )
+    check_options(args, file_format)
     if args.output == "-" and file_format not in ("spsc", "introns"):
         raise SeqmtlError(
             f"{file_format} has a file for donors and one for acceptors, so it cannot be written "
@@ -44,8 +35,6 @@ def scan_pairs(model: Any, outputs: Mapping[str, str], args: argparse.Namespace)
         raise SeqmtlError("sites and summary cannot both go to standard output; name a file")
     paths = {name: paired_paths(path, file_format, args.strand) for name, path in outputs.items()}
     _output.check_outputs(args, *(path for own in paths.values() for path in own), args.json)
-    if file_format == "introns" and args.min_probability is None:
-        args.min_probability = _LEAST_PROBABILITY
     lengths = setup.lengths_of(file_format, args)
     scans = [
         _scan(model, organism, path, paths[organism], file_format, lengths, args)
@@ -54,6 +43,28 @@ def scan_pairs(model: Any, outputs: Mapping[str, str], args: argparse.Namespace)
     if args.json:
         setup.write_json(scans, file_format, args)
     return 0
+
+
+def check_options(args: argparse.Namespace, file_format: str) -> None:
+    """Check the options for a model of both ends of introns, and set the default of one.
+
+    Raises
+    ------
+    SeqmtlError
+        If an option is not for such a model.
+    """
+    for name, default in _UNUSED.items():
+        if getattr(args, name) != default:
+            raise SeqmtlError(
+                f"--{name.replace('_', '-')} is not for a model of seqmtl pair; leave it out"
+            )
+    if args.top is not None and file_format != "introns":
+        raise SeqmtlError(
+            "--top takes the best introns of a model of seqmtl pair; add --format introns, or "
+            "choose sites by --min-probability"
+        )
+    if file_format == "introns" and args.min_probability is None:
+        args.min_probability = _LEAST_PROBABILITY
 
 
 def _scan(
@@ -83,9 +94,7 @@ def _scan(
         probability=to_probability,
         top=args.top,
     )
-    finder = PairedFinder(
-        model, organism, strands=args.strand, filters=filters, n_threads=args.threads
-    )
+    finder = PairedFinder(model, organism, strands=args.strand, filters=filters)
     is_file = os.path.isfile(args.genome)
     progress = ScanProgress(os.path.getsize(args.genome) if is_file else None, args)
     started = time.perf_counter()

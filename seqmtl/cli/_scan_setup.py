@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from seqmtl._version import __version__
@@ -18,7 +18,7 @@ logger = logging.getLogger("seqmtl")
 
 _NOT_IN_THE_OUTPUT = (
     "command_line", "run", "command", "quiet", "log_json", "debug", "threads", "resume", "json",
-    "model", "genome", "output",
+    "model", "genome", "output", "genomes", "more", "dask", "fingerprint",
 )  # fmt: skip
 
 
@@ -76,9 +76,12 @@ def prepare(
     consensus = _consensus(model.site, args)
     offset, length = _site(model, consensus, args)
     scanner = scanner_of(
-        model, organism, site_offset=offset, site_length=length,
-        from_relatives=args.from_relatives, n_threads=args.threads,
-    )  # fmt: skip
+        model,
+        organism,
+        site_offset=offset,
+        site_length=length,
+        from_relatives=args.from_relatives,
+    )
     probability = probability_of(model, organism)
     filters = SiteFilters(
         contigs=contigs_of(args.contigs, lengths),
@@ -102,7 +105,7 @@ def recovery_of(organism: str, args: argparse.Namespace) -> Any:
 
     if args.output == "-" or not os.path.isfile(args.genome):
         return None
-    return Recovery(_fingerprint(organism, args), args.resume)
+    return Recovery(fingerprint_of(organism, args), args.resume)
 
 
 def tell_of_probabilities(
@@ -173,6 +176,8 @@ def write_json(scans: list[dict[str, Any]], file_format: str, args: argparse.Nam
         "scans": scans,
         "peak_memory_mib": _peak_memory(),
     }
+    if "fingerprint" in args:  # of a scan that is not repeated if it is complete
+        summary["fingerprint"] = args.fingerprint
     _output.write_json(args.json, summary)
 
 
@@ -245,8 +250,10 @@ def _options_of(args: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in vars(args).items() if name not in _NOT_IN_THE_OUTPUT}
 
 
-def _fingerprint(organism: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Return everything the output depends on."""
+def fingerprint_of(
+    organism: str, args: argparse.Namespace, sha256: Callable[[str], str] | None = None
+) -> dict[str, Any]:
+    """Return everything the output depends on; `sha256` returns the digest of a file."""
     from seqmtl.files.catalogue import model_path
     from seqmtl.files.whole import sha256_of
 
@@ -254,7 +261,9 @@ def _fingerprint(organism: str, args: argparse.Namespace) -> dict[str, Any]:
     files = {"model": model_path(args.model), "regions": args.regions}
     if args.contigs is not None and args.contigs.startswith("@"):
         files["contigs"] = args.contigs[1:]
-    checksums = {f"{what} file": sha256_of(path) for what, path in files.items() if path}
+    checksums = {
+        f"{what} file": (sha256 or sha256_of)(path) for what, path in files.items() if path
+    }
     return {
         "version": __version__,
         "genome": [genome.st_size, genome.st_mtime_ns],

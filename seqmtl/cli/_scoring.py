@@ -35,7 +35,12 @@ def add_relatives(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--like", metavar="NAME",
         help="score an organism that the model lacks from its relatives, in the place of this "
-        "organism, taxid or clade of the model or the shipped tree eukaryotes",
+        "organism, genus, clade or taxid of the model or of --tree",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tree", metavar="FILE|NAME",
+        help="where --like is looked up: Newick or Nexus file, shipped tree, or folder of an NCBI "
+        "taxonomy dump (default: what the model knows, then eukaryotes)",
     )  # fmt: skip
 
 
@@ -55,6 +60,8 @@ def with_relatives(model: Any, args: argparse.Namespace) -> Any:
     from seqmtl.models.base import is_known
 
     if args.like is None:
+        if args.tree is not None:
+            raise SeqmtlError("--tree is for --like; name the organism to look up, or leave it out")
         return model
     if model.structure != "weights":
         raise SeqmtlError("--like is for models of seqmtl train; leave it out")
@@ -64,7 +71,7 @@ def with_relatives(model: Any, args: argparse.Namespace) -> Any:
         args.organism = model.match(args.like)
         return model
     args.organism, args.from_relatives = args.organism or args.like, True
-    return model.adapt(args.organism, like=args.like)
+    return model.adapt(args.organism, like=args.like, tree=args.tree)
 
 
 def score_labelled(model: Model, args: argparse.Namespace) -> tuple[HeldOut, bool]:
@@ -94,4 +101,6 @@ def score_labelled(model: Model, args: argparse.Namespace) -> tuple[HeldOut, boo
     examples = read_for_model(model, args, require_labels=True)
     scores = model.decision_function(examples.X, from_relatives=from_relatives)
     tasks = np.full(len(scores), model.tasks[0]) if examples.tasks is None else examples.tasks
-    return HeldOut(model.signs(examples.y), scores, tasks, None), examples.is_split
+    site = getattr(model, "site", None)
+    words = site.word_of(examples.X) if site and len(site.words) > 1 else None
+    return HeldOut(model.signs(examples.y), scores, tasks, None, words), examples.is_split

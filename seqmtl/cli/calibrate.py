@@ -27,7 +27,8 @@ For a `seqmtl dataset` folder, every candidate of the validation regions is scor
 GT, on both strands) and the prevalence is that of the whole genome, so probabilities hold
 genome-wide. Windows of a table must be held out from training; give their --prevalence, the share
 of true sites among the candidates to be scored. Every probability rests on at least ten true
-sites, so with few sites no high probabilities are assigned.
+sites, so with few sites no high probabilities are assigned. If the consensus has several words,
+such as GT and GC, a constant is added to the scores of each, so that each has its own prior.
 
 columns: precision is that of all candidates with at least this score, probability that of
 candidates with just this score, which is lower. error is the calibration error: the mean absolute
@@ -71,6 +72,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "--plot", metavar="FILE", help="reliability diagram, cross-fitted: .png, .svg or .pdf"
     )
+    _options.add_threads(parser)
     parser.set_defaults(decoys=10.0, seed=0)
 
 
@@ -124,14 +126,15 @@ def calibrate(
     places = match_names(held.names, model.tasks, "this model")
     for task, place in zip(held.names, places, strict=True):
         name, share = model.tasks[place], shares[task]
-        scores, y, counts = held.of(task)
+        candidates = held.of(task)
+        options = {"method": args.method, "prevalence": share}
         try:
-            p, rows, held_out = cross_fitted(scores, y, counts, args.method, share)
+            p, rows, held_out = cross_fitted(**candidates, **options)
         except ValueError as error:
             problems.append(f"{task}: {error}")
             continue
-        by_task[name] = model.calibrate(name, scores, y, counts, args.method, share)
-        weight = held_out.astype(float)
+        by_task[name] = model.calibrate(name, **candidates, **options)
+        weight, y = held_out.astype(float), candidates["y"]
         if share is not None:
             weight = weights_for_prevalence(y[rows], share, weight)
         error_ = calibration_error(y[rows], p, weights=weight)

@@ -47,6 +47,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         help="number of processes; does not change the results (default: usable cores, "
         "fewer if memory is short)",
     )  # fmt: skip
+    _options.add_dask(parser, "run every method on every split")
 
 
 def _add_method_options(parser: argparse.ArgumentParser) -> None:
@@ -126,6 +127,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     _check_outputs(args)
     comparison = _comparison(args)
+    from seqmtl.cluster import Cluster, connect
     from seqmtl.compare import FinishedRuns, run_comparison
     from seqmtl.compare.protocol import count_split
     from seqmtl.compare.results import make_document, read_results, to_markdown
@@ -136,11 +138,14 @@ def run(args: argparse.Namespace) -> int:
     partial = FinishedRuns(f"{args.json}.partial", digest)
     jobs = [(split, method) for split in range(args.splits) for method in args.methods]
     known = [*read_results(args.json, digest), *partial.load()]
-    n_workers = args.jobs or _n_processes(comparison)
-    show = _progress(args, jobs, known, n_workers)
-    results = run_comparison(
-        comparison, jobs, partial, n_workers=n_workers, known=known, on_result=show
-    )
+    with connect(args.dask) as workers:
+        cluster = workers if isinstance(workers, Cluster) else None
+        n_workers = cluster.n_threads() if cluster else args.jobs or _n_processes(comparison)
+        show = _progress(args, jobs, known, n_workers)
+        results = run_comparison(
+            comparison, jobs, partial, n_workers=n_workers, cluster=cluster, known=known,
+            on_result=show,
+        )  # fmt: skip
     document = make_document(results, _settings(args), sizes, digest)
     write_json(args.json, document)
     partial.remove()
@@ -156,6 +161,7 @@ def run(args: argparse.Namespace) -> int:
 def _n_processes(comparison: Comparison) -> int:
     """Return the number of usable cores, or fewer if memory is short."""
     from seqmtl._memory import available_memory
+    from seqmtl._threads import usable_cores
     from seqmtl.models.held_out import MOST
 
     windows = comparison.windows
@@ -163,7 +169,7 @@ def _n_processes(comparison: Comparison) -> int:
     n_entries = min(MOST, len(windows)) ** 2
     n_bytes = 4 * (_WEIGHTS_AT_ONCE * n_weights + _MATRICES_AT_ONCE * n_entries)
     n_bytes += windows.codes.nbytes
-    return max(1, min(_options.usable_cores(), available_memory() // n_bytes))
+    return max(1, min(usable_cores(), available_memory() // n_bytes))
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
@@ -238,7 +244,7 @@ def _keep(windows: Windows, organisms: Sequence[str] | None) -> Windows:
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """Return the command and the options that affect the results."""
-    left_out = {"run", "usage_error", "command_line", "quiet", "log_json", "debug", "jobs"}
+    left_out = {"run", "usage_error", "command_line", "quiet", "log_json", "debug", "jobs", "dask"}
     left_out |= {"json", "table", "plot"}
     kept = {name: value for name, value in vars(args).items() if name not in left_out}
     kept["features"] = None if args.features is None else args.features.views
@@ -247,13 +253,13 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
 
 def _progress(
     args: argparse.Namespace, jobs: list[tuple[int, str]], known: list[Result], n_workers: int
-) -> Callable[[Result, float], None]:
+) -> Callable[..., None]:
     """Log the work to do; return a callback for each result."""
     from seqmtl.cli._console import JobProgress
 
     done = {(result.split, result.method) for result in known}
     todo = [job for job in jobs if job not in done]
-    n_workers = min(n_workers, max(len(todo), 1))
+    n_workers = max(1, min(n_workers, len(todo)))
     if len(todo) < len(jobs):
         logger.info("%d of %d runs are already finished", len(jobs) - len(todo), len(jobs))
     logger.info(
@@ -261,7 +267,7 @@ def _progress(
         len(todo), args.splits, ", ".join(args.methods), n_workers,
     )  # fmt: skip
     progress = JobProgress([method for _, method in todo], n_workers)
-    return lambda result, seconds: progress(f"split {result.split}", result.method, seconds)
+    return lambda result, *more: progress(f"split {result.split}", result.method, *more)
 
 
 def _write_tables(args: argparse.Namespace, document: dict[str, Any]) -> None:

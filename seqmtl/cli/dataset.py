@@ -69,17 +69,23 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "--force", action="store_true", help="write into a folder that holds other files"
     )
+    _options.add_threads(parser)
+    _options.add_dask(parser, "do the organisms")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
+    from seqmtl.cluster import connect
     from seqmtl.dataset import check_folder, read_config, write_dataset
 
     check_outputs(args, args.json)
     check_folder(Path(args.output), force=args.force)
     config = read_config(args.config, signal=args.signal)
     started = time.perf_counter()
-    summary = write_dataset(config, args.output, command=args.command_line, force=args.force)
+    with connect(args.dask) as workers:
+        summary = write_dataset(
+            config, args.output, command=args.command_line, force=args.force, workers=workers
+        )
     if args.json != "-":
         show(_table(summary))
     if args.json:

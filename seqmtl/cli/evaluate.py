@@ -67,6 +67,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "--seed", type=_options.seed, default=0, help="seed of the bootstrap (default: 0)"
     )
+    _options.add_threads(parser)
     parser.set_defaults(decoys=10.0)
 
 

@@ -94,6 +94,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "--split", default="test",
         help="split to use, if DATA has a split column; all for every row (default: test)",
     )  # fmt: skip
+    _options.add_threads(parser)
 
 
 def run(args: argparse.Namespace) -> int:

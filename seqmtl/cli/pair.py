@@ -60,6 +60,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "--json", metavar="FILE", help="write a summary as JSON; - for standard output"
     )
+    _options.add_threads(parser)
 
 
 def run(args: argparse.Namespace) -> int:

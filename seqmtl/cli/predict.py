@@ -52,6 +52,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "-o", "--output", default="-", metavar="TSV", help="scores (default: standard output)"
     )
+    _options.add_threads(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-import time
 from typing import Any
 
 from seqmtl.cli import _options
-from seqmtl.cli._scoring import add_relatives, with_relatives
+from seqmtl.cli._scoring import add_relatives
 from seqmtl.exceptions import SeqmtlError
-
-_PIECE = 1 << 22
 
 _EXAMPLES = """\
   seqmtl scan starter:donor mosquito.fa.gz --like Diptera --top 200 -o donors.bed.gz
@@ -21,6 +16,7 @@ _EXAMPLES = """\
   seqmtl scan splice.seqmtl worm.fa --organism all --top 500 -o ag.bed.gz    # ag.NAME.bed.gz each
   seqmtl scan pair.seqmtl worm.fa --organism worm --format introns -o introns.bed
   seqmtl scan donor.seqmtl worm.fa --organism worm --min-probability 0.1 -o donor.hints
+  seqmtl scan donor.seqmtl acceptor.seqmtl --genomes genomes.tsv --dask local:4 -o scans
   seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc
   cat donor.spsc acceptor.spsc > both.tsv; minimap2 -cx splice:hq --spsc=both.tsv worm.fa rna.fa
 
@@ -41,7 +37,14 @@ the probabilities of the intron, its donor and its acceptor. Filters choose what
 model sees all candidates. An intron is in a region if it starts there, and soft-masked if one of
 its sites is.
 
-An interrupted scan leaves OUT.partial and a journal; repeat the command with --resume to go on."""
+An interrupted scan leaves OUT.partial and a journal; repeat the command with --resume to go on.
+
+--genomes TABLE scans many genomes with every MODEL that is named: DIR/NAME.bed.gz (or the suffix of
+--format; with several models NAME.MODEL), as the command for one genome writes it, and its summary
+DIR/NAME.json. TABLE is tab-separated, with the columns genome (a file, relative to TABLE) and any
+of organism and like (in the place of --organism and --like), name (default: that of the file) and
+model (a file, relative to TABLE, in the place of MODEL). Repeat the command to go on after an
+interruption: a scan that is complete, of the same files and options, is not done again."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -53,9 +56,14 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "model", metavar="MODEL", help="model file, starter:donor or starter:acceptor"
     )
     parser.add_argument("genome", metavar="FASTA", help="genome: plain, gzip or bgzip; - for stdin")
+    parser.add_argument("more", nargs="*", default=[], help=argparse.SUPPRESS)
     parser.add_argument(
         "-o", "--output", required=True, metavar="OUT", help="file to write; - for standard output"
     )
+    parser.add_argument(
+        "--genomes", action=_ManyGenomes, metavar="TABLE",
+        help="scan the genomes of a table instead of FASTA (see below); OUT is then a folder",
+    )  # fmt: skip
     parser.add_argument(
         "--format", type=_format, dest="file_format", metavar="FORMAT",
         help="bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), "
@@ -79,7 +87,17 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         help="resume an interrupted scan (same model, genome and options)",
     )  # fmt: skip
     parser.add_argument("--json", metavar="FILE", help="write a summary; - for standard output")
-    _options.add_threads(parser, all_cores=True)
+    _options.add_threads(parser)
+    _options.add_dask(parser, "scan the genomes of --genomes")
+
+
+class _ManyGenomes(argparse.Action):
+    """Take what is in the place of FASTA for another model, which may be missing."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, *values: Any) -> None:
+        namespace.genomes = values[0]
+        for action in parser._actions:
+            action.required &= action.dest != "genome"
 
 
 def _add_what(parser: argparse.ArgumentParser) -> None:
@@ -137,76 +155,11 @@ def _format(text: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.cli import _scan_setup as setup
-    from seqmtl.models.saved import load_model
+    from seqmtl.cli._scan_genomes import scan_genomes
+    from seqmtl.cli._scan_single import scan_single
 
-    model = load_model(args.model, only=("weights", "pairs"))
-    model = with_relatives(model, args)
-    outputs = _outputs(model, args)
-    if model.structure == "pairs":
-        from seqmtl.cli._scan_pairs import scan_pairs
-
-        return scan_pairs(model, outputs, args)
-    if args.file_format == "introns":
-        raise SeqmtlError("introns need a model of seqmtl pair; choose another --format")
-    file_format = setup.check_outputs(outputs.values(), args)
-    lengths = setup.lengths_of(file_format, args)
-    scans = []
-    for organism, path in outputs.items():
-        scan = setup.prepare(model, organism, args, lengths)
-        setup.tell_of_probabilities(model, organism, file_format, args)
-        scans.append(_scan(organism, path, file_format, scan, args))
-    if args.json:
-        setup.write_json(scans, file_format, args)
-    return 0
-
-
-def _outputs(model: Any, args: argparse.Namespace) -> dict[str, str]:
-    """Return the output file of every organism to scan for."""
-    from seqmtl.files.names import safe_names
-
-    if args.organism is None and len(model.tasks) > 1:
-        raise SeqmtlError(
-            f"the model has {len(model.tasks)} organisms; name one of "
-            f"{', '.join(model.tasks)} with --organism, or all"
-        )
-    if args.organism != "all":
-        return {args.organism or model.tasks[0]: args.output}
-    if args.output == "-":
-        raise SeqmtlError("--organism all writes one file per organism; name an output file")
-    if args.genome == "-":
-        raise SeqmtlError("--organism all reads the genome once per organism; give it as a file")
-    stem, suffix = os.path.splitext(args.output)
-    if suffix == ".gz":
-        stem, inner = os.path.splitext(stem)
-        suffix = inner + suffix
-    return {name: f"{stem}.{safe}{suffix}" for name, safe in safe_names(model.tasks).items()}
-
-
-def _scan(
-    organism: str, path: str, file_format: str, scan: Any, args: argparse.Namespace
-) -> dict[str, Any]:
-    """Scan for one organism; return its entry in the JSON summary."""
-    from seqmtl.cli import _scan_setup as setup
-    from seqmtl.cli._console import ScanProgress
-    from seqmtl.io import open_pieces
-    from seqmtl.scan import write_scan
-    from seqmtl.scan.writers import output_paths
-
-    is_file = os.path.isfile(args.genome)
-    progress = ScanProgress(os.path.getsize(args.genome) if is_file else None, args)
-    started = time.perf_counter()
-    pieces = open_pieces(
-        args.genome, size=_PIECE, only=scan.finder.filters.scanned,
-        keep_case=args.softmask == "skip", on_read=progress.read,
-    )  # fmt: skip
-    try:
-        summary = write_scan(
-            sys.stdout.buffer if path == "-" else path, pieces, scan.finder,
-            file_format=file_format, probability=scan.probability, track=scan.track,
-            progress=progress, recovery=scan.recovery,
-        )  # fmt: skip
-    finally:
-        progress.close()
-    paths = output_paths(path, file_format, args.strand)
-    return setup.finished(organism, paths, file_format, summary, started)
+    if args.genomes is not None:
+        return scan_genomes(args)
+    if args.more or args.dask:
+        raise SeqmtlError("several models and --dask are for many genomes; give --genomes TABLE")
+    return scan_single(args)

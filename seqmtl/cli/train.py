@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import logging
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _methods, _options, _similarity
@@ -16,14 +18,14 @@ if TYPE_CHECKING:
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.models.selection import Space
     from seqmtl.models.site import Site
+    from seqmtl.models.training import Settings
     from seqmtl.sequences import Windows
     from seqmtl.similarity.build import KernelRequest
 
 logger = logging.getLogger("seqmtl")
 
 _EXAMPLES = """\
-  seqmtl train windows.tsv.gz --tree metazoa --window 141 -o splice.seqmtl
-  seqmtl train windows.tsv.gz --selection none --similarity union --features wd:8 -o wd.seqmtl"""
+  seqmtl train windows.tsv.gz --tree metazoa --window 141 -o splice.seqmtl"""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -38,8 +40,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     relations = _similarity.add_source_options(parser)
     relations.add_argument(
         "--similarity", metavar="KIND|TSV",
-        help="individual, union or easy; or a kind of seqmtl similarity or a table, whose trust is "
-        "tuned (default: tree if there is one)",
+        help="individual, union, easy, a kind of seqmtl similarity, or a table (default: tree)",
     )  # fmt: skip
     _similarity.add_mkl(relations)
     relations.add_argument(
@@ -48,7 +49,12 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )  # fmt: skip
     _add_model_options(parser)
     _options.add_run_options(parser)
-    parser.add_argument("--resume", action="store_true", help="resume from MODEL.checkpoint")
+    parser.add_argument(
+        "--memory", type=_options.memory, metavar="SIZE",
+        help="keep windows on disk, and within this memory, such as 4G",
+    )  # fmt: skip
+    _options.add_dask(parser, "score windows")
+    parser.add_argument("--resume", action="store_true", help="resume an interrupted training")
     parser.add_argument(*_methods.OPTIONS, action=_OfTables, nargs="?", help=argparse.SUPPRESS)
 
 
@@ -93,6 +99,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.cli._input import organisms_named, read_for_training
+    from seqmtl.cli._train_stored import remove_store
     from seqmtl.models.site import site_in_dataset
 
     _check_selection(args)
@@ -101,9 +108,14 @@ def run(args: argparse.Namespace) -> int:
     _methods.refuse_tables(args)
     _similarity.check_tree(request, organisms_named(args))
     started = time.perf_counter()
-    windows = read_for_training(args, split=args.split)
-    site = site_in_dataset(args.data, windows.length, args.shift)
-    model, checkpoint = train_with_checkpoint(windows, args, request, site)
+    if args.memory or args.dask:
+        model, site = _train_on_disk(args, request)
+        remove: Callable[[], None] = partial(remove_store, args)
+    else:
+        windows = read_for_training(args, split=args.split)
+        site = site_in_dataset(args.data, windows.length, args.shift)
+        model, checkpoint = train_with_checkpoint(windows, args, request, site)
+        remove = checkpoint.remove
     model.shift = args.shift
     if site is not None:
         model.site = site
@@ -112,19 +124,51 @@ def run(args: argparse.Namespace) -> int:
     model.training["sources"] = [args.data] if args.data else [path for _, path in args.genome]
     model.training["seconds"] = round(time.perf_counter() - started, 3)
     model.save(args.output)
-    checkpoint.remove()
+    remove()
     if args.json:
         write_summary(args.json, model.training)
     summary = model.training
     logger.info(
         "%s: %d organisms, %d windows, relative duality gap %.1e after %d epochs, %.1f s",
-        args.output, len(model.tasks), len(windows), summary["duality_gap"], summary["n_epochs"],
-        summary["seconds"],
+        args.output, len(model.tasks), sum(task["n"] for task in summary["tasks"].values()),
+        summary["duality_gap"], summary["n_epochs"], summary["seconds"],
     )  # fmt: skip
     if not summary["converged"]:
         logger.warning("not converged to the tolerance %g; raise --max-epochs or --tol", args.tol)
         return NOT_CONVERGED
     return 0
+
+
+def _train_on_disk(
+    args: argparse.Namespace, request: KernelRequest | None
+) -> tuple[MultiTaskModel, Site | None]:
+    """Train on windows that stay on disk; return the model and the site of a dataset."""
+    from seqmtl.cli._train_stored import train_on_disk
+    from seqmtl.models.site import site_in_dataset
+    from seqmtl.models.stored_fit import train_stored
+
+    show, show_choice = _progress(args)
+
+    def fit(store: Any, save: Any, **options: Any) -> tuple[MultiTaskModel, Site | None]:
+        names = store.task_names
+        kernel = _similarity.task_kernel(args, request, names)
+        site = site_in_dataset(args.data, store.shape[1], args.shift)
+        space = None if args.selection == "none" else _space(args, kernel, names)
+
+        def on_look(active: Any, progress: Any) -> None:
+            save(active)
+            show(progress)
+
+        model, _ = train_stored(
+            store, space=space, task_kernel=kernel, features=args.features,
+            settings=_settings(args), site=site, on_score=show_choice, on_look=on_look, **options,
+        )  # fmt: skip
+        return model, site
+
+    try:
+        return train_on_disk(args, fit)
+    finally:
+        show.close()
 
 
 def train_with_checkpoint(
@@ -144,15 +188,10 @@ def train_with_checkpoint(
     from seqmtl.models.checkpoint import Checkpoint
     from seqmtl.models.fit import train_windows
     from seqmtl.models.selected import labelled, train_selected
-    from seqmtl.models.training import Settings
 
     windows = windows.with_tasks(windows.tasks)
     names = windows.task_names
-    settings = Settings(
-        C=args.C or 1.0, loss=args.loss, class_weight="balanced" if args.balanced else None,
-        tol=args.tol, max_epochs=args.max_epochs, dtype=args.dtype, seed=args.seed,
-        norm=(args.norm or 2.0) if args.mkl else None,
-    )  # fmt: skip
+    settings = _settings(args)
     features = args.features or PositionalKmers()
     kernel = _similarity.task_kernel(args, request, names)
     space = None if args.selection == "none" else _space(args, kernel, names)
@@ -196,8 +235,23 @@ def train_with_checkpoint(
     return model, checkpoint
 
 
+def _settings(args: argparse.Namespace) -> Settings:
+    from seqmtl.models.training import Settings
+
+    return Settings(
+        C=args.C or 1.0, loss=args.loss, class_weight="balanced" if args.balanced else None,
+        tol=args.tol, max_epochs=args.max_epochs, dtype=args.dtype, seed=args.seed,
+        norm=(args.norm or 2.0) if args.mkl else None,
+    )  # fmt: skip
+
+
 def _check_selection(args: argparse.Namespace) -> None:
     """Refuse options that conflict with selection, and set the default of --selection."""
+    if (args.memory or args.dask) and (args.mkl or args.genome or args.loss == "logistic"):
+        odd = "--mkl" if args.mkl else "--genome" if args.genome else "--loss logistic"
+        _similarity.refuse(
+            args, f"{odd} needs all windows in memory; leave out --memory and --dask"
+        )  # fmt: skip
     if args.norm is not None and not args.mkl:
         _similarity.refuse(args, "--norm applies to the --mkl weights; give --mkl too")
     if args.mkl and args.selection == "auto":

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
+import os
 import sys
 import time
+from collections.abc import Iterator
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
@@ -14,9 +18,16 @@ from seqmtl.cli._scoring import add_relatives, with_relatives
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 
 if TYPE_CHECKING:
-    from seqmtl.variants import AnnotationSummary
+    from seqmtl.cluster import Cluster
+    from seqmtl.io.vcf import VcfBatch
+    from seqmtl.variants import AnnotationSummary, Annotator
 
 logger = logging.getLogger("seqmtl")
+
+_OF_WORKERS = (
+    "model", "fasta", "organism", "like", "tree", "from_relatives", "distance", "threshold",
+    "output", "tsv",
+)  # fmt: skip
 
 _EXAMPLES = """\
   seqmtl variants donor.seqmtl --vcf in.vcf.gz --fasta worm.fa --organism c_elegans -o out.vcf.gz
@@ -88,15 +99,18 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )
     add_relatives(parser)
     _options.add_threads(parser)
+    _options.add_dask(parser, "score the variants")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
+    from seqmtl.cluster import Cluster, connect
     from seqmtl.io.chrom_map import read_chrom_map
     from seqmtl.models.saved import load_model
     from seqmtl.variants import Annotator, annotate_vcf
 
     _check_outputs(args)
+    given = {name: getattr(args, name) for name in _OF_WORKERS}
     model = with_relatives(load_model(args.model, only=("weights", "pairs")), args)
     scorer = _scorer(model, args)
     chrom_map = read_chrom_map(args.chrom_map) if args.chrom_map else {}
@@ -104,13 +118,18 @@ def run(args: argparse.Namespace) -> int:
         scorer, _load_genome(scorer, args, chrom_map), chrom_map=chrom_map, threshold=args.threshold
     )
     started = time.perf_counter()
-    summary = annotate_vcf(
-        args.vcf,
-        _stream(args.output),
-        annotator,
-        table=_stream(args.tsv),
-        command=args.command_line,
-    )
+    with connect(args.dask) as workers:
+        there = None
+        if isinstance(workers, Cluster):
+            there = partial(_run_there, workers, annotator, given)
+        summary = annotate_vcf(
+            args.vcf,
+            _stream(args.output),
+            annotator,
+            table=_stream(args.tsv),
+            command=args.command_line,
+            run_batches=there,
+        )
     _report(summary, args, time.perf_counter() - started)
     _index(summary, args.output)
     if args.json:
@@ -118,17 +137,65 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _run_there(
+    cluster: Cluster, annotator: Annotator, given: dict[str, Any], batches: Iterator[VcfBatch]
+) -> Iterator[Any]:
+    """Yield what :func:`seqmtl.variants.annotate.annotate_batch` returns on the workers."""
+    from seqmtl.cluster import Piece
+    from seqmtl.files.catalogue import model_path
+
+    files: tuple[str, ...] = (
+        os.path.abspath(model_path(given["model"])), os.path.abspath(given["fasta"])
+    )  # fmt: skip
+    tree = given["tree"]
+    if tree is not None and os.path.exists(tree):
+        tree = os.path.abspath(tree)
+        files += (tree,)
+    recipe = given | {
+        "model": files[0], "fasta": files[1], "tree": tree,
+        "changed": [os.stat(path).st_mtime_ns for path in files],
+        "chrom_map": dict(annotator.chrom_map), "contigs": list(annotator.genome.names),
+    }  # fmt: skip
+    pieces = (Piece(f"line {batch.first_line}", (batch,), files) for batch in batches)
+    for done in cluster.map(annotate_there, pieces, common=json.dumps(recipe), ordered=True):
+        yield done.result
+
+
+def annotate_there(recipe: str, batch: VcfBatch) -> Any:
+    """Annotate some records on a worker."""
+    from seqmtl.variants.annotate import annotate_batch
+
+    args = json.loads(recipe)
+    return annotate_batch(_annotator_of(recipe), args["output"], args["tsv"], batch)
+
+
+@lru_cache(maxsize=1)
+def _annotator_of(recipe: str) -> Annotator:
+    """Open the model and the genome, once in a worker."""
+    from seqmtl.cli._console import messages_from
+    from seqmtl.io import load_genome
+    from seqmtl.models.saved import load_model
+    from seqmtl.variants import Annotator
+
+    args = argparse.Namespace(**json.loads(recipe))
+    with messages_from(logging.ERROR):  # all else was told where the command runs
+        scorer = _scorer(with_relatives(load_model(args.model), args), args)
+        genome = load_genome(args.fasta, padding=1, only=dict.fromkeys(args.contigs))
+    return Annotator(scorer, genome, chrom_map=args.chrom_map, threshold=args.threshold)
+
+
 def _scorer(model: Any, args: argparse.Namespace) -> Any:
     """Return what scores alleles with the model."""
     from seqmtl.variants import EffectScorer, PairedEffectScorer
 
     organism = _organism(model, args)
-    options = {"distance": args.distance, "n_threads": args.threads}
     if model.structure != "pairs":
-        return EffectScorer(model, organism, from_relatives=args.from_relatives, **options)
+        return EffectScorer(
+            model, organism, distance=args.distance, from_relatives=args.from_relatives
+        )
     if args.from_relatives:
         raise SeqmtlError("--from-relatives is not for a model of seqmtl pair; leave it out")
-    return PairedEffectScorer(model, organism, **options)
+    return PairedEffectScorer(model, organism, distance=args.distance)
 
 
 def _check_outputs(args: argparse.Namespace) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from seqmtl._version import __version__
+from seqmtl.cluster import Cluster, Piece
 from seqmtl.compare.protocol import Protocol, draw_split
 from seqmtl.compare.results import FinishedRuns, Result
 from seqmtl.evaluation import evaluate
@@ -142,8 +143,9 @@ def run_comparison(
     partial: FinishedRuns,
     *,
     n_workers: int = 1,
+    cluster: Cluster | None = None,
     known: Sequence[Result] = (),
-    on_result: Callable[[Result, float], None] | None = None,
+    on_result: Callable[..., None] | None = None,
 ) -> list[Result]:
     """Run the missing splits and methods.
 
@@ -157,10 +159,13 @@ def run_comparison(
         File of finished runs, which are not repeated.
     n_workers : int
         Number of processes; does not affect results.
+    cluster : Cluster, optional
+        Where to run, instead of processes of this machine.
     known : sequence of Result
         Other finished runs of this comparison.
     on_result : callable, optional
-        Called with every new result and the seconds it took.
+        Called with every new result, the seconds it took, and the name of the worker if there
+        is a cluster.
 
     Returns
     -------
@@ -180,15 +185,16 @@ def run_comparison(
     if not todo:
         return [results[job] for job in jobs]
     try:
-        with _worker_pool(comparison, min(n_workers, len(todo))) as pool:
-            with _one_thread_each():
-                futures = [pool.submit(_run, *job) for job in todo]
-            for future in as_completed(futures):
-                result, seconds = future.result()
-                partial.append(result)
-                results[result.split, result.method] = result
-                if on_result is not None:
-                    on_result(result, seconds)
+        found = (
+            _in_processes(comparison, todo, n_workers)
+            if cluster is None
+            else _in_cluster(comparison, todo, cluster)
+        )
+        for result, *more in found:
+            partial.append(result)
+            results[result.split, result.method] = result
+            if on_result is not None:
+                on_result(result, *more)
     except BrokenProcessPool as error:
         raise SeqmtlError(
             "a worker process was killed, perhaps for lack of memory; run the same command with "
@@ -201,6 +207,26 @@ def run_comparison(
             partial.path,
         ) from error
     return [results[job] for job in jobs]
+
+
+def _in_cluster(
+    comparison: Comparison, jobs: Sequence[Job], cluster: Cluster
+) -> Iterator[tuple[Result, float, str]]:
+    """Yield the results from the workers of a cluster."""
+    pieces = [Piece(f"{method} on split {split}", (split, method)) for split, method in jobs]
+    for _, (result, seconds), worker in cluster.map(_timed, pieces, common=comparison):
+        yield result, seconds, worker
+
+
+def _in_processes(
+    comparison: Comparison, jobs: Sequence[Job], n_workers: int
+) -> Iterator[tuple[Result, float]]:
+    """Yield the results from processes of this machine."""
+    with _worker_pool(comparison, min(n_workers, len(jobs))) as pool:
+        with _one_thread_each():
+            futures = [pool.submit(_run, *job) for job in jobs]
+        for future in as_completed(futures):
+            yield future.result()
 
 
 @contextmanager
@@ -253,5 +279,9 @@ def _end_with_parent() -> None:
 
 
 def _run(split: int, method: str) -> tuple[Result, float]:
+    return _timed(_comparison, split, method)
+
+
+def _timed(comparison: Comparison, split: int, method: str) -> tuple[Result, float]:
     started = time.perf_counter()
-    return _comparison.run(split, method), time.perf_counter() - started
+    return comparison.run(split, method), time.perf_counter() - started

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.cluster import Cluster, Here, Piece
 from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
 from seqmtl.dataset.duplicates import fingerprints
 from seqmtl.dataset.introns import REACH, Introns, find_introns
@@ -108,8 +109,8 @@ class Part:
         return weights
 
 
-def build_parts(config: Config) -> Iterator[Part]:
-    """Yield the rows of each organism; only one genome is in memory at a time.
+def build_parts(config: Config, workers: Here | Cluster | None = None) -> Iterator[Part]:
+    """Yield the rows of each organism; a process has one genome in memory at a time.
 
     Raises
     ------
@@ -118,12 +119,17 @@ def build_parts(config: Config) -> Iterator[Part]:
     SeqmtlError
         If an organism has no usable site.
     """
-    for number, (name, organism) in enumerate(config.organisms.items()):
-        rng = np.random.default_rng([config.seed, number])
-        yield _build(config, name, organism, rng)
+    pieces = [
+        Piece(name, (name, number), tuple(organism.files))
+        for number, (name, organism) in enumerate(config.organisms.items())
+    ]
+    for done in (workers or Here()).map(_build, pieces, common=config, ordered=True, is_small=True):
+        yield done.result
 
 
-def _build(config: Config, name: str, organism: OrganismConfig, rng: np.random.Generator) -> Part:
+def _build(config: Config, name: str, number: int) -> Part:
+    rng = np.random.default_rng([config.seed, number])
+    organism = config.organisms[name]
     source = organism.source
     annotation, places = _read_places(config, organism)
     junctions = read_junctions(organism.junctions) if organism.junctions else []

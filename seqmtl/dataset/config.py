@@ -136,6 +136,12 @@ class OrganismConfig:
         """The file that has the sites."""
         return str(self.annotation or self.sites or self.junctions)
 
+    @property
+    def files(self) -> list[str]:
+        """All files."""
+        files = (self.genome, self.annotation, self.sites, self.junctions, self.contig_names)
+        return [path for path in files if path is not None]
+
 
 @dataclass(frozen=True)
 class Config:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from seqmtl._version import __version__
+from seqmtl.cluster import Cluster, Here
 from seqmtl.dataset.build import Part, build_parts
 from seqmtl.dataset.config import SPLITS, Config
 from seqmtl.dataset.duplicates import find_duplicates
@@ -29,7 +30,12 @@ _ROWS = 65_536
 
 
 def write_dataset(
-    config: Config, directory: str | os.PathLike[str], *, command: str = "", force: bool = False
+    config: Config,
+    directory: str | os.PathLike[str],
+    *,
+    command: str = "",
+    force: bool = False,
+    workers: Here | Cluster | None = None,
 ) -> dict[str, Any]:
     """Build a dataset and write it to a folder.
 
@@ -53,6 +59,8 @@ def write_dataset(
         Command line, for the summary.
     force : bool
         Whether to replace files of the same names in a folder that is not a dataset.
+    workers : Here or Cluster, optional
+        Who does the organisms, see :func:`seqmtl.cluster.connect`; does not change the files.
 
     Returns
     -------
@@ -66,7 +74,7 @@ def write_dataset(
     """
     target = Path(directory)
     check_folder(target, force=force)
-    parts = list(build_parts(config))
+    parts = list(build_parts(config, workers))
     _remove_duplicates(parts, config)
     with atomic_folder(target, last=SUMMARY) as scratch:
         for name, lines in (

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import RowBlock, Rows, rows_per_block
+from seqmtl._threads import ahead, run_all
+from seqmtl.blocks import RowBlock, Rows, blocks_of
 from seqmtl.exceptions import SeqmtlError
 
 _FREQUENT = 0.05  # share of rows above which a dense matrix product is faster than lists
@@ -73,13 +74,11 @@ class FeatureDefinition:
         windows = X if isinstance(X, Windows) else Windows.from_strings(list(X))
         rows = self.bind(windows)
         parts = []
-        step = rows_per_block(rows.row_size)
-        for first in range(0, rows.n_rows, step):
-            chosen = np.arange(first, min(first + step, rows.n_rows))
+        for chosen in blocks_of(np.arange(rows.n_rows), rows.row_size):
             block = rows.block(chosen, np.float32)
             size, indptr = block.indptr[-1], block.indptr[:: len(rows.views)]
             part = csr_matrix(
-                (block.values[:size].copy(), block.indices[:size].copy(), indptr.copy()),
+                (block.values[:size], block.indices[:size], indptr),
                 shape=(chosen.size, rows.n_features),
             )
             part.sum_duplicates()
@@ -136,23 +135,11 @@ class FeatureDefinition:
         return f"{type(self).__name__}({arguments})"
 
 
-class BlockBuffers:
-    """Reusable arrays of one block, which grow as needed."""
-
-    def __init__(self) -> None:
-        self._block: dict[Any, RowBlock] = {}
-
-    def get(self, n_rows: int, row_size: int, dtype: Any) -> RowBlock:
-        """Return arrays for n_rows rows of at most row_size values."""
-        key = np.dtype(dtype)
-        block = self._block.get(key)
-        if block is None or block.values.size < n_rows * row_size:
-            size = max(n_rows * row_size, 1)
-            block = RowBlock(
-                np.empty(0, np.int64), np.empty(size, np.int32), np.empty(size, dtype=key)
-            )
-            self._block[key] = block
-        return RowBlock(np.empty(n_rows + 1, np.int64), block.indices, block.values)
+def empty_block(n_rows: int, row_size: int, dtype: Any) -> RowBlock:
+    """Return arrays for n_rows rows of at most row_size values."""
+    size = max(n_rows * row_size, 1)
+    indptr, indices = np.empty(n_rows + 1, np.int64), np.empty(size, np.int32)
+    return RowBlock(indptr, indices, np.empty(size, dtype=dtype))
 
 
 def score_by_blocks(
@@ -164,10 +151,11 @@ def score_by_blocks(
     scores = np.zeros(rows.n_rows)
     columns = np.ascontiguousarray(columns, dtype=np.int64)
     W = np.ascontiguousarray(W)
-    step = rows_per_block(rows.row_size)
-    for first in range(0, chosen.size, step):
-        part = chosen[first : first + step]
+
+    def score(part: NDArray[np.int64]) -> None:
         score_block(rows.block(part, W.dtype), part, W, columns, scores)
+
+    run_all(score, blocks_of(chosen, rows.row_size))
     return scores
 
 
@@ -182,10 +170,12 @@ def add_by_blocks(
     """Add ``amount[i] K[tasks[i], :]`` times row i to W, for i in chosen."""
     from seqmtl.features._row_kernels import add_rows
 
-    step = rows_per_block(rows.row_size)
-    for first in range(0, chosen.size, step):
-        part = chosen[first : first + step]
-        add_rows(rows.block(part, W.dtype), tasks[part], amount[part], K, W)
+    def compute(part: NDArray[np.int64]) -> RowBlock:
+        return rows.block(part, W.dtype)
+
+    parts = blocks_of(chosen, rows.row_size)
+    for part, block in zip(parts, ahead(compute, parts), strict=True):
+        add_rows(block, tasks[part], amount[part], K, W)
 
 
 def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArray[Any]:

@@ -48,8 +48,8 @@ def hash_index(slot, code, n_bits):
 
 
 @njit
-def squared_norms(codes, starts, is_reverse, length, span, levels, view, out):
-    """Sum weight times count**2 over all k-mers, bins and levels of every window.
+def squared_norms(codes, starts, is_reverse, length, rows, span, levels, view, out):
+    """Sum weight times count**2 over all k-mers, bins and levels of every window in rows.
 
     This is the sum over all ordered pairs of positions in a bin, including equal ones, of the
     weights of those k for which the k-mers agree. Pairs are found along chains of positions with
@@ -67,7 +67,7 @@ def squared_norms(codes, starts, is_reverse, length, span, levels, view, out):
         sums[group, k[v] :] += weight[v]
     head = np.full(np.int64(1) << (2 * min(span, _CHAINED)), -1, np.int64)
     base = np.int64(0)
-    for i in range(starts.size):
+    for i in rows:
         load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
         total = 0.0
         for v in range(k.size):

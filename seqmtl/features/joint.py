@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.blocks import RowBlock, Rows, View
-from seqmtl.features._base import BlockBuffers, FeatureDefinition
+from seqmtl.features._base import FeatureDefinition, empty_block
 
 
 class JointFeatures(FeatureDefinition):
@@ -119,7 +119,6 @@ class JointRows(Rows):
         self.n_rows, self.n_features = rows[0].n_rows, int(ends[-1])
         self.row_size = sum(part.row_size for part in rows)
         self.scoring_cost = sum(part.scoring_cost * part.row_size for part in rows) / self.row_size
-        self._buffers = BlockBuffers()
 
     @property
     def views(self) -> tuple[View, ...]:
@@ -133,7 +132,7 @@ class JointRows(Rows):
         blocks = [view.rows.block(rows, dtype) for view in self.views]
         sizes = np.column_stack([np.diff(block.indptr) for block in blocks])
         indptr = np.concatenate([[0], np.cumsum(sizes)])
-        _, indices, values = self._buffers.get(rows.size, self.row_size, dtype)
+        _, indices, values = empty_block(rows.size, self.row_size, dtype)
         for g, (view, block) in enumerate(zip(self.views, blocks, strict=True)):
             copy_part(block, view.columns.start, g, len(blocks), (indptr, indices, values))
         return RowBlock(indptr, indices, values)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._threads import each_part, in_order
 from seqmtl.features.kmer_views import table_levels
 from seqmtl.sequences import Windows
 
@@ -43,12 +44,13 @@ class PositionTables:
 
     def walk(self, dtype: Any) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Yield ranges of positions (first, last; half-open), with an empty table for each."""
+        for first, last in self._ranges(dtype):
+            yield first, last, np.zeros((last - first, self._width), dtype=dtype)
+
+    def _ranges(self, dtype: Any) -> list[tuple[int, int]]:
         step = max(1, _BYTES // (self._width * np.dtype(dtype).itemsize))
-        table = np.empty((min(step, self._windows.length), self._width), dtype=dtype)
-        for first in range(0, self._windows.length, step):
-            last = min(first + step, self._windows.length)
-            table[:] = 0
-            yield first, last, table[: last - first]
+        L = self._windows.length
+        return [(first, min(first + step, L)) for first in range(0, L, step)]
 
     def add_scores(
         self,
@@ -63,9 +65,14 @@ class PositionTables:
 
         w = self._windows
         add_prefixes(table, self.starts)
-        score_folded(
-            w.codes, w.starts, w.is_reverse, w.length, rows, first, last, self.starts, table, total
-        )
+
+        def score(part: NDArray[np.int64]) -> None:
+            score_folded(
+                w.codes, w.starts, w.is_reverse, w.length, part, first, last, self.starts, table,
+                total,
+            )  # fmt: skip
+
+        each_part(score, rows)
 
     def sums(
         self, rows: NDArray[np.int64], amount: NDArray[np.float64]
@@ -74,10 +81,13 @@ class PositionTables:
         from seqmtl.features._kmer_kernels import add_to_prefixes, scatter
 
         w = self._windows
-        for first, last, table in self.walk(np.float64):
+
+        def add(ends: tuple[int, int]) -> tuple[int, int, NDArray[np.float64]]:
+            table = np.zeros((ends[1] - ends[0], self._width))
             scatter(
-                w.codes, w.starts, w.is_reverse, w.length, rows, amount, first, last, self.starts,
-                table,
-            )  # fmt: skip
+                w.codes, w.starts, w.is_reverse, w.length, rows, amount, *ends, self.starts, table
+            )
             add_to_prefixes(table, self.starts)
-            yield first, last, table
+            return *ends, table
+
+        yield from in_order(add, self._ranges(np.float64))

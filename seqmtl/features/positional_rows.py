@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._threads import each_part
 from seqmtl.blocks import RowBlock, Rows
 from seqmtl.features._base import (
-    BlockBuffers,
     add_by_blocks,
+    empty_block,
     gram_by_features,
     score_by_blocks,
 )
@@ -33,7 +34,6 @@ class PositionalRows(Rows):
         self.row_size = int((layout.levels.end - layout.levels.begin).sum())
         self.tables = PositionTables(windows, layout.span)
         self._norms: NDArray[np.float64] | None = None
-        self._buffers = BlockBuffers()
         self.scoring_cost = 0.1 if self.tables.score_faster(self.n_rows, self.row_size) else 0.5
 
     def squared_norms(self) -> NDArray[np.float64]:
@@ -43,10 +43,14 @@ class PositionalRows(Rows):
         if self._norms is None:
             w, norms = self.windows, np.empty(self.n_rows)
             layout = self.layout
-            squared_norms(
-                w.codes, w.starts, w.is_reverse, w.length, layout.span, layout.levels, layout.view,
-                norms,
-            )  # fmt: skip
+
+            def compute(rows: NDArray[np.int64]) -> None:
+                squared_norms(
+                    w.codes, w.starts, w.is_reverse, w.length, rows, layout.span, layout.levels,
+                    layout.view, norms,
+                )  # fmt: skip
+
+            each_part(compute, np.arange(norms.size))
             is_constant = norms.size > 0 and norms.min() == norms.max()
             self._norms = np.broadcast_to(norms[0], norms.shape) if is_constant else norms
         return self._norms
@@ -56,7 +60,7 @@ class PositionalRows(Rows):
         from seqmtl.features._kmer_kernels import fill_rows
 
         w, layout = self.windows, self.layout
-        block = self._buffers.get(rows.size, self.row_size, dtype)
+        block = empty_block(rows.size, self.row_size, dtype)
         fill_rows(
             w.codes, w.starts, w.is_reverse, w.length, rows, layout.span, layout.levels,
             self.hash_bits, block,

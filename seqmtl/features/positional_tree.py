@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import TreeBlock, rows_per_block
+from seqmtl._threads import ahead, run_all
+from seqmtl.blocks import TreeBlock, blocks_of
 from seqmtl.features.kmer_views import Layout
 from seqmtl.features.position_tables import PositionTables
 from seqmtl.sequences import Windows
@@ -49,16 +50,13 @@ class PositionalTree:
         self.row_size = self._shares.shape[0]
         self._is_clean = _are_clean(windows)
         self.n_features = self.n_weights + (0 if self._is_clean.all() else self.n_weights // 4)
-        self._indices = np.empty((0, self.row_size), dtype=np.int32)
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> TreeBlock:
-        """Compute the indices of the given windows; valid until the next call."""
+        """Compute the indices of the given windows."""
         from seqmtl.features._kmer_kernels import fill_tree, fill_tree_with_n
 
         w = self._windows
-        if self._indices.shape[0] < rows.size:
-            self._indices = np.empty((rows.size, self.row_size), dtype=np.int32)
-        indices = self._indices[: rows.size]
+        indices = np.empty((rows.size, self.row_size), dtype=np.int32)
         where = (w.codes, w.starts, w.is_reverse, w.length, rows)
         span = self._tables.span
         fill_tree(*where, span, self._slots, indices)
@@ -84,11 +82,14 @@ class PositionalTree:
         asked = np.arange(total.size) if rows is None else rows
         for column in np.unique(columns[asked]):
             chosen = asked[columns[asked] == column]
-            by_table = chosen[
-                self._is_clean[chosen] & self._tables.score_faster(chosen.size, self.row_size)
-            ]
-            for part in self._parts(np.setdiff1d(chosen, by_table, assume_unique=True)):
+            in_table = self._is_clean[chosen]
+            in_table &= self._tables.score_faster(chosen.size, self.row_size)
+            by_table, others = chosen[in_table], chosen[~in_table]
+
+            def score(part: NDArray[np.int64]) -> None:
                 score_tree(self.block(part, F.dtype), part, columns, F, total)
+
+            run_all(score, blocks_of(others, self.row_size))
             if not by_table.size:
                 continue
             for first, last, table in self._tables.walk(F.dtype):
@@ -126,16 +127,19 @@ class PositionalTree:
                     )
             else:
                 by_kmer.append(chosen)
-        for part in self._parts(np.concatenate(by_kmer) if by_kmer else rows):
-            add_tree(self.block(part, F.dtype), part, amount, tasks, K, F)
 
-    def _parts(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        step = rows_per_block(self.row_size)
-        return [rows[first : first + step] for first in range(0, rows.size, step)]
+        def compute(part: NDArray[np.int64]) -> TreeBlock:
+            return self.block(part, F.dtype)
+
+        parts = blocks_of(np.concatenate(by_kmer) if by_kmer else rows, self.row_size)
+        for part, block in zip(parts, ahead(compute, parts), strict=True):
+            add_tree(block, part, amount, tasks, K, F)
 
 
 def _are_clean(windows: Windows) -> NDArray[np.bool_]:
     """Tell for every window whether all its letters are A, C, G or T, shape (n,)."""
+    if windows.codes.max(initial=0) < OTHER:
+        return np.ones(len(windows), dtype=np.bool_)
     others = np.flatnonzero(windows.codes >= OTHER)
     first = np.searchsorted(others, windows.starts)
     return first == np.searchsorted(others, windows.starts + windows.length)

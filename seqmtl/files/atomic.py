@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
@@ -158,6 +159,24 @@ def atomic_folder(
                 os.rmdir(path)
 
 
+def make_folder(path: str) -> None:
+    """Create a folder if it does not exist, and check that files can be written into it.
+
+    Raises
+    ------
+    SeqmtlError
+        If it cannot be created or written.
+    """
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise SeqmtlError(
+            f"cannot create the folder {path}: {error.strerror}; choose another"
+        ) from error
+    if not os.access(path, os.W_OK):
+        raise SeqmtlError(f"cannot write into the folder {path}; choose another")
+
+
 @contextmanager
 def _scratch_in(path: str) -> Iterator[str]:
     """Create a hidden folder inside one that no other run writes; remove those of killed runs."""
@@ -189,6 +208,23 @@ def _files_below(folder: str) -> Iterator[str]:
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:
     """Return a temporary folder that is removed with the object or by its ``cleanup``."""
     return tempfile.TemporaryDirectory(prefix="seqmtl-")
+
+
+def files_not_of(folder: str, own: re.Pattern[str]) -> list[str]:
+    """Return the names in a folder, if it exists, that neither match nor are unfinished files."""
+    if not os.path.isdir(folder):
+        return []
+    return [n for n in sorted(os.listdir(folder)) if not (own.fullmatch(n) or UNFINISHED in n)]
+
+
+def remove_files(folder: str, own: re.Pattern[str]) -> None:
+    """Remove the matching and unfinished files of a folder, and the folder if it is then empty."""
+    if not os.path.isdir(folder):
+        return
+    for name in set(os.listdir(folder)).difference(files_not_of(folder, own)):
+        remove_file(os.path.join(folder, name))
+    with suppress(OSError):  # it has other files
+        os.rmdir(folder)
 
 
 def remove_file(path: str | os.PathLike[str]) -> None:

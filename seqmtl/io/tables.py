@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,26 @@ def read_windows(
     return reader.windows()
 
 
+def read_windows_in_parts(
+    path: PathLike,
+    n: int,
+    *,
+    window: int | None = None,
+    split: str | None = None,
+    organism: str | None = None,
+) -> Iterator[Windows]:
+    """Yield the labelled windows of a table, about n at a time; see :func:`read_windows`."""
+    reader, n_parts = _Reader(path, window, split, organism, True), 0
+    for block in reader.blocks:
+        reader.add(block)
+        if len(reader.codes) >= n * (reader.length or 1):
+            yield reader.windows()
+            reader.forget()
+            n_parts += 1
+    if reader.codes or not n_parts:
+        yield reader.windows()
+
+
 def is_table_of_windows(path: PathLike) -> bool:
     """Tell by its header whether a file is a table for :func:`read_windows`.
 
@@ -108,12 +129,16 @@ class _Reader:
         wanted = ["sequence"] + ["label"] * require_labels + ["organism"] * (organism is None)
         self.columns = find_columns(header, line, wanted, self.source)
         self.n_columns = header.count(b"\t") + 1
+        self.forget()
         self.label_column = LabelColumn(self.source)
         self.organisms, self.splits = NameTable("organism"), NameTable("split")
         self.split_counts: Counter[int] = Counter()
-        self.codes = bytearray()
         self.length = window
         self.first_length: tuple[int, int] | None = None
+
+    def forget(self) -> None:
+        """Drop the rows read so far."""
+        self.codes = bytearray()
         self.n_rows = 0
         self.labels: list[NDArray[np.int8]] = []
         self.tasks: list[NDArray[np.int16]] = []

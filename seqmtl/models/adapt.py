@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -75,13 +76,14 @@ def adapt_model(
     )
     adapted = _with_column(model, name, own, placed, found, examples, scales, settings)
     if prevalence is not None:
-        adapted.calibrate(name, found.held_out, y[found.rows], None, "auto", prevalence)
+        words = model.site.word_of(data)[found.rows] if len(model.site.words) > 1 else None
+        adapted.calibrate(name, found.held_out, y[found.rows], None, "auto", prevalence, words)
     return adapted
 
 
 def _tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
     """Log how near the relatives are of an organism without labels, and what to expect of them."""
-    measured = _measured_at(placed.distance, left_out) if placed.nearest and left_out else ""
+    measured = _measured(placed, left_out) if placed.nearest and left_out else ""
     logger.info("%s: scored as %s%s", name, placed.source, measured)
     if placed.explained < _FAR:
         logger.warning(
@@ -91,17 +93,35 @@ def _tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
         )  # fmt: skip
 
 
-def _measured_at(distance: float, left_out: dict[str, Any]) -> str:
-    """Describe the accuracy of organisms left out of the training, at about this distance."""
-    nearest = min(
-        (found["distance"] for found in left_out.values()), key=lambda d: abs(d - distance)
+def _measured(placed: Placement, left_out: dict[str, Any]) -> str:
+    """Describe the accuracy of organisms left out of the training.
+
+    They are those at about the same distance, or all if the organism is far from the model's.
+    """
+    every = [found["distance"] for found in left_out.values()]
+    nearest = min(every, key=lambda d: abs(d - placed.distance))
+    like = {
+        name: found
+        for name, found in left_out.items()
+        if placed.explained < _FAR or abs(found["distance"] - nearest) <= _ALIKE * nearest
+    }
+    distances, own = [f["distance"] for f in like.values()], [f.get("own") for f in like.values()]
+    none = ""
+    if abs(placed.distance - nearest) > _ALIKE * nearest:
+        none = {min(every): ", none nearer", max(every): ", none farther"}.get(nearest, "")
+    return (
+        f". Organisms without labels, {_span(distances)} million years from their nearest{none}, "
+        f"had AUPRC {_span([f['auprc'] for f in like.values()], '.2f', list(like))} on windows"
+        + (f", with labels {_span([x for x in own if x], '.2f')}" if any(own) else "")
+        + "; over a genome, where sites are rare, expect less"
     )
-    like = {t: f for t, f in left_out.items() if abs(f["distance"] - nearest) <= _ALIKE * nearest}
-    figures = (
-        f"{t} {f['auprc']:.2f}" + (f" (with them {f['own']:.2f})" if "own" in f else "")
-        for t, f in like.items()
-    )
-    return f"; AUPRC without labels, measured at about {nearest:g}: {', '.join(figures)}"
+
+
+def _span(values: list[float], form: str = "g", names: Sequence[str] = ()) -> str:
+    """Return the smallest and the largest value as text, with the names of both."""
+    ends = dict.fromkeys([int(np.argmin(values)), int(np.argmax(values))])
+    texts = [f"{values[i]:{form}}" + (f" ({names[i]})" if names else "") for i in ends]
+    return " to ".join(dict.fromkeys(texts))
 
 
 def _own_column(model: Any, name: str) -> int | None:
@@ -143,7 +163,10 @@ def _scores(model: Any, data: Any) -> Array:
     rows, n = model.features.bind(data), data.shape[0]
     W = np.asarray(model.W)
     columns = (rows.scores(W, np.full(n, t)) for t in range(len(model.tasks)))
-    return np.column_stack(list(columns)) + model.bias
+    scores = np.column_stack(list(columns)) + model.bias
+    if model.word_bias is not None:
+        scores += model.word_biases(model.tasks)[:, model.site.word_of(data)].T
+    return scores
 
 
 def _tell_contradiction(scores: Array, y: Array, name: str) -> None:
@@ -183,6 +206,7 @@ def _with_column(
     change = float(settings.fit_intercept) * scales.sum() * found.amounts.sum()
     bias = float(model.bias @ found.weights + change)
     sigmoid = np.array(fit_sigmoid(found.held_out, examples.y[found.rows]))
+    words = None if model.word_bias is None else found.weights @ model.word_bias
     at = T if own is None else own
     kept = [t for t in range(T) if t != own]
     tasks = (*model.tasks[:at], name, *model.tasks[at + 1 :])
@@ -195,6 +219,7 @@ def _with_column(
         kernel=kernel,
         W=_with_weights(model.W, at, column[:, 0], replaces=own is not None),
         bias=np.insert(model.bias[kept], at, bias),
+        word_bias=None if words is None else np.insert(model.word_bias[kept], at, words, axis=0),
         calibration=np.insert(model.calibration[kept], at, sigmoid, axis=0),
         curves={task: curve for task, curve in model.curves.items() if task != name},
         training=_summary(model, name, placed, found, examples),

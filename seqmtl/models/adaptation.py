@@ -179,10 +179,8 @@ class _Folds(CrossValidation):
         settings: Settings,
         scales: Array,
     ) -> None:
-        from seqmtl.solvers._dcd_kernels import couple_into
-
         super().__init__(examples, features, settings, scales=scales)
-        couple_into(self._G, self.y, self.ids, np.ones((1, 1)), False, self._H)
+        self._H = self._hessian(np.ones((1, 1)))
         self._examples = examples
         scores = scores[self.rows]
         everything = np.arange(self.y.size)
@@ -208,7 +206,7 @@ class _Folds(CrossValidation):
         cost, n = C * self._factors, self.y.size
         given = trust * self._offsets[direction]
         alpha, margins = np.zeros(n), given.copy()
-        self._descend(np.arange(n), alpha, margins, cost, given)
+        self._descend(self._H, np.arange(n), alpha, margins, cost, given)
         held_out, total = np.zeros(n), 0.0
         for repeat, offsets in zip(self._held, self._held_offsets, strict=True):
             scores = np.zeros(n)
@@ -218,7 +216,7 @@ class _Folds(CrossValidation):
                 out = held[alpha[held] > 0.0]
                 own_margins = margins - given + own_given
                 own_margins -= alpha[out].astype(np.float32) @ self._H[out]
-                self._descend(kept, own, own_margins, cost, own_given[kept])
+                self._descend(self._H, kept, own, own_margins, cost, own_given[kept])
                 scores[held] = (self.y * own_margins)[held]
             total += float(label_likelihood(scores, self.y, self.ids, 1, self.weight).sum())
             held_out += scores

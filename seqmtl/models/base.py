@@ -20,6 +20,7 @@ from seqmtl.models.probability_curve import (
     ProbabilityCurve,
     describe_curve,
     fit_curve,
+    fit_words,
     forms_of_curves,
     pack_curves,
     to_probability,
@@ -29,8 +30,8 @@ from seqmtl.models.schema import Forms, check_arrays, check_header
 from seqmtl.sequences.windows import name_table
 
 FORMAT = "seqmtl model"
-#: Versions of the format: 5, and 6 with weights in groups.
-FORMAT_VERSIONS = (5, 6)
+#: Versions of the format: 5, 6 with weights in groups, and 7 with calibrated consensus words.
+FORMAT_VERSIONS = (5, 6, 7)
 #: Structures of models, with commands that take them.
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info",
@@ -246,6 +247,7 @@ class Model:
         counts: NDArray[Any] | None = None,
         method: str = "auto",
         prevalence: float | None = None,
+        words: NDArray[Any] | None = None,
     ) -> dict[str, Any]:
         """Calibrate one task on scores of candidates that were not used for training.
 
@@ -255,6 +257,9 @@ class Model:
             One of the training tasks.
         scores, y, counts, method, prevalence
             See :func:`seqmtl.models.probability_curve.fit_curve`.
+        words : ndarray of int, shape (n,), optional
+            Number of the consensus word of each candidate, -1 for none. If given, the scores of
+            each word move; see :func:`seqmtl.models.probability_curve.fit_words`.
 
         Returns
         -------
@@ -263,6 +268,10 @@ class Model:
             ``training["calibration"]``.
         """
         name = self.match(task)
+        if words is not None:
+            shifts = fit_words(scores, y, words, counts, method)
+            scores = scores + shifts[words]
+            self._move_words(name, shifts[:-1])
         curve = fit_curve(scores, y, counts, method, prevalence)
         found = describe_curve(curve, scores, y, counts, prevalence)
         curves = {**self.curves, name: curve}
@@ -271,6 +280,10 @@ class Model:
         done = {task: done[task] for task in self.tasks if task in done}
         self.training = {**self.training, "calibration": done}
         return dict(found)
+
+    def _move_words(self, task: str, shifts: NDArray[np.float64]) -> None:
+        """Add to the scores of the first consensus words in one task."""
+        raise NotImplementedError
 
     def prevalence(self, task: str) -> float:
         """Return the prevalence that a task's probabilities assume.
@@ -412,8 +425,8 @@ class Model:
 
 def format_version(arrays: Iterable[str]) -> int:
     """Return the oldest version of the format that has these arrays."""
-    has_groups = any(name.rpartition(".")[2] == "columns" for name in arrays)
-    return FORMAT_VERSIONS[has_groups]
+    has = {name.rpartition(".")[2] for name in arrays}
+    return 7 if "word_bias" in has else 6 if "columns" in has else 5
 
 
 def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -432,7 +445,7 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         remedy = "install a newer seqmtl" if version > max(FORMAT_VERSIONS) else "train again"
         raise ModelFileError(
             f"has model format {brief(version)}, but this seqmtl ({__version__}) reads "
-            f"{' and '.join(map(str, FORMAT_VERSIONS))}; {remedy}",
+            f"{FORMAT_VERSIONS[0]} to {FORMAT_VERSIONS[-1]}; {remedy}",
             path=path,
         )
     if description.get("model") not in list(_TAKEN_BY):  # it may be a list, which has no hash

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._threads import in_order
+
 #: The kinds of models, with the calibration parameters that each has per task.
 CALIBRATION: dict[str, tuple[str, ...]] = {
     "classification": ("slope", "intercept"),
@@ -64,11 +66,17 @@ def find_copies(
     ndarray of int64, shape (n,)
         Group of every example, from 0 to n_distinct - 1.
     """
-    keys = (np.asarray(y), _rounded(norms), _rounded(scores))
-    order = np.lexsort(keys)
-    is_new = np.zeros(scores.size, dtype=np.bool_)
-    for key in keys:
-        is_new[1:] |= key[order][1:] != key[order][:-1]
+    rounded = _rounded(scores)
+    order = np.argsort(rounded)
+    is_same = np.diff(rounded[order]) == 0
+    is_tied = np.append(is_same, False) | np.append(False, is_same)
+    tied = order[is_tied]  # few, so that they can be sorted by all keys
+    keys = (np.asarray(y)[tied], _rounded(norms)[tied], rounded[tied])
+    ranks = np.lexsort(keys)
+    order[is_tied] = tied[ranks]
+    is_new = np.append(False, ~is_same)
+    for key in keys[:2]:
+        is_new[np.flatnonzero(is_tied)[1:]] |= np.diff(key[ranks]) != 0
     group = np.empty(scores.size, dtype=np.int64)
     group[order] = np.cumsum(is_new)
     return group
@@ -140,7 +148,9 @@ def calibrate_tasks(
     weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Fit one sigmoid per task; return slopes and intercepts, shape (n_tasks, 2)."""
-    rows = [np.flatnonzero(tasks == t) for t in range(n_tasks)]
-    return np.array(
-        [fit_sigmoid(scores[r], y[r], None if weight is None else weight[r]) for r in rows]
-    )
+
+    def fit(t: int) -> tuple[float, float]:
+        own = np.flatnonzero(tasks == t)
+        return fit_sigmoid(scores[own], y[own], None if weight is None else weight[own])
+
+    return np.array(list(in_order(fit, range(n_tasks))))

@@ -122,10 +122,11 @@ def train_model(  # noqa: PLR0913
         summary["mkl"] = _describe_weights(kernel, T, views, solution.theta)
         kernel = learnt_kernel(kernel, T, solution.theta, views)
     if settings.kind == "classification":
-        calibration = calibrate(
-            rows, y, task_ids, K, solution, upper=_largest(y, settings, sample_weight),
+        left_out = left_out_scores(
+            rows, y, task_ids, K, solution, upper=largest_alpha(y, settings, sample_weight),
             bias_scale=float(settings.fit_intercept), weight=sample_weight,
         )  # fmt: skip
+        calibration = calibrate_tasks(left_out, y, task_ids, T, sample_weight)
     else:  # novelty detection: the margin, f(x) = 1
         calibration = np.ones((T, len(CALIBRATION[settings.kind])))
     length = data.shape[1]
@@ -136,7 +137,7 @@ def train_model(  # noqa: PLR0913
     return model, solution
 
 
-def _largest(
+def largest_alpha(
     y: NDArray[np.float64], settings: Settings, sample_weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
     """Return the upper bound of every dual variable."""
@@ -146,7 +147,7 @@ def _largest(
     return upper if sample_weight is None else upper * sample_weight
 
 
-def calibrate(
+def left_out_scores(
     rows: Rows,
     y: NDArray[np.float64],
     task_ids: NDArray[Any],
@@ -157,7 +158,7 @@ def calibrate(
     bias_scale: float,
     weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Fit one sigmoid per task to approximate leave-one-out scores.
+    """Approximate the score of every example by a model trained without it.
 
     Leaving out example i with dual variable alpha_i lowers its margin by alpha_i S_i^2 (Vapnik,
     Chapelle 2000). Copies of an example share its alpha equally.
@@ -183,8 +184,7 @@ def calibrate(
 
     Returns
     -------
-    ndarray of float64, shape (T, 2)
-        Slopes and intercepts.
+    ndarray of float64, shape (n,)
     """
     scores, norms = y * solution.margins, rows.squared_norms()
     views = rows.views
@@ -205,8 +205,7 @@ def calibrate(
     own = np.zeros_like(y)
     for K_g, view in zip(K, views, strict=True):
         own += np.diagonal(K_g)[task_ids] * (view.rows.squared_norms() + bias_scale**2)
-    left_out = scores - y * share * own * (alpha / n_copies)[copy_of]
-    return calibrate_tasks(left_out, y, task_ids, K.shape[-1], weight)
+    return np.asarray(scores - y * share * own * (alpha / n_copies)[copy_of])
 
 
 def _describe_weights(

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._threads import in_order, stop_if_over
 from seqmtl.features._base import gram_matrix
 from seqmtl.models.calibration import calibrate_tasks, find_copies
 from seqmtl.models.training import Settings, class_factors, solve
@@ -40,9 +41,9 @@ class Labelled:
 
     Attributes
     ----------
-    data : Windows, ndarray or csr_matrix of shape (n, d)
+    data : Windows, WindowStore, ndarray or csr_matrix of shape (n, d)
         Examples.
-    y : ndarray of float64, shape (n,)
+    y : ndarray, shape (n,)
         Labels, -1 or +1.
     ids : ndarray of int, shape (n,)
         Task of every example.
@@ -53,7 +54,7 @@ class Labelled:
     """
 
     data: Any
-    y: Array
+    y: NDArray[Any]
     ids: NDArray[Any]
     names: tuple[str, ...]
     weight: Array
@@ -61,8 +62,9 @@ class Labelled:
     def take(self, rows: NDArray[np.int64]) -> Labelled:
         """Return a subset of the examples."""
         return replace(
-            self, data=self.data[rows], y=self.y[rows], ids=self.ids[rows], weight=self.weight[rows]
-        )
+            self, data=self.data[rows], y=self.y[rows].astype(np.float64), ids=self.ids[rows],
+            weight=self.weight[rows],
+        )  # fmt: skip
 
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw about n examples, balanced over tasks as far as possible; sorted.
@@ -134,19 +136,15 @@ class CrossValidation:
         n_repeats = int(np.clip(round((MOST / max(rows.size, 1)) ** 0.5), 1, _MOST_REPEATS))
         rng = np.random.default_rng(settings.seed)
         self._folds = [draw_folds(self.y, self.ids, rng) for _ in range(n_repeats)]
-        self._H = np.empty_like(self._G)
 
     def log_likelihood(self, K: Array, C: float) -> Array:
         """Return the held-out log-likelihood of every label, averaged over repeats, shape (n,).
 
         It is 0 for an example that is the only one of its class in its task.
         """
-        from seqmtl.solvers._dcd_kernels import couple_into
-
-        couple_into(self._G, self.y, self.ids, np.ascontiguousarray(K), False, self._H)
-        cost, n = C * self._factors, self.y.size
+        H, cost, n = self._hessian(K), C * self._factors, self.y.size
         alpha, margins = np.zeros(n), np.zeros(n)
-        self._descend(np.arange(n), alpha, margins, cost)
+        self._descend(H, np.arange(n), alpha, margins, cost)
         found = np.zeros(n)
         for folds in self._folds:
             scores = np.zeros(n)
@@ -154,12 +152,20 @@ class CrossValidation:
                 held = folds == fold
                 own, own_margins = np.where(held, 0.0, alpha), margins.copy()
                 out = np.flatnonzero(held & (alpha > 0.0))
-                own_margins -= alpha[out].astype(np.float32) @ self._H[out]
-                self._descend(np.flatnonzero(~held), own, own_margins, cost)
+                own_margins -= alpha[out].astype(np.float32) @ H[out]
+                self._descend(H, np.flatnonzero(~held), own, own_margins, cost)
                 scores[held] = (self.y * own_margins)[held]
             found += label_likelihood(scores, self.y, self.ids, self._T, self.weight)
         found[self._folds[0] < 0] = 0.0
         return found / len(self._folds)
+
+    def _hessian(self, K: Array) -> NDArray[np.float32]:
+        """Return the Hessian of the dual for a task kernel."""
+        from seqmtl.solvers._dcd_kernels import couple_into
+
+        H = np.empty_like(self._G)
+        couple_into(self._G, self.y, self.ids, np.ascontiguousarray(K), False, H)
+        return H
 
     def of_examples(self, found: Array) -> Array:
         """Expand values of distinct examples to all examples, split over copies by weight."""
@@ -167,6 +173,7 @@ class CrossValidation:
 
     def _descend(
         self,
+        H: NDArray[np.float32],
         rows: NDArray[np.int64],
         alpha: Array,
         margins: Array,
@@ -175,14 +182,16 @@ class CrossValidation:
     ) -> None:
         """Train on some rows, updating alpha and the margins of all rows in place.
 
-        `given` is the part of their margins that does not depend on alpha, one number for each.
+        H is the Hessian of the dual, and `given` the part of their margins that does not depend on
+        alpha, one number for each.
         """
         from seqmtl.solvers._dcd_kernels import descend_gram
 
+        stop_if_over()
         loss, rng = self._settings.loss, np.random.default_rng(self._settings.seed)
         for _ in range(_ROUNDS):
             order = rng.permuted(np.tile(rows, (_PASSES, 1)), axis=1).ravel()
-            descend_gram(self._H, order, alpha, margins, cost, LOSSES[loss], 0.0, 1.0)
+            descend_gram(H, order, alpha, margins, cost, LOSSES[loss], 0.0, 1.0)
             losses = float((cost[rows] * loss_values(loss, margins[rows])).sum())
             half_q = 0.5 * float((alpha[rows] * (margins[rows] - given)).sum())
             dual = float((dual_terms(loss, alpha[rows], cost[rows]) - alpha[rows] * given).sum())
@@ -250,12 +259,16 @@ def _kernel_matrix(
     total = np.zeros((n, n), dtype=np.float32)
     views = features.side_by_side()
     scales = np.ones(len(views)) if scales is None else scales
-    for scale, view in zip(scales, views, strict=True):
-        for share, part in view.parts(length):
-            key = str(part.to_dict(length))
-            if key not in grams:
-                grams[key] = _gram(part.bind(data))
-            total += np.float32(scale * share) * grams[key]
+    parts = [
+        (scale * share, str(part.to_dict(length)), part)
+        for scale, view in zip(scales, views, strict=True)
+        for share, part in view.parts(length)
+    ]
+    missing = {key: part for _, key, part in parts if key not in grams}
+    found = in_order(lambda part: _gram(part.bind(data)), list(missing.values()))
+    grams.update(zip(missing, found, strict=True))
+    for share, key, _ in parts:
+        total += np.float32(share) * grams[key]
     one_task = np.zeros(n, dtype=np.int16)
     couple(total, np.ones(n), one_task, np.ones((1, 1)), float(scales.sum()) * bias_square)
     return total

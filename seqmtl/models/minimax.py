@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice, check_number
 from seqmtl._memory import require_memory
 from seqmtl.features.numeric import Numeric
-from seqmtl.models.fit import calibrate, summarise
+from seqmtl.models.calibration import calibrate_tasks
+from seqmtl.models.fit import left_out_scores, summarise
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site
 from seqmtl.models.training import (
@@ -101,11 +102,12 @@ def train_minimax(  # noqa: PLR0913
         "task_weights": dict(zip(names, solution.tau.tolist(), strict=True)),
     }
     features = Numeric()
-    calibration = calibrate(
+    left_out = left_out_scores(
         features.bind(X), y, task_ids, kernel.matrices, solution,
         upper=settings.C * cost * solution.tau[task_ids] * (1.0 - _ROUNDING),
         bias_scale=float(settings.fit_intercept), weight=sample_weight,
     )  # fmt: skip
+    calibration = calibrate_tasks(left_out, y, task_ids, len(names), sample_weight)
     model = MultiTaskModel(
         features, X.shape[1], names, kernel, solution.W, solution.bias, calibration,
         Site(0, 0, ""), summary,

@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._memory import require_memory
 from seqmtl._names import NameIndex, match_names
 from seqmtl._schema import refuse
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.models.base import Model
 from seqmtl.models.calibration import CALIBRATION
-from seqmtl.models.grouped import forms_of_weights, pack_weights, unpack_weights
+from seqmtl.models.grouped import forms_of_weights
 from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, part
 from seqmtl.models.site import Site, site_of_model
+from seqmtl.models.stored_weights import pack_weights, unpack_weights
 from seqmtl.models.training_text import (
     adapted_text,
     calibration_text,
@@ -27,14 +27,11 @@ from seqmtl.models.training_text import (
     learnt_text,
     tasks_text,
 )
-from seqmtl.sequences import Windows
+from seqmtl.sequences import Windows, encode
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.weights import TaskWeights
-
-_SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
-_ROWS_AT_A_TIME = 1 << 14
 
 
 @dataclass(repr=False)
@@ -58,6 +55,9 @@ class MultiTaskModel(Model):
         Intercepts.
     site : Site
         Position of the signal in the window.
+    word_bias : ndarray of float64, shape (T, n_words), optional
+        Added to the scores of windows with each word of the consensus, if it has several; by
+        calibration.
     """
 
     features: Any
@@ -72,6 +72,7 @@ class MultiTaskModel(Model):
     shift: int = 0
     kind: str = "classification"
     curves: dict[str, ProbabilityCurve] = field(default_factory=dict)
+    word_bias: NDArray[np.float64] | None = None
 
     classes: tuple[Any, ...] = field(init=False, default=(-1, 1))
     feature_names: tuple[str, ...] = field(init=False, default=())
@@ -142,7 +143,11 @@ class MultiTaskModel(Model):
         self.check_examples(data)
         names, ids = self._task_table(data, tasks)
         W, bias = self.weights(names, from_relatives=from_relatives)
-        return self.features.bind(data).scores(W, ids) + bias[ids]
+        scores: NDArray[np.float64] = self.features.bind(data).scores(W, ids) + bias[ids]
+        if self.word_bias is not None:
+            added = self.word_biases(names, from_relatives=from_relatives)
+            scores += added[ids, self.site.word_of(data)]
+        return scores
 
     def check_examples(self, data: Any) -> None:
         """Check that examples are of the type and length of those of the training.
@@ -233,6 +238,34 @@ class MultiTaskModel(Model):
             _mix(self.W[columns], self._mixing(names, from_relatives, K), W[columns])
         return W, self.bias @ A
 
+    def word_biases(
+        self, names: Sequence[str], *, from_relatives: bool = False
+    ) -> NDArray[np.float64]:
+        """Return what is added to the scores of each consensus word, shape (len(names), n + 1).
+
+        The last column, 0, is for windows with none of them.
+        """
+        found = np.zeros((len(names), len(self.site.words) + 1))
+        if self.word_bias is not None:
+            found[:, :-1] = self._mixing(names, from_relatives).T @ self.word_bias
+        return found
+
+    def _move_words(self, task: str, shifts: NDArray[np.float64]) -> None:
+        """Add to the scores of the first consensus words in one task."""
+        moved = self.word_biases(self.tasks)[:, :-1]
+        moved[self.tasks.index(task), : shifts.size] += shifts
+        self.word_bias = moved if moved.any() else None
+
+    def _by_word(self) -> dict[str, dict[str, float]]:
+        """Return what is added to the scores of each consensus word, by task."""
+        rows = self.word_biases(self.tasks)[:, :-1].tolist()
+        words = self.site.words
+        return {
+            task: dict(zip(words, row, strict=True))
+            for task, row in zip(self.tasks, rows, strict=True)
+            if any(row)
+        }
+
     def views(self) -> list[tuple[slice, NDArray[np.float64]]]:
         """Return the rows of W and the task kernel of every view of the features."""
         columns = self.features.view_columns(self.length)
@@ -262,6 +295,13 @@ class MultiTaskModel(Model):
         """
         column = self.weights([task], from_relatives=from_relatives)[0][:, 0]
         found: list[NDArray[np.float64]] = self.features.position_weights(column, self.length)
+        if self.word_bias is not None:
+            for d in range(len(found) + 1, self.site.length + 1):
+                found.append(np.zeros((self.length, 4**d)))
+            codes = encode("".join(self.site.words)).reshape(-1, self.site.length)
+            numbers = codes @ 4 ** np.arange(self.site.length)[::-1]
+            added = self.word_biases([task], from_relatives=from_relatives)[0, :-1]
+            found[self.site.length - 1][self.site.offset, numbers] += added
         return found
 
     def _mixing(
@@ -344,6 +384,7 @@ class MultiTaskModel(Model):
                 name: dict(zip(CALIBRATION[self.kind], row.tolist(), strict=True))
                 for name, row in zip(self.tasks, self.calibration, strict=True)
             },
+            **({} if self.word_bias is None else {"consensus": self._by_word()}),
             "training": self.training,
         }
 
@@ -359,7 +400,7 @@ class MultiTaskModel(Model):
             f"support        {training['n_support']:,} windows",
             "settings       " + ", ".join(f"{k}={v}" for k, v in training["settings"].items()),
             *tasks_text(self.tasks, training),
-            *calibration_text(training),
+            *calibration_text(training, self._by_word()),
             *self._kernel_text(),
         ]
         return [*shown, *learnt_text(training), *chosen_text(training), *adapted_text(training)]
@@ -378,9 +419,11 @@ class MultiTaskModel(Model):
         return f"MultiTaskModel of {names}: {self.W.shape[0]:,} features of {self.features}"
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        arrays = _pack_weights(self.W)
+        arrays = pack_weights(self.W)
         several = self.kernel.n_kernels > 1
         arrays["K"] = np.array(self.kernel.matrices if several else self.kernel.matrix)
+        if self.word_bias is not None:
+            arrays["word_bias"] = self.word_bias
         description = {
             "features": self.features.to_dict(self.length),
             "n_features": int(self.W.shape[0]),
@@ -400,6 +443,8 @@ class MultiTaskModel(Model):
         n, P, G = description["n_features"], len(kernel["names"]), len(kernel["labels"])
         dtype, is_sparse = description["training"]["settings"]["dtype"], "rows" in arrays
         forms: Forms = {"K": ("float64", (G, P, P) if G > 1 else (P, P))}
+        if "word_bias" in arrays and (commas := description["site"]["letters"].count(",")):
+            forms["word_bias"] = "float64", (T, commas + 1)
         if "columns" in arrays:
             return forms | forms_of_weights(T)
         forms["W"] = dtype, (len(arrays["rows"]) if is_sparse else n, T)
@@ -424,10 +469,11 @@ class MultiTaskModel(Model):
             features=features,
             length=length,
             kernel=kernel,
-            W=_unpack_weights(
+            W=unpack_weights(
                 arrays, features.view_columns(length), description["training"]["settings"]["dtype"]
             ),
             site=Site(*(description["site"][field.name] for field in fields(Site))),
+            word_bias=np.array(arrays["word_bias"]) if "word_bias" in arrays else None,
             **common,
         )
 
@@ -439,48 +485,3 @@ def _mix(W: NDArray[Any], A: NDArray[np.float64], out: NDArray[Any]) -> None:
     for first in range(0, W.shape[0], 1 << 20):
         slab = W[first : first + (1 << 20)]
         out[first : first + (1 << 20)] = slab[:, picked] if is_pick else slab @ A
-
-
-def _used_rows(W: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the nonzero rows of W; np.any is slow on rows this narrow."""
-    is_used = np.zeros(W.shape[0], dtype=bool)
-    for first in range(0, W.shape[0], _ROWS_AT_A_TIME):
-        part = slice(first, first + _ROWS_AT_A_TIME)
-        for column in W[part].T:
-            is_used[part] |= column != 0
-    return np.flatnonzero(is_used)
-
-
-def _pack_weights(W: NDArray[Any] | TaskWeights) -> dict[str, NDArray[Any]]:
-    """Return weights as arrays of a model file."""
-    if isinstance(W, TaskWeights):
-        return pack_weights(W)
-    used = _used_rows(W)
-    if used.size < _SPARSE_BELOW * W.shape[0]:
-        return {"rows": used.astype(np.int32), "W": W[used]}
-    return {"W": W}
-
-
-def _unpack_weights(
-    arrays: dict[str, NDArray[Any]], views: list[slice], dtype: str
-) -> NDArray[Any] | TaskWeights:
-    """Return the weights of a model file."""
-    if "columns" in arrays:
-        return unpack_weights(arrays, views, dtype)
-    if "rows" in arrays:
-        return _spread(arrays["rows"], arrays["W"], views[-1].stop)
-    return arrays["W"]
-
-
-def _spread(rows: NDArray[Any], W: NDArray[Any], n_features: int) -> NDArray[Any]:
-    """Scatter the stored rows of weights into a matrix of zeros."""
-    if (np.diff(rows, prepend=-1) <= 0).any() or (rows.size and rows[-1] >= n_features):
-        raise ValueError(f"array rows must hold rising numbers below {n_features}")
-    require_memory(
-        n_features * W.shape[1] * W.dtype.itemsize,
-        f"weights of {n_features:,} features for {W.shape[1]} tasks",
-        "use a machine with more memory",
-    )
-    spread = np.zeros((n_features, W.shape[1]), dtype=W.dtype)
-    spread[rows] = W
-    return spread

@@ -18,6 +18,7 @@ ENOUGH_FOR_ISOTONIC = 200
 #: Recalls for which a threshold is reported.
 RECALLS = (0.5, 0.8, 0.9, 0.95)
 _FOLDS = 5
+_CLOSE = 1e-9  # of the range of scores
 _FEWEST = 10  # smallest number of true sites behind a probability
 
 
@@ -108,6 +109,78 @@ def fit_curve(
     return curve._replace(log_odds=curve.log_odds + change)
 
 
+def fit_words(
+    scores: NDArray[np.float64],
+    y: NDArray[Any],
+    words: NDArray[Any],
+    counts: NDArray[Any] | None = None,
+    method: str = "auto",
+) -> NDArray[np.float64]:
+    """Fit how far the scores of each consensus word move, so that one curve holds for all words.
+
+    Parameters
+    ----------
+    scores, y, counts, method
+        See :func:`fit_curve`.
+    words : ndarray of int, shape (n,)
+        Number of the word of each row, from 0; -1 for none.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_words + 1,)
+        Added to the scores of each word; the last, 0, is for rows without one.
+
+    Notes
+    -----
+    The word with most true sites stays, and its curve is that of all words at first. If the
+    probabilities of another word's candidates sum to E by this curve, and n of them are true, their
+    scores move until the sum is E (n + 1) / (E + 1). This is r E with the posterior mean of r, if n
+    is Poisson with mean r E and r has a Gamma(1, 1) prior: a word of which few sites are expected
+    hardly moves, and one without a true site moves until just below one is expected.
+    """
+    is_true, shifts = np.asarray(y) > 0, np.zeros(int(words.max(initial=-1)) + 2)
+    counts = np.ones(scores.size) if counts is None else np.asarray(counts, np.float64)
+    n_true = np.array(
+        [counts[is_true & (words == word)].sum() for word in range(shifts.size - 1)] or [0.0]
+    )
+    main = int(n_true.argmax())
+    rows = words == main
+    if not (n_true[main] and counts[rows & ~is_true].any()):
+        return shifts
+    curve = fit_curve(scores[rows], y[rows], counts[rows], method)
+    for word in range(shifts.size - 1):
+        if word != main:
+            rows = words == word
+            shifts[word] = _shift(curve, scores[rows], counts[rows], n_true[word], np.ptp(scores))
+    return shifts
+
+
+def _shift(
+    curve: ProbabilityCurve,
+    scores: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    n_true: float,
+    span: float,
+) -> float:
+    """Return the smallest shift of the scores that gives the expected number of true sites."""
+
+    def expected(shift: float) -> float:
+        return float(counts @ to_probability(curve(scores + shift)))
+
+    alone = expected(0.0)
+    sign = 1.0 if n_true > alone else -1.0
+    wanted = sign * alone * (n_true + 1.0) / (alone + 1.0)
+    wanted = min(wanted, sign * expected(sign * span))
+    low, high = 0.0, span
+    while high - low > _CLOSE * span:
+        middle = (low + high) / 2.0
+        if sign * expected(sign * middle) < wanted:
+            low = middle
+        else:
+            high = middle
+    return sign * high if low else 0.0
+
+
 def describe_curve(
     curve: ProbabilityCurve,
     scores: NDArray[np.float64],
@@ -155,11 +228,19 @@ def cross_fitted(
     counts: NDArray[Any] | None = None,
     method: str = "auto",
     prevalence: float | None = None,
+    words: NDArray[Any] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Return out-of-fold probabilities of candidates, from five folds.
 
     A reliability diagram needs these: on its own training data isotonic regression looks
     calibrated however little there is. Folds take every fifth candidate by score within each class.
+
+    Parameters
+    ----------
+    scores, y, counts, method, prevalence
+        See :func:`fit_curve`.
+    words : ndarray of int, shape (n,), optional
+        See :func:`fit_words`; fitted in each fold. Default: scores do not move.
 
     Returns
     -------
@@ -193,8 +274,11 @@ def cross_fitted(
             ends - counts[order] + _FOLDS - 1 - k
         ) // _FOLDS
         rows = np.flatnonzero(held)
-        curve = fit_curve(scores, y, counts - held, method, prevalence)
-        parts.append((to_probability(curve(scores[rows])), rows, held[rows]))
+        moved = scores
+        if words is not None:
+            moved = scores + fit_words(scores, y, words, counts - held, method)[words]
+        curve = fit_curve(moved, y, counts - held, method, prevalence)
+        parts.append((to_probability(curve(moved[rows])), rows, held[rows]))
     probabilities, rows, held = (np.concatenate(column) for column in zip(*parts, strict=True))
     return probabilities, rows, held
 

@@ -21,12 +21,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._names import NameIndex
+from seqmtl._names import NameIndex, simplify
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
@@ -37,6 +38,7 @@ logger = logging.getLogger(__name__)
 
 #: The shipped tree in which organisms are looked up if no tree is given.
 LARGEST_TREE = "eukaryotes"
+_TYPO = 0.85  # least similarity of two spellings of a species
 
 
 class Placement(NamedTuple):
@@ -137,15 +139,13 @@ def _untuned(kernel: TaskKernel, T: int, trusts: Mapping[str, float]) -> Array:
 
 def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     """Place an organism, or the mean of the leaves of a clade, in a tree."""
-    nodes = [i for i, label in enumerate(tree.labels) if label]
-    index = NameIndex([tree.labels[i] for i in nodes])
-    found = index.find(target)
     where = f"the tree {tree.source}"
-    if len(found) != 1:
-        hint = NameIndex([*tasks, *index.known]).hint(target)
+    found, below = _find_leaves(tree, target)
+    if not below:
+        hint = NameIndex([*tasks, *filter(None, tree.labels)]).hint(target)
         raise UnknownTaskError(
-            f"{target!r} is neither an organism of the model nor one organism or clade of {where}; "
-            f"{hint}"
+            f"{target!r} is neither an organism of the model nor one organism, clade or genus of "
+            f"{where}; {hint} (or give the folder of an NCBI taxonomy dump as tree: --tree; tree=)"
         )
     leaves = NameIndex(tree.leaf_names)
     own = {name: hits[0] for name in tasks if len(hits := leaves.find(name)) == 1}
@@ -156,9 +156,8 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     absent = [name for name in tasks if name not in own]
     if absent:
         logger.warning("%s lacks %s, which count as the others do", where, ", ".join(absent))
-    below = np.flatnonzero(tree.membership()[nodes[found[0]]])
     spelling = {leaf: name for name, leaf in own.items()}
-    members = [spelling.get(leaf, tree.leaf_names[leaf]) for leaf in below.tolist()]
+    members = [spelling.get(leaf, tree.leaf_names[leaf]) for leaf in below]
     names = list(dict.fromkeys([*own, *members]))
     columns = [names.index(name) for name in members]
     R = TaskKernel.from_newick(tree, names).matrix
@@ -170,9 +169,34 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     pruned, _, order = prune_to(tree, names)
     distances = pruned.distances()[np.ix_(order, order)][:n, columns].mean(axis=1)
     nearest = int(distances.argmin())
-    found_name, distance = index.known[found[0]], float(distances[nearest])
-    source = f"{found_name} in {where}, {distance:g} from {names[nearest]}, the nearest"
+    distance = float(distances[nearest])
+    source = f"{found} in {where}, {distance:g} from {names[nearest]}, the nearest"
     return Placement(weights, source, explained, names[nearest], distance)
+
+
+def _find_leaves(tree: Tree, target: str) -> tuple[str, list[int]]:
+    """Return what a name means in a tree, and its leaves, none if it is not there.
+
+    This is an organism or clade. Where the tree lacks a species, and has no similarly spelt one, it
+    is the genus: the clade of that name, else the leaves of that genus.
+    """
+    nodes = np.array([i for i, label in enumerate(tree.labels) if label])
+    index = NameIndex([tree.labels[i] for i in nodes])
+    found = index.find(target)
+    genus, _, species = simplify(target).partition(" ")
+    if not found and len(genus) > 1:  # more than an initial
+        words = [simplify(label).partition(" ") for label in index.known]
+        own = [i for i, (first, _, _) in enumerate(words) if first == genus]
+        found = [i for i in own if not words[i][2]] or own
+        if get_close_matches(species, [words[i][2] for i in own], cutoff=_TYPO):
+            return "", []
+        if found:
+            here = ", ".join(index.known[i] for i in found)
+            logger.info("the tree %s lacks %r, but of its genus has %s", tree.source, target, here)
+            return here, np.flatnonzero(tree.membership()[nodes[found]].any(axis=0)).tolist()
+    if len(found) != 1:
+        return "", []
+    return index.known[found[0]], np.flatnonzero(tree.membership()[nodes[found[0]]]).tolist()
 
 
 def extend(

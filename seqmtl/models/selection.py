@@ -31,7 +31,7 @@ lowered by the same evidence, which the many decoys dominate, it ranked sites wo
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -39,6 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._threads import in_order
 from seqmtl.models.held_out import MOST, CrossValidation, HoldOut, Labelled
 from seqmtl.models.training import Settings
 from seqmtl.similarity import TaskKernel
@@ -50,6 +51,7 @@ COSTS = (1.0, 3.0, 10.0)
 TRUSTS = {0.0: 0.1, 0.1: 0.5, 0.25: 1.5, 0.5: 2.0, 1.0: 1.0}
 
 Array = NDArray[np.float64]
+Run = Callable[[Callable[[Any], Any], list[Any]], Iterator[Any]]
 logger = logging.getLogger(__name__)
 
 _SHARPNESS = 2.0  # factor on a task's own log-likelihood, as averaging flattens the weights
@@ -145,6 +147,7 @@ def select(
     settings: Settings,
     known: dict[str, Array] | None = None,
     on_score: Callable[[str, int, int], None] | None = None,
+    run: Run = in_order,
 ) -> Selection:
     """Select relation, trust, cost and variant of the features.
 
@@ -162,6 +165,8 @@ def select(
         Held-out log-likelihoods computed before; new ones are added.
     on_score : callable, optional
         Called after each new one with its name, its number and the total.
+    run : callable
+        Applies a function to jobs, which can be pickled, and yields the results in order.
 
     Raises
     ------
@@ -171,7 +176,7 @@ def select(
     for cost in space.costs:
         replace(settings, C=cost).check()
     known = {} if known is None else known
-    return _Selector(examples, space, features, settings, known, on_score).run()
+    return _Selector(examples, space, features, settings, known, on_score, run).run()
 
 
 class _Selector:
@@ -185,9 +190,10 @@ class _Selector:
         settings: Settings,
         known: dict[str, Array],
         on_score: Callable[[str, int, int], None] | None,
+        run: Run,
     ) -> None:
         self._all, self._space, self._settings = examples, space, settings
-        self._features, self._known, self._on_score = features, known, on_score
+        self._features, self._known, self._on_score, self._run = features, known, on_score, run
         self._T = len(examples.names)
         relations = space.relations.values()
         self._has_nodes = self._T > FEWEST and all(R.factor is not None for R in relations)
@@ -198,7 +204,8 @@ class _Selector:
         )
         self._variants = _variants(features, examples.data.shape[1])
         self._few = _find_few(self._sample)
-        self._n_done, self._n_all = 0, self._count()
+        self._scored: set[str] = set()
+        self._n_all = self._count()
         self._grams: dict[str, Any] = {}  # of parts that variants of the features share
 
     def run(self) -> Selection:
@@ -211,7 +218,8 @@ class _Selector:
         if self._is_large:
             features, variants, costs = self._at_size(R, parts, trust, costs)
         else:
-            features, variants = self._choose_variant(partial(self._by_folds, K))
+            by_folds = partial(_by_folds, self._sample, self._settings, self._grams, K)
+            features, variants = self._choose_variant(by_folds)
         C = float(np.exp(np.log(costs).mean()))
         known = next(iter(self._space.relations.values()))
         source = known.source if len(self._space.trusts) == 1 else "trust tuned on held-out labels"
@@ -255,13 +263,14 @@ class _Selector:
         trust = np.array([x for _, x, _ in candidates])
         weights = np.ones((1, self._T))
         if len(candidates) > 1:
-            found = []
-            for name, x, _ in candidates:
-                R = self._space.relations[name].matrix
-                K = self._kernel(R, np.full(self._T, x), np.ones(self._T))
-                own = partial(folds.log_likelihood, K, cost)
-                values = self._score(f"{name}, trust {x:g}", own)
-                found.append(self._per_task(values, folds.ids))
+            ones, relations = np.ones(self._T), self._space.relations
+            values = self._score({
+                f"{name}, trust {x:g}": partial(
+                    folds.log_likelihood, self._kernel(relations[name].matrix, x * ones, ones), cost
+                )
+                for name, x, _ in candidates
+            })  # fmt: skip
+            found = [self._per_task(value, folds.ids) for value in values]
             weights = self._weigh(found, [prior for *_, prior in candidates])
         names = np.array([name for name, *_ in candidates])
         shared = weights * trust[:, None]
@@ -277,10 +286,8 @@ class _Selector:
         costs = np.array(self._space.costs)
         if costs.size == 1:
             return np.full(self._T, costs[0])
-        found = []
-        for cost in costs:
-            values = self._score(f"C {cost:g}", partial(folds.log_likelihood, K, cost))
-            found.append(self._per_task(values, folds.ids))
+        values = self._score({f"C {c:g}": partial(folds.log_likelihood, K, c) for c in costs})
+        found = [self._per_task(value, folds.ids) for value in values]
         return np.asarray(np.exp(self._weigh(found).T @ np.log(costs)))
 
     def _hold_out(self) -> tuple[Labelled, Labelled]:
@@ -292,22 +299,11 @@ class _Selector:
         is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
         return examples.take(np.flatnonzero(~is_held)), examples.take(np.flatnonzero(is_held))
 
-    def _by_folds(self, K: Array, features: Any) -> Array:
-        """Return the held-out log-likelihood of every example."""
-        folds = self._cross_validation(features)
-        return folds.of_examples(folds.log_likelihood(K, 1.0))
-
     def _choose_variant(self, judge: Callable[[Any], Array]) -> tuple[Any, list[Any]]:
         """Return the variant of the features for all tasks, and the results of each."""
         if len(self._variants) < 2:
             return self._features, []
-        values = []
-        for variant in self._variants:
-
-            def score(variant: Any = variant) -> Array:
-                return judge(variant)
-
-            values.append(self._score(f"features {variant}", score))
+        values = self._score({f"features {v}": partial(judge, v) for v in self._variants})
         best = int(np.argmax([value.sum() for value in values]))
         ahead = values[best] - values[0]
         if ahead.sum() <= ahead.std() * ahead.size**0.5:  # one standard error
@@ -323,20 +319,19 @@ class _Selector:
         """Return the variant of the features and the costs that suit more examples."""
         train, held = self._hold_out()
 
-        def judge(features: Any, costs: Array = costs) -> Array:
+        def judge(costs: Array) -> Callable[[Any], Array]:
             K, nodes = self._kernel(R, trust, costs), self._nodes(parts, trust, costs)
-            return HoldOut(train, held, features, self._settings).log_likelihood(K, 1.0, nodes)
+            return partial(_by_hold_out, train, held, self._settings, K, nodes)
 
-        features, variants = self._choose_variant(judge)
+        features, variants = self._choose_variant(judge(costs))
         if len(self._space.costs) == 1:
             return features, variants, costs
-        key = f"features {features}"
-        values = [
-            self._known[key] if key in self._known else self._score(key, partial(judge, features))
-        ]
-        for part in _CHEAPER:
-            cheaper = partial(judge, features, part * costs)
-            values.append(self._score(f"C times {part:g}, {train.y.size:,} examples", cheaper))
+        size = f"{train.y.size:,} examples"
+        cheaper = {
+            f"C times {part:g}, {size}": partial(judge(part * costs), features)
+            for part in _CHEAPER
+        }  # fmt: skip
+        values = self._score({f"features {features}": partial(judge(costs), features), **cheaper})
         found = [self._per_task(value, held.ids) for value in values]
         return features, variants, costs * np.exp(self._weigh(found).T @ np.log([1.0, *_CHEAPER]))
 
@@ -392,15 +387,17 @@ class _Selector:
     def _per_task(self, values: Array, ids: NDArray[Any]) -> Array:
         return np.bincount(ids, values, minlength=self._T).astype(np.float64)
 
-    def _score(self, key: str, compute: Callable[[], Array]) -> Array:
-        """Return the cached value of this name, or compute and report it."""
-        is_new = key not in self._known
-        if is_new:
-            self._known[key] = compute()
-        self._n_done += 1
-        if is_new and self._on_score is not None:
-            self._on_score(key, self._n_done, self._n_all)
-        return self._known[key]
+    def _score(self, candidates: dict[str, Callable[[], Array]]) -> list[Array]:
+        """Return the value of every candidate; compute and report those that are not known."""
+        missing = [key for key in candidates if key not in self._known]
+        found = self._run(_call, [candidates[key] for key in missing])
+        self._scored.update(candidates.keys() - missing)
+        for key, value in zip(missing, found, strict=True):
+            self._known[key] = value
+            self._scored.add(key)
+            if self._on_score is not None:
+                self._on_score(key, len(self._scored), self._n_all)
+        return [self._known[key] for key in candidates]
 
     def _count(self) -> int:
         """Count the candidates that will be scored."""
@@ -411,6 +408,25 @@ class _Selector:
         if self._is_large:
             total += (len(_CHEAPER) + (len(self._variants) < 2)) * (len(costs) > 1)
         return total
+
+
+def _call(candidate: Callable[[], Array]) -> Array:
+    return candidate()
+
+
+def _by_folds(
+    examples: Labelled, settings: Settings, grams: dict[str, Any], K: Array, features: Any
+) -> Array:
+    """Return the held-out log-likelihood of every example."""
+    folds = CrossValidation(examples, features, settings, grams)
+    return folds.of_examples(folds.log_likelihood(K, 1.0))
+
+
+def _by_hold_out(
+    train: Labelled, held: Labelled, settings: Settings, K: Array, nodes: Any, features: Any
+) -> Array:
+    """Return the log-likelihood of every held-out example."""
+    return HoldOut(train, held, features, settings).log_likelihood(K, 1.0, nodes)
 
 
 def weigh(found: Array, prior: Any = 1.0) -> Array:

@@ -13,7 +13,8 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import is_dataset, read_summary
 from seqmtl.sequences import Windows, encode
 
-_SAMPLE = 4000
+#: Windows of which the site and the anchor are found.
+SAMPLE = 4000
 _AGREEMENT = 0.95
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
 _STANDS_OUT = 15.0  # threshold of chi-squared with 3 degrees of freedom, whose mean is 3
@@ -58,18 +59,42 @@ class Site:
         by_letters = {"GT": "donor", "GT,GC": "donor", "AG": "acceptor", "ATG": "start"}
         return self.signal or by_letters.get(self.letters, "site")
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Words of the consensus; empty if there is none."""
+        return tuple(self.letters.split(",")) if self.letters else ()
+
+    def word_at(
+        self, codes: NDArray[np.uint8], starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
+    ) -> NDArray[np.int8]:
+        """Return which of the words is at each site, -1 if none, shape (n,).
+
+        Parameters
+        ----------
+        codes : ndarray of uint8
+            Encoded bases, forward strand.
+        starts : ndarray of int64, shape (n,)
+            0-based first base of each site on the forward strand.
+        is_reverse : ndarray of bool, shape (n,)
+            Whether a site is on the minus strand.
+        """
+        letters = codes[starts[:, np.newaxis] + np.arange(self.length)]
+        other = np.where(letters < 4, 3 - letters, letters)[:, ::-1]
+        letters = np.where(is_reverse[:, np.newaxis], other, letters)
+        found = np.full(starts.size, -1, dtype=np.int8)
+        for number, word in enumerate(self.words):
+            found[(letters == encode(word)).all(axis=1)] = number
+        return found
+
+    def word_of(self, windows: Windows) -> NDArray[np.int8]:
+        """Return which of the words is at the site of each window, -1 if none, shape (n,)."""
+        behind = windows.length - self.offset - self.length
+        starts = windows.starts + np.where(windows.is_reverse, behind, self.offset)
+        return self.word_at(windows.codes, starts, windows.is_reverse)
+
     def is_in(self, windows: Windows) -> NDArray[np.bool_]:
         """Tell which windows have the consensus at the site, shape (n,); all if there is none."""
-        if not self.letters:
-            return np.ones(len(windows), dtype=np.bool_)
-        columns = self.offset + np.arange(self.length)
-        forward = windows.starts[:, np.newaxis] + columns
-        backward = windows.starts[:, np.newaxis] + (windows.length - 1 - columns)
-        is_reverse = windows.is_reverse[:, np.newaxis]
-        letters = windows.codes[np.where(is_reverse, backward, forward)]
-        letters = np.where(is_reverse & (letters < 4), 3 - letters, letters)
-        words = [encode(word) for word in self.letters.split(",")]
-        return np.logical_or.reduce([(letters == word).all(axis=1) for word in words])
+        return self.word_of(windows) >= 0 if self.letters else np.ones(len(windows), dtype=np.bool_)
 
 
 def find_site(windows: Windows) -> Site:
@@ -82,7 +107,7 @@ def find_site(windows: Windows) -> Site:
     nothing = Site(middle, 1, "")
     if len(windows) < 20 or windows.length < 2:
         return nothing
-    sample = windows[:: max(1, len(windows) // _SAMPLE)].matrix()
+    sample = windows[:: max(1, len(windows) // SAMPLE)].matrix()
     pairs = 4 * sample[:, :-1] + sample[:, 1:]
     pairs[(sample[:, :-1] > 3) | (sample[:, 1:] > 3)] = 16
     shares = np.array([(pairs == pair).mean(axis=0) for pair in range(16)])
@@ -108,7 +133,7 @@ def find_anchor(windows: Windows, y: NDArray[Any], site: Site) -> int:
     if is_true.all() or not is_true.any():
         return site.offset
     chi = np.zeros(windows.length)
-    rows = [np.flatnonzero(is_true == side)[:_SAMPLE] for side in (True, False)]
+    rows = [np.flatnonzero(is_true == side)[:SAMPLE] for side in (True, False)]
     counts = [
         np.array([(windows[row].matrix() == code).sum(axis=0) for code in range(4)]) + 0.5
         for row in rows

@@ -6,7 +6,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from seqmtl.similarity.tree_text import draw_tree_text
@@ -29,9 +29,14 @@ def tasks_text(tasks: Sequence[str], training: dict[str, Any]) -> list[str]:
     return [f"tasks{many}", *_few(tasks, lambda name: counts[name]["n"], line)]
 
 
-def calibration_text(training: dict[str, Any]) -> list[str]:
-    """Describe the calibration of a model, with the thresholds that reach given recalls."""
-    found = training.get("calibration", {})
+def calibration_text(
+    training: dict[str, Any], words: Mapping[str, Mapping[str, float]] | None = None
+) -> list[str]:
+    """Describe the calibration of a model, with the thresholds that reach given recalls.
+
+    `words` holds what is added to the scores of each consensus word, by task.
+    """
+    found, moved = training.get("calibration", {}), words or {}
 
     def lines(name: str) -> str:
         task = found[name]
@@ -44,6 +49,9 @@ def calibration_text(training: dict[str, Any]) -> list[str]:
             f"{row['recall']:.2f}  precision {row['precision']:.3f}"
             for row in task["thresholds"]
         ]
+        if name in moved:
+            added = ", ".join(f"{word} {value:+.4f}" for word, value in moved[name].items())
+            head += f"\n    added to scores: {added}"
         return "\n".join([head, *rows])
 
     shown = _few([*found], lambda name: found[name]["prevalence"], lines)

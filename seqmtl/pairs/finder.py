@@ -103,8 +103,6 @@ class PairedFinder:
         What to report: the chain sees all candidates of a contig. An intron is in a region if it
         starts there, and soft-masked if one of its sites is; `top` applies to introns, and is the
         number to write, best first.
-    n_threads : int, default=1
-        Number of threads.
 
     Attributes
     ----------
@@ -123,7 +121,6 @@ class PairedFinder:
         *,
         strands: str = "both",
         filters: SiteFilters | None = None,
-        n_threads: int = 1,
     ) -> None:
         self.filters = SiteFilters() if filters is None else filters
         self.strands = strands
@@ -131,10 +128,7 @@ class PairedFinder:
         self._models = model.donor, model.acceptor
         self._names = [own.match(organism) for own in self._models]
         self.finders = [
-            SiteFinder(
-                scanner_of(own, name, n_threads=n_threads),
-                consensus=own.site.letters or None,
-            )
+            SiteFinder(scanner_of(own, name), consensus=own.site.letters or None)
             for own, name in zip(self._models, self._names, strict=True)
         ]
         windows = max(finder.length for finder in self.finders)

@@ -79,7 +79,7 @@ def write_paired_scan(
     work = partial(_scan_block, finder=finder, sinks=by_signal)
     summary = write_blocks(
         output, partial(cut_blocks, pieces, finder, size), sinks, work,
-        run_jobs=finder.finders[0].scanner.run, progress=progress, recovery=recovery,
+        progress=progress, recovery=recovery,
     )  # fmt: skip
     for sink in sinks:
         kind = sink.kind if isinstance(sink, IntronSink) else file_format

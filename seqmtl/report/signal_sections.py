@@ -139,7 +139,7 @@ def _accuracy(signal: Signal) -> Markup:
         )
     parts.append(
         picture(
-            draw_curves(*signal.held[main]),
+            draw_curves(*signal.held[main][:4]),
             f"ROC and precision-recall curves of {main}",
             f"Curves of {main} on the test windows. Dotted lines are what guessing reaches.",
         )

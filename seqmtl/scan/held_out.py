@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from seqmtl.io.dataset import chosen_organisms, read_summary
 from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.site import site_of_model
+from seqmtl.models.site import Site, site_of_model
 from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.organism import scanner_of
 from seqmtl.sequences import encode, reverse_complement
@@ -46,12 +47,15 @@ class HeldOut(NamedTuple):
         Organisms.
     counts : ndarray of int64, shape (n,), or None
         Number of candidates that each row represents; None if each row is one window.
+    words : ndarray of int8, shape (n,), or None
+        Word of the model's consensus at the site, -1 for none; None unless it has several.
     """
 
     labels: NDArray[np.int8]
     scores: NDArray[np.float64]
     tasks: NDArray[np.str_]
     counts: NDArray[np.int64] | None
+    words: NDArray[np.int8] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -59,13 +63,13 @@ class HeldOut(NamedTuple):
         names, first = np.unique(self.tasks, return_index=True)
         return [str(name) for name in names[np.argsort(first)]]
 
-    def of(
-        self, task: str
-    ) -> tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.int64] | None]:
-        """Return scores, labels and counts of one organism."""
+    def of(self, task: str) -> dict[str, Any]:
+        """Return scores, y, counts and words of one organism, as ``model.calibrate`` takes them."""
         mine = self.tasks == task
-        counts = None if self.counts is None else self.counts[mine]
-        return self.scores[mine], self.labels[mine], counts
+        columns: dict[str, Any] = {
+            "scores": self.scores, "y": self.labels, "counts": self.counts, "words": self.words,
+        }  # fmt: skip
+        return {name: None if x is None else x[mine] for name, x in columns.items()}
 
 
 class Candidates(NamedTuple):
@@ -123,7 +127,7 @@ def score_held_out(
     Returns
     -------
     HeldOut
-        Candidates with the same organism, class and score share a row. Scores are rounded to
+        Candidates with the same organism, class, word and score share a row. Scores are rounded to
         multiples of 2^-14. Memory does not grow with the genome.
 
     Raises
@@ -149,15 +153,18 @@ def score_held_out(
             from_relatives=from_relatives,
         )
         finder = SiteFinder(scanner, consensus=site.letters or None)
-        columns.append(_count(name, finder, held))
-    labels, levels, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+        columns.append(_count(name, finder, held, model.site))
+    labels, words, levels, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
     if not labels.size:
         raise SeqmtlError(
             f"{path}: no candidates in split {split or 'all'!r} of {', '.join(names)}; "
             "the splits are train, valid and test"
         )
     tasks = np.repeat(np.array(names), [part[0].size for part in columns])
-    return HeldOut(labels.astype(np.int8), levels / _LEVELS_PER_UNIT, tasks, counts)
+    return HeldOut(
+        labels.astype(np.int8), levels / _LEVELS_PER_UNIT, tasks, counts,
+        words.astype(np.int8) if len(model.site.words) > 1 else None,
+    )  # fmt: skip
 
 
 def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Candidates]:
@@ -189,21 +196,23 @@ def _keys(starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]) -> NDArray[n
 
 
 def _count(
-    name: str, finder: SiteFinder, held: SplitGenome
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct pairs of label and rounded score, with the number of candidates."""
-    counts = {label: (_NONE, _NONE) for label in (1, -1)}
+    name: str, finder: SiteFinder, held: SplitGenome, site: Site
+) -> tuple[NDArray[np.int64], ...]:
+    """Return the distinct labels, words and rounded scores, with the number of candidates."""
+    words = range(-1, len(site.words))
+    counts = {key: (_NONE, _NONE) for key in product((1, -1), words)}
     n_left_out = n_mixed = n_found = 0
     for block in find_candidates(finder, held):
         n_left_out += int((block.labels == 0).sum())
         n_mixed += block.n_mixed
         n_found += block.labels.size + block.n_mixed
         levels = np.rint(block.scores.astype(np.float64) * _LEVELS_PER_UNIT).astype(np.int64)
-        for label, known in counts.items():
-            counts[label] = _merge(
-                known, np.unique(levels[block.labels == label], return_counts=True)
-            )
-    n_true, n_false = (int(number.sum()) for _, number in counts.values())
+        word_at = site.word_at(held.genome.codes, block.starts, block.is_reverse)
+        for (label, word), known in counts.items():
+            rows = (block.labels == label) & (word_at == word)
+            counts[label, word] = _merge(known, np.unique(levels[rows], return_counts=True))
+    sizes = {key: int(number.sum()) for key, (_, number) in counts.items()}
+    n_true, n_false = (sum(n for (x, _), n in sizes.items() if x == label) for label in (1, -1))
     logger.info("%s: %d candidates, %d of them true sites", name, n_true + n_false, n_true)
     n_words = sum(_n_words(held.genome.codes[a:b], finder) for a, b in held.regions.tolist())
     for n, what in (
@@ -216,9 +225,9 @@ def _count(
     ):
         if n:
             logger.info("%s: %d %s", name, n, what)
-    labels = np.repeat(list(counts), [levels.size for levels, _ in counts.values()])
+    keys = np.repeat(np.array([*counts]), [levels.size for levels, _ in counts.values()], axis=0)
     return (
-        labels,
+        *keys.T,
         np.concatenate([levels for levels, _ in counts.values()]),
         np.concatenate([number for _, number in counts.values()]),
     )

@@ -19,7 +19,6 @@ def scanner_of(
     site_offset: int | None = None,
     site_length: int | None = None,
     from_relatives: bool = False,
-    n_threads: int = 1,
 ) -> Scanner:
     """Return a scanner with the weights of one organism.
 
@@ -33,8 +32,6 @@ def scanner_of(
         Position of the site in the window. Default: that of the model.
     from_relatives : bool, default=False
         See :meth:`MultiTaskModel.decision_function`.
-    n_threads : int, default=1
-        Number of threads.
 
     Raises
     ------
@@ -45,9 +42,7 @@ def scanner_of(
     length = model.site.length if site_length is None else site_length
     weights = model.position_weights(organism, from_relatives=from_relatives)
     bias = model.weights([organism], from_relatives=from_relatives)[1]
-    return Scanner(
-        weights, float(bias[0]), site_offset=offset, site_length=length, n_threads=n_threads
-    )
+    return Scanner(weights, float(bias[0]), site_offset=offset, site_length=length)
 
 
 def probability_of(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any, cast
 
 from seqmtl._schema import flag, items, mapping, record, whole
+from seqmtl._threads import run_all
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.atomic import is_special
 from seqmtl.files.resumable import Journal, OutputStream, PartialFile, partial_path
@@ -155,8 +156,8 @@ class Run:
         """Complete the files and rename them to their final names."""
         if not self._is_whole:
             self._step()
-            for sink, file in zip(self._sinks, self._files, strict=True):
-                sink.end(file)
+            pairs = list(zip(self._sinks, self._files, strict=True))
+            run_all(lambda pair: pair[0].end(pair[1]), pairs)
             self._is_whole = True
             self._step()
         self._summary.n_records = sum(sink.n_records for sink in self._sinks)

@@ -1,16 +1,14 @@
-"""Score every window of a contig on either strand, in bounded memory, with several threads."""
+"""Score every window of a contig on either strand, in bounded memory."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._threads import in_order
 from seqmtl.scan._scan_kernels import (
     AHEAD,
     GROUP,
@@ -24,9 +22,6 @@ from seqmtl.scan.score_tables import PRECISION, ScoreTables, build_tables
 from seqmtl.sequences.alphabet import OTHER
 
 _DEAR = 6  # a window scored on its own takes as long as this many in a row
-
-Job = TypeVar("Job")
-Result = TypeVar("Result")
 
 
 class RangeScores(NamedTuple):
@@ -51,8 +46,6 @@ class Scanner:
         Added to every score.
     site_offset, site_length : int
         Position of the site in the window, in reading direction. Default: the base at L // 2.
-    n_threads : int, default=1
-        Chunks scored in parallel; does not affect results.
 
     Attributes
     ----------
@@ -85,11 +78,9 @@ class Scanner:
         *,
         site_offset: int | None = None,
         site_length: int = 1,
-        n_threads: int = 1,
     ) -> None:
         self.length = _check_weights(position_weights)
         self.bias = float(bias)
-        self.n_threads = int(n_threads)
         self.site_offset = self.length // 2 if site_offset is None else int(site_offset)
         self.site_length = int(site_length)
         if not 0 <= self.site_offset < self.site_offset + self.site_length <= self.length:
@@ -97,8 +88,6 @@ class Scanner:
                 f"the site must lie in the window of {self.length} bases, got offset "
                 f"{self.site_offset} and length {self.site_length}"
             )
-        if self.n_threads < 1:
-            raise ValueError(f"n_threads must be at least 1, got {n_threads}")
         weights = position_weights[: self.length]
         self.tables: ScoreTables = build_tables(weights, 2 * PRECISION / self.length)
         self.max_error = self.tables.unit / 2 * self.length
@@ -148,24 +137,7 @@ class Scanner:
         def score(first: int) -> NDArray[np.float32]:
             return self.score_range(codes, first, min(first + chunk, n), is_reverse).scores
 
-        yield from zip(firsts, self.run(score, firsts), strict=True)
-
-    def run(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """Run the jobs on n_threads threads; yield the results in order, a few ahead at most."""
-        if self.n_threads == 1:
-            yield from map(work, jobs)
-            return
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            queue = iter(jobs)
-            pending = deque(pool.submit(work, job) for job in islice(queue, self.n_threads + 1))
-            try:
-                while pending:
-                    result = pending.popleft().result()
-                    pending.extend(pool.submit(work, job) for job in islice(queue, 1))
-                    yield result
-            finally:
-                for future in pending:
-                    future.cancel()
+        yield from zip(firsts, in_order(score, firsts), strict=True)
 
     def score_range(
         self,

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from seqmtl._checks import check_choice
+from seqmtl._threads import in_order
 from seqmtl.exceptions import ScanInterrupted, SeqmtlError
 from seqmtl.files.atomic import is_special
 from seqmtl.files.bgzip import write_index
@@ -117,7 +118,7 @@ def write_scan(
     work = partial(_scan_block, finder=finder, sinks=sinks)
     summary = write_blocks(
         output, partial(cut_blocks, pieces, finder, size), sinks, work,
-        run_jobs=finder.scanner.run, progress=progress, recovery=recovery,
+        progress=progress, recovery=recovery,
     )  # fmt: skip
     for sink in sinks:
         index_file(sink.path, file_format, summary.longest_contig)
@@ -131,22 +132,20 @@ def write_blocks(
     sinks: Sequence[Sink],
     work: Callable[[Block], Done],
     *,
-    run_jobs: Callable[..., Iterator[Done]],
     progress: Callable[[int], None] | None,
     recovery: Recovery | None,
 ) -> ScanSummary:
     """Scan a genome block by block, and write the results in order.
 
-    `blocks` cuts the genome and counts contigs, `work` formats a block for every sink, and
-    `run_jobs` runs it, see :meth:`seqmtl.scan.Scanner.run`. The other parameters are those of
-    :func:`write_scan`.
+    `blocks` cuts the genome and counts contigs, and `work` formats a block for every sink. The
+    other parameters are those of :func:`write_scan`.
     """
     summary = ScanSummary()
     run = Run(output, sinks, summary, recovery)
     try:
         n_done = run.begin()
         left = (block for block in blocks(summary) if block.number >= n_done)
-        for done in run_jobs(work, left):
+        for done in in_order(work, left):
             run.add(done.parts, done.counts)
             if progress is not None:
                 progress(done.n_starts)

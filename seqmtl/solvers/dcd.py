@@ -10,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import View, rows_per_block
+from seqmtl._threads import ahead, stop_if_over
+from seqmtl.blocks import View, blocks_of
 from seqmtl.solvers.polish import hessian, polish
 from seqmtl.solvers.problem import Problem
 from seqmtl.solvers.weights import GroupedWeights, TaskWeights
@@ -164,7 +165,6 @@ class CoordinateDescent:
         self._H = problem.curvature()
         self._band = _BAND
         self._keep = np.ones(problem.y.size, dtype=np.bool_)
-        self._step = rows_per_block(self._rows.row_size)
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
         self._has_drifted = False  # whether the weights have accumulated rounding errors
         self._is_fresh = False  # whether the last margins are still valid
@@ -204,6 +204,7 @@ class CoordinateDescent:
             margins, now = self._assess(np.zeros(state.alpha.size), started)
         since_look = 0.0
         while now.gap > self.tol and state.epoch < self.max_epochs:
+            stop_if_over()
             is_joint = self._move(margins, now)
             state.epoch += 1
             since_look += state.active.size / state.alpha.size
@@ -280,9 +281,12 @@ class CoordinateDescent:
         groups, K = weights.for_loops(), np.ascontiguousarray(p.kernels)
         order = state.rng.permutation(state.active)
         visit = descend_tree if self._is_tree else descend
-        for first in range(0, order.size, self._step):
-            rows = order[first : first + self._step]
-            block = self._rows.block(rows, weights.flat.dtype)
+
+        def compute(rows: NDArray[np.int64]) -> Any:
+            return self._rows.block(rows, weights.flat.dtype)
+
+        parts = blocks_of(order, self._rows.row_size)
+        for rows, block in zip(parts, ahead(compute, parts), strict=True):
             visit(block, rows, examples, variables, groups, K, p.bias_scale, loss)
         state.work += order.size / state.alpha.size
         state.active = state.active[self._keep[state.active]]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
+from seqmtl._threads import in_order
 from seqmtl.files.bgzip import open_packed, packer
 from seqmtl.files.streams import Output, PathLike, readable
 from seqmtl.io.vcf import ALT, CHROM, REF, VcfBatch, VcfReader, add_info
@@ -166,6 +168,15 @@ class Annotator:
         return found, kept
 
 
+def annotate_batch(
+    annotator: Annotator, output: Output, table: Output | None, batch: VcfBatch
+) -> Annotated:
+    """Return what some records add to the outputs of :func:`annotate_vcf`."""
+    done = annotator.annotate(batch, with_table=table is not None)
+    rows = b"" if table is None else packer(table)(done.table)
+    return Annotated(packer(output)(done.lines), rows, done.summary)
+
+
 def annotate_vcf(
     vcf: PathLike,
     output: Output,
@@ -173,6 +184,7 @@ def annotate_vcf(
     *,
     table: Output | None = None,
     command: str = "",
+    run_batches: Callable[[Iterator[VcfBatch]], Iterator[Annotated]] | None = None,
 ) -> AnnotationSummary:
     """Annotate a VCF file.
 
@@ -190,6 +202,8 @@ def annotate_vcf(
         Also write the reported alleles as a tab-separated table with a header; positions 1-based.
     command : str
         Command line to record in the header.
+    run_batches : callable, optional
+        Yields for batches, in order, what :func:`annotate_batch` returns. Default: here.
 
     Raises
     ------
@@ -201,13 +215,12 @@ def annotate_vcf(
     """
     reader = VcfReader(vcf)
     summary = AnnotationSummary()
-    pack, pack_row = packer(output), bytes if table is None else packer(table)
-    head = pack(vcf_header(annotator.texts, reader, command))
+    head = packer(output)(vcf_header(annotator.texts, reader, command))
     columns = (*TABLE, *(INTRONS if annotator.scorer.sees_introns else ()))
 
-    def work(batch: VcfBatch) -> Annotated:
-        done = annotator.annotate(batch, with_table=table is not None)
-        return Annotated(pack(done.lines), pack_row(done.table), done.summary)
+    def run_here(batches: Iterator[VcfBatch]) -> Iterator[Annotated]:
+        work = partial(annotate_batch, annotator, output, table)
+        return in_order(work, batches)
 
     batches = _watch_order(reader.batches(annotator.scorer.n_records), summary)
     with ExitStack() as stack:
@@ -216,8 +229,8 @@ def annotate_vcf(
         rows = None
         if table is not None:
             rows = stack.enter_context(open_packed(table))
-            rows.write(pack_row(("\t".join(columns) + "\n").encode()))
-        for done in annotator.scorer.scanner.run(work, batches):
+            rows.write(packer(table)(("\t".join(columns) + "\n").encode()))
+        for done in (run_batches or run_here)(batches):
             stream.write(done.lines)
             if rows is not None:
                 rows.write(done.table)

@@ -67,8 +67,6 @@ class EffectScorer:
         windows overlap the change.
     from_relatives : bool, default=False
         See :meth:`~seqmtl.models.model.MultiTaskModel.decision_function`.
-    n_threads : int, default=1
-        Number of batches scored in parallel.
 
     Attributes
     ----------
@@ -117,16 +115,13 @@ class EffectScorer:
         *,
         distance: int | None = None,
         from_relatives: bool = False,
-        n_threads: int = 1,
     ) -> None:
         if distance is not None and distance < 0:
             raise ValueError(f"distance must be 0 or more, got {distance}")
         self.organism = organism
         self.site = model.site
         self.kinds = (model.site.kind,)
-        self.scanner = scanner_of(
-            model, organism, from_relatives=from_relatives, n_threads=n_threads
-        )
+        self.scanner = scanner_of(model, organism, from_relatives=from_relatives)
         self.probability = probability_of(model, organism)
         L, offset = self.scanner.length, self.scanner.site_offset
         self._turns = np.array([L - 1 - offset, offset])

@@ -37,8 +37,6 @@ class PairedEffectScorer:
         Organism of the model.
     distance : int, optional
         Consider only sites within this many bases of the changed bases.
-    n_threads : int, default=1
-        Number of batches scored in parallel.
 
     Attributes
     ----------
@@ -55,14 +53,11 @@ class PairedEffectScorer:
 
     kinds, sees_introns, n_records = ENDS, True, 64
 
-    def __init__(
-        self, model: PairedModel, organism: str, *, distance: int | None = None, n_threads: int = 1
-    ) -> None:
+    def __init__(self, model: PairedModel, organism: str, *, distance: int | None = None) -> None:
         if distance is not None and distance < 0:
             raise ValueError(f"distance must be 0 or more, got {distance}")
         self.organism = organism
-        self._finder = PairedFinder(model, organism, n_threads=n_threads)
-        self.scanner = self._finder.finders[0].scanner
+        self._finder = PairedFinder(model, organism)
         windows = max(finder.length for finder in self._finder.finders)
         reach = self._finder.layer.longest + windows
         self._flank = self._finder.margin + reach

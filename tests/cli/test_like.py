@@ -46,10 +46,15 @@ def test_a_starter_model_scans_for_an_organism_it_lacks(scan):
     assert re.search(
         r"scored as Apis_mellifera in the tree eukaryotes, \d+ from d_melanog", messages
     )
-    assert re.search(
-        r"AUPRC without labels, measured at about 1230: c_elegans 0\.\d\d \(with them 0\.99\)",
-        messages,
+    near = scan("starter:donor", "--like", "D. simulans")[2]
+    assert "the nearest. Organisms without labels, 1230 to 1280 million years from their" in near
+    assert "their nearest, none nearer, had AUPRC 0.94 (h_sapiens) to 0.98 (d_melan" in near
+    assert (
+        " on windows, with labels 0.99; over a genome, where sites are rare, expect less\n" in near
     )
+    # far from all: what was measured on any organism
+    far = scan("starter:donor", "--like", "Schizosaccharomyces pombe")[2]
+    assert "1230 to 3300 million years from their nearest, had AUPRC 0.63 (s_cerevisiae) to" in far
     assert "far from all" not in scan("starter:donor", "--like", "D. simulans")[2]
     assert "far from all organisms of the model" in scan("starter:donor", "--like", "human")[2]
 
@@ -82,6 +87,9 @@ def test_a_new_organism_in_the_place_of_one_of_the_model_has_its_weights(scan):
     [
         ("starter:donor", ["--like", "Apis melifera"], "did you mean 'Apis_mellifera'"),
         ("starter:donor", ["--like", "bee", "--organism", "all"], "--like places one organism"),
+        ("starter:donor", ["--like", "Cupressus sempervirens"], "folder of an NCBI taxonomy dump"),
+        ("starter:donor", ["--organism", "fly", "--tree", "metazoa"], "--tree is for --like"),
+        ("starter:donor", ["--like", "bee", "--tree", "nowhere.nwk"], "nowhere.nwk"),
         ("starter:donor", ["--like", "bee", "--organism", "fly"], "in the model already"),
         ("starter:donor", [], "the model has 5 organisms; name one"),
         (
@@ -167,10 +175,67 @@ def test_figures_are_for_distances_of_the_shipped_tree(tmp_path, capsys):
     assert "AUPRC" not in shown
 
 
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory):
+    """The folder of an NCBI taxonomy dump that has more than the shipped trees."""
+    folder = tmp_path_factory.mktemp("dump")
+    rows = [
+        (1, 1, "root"), (2759, 1, "Eukaryota"), (33208, 2759, "Metazoa"), (50557, 33208, "Insecta"),
+        (7227, 50557, "Drosophila melanogaster"), (6239, 33208, "Caenorhabditis elegans"),
+        (33090, 2759, "Viridiplantae"), (3702, 33090, "Arabidopsis thaliana"),
+        (13469, 33090, "Cupressus sempervirens"), (5833, 2759, "Plasmodium falciparum"),
+        (4932, 2759, "Saccharomyces cerevisiae"),
+    ]  # fmt: skip
+    for file, form in (("nodes", "{0}\t|\t{1}\t|\tno rank\t|\n"),
+                       ("names", "{0}\t|\t{2}\t|\t\t|\tscientific name\t|\n")):  # fmt: skip
+        (folder / f"{file}.dmp").write_text("".join(form.format(*row) for row in rows))
+    return str(folder)
+
+
+def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, tmp_path, capsys):
+    starter = "starter:donor"
+    place = ["--like", "Cupressus sempervirens", "--tree", dump]
+    new = tmp_path / "cypress.seqmtl"
+    assert main(["adapt", starter, "--organism", "cypress", *place, "-o", str(new)]) == 0
+    text = genome.read_text().split("\n")[1]
+    at = text.index("GT", 1000)
+    vcf = tmp_path / "in.vcf"
+    header = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+    vcf.write_text(f"{header}c\t{at + 1}\t.\tG\tA\t.\t.\t.\n")
+    windows = tmp_path / "windows.tsv"
+    rng = np.random.default_rng(3)
+    rows = ["".join(rng.choice(list("ACGT"), 201)) for _ in range(30)]
+    windows.write_text("sequence\tlabel\n" + "".join(f"{r}\t{i % 2}\n" for i, r in enumerate(rows)))
+    out = tmp_path / "out"
+    commands = {
+        "scan": ["scan", "{}", str(genome), "-o", f"{out}.bed"],
+        "variants": [
+            *("variants", "{}", "--vcf", str(vcf)),
+            *("--fasta", str(genome), "-o", f"{out}.vcf"),
+        ],
+        "predict": ["predict", "{}", str(windows)],
+        "evaluate": ["evaluate", "{}", str(windows), "--split", "all"],
+    }
+    for name, command in commands.items():
+        found = []
+        for model, options in ((starter, place), (str(new), ["--from-relatives"])):
+            arguments = [part.format(model) for part in command]
+            assert main([*arguments, "--organism", "cypress", *options]) == 0, name
+            shown = capsys.readouterr()
+            suffix = {"scan": ".bed", "variants": ".vcf"}.get(name)
+            lines = ((tmp_path / f"out{suffix}").read_text() if suffix else shown.out).splitlines()
+            found.append([line for line in lines if not line.startswith("##")])
+            if options is place:
+                assert "Cupressus sempervirens in the tree" in shown.err
+                assert "2 from a_thaliana, the nearest" in shown.err
+                assert "AUPRC" not in shown.err  # figures are for distances of the shipped tree
+        assert found[0] == found[1] != [], name
+
+
 @pytest.mark.parametrize("structure", ["pairs", "kernels"])
 def test_models_that_cannot_be_adapted_refuse_it(structure):
     model = SimpleNamespace(structure=structure)
-    args = SimpleNamespace(like="bee", organism=None)
+    args = SimpleNamespace(like="bee", tree=None, organism=None)
     with pytest.raises(SeqmtlError, match="--like is for models of seqmtl train; leave it out"):
         with_relatives(model, args)
 

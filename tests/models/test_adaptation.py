@@ -207,6 +207,35 @@ class TestRelatives:
         with pytest.raises(UnknownTaskError, match="'Musca c' is not in the taxonomy"):
             place(kernel, kernel.names, "gnat", like="Musca c", tree=tmp_path)
 
+    def test_a_species_that_a_tree_lacks_has_the_place_of_its_genus(self, caplog):
+        caplog.set_level("INFO")
+        kernel = TaskKernel.individual(["Apis mellifera", "Musca domestica"])
+        tree = "((Apis_mellifera:1,(Bombus_a:1,Bombus_b:1):1)bees:1,(Musca_domestica:1,(Aedes_x:1,"
+        tree += "Aedes_y:1)Aedes:1)Diptera:1);"
+        for like, same in (
+            ("Bombus terrestris", ["Bombus_a", "Bombus_b"]),
+            ("bombus", ["Bombus_a", "Bombus_b"]),
+            ("Aedes_vexans subsp", ["Aedes_x", "Aedes_y"]),
+            ("Musca nova", ["Musca_domestica"]),
+        ):
+            found = place(kernel, kernel.names, "new", like=like, tree=tree)
+            clade = f"{same[0]}:1" if len(same) == 1 else f"({same[0]}:1,{same[1]}:1)here:1"
+            named = tree.replace("(Bombus_a:1,Bombus_b:1):1", clade) if "Bombus" in clade else tree
+            target = {2: "here" if "Bombus" in clade else "Aedes", 1: same[0]}[len(same)]
+            expected = place(kernel, kernel.names, "new", like=target, tree=named)
+            assert_allclose(found.weights, expected.weights, atol=1e-12)
+            assert found.distance == expected.distance
+        assert "lacks 'Musca nova', but of its genus has Musca_domestica" in caplog.text
+
+    @pytest.mark.parametrize(
+        "like", ["Apis melifera", "Cupressus sempervirens", "a nova", "melli fera", "Ap nova"]
+    )
+    def test_neither_a_typo_nor_an_initial_is_a_genus(self, like):
+        kernel = TaskKernel.individual(["Apis mellifera", "Musca domestica"])
+        tree = "((Apis_mellifera:1,Bombus_a:1):1,Musca_domestica:2);"
+        with pytest.raises(UnknownTaskError, match=r"clade or genus of .* NCBI taxonomy dump"):
+            place(kernel, kernel.names, "new", like=like, tree=tree)
+
     def test_an_organism_that_is_nowhere_is_the_mean(self):
         kernel = TaskKernel.individual(["ape", "fly"])
         assert_allclose(place(kernel, kernel.names, "gnat").weights, [0.5, 0.5])

@@ -227,7 +227,7 @@ class TestModels:
     def test_sparse_weights_come_back_however_they_are_looked_through(
         self, tmp_path, sparse_file, monkeypatch, rows
     ):
-        monkeypatch.setattr("seqmtl.models.model._ROWS_AT_A_TIME", rows)
+        monkeypatch.setattr("seqmtl.models.stored_weights._ROWS_AT_A_TIME", rows)
         model = MultiTaskModel.load(sparse_file)
         model.save(tmp_path / "again.seqmtl")
         stored = read_arrays(tmp_path / "again.seqmtl")[1]["rows"]
@@ -449,12 +449,12 @@ class TestHostileDescriptions:
 
     @pytest.mark.parametrize(
         ("version", "remedy"),
-        [(1, "train again"), (4, "train again"), (7, "install a newer seqmtl")],
+        [(1, "train again"), (4, "train again"), (8, "install a newer seqmtl")],
     )
     def test_another_format_says_what_to_do(self, tmp_path, sparse_file, version, remedy):
         raw = _edited(sparse_file, lambda d: d.update(format_version=version))
         self._refuse(
-            tmp_path, raw, rf"edited: has model format {version}, .* reads 5 and 6; {remedy}$"
+            tmp_path, raw, rf"edited: has model format {version}, .* reads 5 to 7; {remedy}$"
         )
 
     def test_a_file_of_weighted_degrees_alone_is_refused_by_its_format(self, tmp_path, sparse_file):

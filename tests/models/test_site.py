@@ -29,12 +29,15 @@ def test_the_letters_at_the_site_on_both_strands(letters, here):
     texts += [f"{t[:3]}{here}{t[3 + len(here) :]}" for t in texts[:20]]
     words = letters.split(",")
     expected = [t[3 : 3 + len(words[0])] in words for t in texts]
+    number = [words.index(w) if (w := t[3 : 3 + len(words[0])]) in words else -1 for t in texts]
     site = Site(3, len(words[0]), letters)
     assert 20 < sum(expected) < 200
     assert site.is_in(Windows.from_strings(texts)).tolist() == expected
+    assert site.word_of(Windows.from_strings(texts)).tolist() == number
     turned = [t.translate(str.maketrans("ACGT", "TGCA"))[::-1] for t in texts]
     backward = Windows(encode("".join(turned)), 9 * np.arange(420), 9, is_reverse=[True] * 420)
     assert site.is_in(backward).tolist() == expected
+    assert site.word_of(backward).tolist() == number
     assert Site(3, 1, "").is_in(backward).all()
 
 

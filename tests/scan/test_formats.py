@@ -366,7 +366,7 @@ def test_the_other_strand_of_the_genome_gives_the_other_strand(folder, contigs, 
 def test_any_blocks_and_threads_give_the_same(
     folder, genome, contigs, tmp_path, monkeypatch, suffix, block
 ):
-    from seqmtl.cli import scan as command
+    from seqmtl.cli import _scan_single as command
     from seqmtl.scan import writers
 
     out = tmp_path / f"x.{suffix}"

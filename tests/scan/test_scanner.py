@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seqmtl import use_threads
 from seqmtl.files.bgzip import bgzip
 from seqmtl.io.genome import ContigPiece, open_pieces
 from seqmtl.scan import Scanner, SiteFinder, Track, sink, write_scan, writers
@@ -207,27 +208,19 @@ class TestChunksAndThreads:
         rng = np.random.default_rng(12)
         weights = make_weights(rng, 20, 5)
         codes = encode(make_contig(rng, 5000, 0.01))
-        one = Scanner(weights)
-        many = Scanner(weights, n_threads=n_threads)
+        scanner = Scanner(weights)
         for strand in "+-":
-            pieces = list(many.scan_chunks(codes, strand, 123))
+            with use_threads(n_threads):
+                pieces = list(scanner.scan_chunks(codes, strand, 123))
             whole = np.concatenate([part for _, part in pieces])
-            np.testing.assert_array_equal(whole, one.scan_contig(codes, strand))
-
-    def test_an_error_in_a_thread_arrives(self, small):
-        def fail(job):
-            raise RuntimeError(f"no {job} today")
-
-        scanner = Scanner(small[1], n_threads=2)
-        with pytest.raises(RuntimeError, match="no scores today"):
-            list(scanner.run(fail, ["scores"] * 9))
+            np.testing.assert_array_equal(whole, scanner.scan_contig(codes, strand))
 
     def test_a_scan_can_be_left_early(self, small):
         _, weights = small
-        scanner = Scanner(weights, n_threads=2)
-        chunks = scanner.scan_chunks(encode("ACGTT" * 100), "+", 7)
-        assert next(chunks)[0] == 0
-        chunks.close()
+        with use_threads(2):
+            chunks = Scanner(weights).scan_chunks(encode("ACGTT" * 100), "+", 7)
+            assert next(chunks)[0] == 0
+            chunks.close()
 
 
 class TestArguments:
@@ -240,7 +233,6 @@ class TestArguments:
             ({"position_weights": [np.zeros((0, 4))]}, "must be those of a window, got 0"),
             ({"site_offset": 5}, "site must lie in the window of 5 bases"),
             ({"site_offset": 4, "site_length": 2}, "site must lie in the window"),
-            ({"n_threads": 0}, "n_threads must be at least 1, got 0"),
         ],
     )
     def test_wrong_ones_are_refused(self, change, message):
@@ -427,14 +419,15 @@ class TestFiles:
     ):
         scanner, weights = small
         expected, _ = scan_to_bytes(encoded(contigs), SiteFinder(scanner), file_format=file_format)
-        threaded = Scanner(weights, 0.25, site_offset=4, site_length=2, n_threads=3)
+        finder = SiteFinder(Scanner(weights, 0.25, site_offset=4, site_length=2))
         monkeypatch.setattr(sink, "LINES", 5)
-        got, _ = scan_to_bytes(encoded(contigs), SiteFinder(threaded), file_format=file_format)
-        assert got == expected
-        for size in (1, 13, 100):
-            monkeypatch.setattr(writers, "BLOCK", size)
-            finder = SiteFinder(threaded)
-            assert scan_to_bytes(encoded(contigs), finder, file_format=file_format)[0] == expected
+        with use_threads(3):
+            got, _ = scan_to_bytes(encoded(contigs), finder, file_format=file_format)
+            assert got == expected
+            for size in (1, 13, 100):
+                monkeypatch.setattr(writers, "BLOCK", size)
+                got, _ = scan_to_bytes(encoded(contigs), finder, file_format=file_format)
+                assert got == expected
 
     @pytest.mark.parametrize("strands", ["both", "+", "-"])
     @pytest.mark.parametrize(("size", "overlap"), [(1, 0), (7, 3), (16, 0), (17, 13), (101, 50)])

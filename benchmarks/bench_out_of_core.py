@@ -1,0 +1,147 @@
+"""Training on windows that stay on disk: time per window and peak memory, beside in memory.
+
+    python benchmarks/bench_out_of_core.py [--n 1377151 6392176] [--memory 4] [--threads 1]
+
+Four organisms as in ``bench_large.py``, simulated and stored in batches. Every size runs in a
+separate process, so that its peak memory is its own; what trains in memory does so up to --in-core
+windows. CPU seconds are those of training alone: the simulation is not counted, nor in the peak if
+it stays below, and writing the windows to disk is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from _common import make_parser, peak_mib, run_alone
+from bench_large import simulate_windows
+
+from seqmtl.features.grammar import DEFAULT_VIEWS
+
+if TYPE_CHECKING:
+    from seqmtl.sequences import Windows
+
+TASKS, WINDOW = 4, 100
+
+
+def batches(n: int, size: int) -> Iterator[Windows]:
+    """Yield n windows, of other genomes in each batch."""
+    for k, first in enumerate(range(0, n, size)):
+        yield simulate_windows(min(size, n - first), TASKS, WINDOW, seed=12 + k)
+
+
+def train_once(arguments: argparse.Namespace) -> None:
+    """Train on one size, and print the measurements as JSON."""
+    from seqmtl import PositionalKmers, TaskKernel, use_threads
+    from seqmtl.cluster import Piece, connect
+    from seqmtl.io.window_store import store_windows
+    from seqmtl.models.fit import train_windows
+    from seqmtl.models.site import find_site
+    from seqmtl.models.stored_fit import look, train_stored
+    from seqmtl.models.training import Settings
+    from seqmtl.sequences import concatenate
+
+    n, simulated = arguments.n[0], 0.0
+    options = {"features": PositionalKmers(DEFAULT_VIEWS), "settings": Settings(tol=arguments.tol)}
+    adjacency = [[1.0 + (s == t) for s in range(TASKS)] for t in range(TASKS)]
+
+    def timed() -> Iterator[Windows]:
+        nonlocal simulated
+        source = batches(n, arguments.batch)
+        while True:
+            started = time.process_time()
+            windows = next(source, None)
+            simulated += time.process_time() - started
+            if windows is None:
+                return
+            yield windows
+
+    moved = {"to a worker": 0, "back": 0, "most back": 0}
+
+    def ask(question: Any, jobs: Any) -> Iterator[Any]:
+        pieces, back = [Piece(f"part {k}", job) for k, job in enumerate(jobs)], 0
+        moved["to a worker"] += len(pickle.dumps(question)) if arguments.dask else 0
+        for done in workers.map(look, pieces, common=question, ordered=True):
+            back += len(pickle.dumps(done.result)) if arguments.dask else 0
+            yield done.result
+        moved["back"] += back
+        moved["most back"] = max(moved["most back"], back)
+
+    begun, wall = time.process_time(), time.perf_counter()
+    with (
+        use_threads(arguments.threads),
+        tempfile.TemporaryDirectory() as folder,
+        connect(arguments.dask) as workers,
+    ):
+        if arguments.memory:
+            store = store_windows(timed(), folder)
+            kernel = TaskKernel.graph(adjacency, store.task_names)
+            trained, wall = time.process_time(), time.perf_counter()
+            memory = int(arguments.memory * 2**30)
+            _, solution = train_stored(
+                store, memory=memory, ask=ask, task_kernel=kernel, **options,
+                on_look=lambda _, now: print(vars(now), flush=True) if arguments.verbose else None,
+            )  # fmt: skip
+            stored = trained - begun - simulated
+        else:
+            windows = concatenate(list(timed()))
+            kernel = TaskKernel.graph(adjacency, windows.task_names)
+            trained, wall, stored = time.process_time(), time.perf_counter(), 0.0
+            site = find_site(windows)
+            _, solution = train_windows(windows, task_kernel=kernel, site=site, **options)
+    result = {
+        "train": time.process_time() - trained, "wall": time.perf_counter() - wall,
+        "store": stored, "simulate": simulated, "peak": peak_mib(), "gap": solution.gap,
+        "looks": len(solution.history), "primal": solution.primal, "moved": moved,
+        "support": int((solution.alpha > 0).sum()),
+    }  # fmt: skip
+    print(json.dumps(result))
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = make_parser(__doc__)
+    parser.add_argument("--n", type=int, nargs="+", default=[1_377_151, 6_392_176])
+    parser.add_argument("--memory", type=float, default=4.0, help="GiB (default: 4)")
+    parser.add_argument("--in-core", type=int, default=1_377_151, metavar="N")
+    parser.add_argument("--batch", type=int, default=1_377_151, metavar="N")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--dask", metavar="ADDRESS", help="score on workers, and print bytes moved")
+    parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
+    parser.add_argument("--verbose", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.once:
+        train_once(arguments)
+        return
+    print(f"{TASKS} tasks, windows of {WINDOW}, {DEFAULT_VIEWS}, to a gap of {arguments.tol:g}")
+    print(
+        f"{'n':>11}{'':>9}{'store s':>9}{'train s':>9}{'wall s':>9}{'us/window':>11}{'looks':>7}"
+        f"{'gap':>10}{'support':>10}{'peak MiB':>10}{'objective':>14}"
+    )
+    names = ("batch", "threads", "tol")
+    common = [f"--{name}={getattr(arguments, name)}" for name in names]
+    common += [f"--dask={arguments.dask}"] if arguments.dask else []
+    for n in arguments.n:
+        for place, memory in (("memory", 0), ("disk", arguments.memory)):
+            if place == "memory" and (n > arguments.in_core or arguments.dask):
+                continue
+            r = run_alone(__file__, "--once", "--n", n, f"--memory={memory}", *common)
+            print(
+                f"{n:11,}{place:>9}{r['store']:9.1f}{r['train']:9.1f}{r['wall']:9.1f}"
+                f"{1e6 * (r['store'] + r['train']) / n:11.1f}{r['looks']:7}{r['gap']:10.1e}"
+                f"{r['support']:10,}{r['peak']:10,.0f}{r['primal']:14.3f}",
+                flush=True,
+            )
+            if arguments.dask:
+                sizes = ", ".join(f"{name} {size / 2**20:.1f}" for name, size in r["moved"].items())
+                print(f"{'':11} MiB moved in {r['looks']} looks: {sizes} (in one look)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""One thread against several, with the same results: training, its selection, and a scan.
+
+    python benchmarks/bench_threads.py [--n 1377151] [--threads 2] [--repeats 3] [--genome 100]
+
+Training as in ``bench_large.py``, at the task kernel there; "default" selects the hyperparameters
+first, as ``seqmtl train`` does; the scan writes a bigWig of both strands. Seconds are those of the
+wall clock on a machine that does nothing else; the runs with one thread and with several take
+turns, and the smallest of each is compared. From the ratio follow, by Amdahl's law, the share of
+the time that is serial, and what more cores would bring: these columns are computed, not measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from _common import make_parser, run_alone
+
+CORES = (8, 16, 64)
+
+
+def make_job(name: str, arguments: argparse.Namespace) -> Callable[[], bytes]:
+    """Return what is to be timed, which returns its result."""
+    import numpy as np
+
+    if name == "scan":
+        from bench_scan import SimulatedGenome, simulate_model
+
+        from seqmtl.scan import Scanner, SiteFinder, Track, write_scan
+
+        finder = SiteFinder(Scanner(simulate_model(141, 6), site_offset=70, site_length=2))
+        n = int(1e6 * arguments.genome)
+        pieces = list(SimulatedGenome().pieces(n))
+
+        def scan() -> bytes:
+            with tempfile.TemporaryDirectory() as folder:
+                path, track = Path(folder) / "sites.bw", Track(lengths={"contig": n})
+                write_scan(path, iter(pieces), finder, track=track)
+                return b"".join(file.read_bytes() for file in sorted(Path(folder).iterdir()))
+
+        return scan
+    from bench_large import simulate_windows
+
+    from seqmtl import PositionalKmers, TaskKernel
+    from seqmtl.models.fit import train_windows
+    from seqmtl.models.selected import labelled, train_selected
+
+    windows = simulate_windows(arguments.n, 4, 100)
+
+    def train() -> bytes:
+        if name == "default":
+            y, ids = windows.labels, windows.task_ids
+            model, solution = train_selected(labelled(windows, y, ids, windows.task_names))
+        else:
+            kernel = TaskKernel.graph(np.ones((4, 4)) + np.eye(4), windows.task_names)
+            model, solution = train_windows(windows, features=PositionalKmers(), task_kernel=kernel)
+        arrays = (np.asarray(model.W), model.bias, model.calibration, solution.alpha)
+        return b"".join(array.tobytes() for array in arrays)
+
+    return train
+
+
+def time_once(arguments: argparse.Namespace) -> None:
+    """Time one job with one thread and with several, and print the seconds as JSON."""
+    from seqmtl import use_threads
+
+    job = make_job(arguments.once, arguments)
+    seconds: dict[int, list[float]] = {1: [], arguments.threads: []}
+    results = set()
+    job()  # loads the compiled loops
+    for _ in range(arguments.repeats):
+        for n, taken in seconds.items():
+            started = time.perf_counter()
+            with use_threads(n):
+                result = job()
+            taken.append(time.perf_counter() - started)
+            results.add(hashlib.sha256(result).hexdigest())
+    one, several = (min(taken) for taken in seconds.values())
+    print(json.dumps({"one": one, "several": several, "results": len(results)}))
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = make_parser(__doc__)
+    parser.add_argument("--n", type=int, default=1_377_151, help="windows")
+    parser.add_argument("--genome", type=float, default=100, help="megabases")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--once", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.once:
+        time_once(arguments)
+        return
+    names = ("n", "genome", "threads", "repeats")
+    options = [f"--{name}={getattr(arguments, name)}" for name in names]
+    computed = "".join(f"{f'{cores} cores':>10}" for cores in CORES)
+    print(f"{'':<10}{'1 thread':>10}{f'{arguments.threads} threads':>11}{'ratio':>7}{'serial':>8}"
+          f"{computed}  results")  # fmt: skip
+    for name in ("training", "default", "scan"):
+        r: dict[str, Any] = run_alone(__file__, f"--once={name}", *options)
+        ratio, N = r["one"] / r["several"], arguments.threads
+        serial = max((N / ratio - 1) / (N - 1), 0.0) if N > 1 else 1.0
+        more = "".join(f"{1 / (serial + (1 - serial) / cores):10.1f}" for cores in CORES)
+        same = "same" if r["results"] == 1 else "DIFFERENT"
+        print(
+            f"{name:<10}{r['one']:9.1f}s{r['several']:10.1f}s{ratio:7.2f}{serial:8.2f}{more}"
+            f"  {same}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

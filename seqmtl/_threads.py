@@ -1,0 +1,162 @@
+"""How many threads work on a computation. No result depends on it.
+
+The number belongs to the context of the caller, as in threadpoolctl, so that it need not be passed
+through every function between a command and the loops that use it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import islice, pairwise
+from threading import Event
+from typing import Any, NamedTuple, TypeVar
+
+from numpy.typing import NDArray
+
+from seqmtl._checks import check_integer
+from seqmtl.files.whole import read_bytes
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+_FEWEST = 2048  # rows for which it pays to wake a thread
+
+
+class _Team(NamedTuple):
+    pool: Executor
+    size: int
+
+
+#: The threads of this context. Each of them has a context of its own, without a team.
+_team: ContextVar[_Team | None] = ContextVar("team", default=None)
+#: Set once nobody needs the results of this thread any more.
+_is_over: ContextVar[Event | None] = ContextVar("is_over", default=None)
+
+
+@contextmanager
+def use_threads(n: int | None = None) -> Iterator[None]:
+    """Let training, scoring and scanning use several threads; the results are the same.
+
+    Parameters
+    ----------
+    n : int, optional
+        Number of threads. Default: :func:`usable_cores`.
+
+    Raises
+    ------
+    ValueError
+        If n is below 1.
+
+    Examples
+    --------
+    >>> from seqmtl import MultiTaskSVC, use_threads
+    >>> with use_threads(2):
+    ...     model = MultiTaskSVC().fit([[0.0], [1.0]], [-1, 1])
+    """
+    n = usable_cores() if n is None else n
+    check_integer("n", n, 1)
+    is_over = Event()
+    pool = ThreadPoolExecutor(n, "seqmtl", _is_over.set, (is_over,)) if n > 1 else None
+    token = _team.set(None if pool is None else _Team(pool, n))
+    try:
+        yield
+    finally:
+        is_over.set()
+        _team.reset(token)
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def stop_if_over() -> None:
+    """End a long computation whose result nobody needs any more, as after Ctrl-C.
+
+    Raises
+    ------
+    CancelledError
+        If so.
+    """
+    event = _is_over.get()
+    if event is not None and event.is_set():
+        raise CancelledError
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use: by affinity, and by its cgroup."""
+    if hasattr(os, "sched_getaffinity"):
+        n = len(os.sched_getaffinity(0))
+    else:
+        n = os.cpu_count() or 1
+    try:
+        quota, period = read_bytes("/sys/fs/cgroup/cpu.max").split()
+        return max(1, min(n, -(-int(quota) // int(period))))
+    except (OSError, ValueError):  # no cgroup, or one without a limit
+        return n
+
+
+def n_threads() -> int:
+    """Return the number of threads of this context."""
+    team = _team.get()
+    return 1 if team is None else team.size
+
+
+def in_order(
+    work: Callable[[Job], Result], jobs: Iterable[Job], *, n_ahead: int | None = None
+) -> Iterator[Result]:
+    """Run jobs on the threads of this context; yield their results in order.
+
+    Parameters
+    ----------
+    work : callable
+        What to do with a job. Within it there is a single thread, or the rest of the threads if
+        there are fewer jobs.
+    jobs : iterable
+        Read as needed.
+    n_ahead : int, optional
+        Number of jobs begun before the result of the first is used. Default: one more than there
+        are threads.
+    """
+    team = _team.get()
+    if team is None:
+        yield from map(work, jobs)
+        return
+    rest = team.size // max(len(jobs), 1) if isinstance(jobs, (list, tuple, range)) else 1
+
+    def one(job: Job) -> Result:
+        with use_threads(rest):
+            return work(job)
+
+    task = one if rest > 1 else work
+    queue = iter(jobs)
+    first = islice(queue, team.size + 1 if n_ahead is None else n_ahead)
+    pending = deque(team.pool.submit(task, job) for job in first)
+    try:
+        while pending:
+            result = pending.popleft().result()
+            pending.extend(team.pool.submit(task, job) for job in islice(queue, 1))
+            yield result
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+def ahead(work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+    """Yield the results of jobs, computing the next ones while the caller uses the last."""
+    yield from in_order(work, jobs, n_ahead=max(n_threads() - 1, 1))
+
+
+def each_part(work: Callable[[NDArray[Any]], None], rows: NDArray[Any]) -> None:
+    """Call `work` with the rows, split into contiguous parts for the threads of this context."""
+    n = max(min(n_threads(), rows.size // _FEWEST), 1)
+    ends = [rows.size * k // n for k in range(n + 1)]
+    run_all(work, [rows[first:last] for first, last in pairwise(ends)])
+
+
+def run_all(work: Callable[[Job], None], jobs: Iterable[Job]) -> None:
+    """Run jobs on the threads of this context."""
+    for _ in in_order(work, jobs):
+        pass

@@ -1,0 +1,91 @@
+"""``seqmtl scan`` of one genome with one model."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from typing import Any
+
+from seqmtl.cli import _scan_setup as setup
+from seqmtl.cli._scoring import with_relatives
+from seqmtl.exceptions import SeqmtlError
+
+_PIECE = 1 << 22
+
+
+def scan_single(args: argparse.Namespace) -> int:
+    """Scan one genome with one model, for one or all of its organisms."""
+    from seqmtl.models.saved import load_model
+
+    model = load_model(args.model, only=("weights", "pairs"))
+    model = with_relatives(model, args)
+    outputs = outputs_of(model, args)
+    if model.structure == "pairs":
+        from seqmtl.cli._scan_pairs import scan_pairs
+
+        return scan_pairs(model, outputs, args)
+    if args.file_format == "introns":
+        raise SeqmtlError("introns need a model of seqmtl pair; choose another --format")
+    file_format = setup.check_outputs(outputs.values(), args)
+    lengths = setup.lengths_of(file_format, args)
+    scans = []
+    for organism, path in outputs.items():
+        scan = setup.prepare(model, organism, args, lengths)
+        if "fingerprint" not in args:  # else it is one of many, and this was told before
+            setup.tell_of_probabilities(model, organism, file_format, args)
+        scans.append(_scan(organism, path, file_format, scan, args))
+    if args.json:
+        setup.write_json(scans, file_format, args)
+    return 0
+
+
+def outputs_of(model: Any, args: argparse.Namespace) -> dict[str, str]:
+    """Return the output file of every organism to scan for."""
+    from seqmtl.files.names import safe_names
+
+    if args.organism is None and len(model.tasks) > 1:
+        raise SeqmtlError(
+            f"the model has {len(model.tasks)} organisms; name one of "
+            f"{', '.join(model.tasks)} with --organism, or all"
+        )
+    if args.organism != "all":
+        return {args.organism or model.tasks[0]: args.output}
+    if args.output == "-":
+        raise SeqmtlError("--organism all writes one file per organism; name an output file")
+    if args.genome == "-":
+        raise SeqmtlError("--organism all reads the genome once per organism; give it as a file")
+    stem, suffix = os.path.splitext(args.output)
+    if suffix == ".gz":
+        stem, inner = os.path.splitext(stem)
+        suffix = inner + suffix
+    return {name: f"{stem}.{safe}{suffix}" for name, safe in safe_names(model.tasks).items()}
+
+
+def _scan(
+    organism: str, path: str, file_format: str, scan: Any, args: argparse.Namespace
+) -> dict[str, Any]:
+    """Scan for one organism; return its entry in the JSON summary."""
+    from seqmtl.cli._console import ScanProgress
+    from seqmtl.io import open_pieces
+    from seqmtl.scan import write_scan
+    from seqmtl.scan.writers import output_paths
+
+    is_file = os.path.isfile(args.genome)
+    progress = ScanProgress(os.path.getsize(args.genome) if is_file else None, args)
+    started = time.perf_counter()
+    pieces = open_pieces(
+        args.genome, size=_PIECE, only=scan.finder.filters.scanned,
+        keep_case=args.softmask == "skip", on_read=progress.read,
+    )  # fmt: skip
+    try:
+        summary = write_scan(
+            sys.stdout.buffer if path == "-" else path, pieces, scan.finder,
+            file_format=file_format, probability=scan.probability, track=scan.track,
+            progress=progress, recovery=scan.recovery,
+        )  # fmt: skip
+    finally:
+        progress.close()
+    paths = output_paths(path, file_format, args.strand)
+    return setup.finished(organism, paths, file_format, summary, started)

@@ -1,0 +1,226 @@
+"""Train on windows that stay on disk, and on the workers of a dask scheduler."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
+from seqmtl.files.atomic import files_not_of, remove_files, write_json
+from seqmtl.files.model_file import read_arrays, write_arrays
+
+if TYPE_CHECKING:
+    from seqmtl.io.window_store import WindowStore
+    from seqmtl.sequences import Windows
+
+logger = logging.getLogger("seqmtl")
+
+_DONE, _STATE = "store.json", "state"
+_OWN = re.compile(rf"\d{{5,}}\.windows|{re.escape(_DONE)}|{_STATE}")
+_OF_THE_RUN = frozenset(
+    ["command_line", "run", "command", "quiet", "log_json", "debug", "threads", "resume", "json",
+     "memory", "dask", "output", "tol", "max_epochs"]
+)  # fmt: skip
+
+
+def train_on_disk(args: argparse.Namespace, fit: Any) -> Any:
+    """Train a model on the DATA of the arguments.
+
+    The windows are in the folder ``MODEL.windows`` meanwhile, with the state of the last look.
+
+    Parameters
+    ----------
+    args : Namespace
+        Of ``seqmtl train``.
+    fit : callable
+        Trains, given the store, and the arguments memory, ask, run and state of
+        :func:`~seqmtl.models.stored_fit.train_stored`.
+
+    Raises
+    ------
+    TrainingInterrupted
+        On Ctrl-C; the message says how to resume.
+    """
+    from seqmtl._memory import available_memory
+    from seqmtl.cluster import Piece, connect
+    from seqmtl.models.stored_fit import look
+
+    folder = _folder(args)
+    _check_input(args, folder)
+    memory = args.memory or available_memory()
+    with connect(args.dask) as workers, _kept_if_of_use(args):
+        store = _store(folder, args, memory)
+
+        def ask(question: Any, jobs: Any) -> Iterator[Any]:
+            pieces = [
+                Piece(f"part {k + 1}", (part, active), (part.path,))
+                for k, (part, active) in enumerate(jobs)
+            ]
+            for done in workers.map(look, pieces, common=question, ordered=True):
+                yield done.result
+
+        def run(work: Any, jobs: Any) -> Iterator[Any]:
+            pieces = [Piece(f"candidate {k + 1}", (job,)) for k, job in enumerate(jobs)]
+            for done in workers.map(work, pieces, ordered=True, is_small=True):
+                yield done.result
+
+        def on_look(active: Any) -> None:
+            arrays = {"rows": active.rows, "alpha": active.alpha}
+            write_arrays(os.path.join(folder, _STATE), {}, arrays)
+
+        try:
+            return fit(
+                store, memory=memory, ask=ask, run=run, save=on_look, state=_state(folder, args)
+            )
+        except KeyboardInterrupt as error:
+            raise TrainingInterrupted(
+                f"interrupted; the progress is in {folder}: repeat the command with --resume to "
+                "continue",
+                folder,
+            ) from error
+
+
+def _check_input(args: argparse.Namespace, folder: str) -> None:
+    """Check DATA, and that the folder of the windows has nothing that belongs to others."""
+    from seqmtl.io import guess_format, is_dataset
+
+    if not args.data or args.data == "-":
+        raise SeqmtlError("--memory and --dask read DATA from disk; name a dataset or a table")
+    if args.shift and args.window is None:
+        raise SeqmtlError("--shift needs a window length; give --window")
+    if not is_dataset(args.data) and guess_format(args.data) == "fasta":
+        raise SeqmtlError("--memory and --dask need DATA that is a dataset or a table; name one")
+    others = files_not_of(folder, _OWN)
+    if others:
+        raise SeqmtlError(
+            f"the windows would be stored in {folder}, which has other files ({others[0]}); move "
+            "them, or choose another --output"
+        )
+
+
+def _folder(args: argparse.Namespace) -> str:
+    """Return the folder of the windows, by its full path, as workers may be elsewhere."""
+    return os.path.abspath(f"{args.output}.windows")
+
+
+@contextmanager
+def _kept_if_of_use(args: argparse.Namespace) -> Iterator[None]:
+    """Remove the folder after an error, unless there is a state to resume from."""
+    try:
+        yield
+    except BaseException:
+        if not os.path.exists(os.path.join(_folder(args), _STATE)):
+            remove_store(args)
+        raise
+
+
+def remove_store(args: argparse.Namespace) -> None:
+    """Remove the stored windows, and their folder."""
+    remove_files(_folder(args), _OWN)
+
+
+def _state(folder: str, args: argparse.Namespace) -> Any:
+    path = os.path.join(folder, _STATE)
+    if not args.resume or not os.path.exists(path):
+        return None
+    arrays = read_arrays(path)[1]
+    return arrays["rows"].copy(), arrays["alpha"].copy()
+
+
+def _store(folder: str, args: argparse.Namespace, memory: int) -> WindowStore:
+    """Return the stored windows of DATA: those of an interrupted run, or new ones."""
+    from seqmtl.files.whole import read_json
+    from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
+
+    path, request = os.path.join(folder, _DONE), _request(args)
+    if args.resume and os.path.exists(path):
+        try:
+            found = read_json(path)
+            before = found["request"]
+            parts = [
+                StoredPart(where, first, n, length, tuple(names))
+                for where, first, n, length, names in found["parts"]
+            ]
+        except (ValueError, KeyError, TypeError) as error:
+            raise SeqmtlError(f"{path}: damaged ({error}); train without --resume") from error
+        if before != request:
+            raise SeqmtlError(
+                f"cannot resume: {folder} is of another DATA or other options; give the same, or "
+                "omit --resume to start afresh"
+            )
+        logger.info("%s: resuming", folder)
+        return WindowStore.of(parts)
+    if args.resume:
+        logger.info("%s: there is nothing to resume; starting afresh", folder)
+    remove_store(args)
+    store = store_windows(_windows(args, memory), folder)
+    write_json(path, {"request": request, "parts": store.parts})
+    return store
+
+
+def _request(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what determines the windows and the problem, as JSON values."""
+    from seqmtl._version import __version__
+    from seqmtl.io.dataset import WINDOWS, is_dataset
+
+    chosen = {k: str(v) for k, v in sorted(vars(args).items()) if k not in _OF_THE_RUN}
+    source = os.path.join(args.data, WINDOWS) if is_dataset(args.data) else args.data
+    facts = os.stat(source)
+    return {"version": __version__, "size": facts.st_size, "time": facts.st_mtime_ns, **chosen}
+
+
+def _windows(args: argparse.Namespace, memory: int) -> Iterator[Windows]:
+    """Yield the windows of DATA, an organism at a time if it is a dataset."""
+    from seqmtl.cli._input import organisms_named, warn_of_faults
+    from seqmtl.exceptions import MemoryLimitError
+    from seqmtl.io import is_dataset, read_dataset
+    from seqmtl.io.dataset import read_summary
+
+    if is_dataset(args.data):
+        genomes = read_summary(args.data)["genomes"]
+        largest = max(genome["n_bases"] for genome in genomes.values())
+        if largest > memory:
+            raise MemoryLimitError(
+                f"the largest genome takes {largest / 2**30:.1f} GiB, and --memory allows "
+                f"{memory / 2**30:.1f}; give more"
+            )
+        parts: Iterator[Windows] = (
+            read_dataset(args.data, split=args.split, organism=name).windows
+            for name in organisms_named(args)
+        )
+    else:
+        parts = _of_table(args)
+    for windows in parts:
+        if args.window is not None:
+            windows = windows.center(args.window, args.shift)
+        warn_of_faults(windows, args)
+        yield windows
+
+
+def _of_table(args: argparse.Namespace) -> Iterator[Windows]:
+    """Yield the windows of a table: those of the split, or all if none has it, as in memory."""
+    from seqmtl.cli._input import all_of_one_split
+    from seqmtl.exceptions import InputFormatError
+    from seqmtl.io.tables import read_windows_in_parts
+    from seqmtl.io.window_store import PART
+
+    wide = None if args.window is None else args.window + 2 * abs(args.shift)
+    options: dict[str, Any] = {"window": wide, "organism": args.organism}
+    n_parts = 0
+    try:
+        for windows in read_windows_in_parts(args.data, PART, split=args.split, **options):
+            yield windows
+            n_parts += 1
+    except InputFormatError:
+        if n_parts or args.split != "train":
+            raise
+        for windows in read_windows_in_parts(args.data, PART, **options):
+            if not all_of_one_split(windows, args.data, tell=not n_parts):
+                raise
+            yield windows
+            n_parts += 1

@@ -1,0 +1,174 @@
+"""Labelled windows on disk, in parts of which each fits into memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.files.atomic import make_folder
+from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.sequences import Windows, concatenate
+
+#: Windows of a part, at most.
+PART = 1 << 20
+
+_COLUMNS = ("codes", "starts", "is_reverse", "labels", "task_ids")
+
+
+class StoredPart(NamedTuple):
+    """Consecutive windows of a store, in a file.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    first, n : int
+        Number of its first window in the store, and the number of its windows.
+    length : int
+        Window length in bases.
+    task_names : tuple of str
+        Organisms of the store.
+    """
+
+    path: str
+    first: int
+    n: int
+    length: int
+    task_names: tuple[str, ...]
+
+    def load(self) -> Windows:
+        """Read the windows.
+
+        Raises
+        ------
+        SeqmtlError
+            If the file cannot be read.
+        """
+        try:
+            columns = read_arrays(self.path)[1]
+            codes, starts, is_reverse, labels, task_ids = (columns[name] for name in _COLUMNS)
+        except (ModelFileError, KeyError) as error:
+            raise SeqmtlError(
+                f"{self.path}: cannot read stored windows ({error}); train again without --resume"
+            ) from error
+        return Windows(
+            codes, starts, self.length, is_reverse=is_reverse, labels=labels, task_ids=task_ids,
+            task_names=self.task_names,
+        )  # fmt: skip
+
+
+class WindowStore:
+    """Windows on disk, indexed like :class:`~seqmtl.sequences.Windows`.
+
+    Parameters
+    ----------
+    parts : sequence of StoredPart
+        In order.
+    labels : ndarray of int8, shape (n,)
+        +1 or -1.
+    task_ids : ndarray of int16, shape (n,)
+        Index into `task_names`.
+    """
+
+    def __init__(
+        self,
+        parts: Iterable[StoredPart],
+        labels: NDArray[np.int8],
+        task_ids: NDArray[np.int16],
+    ) -> None:
+        self.parts, self.labels, self.task_ids = tuple(parts), labels, task_ids
+        self.task_names = self.parts[0].task_names
+        self.shape = labels.size, self.parts[0].length
+
+    @classmethod
+    def of(cls, parts: Sequence[StoredPart]) -> WindowStore:
+        """Return a store that has been written before."""
+        loaded = [part.load() for part in parts]
+        labels = np.concatenate([windows.labels for windows in loaded])
+        return cls(parts, labels, np.concatenate([windows.task_ids for windows in loaded]))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: NDArray[np.int64]) -> Windows:
+        """Read the windows of these numbers, in their order."""
+        rows = np.asarray(rows)
+        order = np.argsort(rows, kind="stable")
+        bounds = np.searchsorted(rows[order], [part.first for part in self.parts] + [len(self)])
+        found = [
+            compact(part.load()[rows[order[begin:end]] - part.first])
+            for part, (begin, end) in zip(self.parts, pairwise(bounds), strict=True)
+            if begin < end
+        ]
+        return concatenate(found)[np.argsort(order)]
+
+
+def store_windows(found: Iterable[Windows], folder: str) -> WindowStore:
+    """Write windows to a folder, which is made.
+
+    Parameters
+    ----------
+    found : iterable of Windows
+        Labelled windows of one length. Organisms are numbered in order of appearance.
+    folder : str
+        A new folder.
+
+    Raises
+    ------
+    ValueError
+        If there are no windows.
+    """
+    make_folder(folder)
+    parts: list[StoredPart] = []
+    names: dict[str, int] = {}
+    labels, task_ids, n = [], [], 0
+    for windows in _pieces(found):
+        used, first = np.unique(windows.task_ids, return_index=True)
+        for t in used[np.argsort(first)].tolist():
+            names.setdefault(windows.task_names[t], len(names))
+        number = [names.get(name, -1) for name in windows.task_names]
+        windows.task_ids = np.array(number, dtype=np.int16)[windows.task_ids]
+        path = os.path.join(folder, f"{len(parts):05}.windows")
+        part = StoredPart(path, n, len(windows), windows.length, ())
+        types = (np.uint8, np.int64, np.uint8, np.int32, np.int32)
+        columns = {
+            name: getattr(windows, name).astype(dtype)
+            for name, dtype in zip(_COLUMNS, types, strict=True)
+        }
+        write_arrays(part.path, {}, columns)
+        parts.append(part)
+        labels.append(windows.labels)
+        task_ids.append(windows.task_ids)
+        n += len(windows)
+    if not parts:
+        raise ValueError("training needs windows, got none; check the split and files")
+    named = (part._replace(task_names=tuple(names)) for part in parts)
+    return WindowStore(named, np.concatenate(labels), np.concatenate(task_ids))
+
+
+def _pieces(found: Iterable[Windows]) -> Iterator[Windows]:
+    for windows in found:
+        for first in range(0, len(windows), PART):
+            yield compact(windows[first : first + PART])
+
+
+def compact(windows: Windows) -> Windows:
+    """Return windows with a buffer of their own that has little else; no names, splits."""
+    codes, starts, L = windows.codes, windows.starts, windows.length
+    if len(windows):
+        begin, end = int(starts.min()), int(starts.max()) + L
+        if end - begin <= len(windows) * L:
+            codes, starts = codes[begin:end].copy(), starts - begin
+        else:
+            codes = np.lib.stride_tricks.sliding_window_view(codes, L)[starts].reshape(-1)
+            starts = np.arange(len(windows), dtype=np.int64) * L
+    return Windows(
+        codes, starts, L, is_reverse=windows.is_reverse, labels=windows.labels,
+        task_ids=windows.task_ids, task_names=windows.task_names,
+    )  # fmt: skip

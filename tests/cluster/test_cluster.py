@@ -1,0 +1,278 @@
+"""Pieces of work on workers that die, come late, or are not what they should be."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import psutil
+import pytest
+
+from seqmtl import __version__, cluster
+from seqmtl.cli.main import main
+from seqmtl.cluster import Done, Here, Piece, check_address, connect
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+
+
+@pytest.fixture(scope="module")
+def workers():
+    with connect("local:2") as found:
+        yield found
+
+
+def wait_for(path):
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def pieces(n, *more):
+    return [Piece(f"piece {i}", (i, *more)) for i in range(n)]
+
+
+def square(x):
+    return x * x
+
+
+def scaled(factor, x):
+    return factor["by"] * x
+
+
+def late_first(x):
+    time.sleep(0.5 if x == 0 else 0)
+    return x
+
+
+def fail(x):
+    raise InputFormatError("is broken", path="a.fa", line=x)
+
+
+def tell(x):
+    logging.getLogger("seqmtl.test").info("at %d", x, extra={"fields": {"x": x}})
+    logging.getLogger("seqmtl.test").debug("not this")
+
+
+def die_once(x, folder):
+    """Kill the own process at the first time of one piece."""
+    with contextlib.suppress(FileExistsError):
+        if x == 2:
+            os.close(os.open(f"{folder}/died", os.O_CREAT | os.O_EXCL))
+            time.sleep(0.2)  # the message that it has begun is on its way
+            os.kill(os.getpid(), signal.SIGKILL)
+    return x
+
+
+def die(x):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def settings_of_threads(x):
+    return [os.environ.get(f"{name}_NUM_THREADS") for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")]
+
+
+def mark_and_wait(folder, x):
+    with open(f"{folder}/{x}", "w"):
+        time.sleep(x)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_every_piece_is_done_once(workers, ordered):
+    found = list(workers.map(square, pieces(20), ordered=ordered))
+    assert {done.worker for done in found} <= {"0", "1"}
+    assert sorted((done.number, done.result) for done in found) == [(i, i * i) for i in range(20)]
+    if ordered:
+        assert [done.number for done in found] == list(range(20))
+
+
+def test_results_wait_for_those_before_them_if_asked_to(workers):
+    assert [done.number for done in workers.map(late_first, pieces(6), ordered=True)] == [*range(6)]
+    assert next(workers.map(late_first, pieces(6))).number != 0
+
+
+def test_pieces_are_taken_as_workers_get_free(workers):
+    taken = []
+
+    def endless():
+        while True:
+            taken.append(len(taken))
+            yield Piece("piece", (len(taken) - 1,))
+
+    results = workers.map(square, endless(), ordered=True)
+    assert [next(results).result for _ in range(10)] == [i * i for i in range(10)]
+    assert len(taken) <= 10 + 2 * 2 + 2
+    results.close()
+
+
+def test_what_is_shared_comes_first(workers):
+    found = workers.map(scaled, pieces(3), common={"by": 5}, ordered=True)
+    assert [done.result for done in found] == [0, 5, 10]
+    here = Here().map(scaled, pieces(3), common={"by": 5}, ordered=True)
+    assert list(here) == [Done(0, 0, ""), Done(1, 5, ""), Done(2, 10, "")]
+
+
+def test_an_error_of_a_piece_is_the_error(workers):
+    with pytest.raises(InputFormatError, match=r"^a\.fa:7: is broken$") as found:
+        list(workers.map(fail, [Piece("seven", (7,))]))
+    assert (found.value.path, found.value.line) == ("a.fa", 7)
+    assert [done.result for done in workers.map(square, pieces(2), ordered=True)] == [0, 1]
+
+
+def test_workers_tell_what_they_log(workers, caplog):
+    with caplog.at_level(logging.INFO, logger="seqmtl"):
+        list(workers.map(tell, pieces(4)))
+    told = [record for record in caplog.records if record.name == "seqmtl.test"]
+    assert sorted(record.getMessage() for record in told) == [f"at {i}" for i in range(4)]
+    assert {record.levelno for record in told} == {logging.INFO}
+    assert {record.fields["x"] for record in told} == {0, 1, 2, 3}
+    assert {record.fields["worker"] for record in told} <= {"0", "1"}
+
+
+def test_workers_have_one_thread(workers):
+    (done,) = workers.map(settings_of_threads, pieces(1))
+    assert done.result == ["1"] * 4
+
+
+def test_a_piece_whose_worker_dies_is_done_again(workers, tmp_path, caplog):
+    before = workers.n_repeated
+    found = workers.map(die_once, pieces(6, str(tmp_path)), ordered=True)
+    assert [done.result for done in found] == list(range(6))
+    assert (tmp_path / "died").exists()
+    assert workers.n_repeated > before
+    assert "piece 2 is done again, by worker" in caplog.text
+
+
+def test_a_piece_that_ends_every_worker_ends(workers, monkeypatch):
+    monkeypatch.setattr(cluster, "_MOST_ROUNDS", 1)
+    with pytest.raises(SeqmtlError, match=r"piece 0 ended one worker after the other, the last"):
+        list(workers.map(die, pieces(1)))
+    assert [done.result for done in workers.map(square, pieces(2), ordered=True)] == [0, 1]
+
+
+@pytest.mark.parametrize("make", [list, iter])
+def test_files_that_workers_cannot_see_are_named(workers, tmp_path, make):
+    (tmp_path / "there.fa").touch()
+    seen = (str(tmp_path / "there.fa"), str(tmp_path / "gone.fa"))
+    with pytest.raises(SeqmtlError, match=r"^worker \S+ cannot read \S+gone.fa; put files where"):
+        list(workers.map(square, make([Piece("a", (1,), seen)])))
+    assert next(workers.map(square, [Piece("a", (3,), seen[:1])])).result == 9
+
+
+@pytest.mark.parametrize("ending", ["whole", "error"])
+def test_local_workers_leave_nothing_behind(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = set(psutil.Process().children(recursive=True))
+    (tmp_path / "out").mkdir()
+    with contextlib.suppress(KeyError), connect("local:1") as found:
+        if ending == "error":
+            running = found.client.submit(mark_and_wait, str(tmp_path / "out"), 60)
+            wait_for(tmp_path / "out" / "60")
+            assert not running.done()
+            started = time.monotonic()
+            raise KeyError
+        started = time.monotonic()
+    assert time.monotonic() - started < 30  # it does not wait for the piece
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    _, alive = psutil.wait_procs(set(psutil.Process().children(recursive=True)) - before, 10)
+    assert not [p for p in alive if "resource_tracker" not in " ".join(p.cmdline())]
+
+
+def test_ctrl_c_ends_the_command_and_its_workers(tmp_path):
+    program = (
+        "import sys\n"
+        "from tests.cluster.test_cluster import *\n"
+        "if __name__ == '__main__':\n"
+        "    with connect('local:1') as found:\n"
+        "        list(found.map(mark_and_wait, [Piece('a', (60,))], common=sys.argv[1]))\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    (tmp_path / "out").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "program.py"), str(tmp_path / "out")],
+        start_new_session=True, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    wait_for(tmp_path / "out" / "60")
+    os.killpg(process.pid, signal.SIGINT)
+    _, text = process.communicate(timeout=40)
+    assert text.rstrip().endswith("KeyboardInterrupt")
+    assert {path.name for path in tmp_path.iterdir()} == {"program.py", "out"}
+
+
+@pytest.mark.parametrize(
+    "address", ["local:2", "tcp://host:8786", "tls://10.0.0.1:1", "host:8786", "scheduler.json"]
+)
+def test_addresses(address):
+    assert check_address(address) == address
+
+
+@pytest.mark.parametrize("address", ["", "local", "local:", "local:0", "local:-1", "host", "a.txt"])
+def test_what_is_no_address(address, capsys):
+    with pytest.raises(ValueError, match="must be the address of a scheduler"):
+        check_address(address)
+    with pytest.raises(SystemExit):
+        main(["dataset", "splice.toml", "-o", "x", "--dask", address])
+    assert "or local:N for N processes of this machine, got" in capsys.readouterr().err
+
+
+def test_without_dask_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(cluster, "find_spec", lambda name: None)
+    with (
+        pytest.raises(SeqmtlError, match=r"--dask needs dask; pip install 'seqmtl\[cluster\]'"),
+        connect("local:1"),
+    ):
+        pass
+    with connect(None) as found:
+        assert isinstance(found, Here)
+
+
+def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "TIMEOUT", 0.5)
+    for address in ("tcp://127.0.0.1:1", "127.0.0.1:1"):
+        with pytest.raises(SeqmtlError, match=r"no scheduler answers at .*127\.0\.0\.1:1 within"):
+            connect(address).__enter__()
+    with pytest.raises(SeqmtlError, match=r"none\.json: no such scheduler file; start"):
+        connect(str(tmp_path / "none.json")).__enter__()
+
+
+def test_a_scheduler_that_dies_is_told(processes, tmp_path):
+    scheduler = processes.start("scheduler")
+    processes.start("worker")
+    (tmp_path / "out").mkdir()
+
+    def kill():
+        wait_for(tmp_path / "out" / "2")
+        scheduler.kill()
+
+    with connect(processes.address) as found:
+        threading.Thread(target=kill).start()
+        with pytest.raises(SeqmtlError, match=r"scheduler \S+\.json is gone; start it again, and"):
+            list(found.map(mark_and_wait, [Piece("a", (2,))] * 3, common=str(tmp_path / "out")))
+
+
+def test_workers_may_come_later_and_of_another_version_not_at_all(processes, tmp_path, caplog):
+    processes.start("scheduler")
+    other = tmp_path / "other" / "seqmtl"
+    other.mkdir(parents=True)
+    (other / "__init__.py").touch()
+    (other / "_version.py").write_text('__version__ = "0.0.1"\n')
+    with caplog.at_level(logging.INFO), connect(processes.address) as found:
+        assert "has no workers yet; waiting for the first" in caplog.text
+        results = found.map(square, pieces(2), ordered=True)
+        processes.start("worker")
+        assert [done.result for done in results] == [0, 1]
+        environment = {**os.environ, "PYTHONPATH": str(other.parent)}
+        processes.started[1].kill()
+        processes.start("worker", env=environment)
+        told = rf"worker \S+ has seqmtl 0\.0\.1, and this is {__version__}; install the same"
+        with pytest.raises(SeqmtlError, match=told):
+            list(found.map(square, iter(pieces(2))))
+        with pytest.raises(SeqmtlError, match=told):
+            found.check()

@@ -1,0 +1,239 @@
+"""Many genomes and models in one call: the files of single scans, whatever is done where."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import pytest
+
+from seqmtl.cli.main import main
+from seqmtl.files import resumable
+from seqmtl.scan import run, writers
+from tests.scan.cases import make_genome, make_model
+
+GENOMES = {"a": "man", "b": "fly", "c": "man"}
+KINDS = {"bed": ".bed.gz", "bigwig": ".bw", "spsc": ".spsc"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("genomes")
+    make_model(folder / "m1.seqmtl")
+    make_model(folder / "m2.seqmtl", letters="AG", signal="acceptor", seed=3)
+    (folder / "fasta").mkdir()
+    for number, name in enumerate(GENOMES):
+        make_genome(folder / "fasta" / f"{name}.fa", {"c1": 4_000, "c2": 900}, seed=number)
+    rows = [f"fasta/{name}.fa\t{organism}\n" for name, organism in GENOMES.items()]
+    (folder / "genomes.tsv").write_text("genome\torganism\n" + "".join(rows))
+    return folder
+
+
+def scan(folder, out, *options, table="genomes.tsv", models=("m1",), code=0):
+    first, *more = (str(folder / f"{model}.seqmtl") for model in models)
+    command = ["scan", first, "--genomes", str(folder / table), *more, "-o", str(out)]
+    assert main([*command, *map(str, options)]) == code
+    return out
+
+
+def contents(out):
+    """Return the files but summaries, and of these what does not tell of time or place."""
+    found = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".json"}
+    for path in out.glob("*.json"):
+        summary = json.loads(path.read_text())
+        (entry,) = summary["scans"]
+        entry["files"] = [os.path.basename(name) for name in entry["files"]]
+        left_out = ("seconds", "megabases_per_second")
+        entry = {key: value for key, value in entry.items() if key not in left_out}
+        found[path.name] = entry, summary["options"], summary.get("fingerprint")
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_are_those_of_single_scans(folder, tmp_path, kind):
+    options = ["--format", kind, "--top", "400", "-q"]
+    found = contents(scan(folder, tmp_path / "all", *options, models=("m1", "m2")))
+    (tmp_path / "single").mkdir()
+    for model in ("m1", "m2"):
+        for name, organism in GENOMES.items():
+            stem = tmp_path / "single" / f"{name}.{model}"
+            out = ["-o", f"{stem}{KINDS[kind]}", "--json", f"{stem}.json"]
+            files = [folder / f"{model}.seqmtl", folder / "fasta" / f"{name}.fa"]
+            command = ["scan", *map(str, files), "--organism", organism]
+            assert main([*command, *out, *options]) == 0
+    expected = contents(tmp_path / "single")
+    assert set(found) == set(expected)
+    assert len(expected) == 6 * (2 if kind == "spsc" else 3)
+    for name, content in expected.items():
+        assert found[name][:2] == content[:2] if name.endswith(".json") else found[name] == content
+
+
+def test_workers_write_the_same(folder, tmp_path, capsys):
+    here = scan(folder, tmp_path / "here", "-q", "--threads", 1, models=("m1", "m2"))
+    capsys.readouterr()
+    scan(folder, tmp_path / "there", "--log-json", "--dask", "local:2", models=("m1", "m2"))
+    assert contents(tmp_path / "there") == contents(here)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    done = [line for line in lines if "n_done" in line]
+    assert [line["n_done"] for line in done] == list(range(1, 7))
+    assert {line["worker"] for line in done} <= {"0", "1"}
+    assert {os.path.basename(*line["files"]) for line in done} == {
+        path.name for path in here.glob("*.bed.gz")
+    }
+    assert all(" done, about " in line["message"] for line in done)
+
+
+def test_rows_name_organism_place_name_and_model(folder, tmp_path):
+    text = (
+        "# comment\n"
+        "genome\tname\tlike\torganism\tmodel\n\n"
+        "fasta/a.fa\tnew\tman\t\t\n"
+        f"{folder}/fasta/a.fa\t\t\t\tm2.seqmtl\n"
+    )
+    (folder / "named.tsv").write_text(text)
+    out = scan(folder, tmp_path / "out", "--organism", "fly", "-q", table="named.tsv")
+    fly, man = out / "a.json", out / "new.json"
+    assert json.loads(fly.read_text())["model"] == str(folder / "m2.seqmtl")
+    assert json.loads(fly.read_text())["scans"][0]["organism"] == "fly"
+    single = ["scan", str(folder / "m1.seqmtl"), str(folder / "fasta" / "a.fa"), "-q"]
+    options = ["--like", "man", "-o", str(tmp_path / "x.bed.gz")]
+    assert main([*single, *options]) == 0
+    assert json.loads(man.read_text())["options"]["like"] == "man"
+    assert (out / "new.bed.gz").read_bytes() == (tmp_path / "x.bed.gz").read_bytes()
+
+
+def test_all_faults_are_named_before_anything_is_scanned(folder, tmp_path, capsys):
+    rows = [
+        ("fasta/a.fa", "man", "", ""), ("gone.fa", "man", "", ""), ("fasta/b.fa", "woman", "", ""),
+        ("fasta/a.fa", "fly", "", ""), ("fasta/c.fa", "", "", ""), ("fasta/c.fa", "man", "x/y", ""),
+        ("fasta/c.fa", "man", "z", "gone.seqmtl"), ("fasta/c.fa", "all", "every", ""),
+    ]  # fmt: skip
+    lines = ["genome\torganism\tname\tmodel", *("\t".join(row) for row in rows)]
+    (folder / "bad.tsv").write_text("\n".join(lines) + "\n")
+    scan(folder, tmp_path / "out", table="bad.tsv", code=1)
+    error = capsys.readouterr().err
+    for part in (
+        "bad.tsv: line 3: ", "gone.fa is not there", "line 4: task 'woman' is not in this model",
+        "line 5: a is also the name of line 2", "line 6: the model has 2 organisms; name one",
+        "line 7: 'x/y' is no name of a file", "line 8: ", "gone.seqmtl",
+        "line 9: give every organism a row of its own",
+    ):  # fmt: skip
+        assert part in error
+    assert "line 2: " not in error
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", "must name its columns, genome and any of organism, like, name, model"),
+        ("genome\torgan\nx\ty\n", "got genome, organ"),
+        ("organism\nman\n", "separated by tabs, got organism"),
+        ("genome\tname\tname\na\tb\tc\n", "must name its columns"),
+        ("genome\n", "must have a row for every genome, got none"),
+        ("genome\tname\nx\n", "2: a row must have 2 fields like the header, got 1"),
+    ],
+)
+def test_a_table_that_is_none(folder, tmp_path, capsys, text, error):
+    (folder / "none.tsv").write_text(text)
+    scan(folder, tmp_path / "out", table="none.tsv", code=1)
+    message = capsys.readouterr().err
+    assert "none.tsv" in message
+    assert error in message
+
+
+def test_what_is_complete_is_not_done_again(folder, tmp_path, capsys):
+    out = scan(folder, tmp_path / "out", "-q")
+    times = {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
+    scan(folder, out)
+    assert "3 of 3 scans are complete" in capsys.readouterr().err
+    assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == times
+    (out / "b.bed.gz").unlink()
+    (out / "c.json").write_text("{")
+    scan(folder, out)
+    assert "1 of 3 scans are complete" in capsys.readouterr().err
+    assert (out / "a.bed.gz").stat().st_mtime_ns == times["a.bed.gz"]
+    scan(folder, out, "--threshold", "0")
+    assert "are complete" not in capsys.readouterr().err
+    assert contents(out) == contents(scan(folder, tmp_path / "new", "-q", "--threshold", "0"))
+
+
+def test_another_genome_or_model_is_scanned_again(folder, tmp_path, capsys):
+    mine = tmp_path / "mine"
+    shutil.copytree(folder, mine)
+    out = scan(mine, tmp_path / "out", "-q")
+    make_genome(mine / "fasta" / "b.fa", {"c1": 4_000, "c2": 900}, seed=9)
+    scan(mine, out)
+    assert "2 of 3 scans are complete" in capsys.readouterr().err
+    make_model(mine / "m1.seqmtl", seed=5)
+    scan(mine, out)
+    assert "are complete" not in capsys.readouterr().err
+    assert contents(out) == contents(scan(mine, tmp_path / "new", "-q"))
+
+
+def test_an_interrupted_scan_goes_on(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(run, "JOURNAL_SECONDS", 0.0)
+    monkeypatch.setattr(writers, "BLOCK", 750)
+    expected = contents(scan(folder, tmp_path / "whole", "-q", "--threads", 1))
+    write, restore, lines, restored = resumable.Journal.write, run.Run._restore, [], []
+
+    def interrupted(self, line):
+        write(self, line)
+        lines.append(line)
+        if len(lines) == 15:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(resumable.Journal, "write", interrupted)
+    monkeypatch.setattr(
+        run.Run, "_restore", lambda self, step: (restored.append(step), restore(self, step))
+    )
+    out = scan(folder, tmp_path / "out", "--threads", 1, code=130)
+    assert "interrupted; repeat the command to go on" in capsys.readouterr().err
+    assert len(list(out.glob("*.json"))) == 1
+    assert len(list(out.glob("*.partial.journal"))) == 1
+    scan(folder, out, "-q", "--threads", 1)
+    assert len(restored) == 1
+    assert contents(out) == expected
+
+
+def test_a_faulty_genome_does_not_keep_the_others_from_being_scanned(folder, tmp_path, capsys):
+    mine = tmp_path / "mine"
+    shutil.copytree(folder, mine)
+    (mine / "fasta" / "b.fa").write_text("no FASTA\n")
+    out = scan(mine, tmp_path / "out", code=1)
+    error = capsys.readouterr().err
+    assert "b failed: " in error
+    assert "1 of 3 scans failed, the first with: " in error
+    assert {path.stem for path in out.glob("*.json")} == {"a", "c"}
+    shutil.copy(folder / "fasta" / "b.fa", mine / "fasta" / "b.fa")
+    scan(mine, out)
+    assert "2 of 3 scans are complete" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--contigs", "c1"], "--contigs is for one genome"),
+        (["--regions", "x.bed"], "--regions is for one genome"),
+        (["--json", "x.json"], "which writes a summary of every scan"),
+        (["--resume"], "goes on where it was stopped; leave it out"),
+        (["--format", "introns"], "introns need a model of seqmtl pair"),
+    ],
+)
+def test_options_that_are_not_for_many(folder, tmp_path, capsys, options, error):
+    scan(folder, tmp_path / "out", *options, code=1)
+    assert error in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_genome_needs_a_fasta_and_takes_one_model(folder, tmp_path, capsys):
+    model, fasta, out = folder / "m1.seqmtl", folder / "fasta" / "a.fa", tmp_path / "x.bed"
+    with pytest.raises(SystemExit):
+        main(["scan", str(model), "-o", str(out)])
+    assert "the following arguments are required: FASTA" in capsys.readouterr().err
+    command = ["scan", str(model), "--organism", "man", "-q", str(fasta), "-o", str(out)]
+    assert main(command) == 0
+    for more in (["--dask", "local:1"], [str(fasta)]):
+        assert main(["scan", str(model), str(fasta), *more, "-o", str(out)]) == 1
+        assert "are for many genomes; give --genomes TABLE" in capsys.readouterr().err
