@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from seqmtl.io._bigwig_kernels import sum_bins
 
 try:
-    from isal import isal_zlib as zlib  # same format, several times faster
+    from deflate import zlib_compress as compress  # same format, three times as fast
 except ImportError:
-    import zlib  # type: ignore[no-redef]
+    from zlib import compress
 
 #: Bases summarised by a record of the finest zoom level.
 ZOOM_BASES = 250
@@ -194,7 +194,7 @@ class BigWigLayout:
             for first, last in pairwise([0, *cuts.tolist(), records.size]):
                 for a in range(first, last, _ZOOM_ITEMS):
                     part = records[a : min(a + _ZOOM_ITEMS, last)]
-                    data = zlib.compress(part.tobytes(), _LEVEL)
+                    data = compress(part.tobytes(), _LEVEL)
                     contig = part["contig"][0]
                     place = (contig, part["start"][0], contig, part["end"][-1])
                     rows.append((*place, stream.tell(), len(data)))
@@ -229,7 +229,7 @@ def _section(contig: int, starts: NDArray[np.int64], values: NDArray[np.float32]
         items = np.empty(n, dtype=_ITEM)
         items["start"], items["value"] = starts, values
         text += items.tobytes()
-    return bytes(zlib.compress(text, _LEVEL))
+    return bytes(compress(text, _LEVEL))
 
 
 def _summarise(

@@ -107,7 +107,8 @@ def test_the_recipe_asks_for_what_the_project_asks_for():
     project = tomllib.loads((PIPELINES.parents[1] / "pyproject.toml").read_text())["project"]
     wanted = project["dependencies"] + project["optional-dependencies"]["genome"]
     recipe = (PIPELINES / "bioconda" / "meta.yaml").read_text()
-    wanted = [r.replace("isal>", "python-isal>") for r in wanted]  # its name in conda-forge
     for requirement in wanted:
+        if requirement.startswith("deflate"):  # only makes bigWig faster
+            continue
         assert f"- {requirement.replace('>=', ' >=')}\n" in recipe
     assert f"python {project['requires-python']}\n" in recipe
