@@ -42,7 +42,8 @@ def train_once(arguments: argparse.Namespace) -> None:
     from seqmtl.io.window_store import store_windows
     from seqmtl.models.fit import train_windows
     from seqmtl.models.site import find_site
-    from seqmtl.models.stored_fit import look, train_stored
+    from seqmtl.models.stored_fit import train_stored
+    from seqmtl.models.stored_look import look
     from seqmtl.models.training import Settings
     from seqmtl.sequences import concatenate
 

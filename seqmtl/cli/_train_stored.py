@@ -48,7 +48,7 @@ def train_on_disk(args: argparse.Namespace, fit: Any) -> Any:
     """
     from seqmtl._memory import available_memory
     from seqmtl.cluster import Piece, connect
-    from seqmtl.models.stored_fit import look
+    from seqmtl.models.stored_look import look
 
     folder = _folder(args)
     _check_input(args, folder)
@@ -57,10 +57,7 @@ def train_on_disk(args: argparse.Namespace, fit: Any) -> Any:
         store = _store(folder, args, memory)
 
         def ask(question: Any, jobs: Any) -> Iterator[Any]:
-            pieces = [
-                Piece(f"part {k + 1}", (part, active), (part.path,))
-                for k, (part, active) in enumerate(jobs)
-            ]
+            pieces = [Piece(f"part {k + 1}", job, (job[0].path,)) for k, job in enumerate(jobs)]
             for done in workers.map(look, pieces, common=question, ordered=True):
                 yield done.result
 
@@ -70,8 +67,7 @@ def train_on_disk(args: argparse.Namespace, fit: Any) -> Any:
                 yield done.result
 
         def on_look(active: Any) -> None:
-            arrays = {"rows": active.rows, "alpha": active.alpha}
-            write_arrays(os.path.join(folder, _STATE), {}, arrays)
+            write_arrays(os.path.join(folder, _STATE), {}, active.state())
 
         try:
             return fit(
@@ -128,8 +124,7 @@ def _state(folder: str, args: argparse.Namespace) -> Any:
     path = os.path.join(folder, _STATE)
     if not args.resume or not os.path.exists(path):
         return None
-    arrays = read_arrays(path)[1]
-    return arrays["rows"].copy(), arrays["alpha"].copy()
+    return read_arrays(path)[1]
 
 
 def _store(folder: str, args: argparse.Namespace, memory: int) -> WindowStore:

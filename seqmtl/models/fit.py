@@ -34,6 +34,7 @@ from seqmtl.models.training import (
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
+from seqmtl.solvers.problem import own_kernel
 
 
 def train_windows(windows: Windows, **arguments: Any) -> tuple[MultiTaskModel, Solution]:
@@ -122,7 +123,7 @@ def train_model(  # noqa: PLR0913
         summary["mkl"] = _describe_weights(kernel, T, views, solution.theta)
         kernel = learnt_kernel(kernel, T, solution.theta, views)
     if settings.kind == "classification":
-        left_out = left_out_scores(
+        left_out, _ = left_out_scores(
             rows, y, task_ids, K, solution, upper=largest_alpha(y, settings, sample_weight),
             bias_scale=float(settings.fit_intercept), weight=sample_weight,
         )  # fmt: skip
@@ -157,7 +158,7 @@ def left_out_scores(
     upper: NDArray[np.float64],
     bias_scale: float,
     weight: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], float]:
     """Approximate the score of every example by a model trained without it.
 
     Leaving out example i with dual variable alpha_i lowers its margin by alpha_i S_i^2 (Vapnik,
@@ -184,7 +185,9 @@ def left_out_scores(
 
     Returns
     -------
-    ndarray of float64, shape (n,)
+    scores : ndarray of float64, shape (n,)
+    share : float
+        S_i^2 as a share of the kernel of an example with itself.
     """
     scores, norms = y * solution.margins, rows.squared_norms()
     views = rows.views
@@ -202,10 +205,8 @@ def left_out_scores(
     share = span_share(
         kernel_matrix, one_of_each[(alpha > 0) & (alpha < np.bincount(copy_of, upper))]
     )
-    own = np.zeros_like(y)
-    for K_g, view in zip(K, views, strict=True):
-        own += np.diagonal(K_g)[task_ids] * (view.rows.squared_norms() + bias_scale**2)
-    return np.asarray(scores - y * share * own * (alpha / n_copies)[copy_of])
+    own = own_kernel(rows, task_ids, K, bias_scale)
+    return scores - y * share * own * (alpha / n_copies)[copy_of], share
 
 
 def _describe_weights(

@@ -102,7 +102,7 @@ def train_minimax(  # noqa: PLR0913
         "task_weights": dict(zip(names, solution.tau.tolist(), strict=True)),
     }
     features = Numeric()
-    left_out = left_out_scores(
+    left_out, _ = left_out_scores(
         features.bind(X), y, task_ids, kernel.matrices, solution,
         upper=settings.C * cost * solution.tau[task_ids] * (1.0 - _ROUNDING),
         bias_scale=float(settings.fit_intercept), weight=sample_weight,

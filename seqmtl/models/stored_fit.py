@@ -1,20 +1,21 @@
 """Train on more windows than fit into memory.
 
-Most windows have alpha = 0 at the optimum, so only the others, the *active* ones, are in memory.
-Two steps alternate. The active windows are trained on as in :mod:`seqmtl.models.fit`. Then all
-windows are scored, part by part: this gives the primal objective, and with the dual objective of
-the active ones the duality gap of the whole problem; windows whose margin is too small become
-active, and those at alpha = 0 with a margin to spare cease to be. It ends at the same gap as
-training in memory, and the parts may be scored anywhere, in any order.
+At the optimum most windows have alpha = 0, and most others alpha = C, if the loss bounds it. Only
+those in between, the *active* ones, are in memory; those at C are known by the weights that they
+add up to, whose scores are given when the active ones are trained on. Two steps alternate. The
+active windows are trained on as in :mod:`seqmtl.models.fit`. Then all windows are scored, part by
+part, which gives the duality gap of the whole problem; windows at a bound where their margin does
+not hold them become active, and those at a bound with a margin to spare cease to be. It ends at
+the same gap as training in memory, and the parts may be scored anywhere, in any order.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from seqmtl._threads import in_order
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.positional_kmers import PositionalKmers
-from seqmtl.io.window_store import PART, StoredPart, WindowStore, compact
+from seqmtl.io.window_store import PART, StoredPart, WindowStore
 from seqmtl.models.calibration import calibrate_tasks
 from seqmtl.models.fit import largest_alpha, left_out_scores, summarise
 from seqmtl.models.held_out import MOST, Labelled
@@ -31,112 +32,36 @@ from seqmtl.models.kernels import mean_nodes, resolve_kernels, view_names
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selection import Run, Space, select
 from seqmtl.models.site import SAMPLE, Site, find_anchor, find_site
+from seqmtl.models.stored_look import BAND, BINS, Answer, Question, scores_of
 from seqmtl.models.training import ONE_THREAD, Settings, check_classes, class_factors, solve
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
+from seqmtl.solvers.groups import Groups
 from seqmtl.solvers.problem import dual_terms, loss_values
-from seqmtl.solvers.weights import TaskWeights
+from seqmtl.solvers.weights import GroupedWeights
 
 Array = NDArray[np.float64]
-#: Calls :func:`look` with a question and each of the other arguments; yields the answers in order.
-Ask = Callable[["Question", list[tuple[StoredPart, NDArray[np.int64]]]], Iterator["Answer"]]
+#: The arguments of :func:`~seqmtl.models.stored_look.look` besides the question.
+Job = tuple[StoredPart, NDArray[np.int64], NDArray[np.uint8]]
+#: Calls that function with a question and each of the jobs; yields the answers in order.
+Ask = Callable[[Question, list[Job]], Iterator[Answer]]
 
-_BAND = 0.1  # windows become active if their margin is less than this above 1
 _FIRST = 16  # one in so many windows is active at first
 _LEAST = 20_000  # active windows for which there must be room
-_BINS, _WIDEST = 4096, 8.0  # of scores to calibrate on, from -8 to 8
+_PRECISE = "float64"  # of weights that are large next to their sum
 _INNER = 0.1  # share of the gap of all windows to which the active ones are trained
 _BASE_BYTES = 700 << 20  # Python, compiled loops, and a selection of hyperparameters
 _BYTES_PER_ACTIVE = 200  # besides twice its letters
 _AT_A_TIME = 1 << 16  # windows to copy
+_PATIENCE = 10  # looks in which the dual objective has to rise
 _LEAST_ROOM = 0.1  # share of the room that is left for windows that become active
 _BYTES_PER_SCORED = 80
 
 
-class Question(NamedTuple):
-    """What to compute for the windows of a part.
-
-    Attributes
-    ----------
-    features : FeatureDefinition
-        The feature map.
-    W : ndarray or TaskWeights, shape (n_features, T)
-        Weights.
-    bias : ndarray of float64, shape (T,)
-        Intercepts.
-    loss : str
-        The loss.
-    costs : tuple of float
-        Cost of a true site and of a decoy.
-    most : int
-        Number of windows that may become active.
-    """
-
-    features: Any
-    W: Any
-    bias: Array
-    loss: str
-    costs: tuple[float, float]
-    most: int
-
-
-class Answer(NamedTuple):
-    """What the windows of a part contribute.
-
-    Attributes
-    ----------
-    loss : float
-        Sum of C_i times the loss.
-    rows : ndarray of int64, shape (m,)
-        Windows that should become active, by their number in the store.
-    margins : ndarray of float64, shape (m,)
-        Their margins.
-    windows : Windows
-        Their letters, labels and organisms.
-    bins : ndarray of int64, shape (b,)
-        (2 t + s) * 4096 + bin for the scores of inactive windows of organism t, with s = 1 for
-        true sites.
-    counts, sums : ndarray of float64, shape (b,)
-        Number and sum of the scores in each.
-    """
-
-    loss: float
-    rows: NDArray[np.int64]
-    margins: Array
-    windows: Windows
-    bins: NDArray[np.int64]
-    counts: Array
-    sums: Array
-
-
-def look(q: Question, part: StoredPart, active: NDArray[np.int64]) -> Answer:
-    """Score the windows of a part; `active` are the numbers of those that are active."""
-    windows = part.load()
-    rows, ids, y = q.features.bind(windows), windows.task_ids, windows.labels
-    is_grouped = isinstance(q.W, TaskWeights)
-    scores = q.W.scores(rows, ids) if is_grouped else rows.scores(q.W, ids)
-    scores += q.bias[ids]
-    margins = y * scores
-    loss = float((np.where(y > 0, *q.costs) * loss_values(q.loss, margins)).sum())
-    rest = np.ones(y.size, dtype=np.bool_)
-    rest[active - part.first] = False
-    short = np.flatnonzero(rest & (margins < 1.0 + _BAND))
-    if short.size > q.most:  # the worst alone would not stand for the rest
-        short = np.sort(np.random.default_rng(part.first).permutation(short)[: q.most])
-    place = np.clip((scores[rest] / _WIDEST + 1.0) * (_BINS / 2), 0, _BINS - 1).astype(np.int64)
-    place += _BINS * (2 * ids[rest].astype(np.int64) + (y[rest] > 0))
-    bins, inverse = np.unique(place, return_inverse=True)
-    counts, sums = np.bincount(inverse), np.bincount(inverse, scores[rest])
-    return Answer(
-        loss, part.first + short, margins[short], compact(windows[short]), bins,
-        counts.astype(np.float64), sums.astype(np.float64),
-    )  # fmt: skip
-
-
 @dataclass
 class Active:
-    """Windows in memory, in the order of the store.
+    """Windows in memory, in the order of the store, and what is known of the others.
 
     Attributes
     ----------
@@ -144,13 +69,32 @@ class Active:
         Their numbers.
     windows : Windows
         Their letters, labels and organisms.
-    alpha : ndarray of float64, shape (m,)
-        Their dual variables.
+    alpha, margins : ndarray of float64, shape (m,)
+        Their dual variables and margins.
+    bound : ndarray of bool, shape (n,)
+        Which of the windows in the store are not in memory and have alpha_i = C_i.
+    primal : float
+        Primal objective of all windows at these margins.
     """
 
     rows: NDArray[np.int64]
     windows: Windows
     alpha: Array
+    margins: Array
+    bound: NDArray[np.bool_]
+    primal: float = 0.0
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return all but the letters."""
+        arrays = {name: getattr(self, name) for name in ("rows", "alpha", "margins")}
+        return arrays | {"bound": self.bound.astype(np.uint8), "primal": np.array([self.primal])}
+
+    @classmethod
+    def of(cls, store: WindowStore, state: Mapping[str, NDArray[Any]]) -> Active:
+        """Return the windows with this state."""
+        rows, alpha, margins = (state[name].copy() for name in ("rows", "alpha", "margins"))
+        bound, primal = state["bound"] > 0, float(state["primal"][0])
+        return cls(rows, store[rows], alpha, margins, bound, primal)
 
     @property
     def y(self) -> Array:
@@ -158,12 +102,17 @@ class Active:
         return self.windows.labels.astype(np.float64)
 
     def exchange(self, kept: NDArray[np.bool_], answers: list[Answer]) -> Active:
-        """Return those that are kept, and the new ones, which begin at alpha = 0."""
+        """Return those that are kept, and the new ones."""
         rows = np.concatenate([self.rows[kept], *(answer.rows for answer in answers)])
+        alpha = np.concatenate([self.alpha[kept], *(answer.alpha for answer in answers)])
+        margins = np.concatenate([self.margins[kept], *(answer.margins for answer in answers)])
         order = np.argsort(rows)
         parts = [self.windows[kept], *(answer.windows for answer in answers)]
-        alpha = np.append(self.alpha[kept], np.zeros(rows.size - len(parts[0])))
-        return Active(rows[order], _join(parts, order), alpha[order])
+        self.bound[self.rows[~kept & (self.alpha > 0.0)]] = True
+        self.bound[rows] = False
+        return Active(
+            rows[order], _join(parts, order), alpha[order], margins[order], self.bound, self.primal
+        )
 
 
 def _join(parts: list[Windows], order: NDArray[np.int64]) -> Windows:
@@ -201,7 +150,7 @@ def train_stored(  # noqa: PLR0913
     site: Site | None = None,
     on_score: Callable[[str, int, int], None] | None = None,
     on_look: Callable[[Active, Progress], None] | None = None,
-    state: tuple[NDArray[np.int64], Array] | None = None,
+    state: Mapping[str, NDArray[Any]] | None = None,
 ) -> tuple[MultiTaskModel, Solution]:
     """Train a model on stored windows.
 
@@ -224,21 +173,21 @@ def train_stored(  # noqa: PLR0913
         See :func:`~seqmtl.models.selection.select`.
     on_look : callable, optional
         Called after every look at all windows, with the active windows and the progress.
-    state : (rows, alpha), optional
-        Active windows to begin with, by their number, and their dual variables.
+    state : mapping of str to ndarray, optional
+        :meth:`Active.state` of the active windows to begin with.
 
     Returns
     -------
     model : MultiTaskModel
     solution : Solution
-        Of the windows active at the end.
+        The whole, with the dual variables and margins of the windows active at the end.
 
     Raises
     ------
     SeqmtlError
         If the loss leaves no window at alpha = 0.
     MemoryLimitError
-        If more windows have alpha > 0 than may be active.
+        If more windows have alpha between its bounds than may be active.
     """
     settings = settings or Settings()
     if settings.loss == "logistic":
@@ -268,6 +217,7 @@ def train_stored(  # noqa: PLR0913
     search = _Search(store, features, kernel, settings, most, ask)
     solution, active, answers = search.run(on_look, state)
     summary = summarise(store.labels, store.task_ids, names, settings, solution)
+    summary["n_support"] += int(active.bound.sum())
     if report is not None:
         summary["selection"] = report
     model = MultiTaskModel(
@@ -298,24 +248,29 @@ class _Search:
         factors = _factors(settings.class_weight, store.labels)
         self._costs = settings.C * factors[0], settings.C * factors[1]
         self._inner = replace(settings, class_weight={1: factors[0], -1: factors[1]})
+        self._scale = float(settings.fit_intercept)
+        self._W: Any = None  # of the windows at the bound
+        self._bias = np.zeros(T)
         self._started = time.perf_counter()
 
     def run(
         self,
         on_look: Callable[[Active, Progress], None] | None,
-        state: tuple[NDArray[np.int64], Array] | None,
+        state: Mapping[str, NDArray[Any]] | None,
     ) -> tuple[Solution, Active, list[Answer]]:
         """Return the solution, the active windows and the last answers."""
-        active = self._first() if state is None else self._resumed(*state)
+        active = self._first() if state is None else self._resumed(state)
         gap, n = 1.0, len(self._store)
         history: list[Progress] = []
         epochs, work = 0, 0.0
         while True:
-            solution = self._train(active, max(0.5 * self._settings.tol, _INNER * gap))
-            active.alpha = solution.alpha
-            kept = self._keep(active, solution)
+            share = self._share_of_gap(active, gap) if history else 1.0
+            solution = self._train(active, max(0.5 * self._settings.tol, _INNER * gap) * share)
+            active.alpha, active.margins = solution.alpha, solution.margins
+            kept = self._keep(active)
             answers = self._look(active, solution, self._most - int(kept.sum()))
-            primal, dual = self._objectives(active, solution, answers)
+            primal, dual = self._objectives(active, answers)
+            active.primal = primal
             gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)
             epochs += max(solution.n_epochs, 1)
             work += solution.work * active.rows.size / n + 1.0
@@ -333,6 +288,9 @@ class _Search:
                     n_epochs=epochs, work=work, history=history,
                 )  # fmt: skip
                 return solution, active, answers
+            if self._is_stuck(history):
+                raise self._too_many(int(kept.sum()))
+            self._rebalance(active, kept, answers)
             active = active.exchange(kept, answers)
             del solution, answers  # the weights, and letters that have been copied
 
@@ -342,73 +300,140 @@ class _Search:
         size = min(max(n // _FIRST, 2048), self._most // 2)
         drawn = np.random.default_rng(self._settings.seed).integers(n, size=size)
         rows = np.arange(n) if n <= 2 * size else np.unique(drawn)
-        return Active(rows, self._store[rows], np.zeros(rows.size))
+        zeros = np.zeros(rows.size)
+        return Active(rows, self._store[rows], zeros, zeros, np.zeros(n, np.bool_))
 
-    def _resumed(self, rows: NDArray[np.int64], alpha: Array) -> Active:
-        return Active(rows, self._store[rows], alpha)
+    def _resumed(self, state: Mapping[str, NDArray[Any]]) -> Active:
+        active = Active.of(self._store, state)
+        for part in self._store.parts:
+            own = active.bound[part.first : part.first + part.n]
+            self._weigh(part.load()[np.flatnonzero(own)], 1.0)
+        return active
+
+    def _share_of_gap(self, active: Active, gap: float) -> float:
+        """Return the share of the gap that is due to the active windows."""
+        loss, alpha, margins = self._settings.loss, active.alpha, active.margins
+        C = np.where(active.y > 0, *self._costs)
+        own = C * loss_values(loss, margins) + alpha * margins - dual_terms(loss, alpha, C)
+        return min(float(own.sum()) / max(gap * active.primal, 1e-300), 1.0)
 
     def _train(self, active: Active, tol: float) -> Solution:
-        """Train on the active windows, from where they are."""
-        rng = np.random.default_rng(self._settings.seed)
+        """Train on the active windows, from where they are; return the whole solution."""
+        rng, y, dtype = np.random.default_rng(self._settings.seed), active.y, self._settings.dtype
         state = State(active.alpha.copy(), np.arange(active.rows.size), rng)
-        return solve(
-            self._features.bind(active.windows), active.y, active.windows.task_ids, self._K,
-            replace(self._inner, tol=tol), nodes=self._nodes, state=state,
+        rows, ids = self._features.bind(active.windows), active.windows.task_ids
+        options: dict[str, Any] = {"nodes": self._nodes, "state": state}
+        if self._W is None:
+            return solve(rows, y, ids, self._K, replace(self._inner, tol=tol), **options)
+        given = scores_of(rows, ids, self._W, self._scale * self._bias)
+        q = active.alpha * (active.margins - y * given)
+        losses = np.where(y > 0, *self._costs) * loss_values(self._settings.loss, active.margins)
+        solution = solve(
+            rows, y, ids, self._K, replace(self._inner, tol=tol, dtype=_PRECISE), given=given,
+            constant=active.primal - float((losses + 0.5 * q).sum()), **options,
         )  # fmt: skip
+        solution.W += self._W
+        solution.W = solution.W.astype(dtype)
+        solution.bias += self._bias
+        solution.margins += y * given
+        return solution
 
-    def _keep(self, active: Active, solution: Solution) -> NDArray[np.bool_]:
+    def _keep(self, active: Active) -> NDArray[np.bool_]:
         """Tell which windows stay active: fewer where there is little room for others."""
-        is_wrong = active.alpha > 0.0
-        is_near = is_wrong | (solution.margins < 1.0 + _BAND)
+        upper = largest_alpha(active.y, self._inner, None)
+        is_free = (active.alpha > 0.0) & (active.alpha < upper)
+        spare = np.where(active.alpha > 0.0, 1.0 - active.margins, active.margins - 1.0)
+        is_near = is_free | (spare < BAND)
         most_kept = (1.0 - _LEAST_ROOM) * self._most
         if is_near.sum() <= most_kept or active.rows.size == len(self._store):
             return is_near
-        if is_wrong.sum() > most_kept:
-            raise MemoryLimitError(
-                f"{is_wrong.sum():,} windows or more have to be in memory, and there is room for "
-                f"{self._most:,}; give more --memory, or lower -C"
-            )
-        return is_wrong
+        if is_free.sum() > most_kept:
+            raise self._too_many(int(is_free.sum()))
+        return is_free
+
+    def _too_many(self, n: int) -> MemoryLimitError:
+        return MemoryLimitError(
+            f"{n:,} windows or more have to be in memory, and there is room for {self._most:,}; "
+            "give more --memory, or lower -C"
+        )
+
+    def _is_stuck(self, history: list[Progress]) -> bool:
+        """Tell whether there is too little room to make progress."""
+        if len(history) <= _PATIENCE:
+            return False
+        rise = history[-1].dual - history[-1 - _PATIENCE].dual
+        return rise < 0.1 * self._settings.tol * history[-1].primal
+
+    def _rebalance(self, active: Active, kept: NDArray[np.bool_], answers: list[Answer]) -> None:
+        """Add windows that leave memory at the bound to the weights; take out those that return."""
+        self._weigh(active.windows[np.flatnonzero(~kept & (active.alpha > 0.0))], 1.0)
+        for answer in answers:
+            self._weigh(answer.windows[np.flatnonzero(answer.alpha > 0.0)], -1.0)
+
+    def _weigh(self, windows: Windows, sign: float) -> None:
+        """Add windows to the weights of those at the bound."""
+        if not len(windows):
+            return
+        rows, ids = self._features.bind(windows), windows.task_ids
+        y = windows.labels.astype(np.float64)
+        amount = sign * y * np.where(y > 0, *self._costs)
+        weights = GroupedWeights(Groups.of(self._K, self._nodes), rows.views, _PRECISE)
+        W = weights.solution(np.arange(y.size), amount, ids.astype(np.int16))
+        if self._W is None:
+            self._W = W
+        else:
+            self._W += W
+        sums = np.bincount(ids, amount, minlength=self._bias.size)
+        self._bias += self._scale * (self._K.sum(axis=0) @ sums)
 
     def _look(self, active: Active, solution: Solution, room: int) -> list[Answer]:
         """Score all windows."""
         parts = self._store.parts
         bounds = np.searchsorted(active.rows, [part.first for part in parts] + [len(self._store)])
-        own = [active.rows[a:b] for a, b in pairwise(bounds)]
-        scale = float(self._settings.fit_intercept)
+        jobs = [
+            (part, active.rows[a:b], np.packbits(active.bound[part.first : part.first + part.n]))
+            for part, (a, b) in zip(parts, pairwise(bounds), strict=True)
+        ]
         question = Question(
-            self._features, solution.W, scale * solution.bias, self._settings.loss, self._costs,
-            room // len(parts),
+            self._features, solution.W, solution.bias, self._scale, self._K, self._settings.loss,
+            self._costs, room // len(parts),
         )  # fmt: skip
-        return list(self._ask(question, list(zip(parts, own, strict=True))))
+        return list(self._ask(question, jobs))
 
-    def _objectives(
-        self, active: Active, solution: Solution, answers: list[Answer]
-    ) -> tuple[float, float]:
+    def _objectives(self, active: Active, answers: list[Answer]) -> tuple[float, float]:
         """Return the primal and dual objective of all windows."""
-        alpha = active.alpha
+        alpha, loss = active.alpha, self._settings.loss
         C = np.where(active.y > 0, *self._costs)
-        half_q = 0.5 * float((alpha * solution.margins).sum())
-        losses = sum(answer.loss for answer in answers)
-        return losses + half_q, float(dual_terms(self._settings.loss, alpha, C).sum()) - half_q
+        pulls = float((alpha * active.margins).sum()) + sum(answer.pull for answer in answers)
+        n_true = int((active.bound & (self._store.labels > 0)).sum())
+        n_decoys = int(active.bound.sum()) - n_true
+        bound = n_true * self._costs[0] + n_decoys * self._costs[1]  # alpha = C, hinge loss
+        dual = float(dual_terms(loss, alpha, C).sum()) + bound - 0.5 * pulls
+        return sum(answer.loss for answer in answers) + 0.5 * pulls, dual
 
     def calibrate(self, solution: Solution, active: Active, answers: list[Answer]) -> Array:
         """Fit the sigmoids to the active windows, and to the others by the mean of their bin."""
         y, ids, T = active.y, active.windows.task_ids, self._K.shape[-1]
-        left_out = left_out_scores(
+        left_out, share = left_out_scores(
             self._features.bind(active.windows), y, ids, self._K, solution,
             upper=largest_alpha(y, self._inner, None),
-            bias_scale=float(self._settings.fit_intercept), weight=None,
+            bias_scale=self._scale, weight=None,
         )  # fmt: skip
         bins, inverse = np.unique(
             np.concatenate([answer.bins for answer in answers]), return_inverse=True
         )
-        counts = np.bincount(inverse, np.concatenate([answer.counts for answer in answers]))
-        sums = np.bincount(inverse, np.concatenate([answer.sums for answer in answers]))
-        scores = np.append(left_out, sums / counts)
-        sides = np.append(y, np.where(bins // _BINS % 2 == 1, 1.0, -1.0))
-        tasks = np.append(ids.astype(np.int64), bins // (2 * _BINS))
-        return calibrate_tasks(scores, sides, tasks, T, np.append(np.ones(y.size), counts))
+
+        def total(name: str) -> Array:
+            found = np.concatenate([getattr(answer, name) for answer in answers])
+            return np.bincount(inverse, found).astype(np.float64)
+
+        counts, sides = total("counts"), np.where(bins // BINS % 2 == 1, 1.0, -1.0)
+        means = (total("scores") - sides * share * total("steps")) / counts
+        return calibrate_tasks(
+            np.append(left_out, means), np.append(y, sides),
+            np.append(ids.astype(np.int64), bins // (2 * BINS)), T,
+            np.append(np.ones(y.size), counts),
+        )  # fmt: skip
 
 
 def _placed(store: WindowStore, features: Any, site: Site | None) -> tuple[Site, Any]:
@@ -447,9 +472,9 @@ def most_active(memory: int, store: WindowStore, features: Any) -> int:
         If there is no room for a useful number; the message says what is needed.
     """
     n, length = store.shape
-    weights = 3 * 4 * features.n_features(length) * len(store.task_names)
+    weights = 8 * 4 * features.n_features(length) * len(store.task_names)
     scored = min(n, PART) * (length + _BYTES_PER_SCORED)
-    fixed = _BASE_BYTES + weights + scored + 3 * n
+    fixed = _BASE_BYTES + weights + scored + 5 * n
     each = 2 * length + _BYTES_PER_ACTIVE
     most = (memory - fixed) // each
     if most < min(n, _LEAST):

@@ -127,6 +127,8 @@ def solve(  # noqa: PLR0913
     *,
     nodes: NDArray[np.float64] | None = None,
     sample_weight: NDArray[np.float64] | None = None,
+    given: NDArray[np.float64] | None = None,
+    constant: float = 0.0,
     state: State | None = None,
     on_epoch: Callable[[State, Progress], None] | None = None,
 ) -> Solution:
@@ -149,6 +151,10 @@ def solve(  # noqa: PLR0913
         many tasks, training is much faster.
     sample_weight : ndarray, shape (n,), optional
         Positive factors on C.
+    given : ndarray of float64, shape (n,), optional
+        Classification: part of the scores that is given. The solution is that of the rest.
+    constant : float, default=0.0
+        Added to both objectives.
     state : State, optional
         State to resume from.
     on_epoch : callable, optional
@@ -180,6 +186,8 @@ def solve(  # noqa: PLR0913
         rows, y, np.ascontiguousarray(task_ids, dtype=np.int16), start, C, settings.loss,
         1.0 if settings.fit_intercept else 0.0, groups=groups,
     )  # fmt: skip
+    if given is not None:
+        problem = replace(problem, targets=-y * given, constant=constant)
     if settings.kind == "regression":
         problem = replace(problem, y=np.ones(y.size), targets=y, epsilon=float(settings.epsilon))
     options: dict[str, Any] = {

@@ -68,6 +68,8 @@ class Problem:
         z_i = -y_i g_i for scores f(x_i) + g_i with a given part g. Empty for no such part.
     epsilon : float
         Error without cost; regression only.
+    constant : float
+        Added to both objectives, so that the gap is relative to those of a larger problem.
     groups : Groups, optional
         The same task kernels in groups. Default: a single group.
     """
@@ -81,6 +83,7 @@ class Problem:
     bias_scale: float = 1.0
     targets: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     epsilon: float = 0.0
+    constant: float = 0.0
     groups: Groups | None = None
 
     @property
@@ -115,10 +118,7 @@ class Problem:
 
     def curvature(self) -> NDArray[np.float64]:
         """Compute H, shape (n,); rows without features get a tiny positive value."""
-        H = np.zeros(self.y.size)
-        for view, K in zip(self.rows.views, self.kernels, strict=True):
-            H += np.diagonal(K)[self.tasks] * (view.rows.squared_norms() + self.bias_scale**2)
-        return np.maximum(H, 1e-12)
+        return np.maximum(own_kernel(self.rows, self.tasks, self.kernels, self.bias_scale), 1e-12)
 
     def objectives(
         self, alpha: NDArray[np.float64], margins: NDArray[np.float64]
@@ -129,7 +129,7 @@ class Problem:
         dual = float(dual_terms(self.loss, alpha, self.C, self.epsilon).sum()) - half_q
         if self.targets.size:
             dual += float((alpha * self.targets).sum())
-        return half_q + float((self.C * losses).sum()), dual
+        return half_q + float((self.C * losses).sum()) + self.constant, dual + self.constant
 
     def gradient(
         self, alpha: NDArray[np.float64], margins: NDArray[np.float64]
@@ -149,6 +149,16 @@ class Problem:
             return residuals + self.epsilon * np.sign(alpha) + slope * alpha
         inside = np.clip(alpha / self.C, 1e-300, 1.0 - 1e-16)
         return residuals + np.log(inside) - np.log1p(-inside)
+
+
+def own_kernel(
+    rows: Rows, tasks: NDArray[Any], kernels: NDArray[np.float64], bias_scale: float
+) -> NDArray[np.float64]:
+    """Return the kernel of every example with itself, shape (n,), for a kernel of each view."""
+    H = np.zeros(tasks.size)
+    for view, K in zip(rows.views, kernels, strict=True):
+        H += np.diagonal(K)[tasks] * (view.rows.squared_norms() + bias_scale**2)
+    return H
 
 
 def loss_values(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +136,17 @@ class TaskWeights:
         self.tables, self.groups, self.columns = tables, groups, tuple(columns)
         self.shape = columns[-1].stop, len(groups.group)
         self.dtype = np.dtype(dtype)
+
+    def __iadd__(self, other: TaskWeights) -> Self:
+        """Add the weights of the same tasks and features."""
+        for table, more in zip(self.tables, other.tables, strict=True):
+            table += more
+        return self
+
+    def astype(self, dtype: Any) -> TaskWeights:
+        """Return the weights in another type."""
+        tables = [table.astype(dtype, copy=False) for table in self.tables]
+        return TaskWeights(tables, self.groups, self.columns, dtype)
 
     def times(self, A: NDArray[np.float64]) -> NDArray[Any]:
         """Return W A, shape (n_features, k), from the groups that are needed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 
@@ -17,7 +18,8 @@ from seqmtl.io.window_store import WindowStore, store_windows
 from seqmtl.models.fit import train_windows
 from seqmtl.models.selected import labelled, train_selected
 from seqmtl.models.selection import Space
-from seqmtl.models.stored_fit import look, train_stored
+from seqmtl.models.stored_fit import train_stored
+from seqmtl.models.stored_look import look
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 
@@ -102,15 +104,27 @@ def test_the_optimum_is_that_of_training_in_memory(windows, store, loss, weight)
 
 
 def test_the_gap_is_that_of_all_windows(windows, store):
-    settings = Settings(tol=1e-2, dtype="float64")
+    seen = []
+    settings = Settings(tol=1e-2, dtype="float64", C=0.5)
     model, solution = train_stored(
-        store, memory=4 * GIB, ask=ask, features=WeightedDegree(3), settings=settings
-    )
-    margins = windows.labels * model.decision_function(windows)
-    losses = np.maximum(0.0, 1.0 - margins).sum()
-    half_q = 0.5 * (solution.alpha * solution.margins).sum()
+        store, memory=4 * GIB, ask=ask, features=WeightedDegree(3), settings=settings,
+        on_look=lambda active, _: seen.append(active),
+    )  # fmt: skip
+    alpha = np.where(seen[-1].bound, 0.5, 0.0)
+    alpha[seen[-1].rows] = solution.alpha
+    assert seen[-1].bound.sum() > 100
+    assert model.training["n_support"] == (alpha > 0).sum()
+    some = np.random.default_rng(2).choice(len(windows), 300, replace=False)
+    X = WeightedDegree(3).fit_transform(windows).astype(np.float64)
+    ids = windows.task_ids
+    K = np.where(ids[some][:, np.newaxis] == ids, 1.0, 0.25)
+    gram = (X[some] @ X.T).toarray() + 1.0
+    scores = model.decision_function(windows)
+    np.testing.assert_allclose(scores[some], (K * gram) @ (alpha * windows.labels), atol=1e-6)
+    losses = 0.5 * np.maximum(0.0, 1.0 - windows.labels * scores).sum()
+    half_q = 0.5 * (alpha * windows.labels * scores).sum()
     assert solution.primal == pytest.approx(losses + half_q, rel=1e-6)
-    assert solution.dual == pytest.approx(solution.alpha.sum() - half_q, rel=1e-12)
+    assert solution.dual == pytest.approx(alpha.sum() - half_q, rel=1e-6)
     assert solution.gap == pytest.approx(1.0 - solution.dual / solution.primal, abs=1e-9)
 
 
@@ -141,7 +155,9 @@ def test_it_goes_on_from_a_state(store):
     seen = []
     options = {"memory": 4 * GIB, "ask": ask, "features": WeightedDegree(4)}
     _, whole = train_stored(
-        store, **options, on_look=lambda a, _: seen.append((a.rows.copy(), a.alpha.copy()))
+        store,
+        **options,
+        on_look=lambda a, _: seen.append(copy.deepcopy(a.state())),
     )
     _, rest = train_stored(store, **options, state=seen[-2])
     assert rest.primal == pytest.approx(whole.primal, rel=1e-3)
@@ -154,9 +170,9 @@ def test_few_windows_may_be_active(store, monkeypatch):
     _, few = train_stored(store, **options)
     assert max(look.n_active for look in few.history) <= 4500
     assert few.converged
-    monkeypatch.setattr("seqmtl.models.stored_fit.most_active", lambda *_: 300)
+    monkeypatch.setattr("seqmtl.models.stored_fit.most_active", lambda *_: 200)
     with pytest.raises(
-        MemoryLimitError, match="windows or more have to be in memory, and there is room for 300"
+        MemoryLimitError, match="windows or more have to be in memory, and there is room for 200"
     ):
         train_stored(store, **options)
 
@@ -234,7 +250,7 @@ def test_the_command_trains_the_model_of_memory(table, tmp_path, capsys):
 
 
 def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
-    from seqmtl.models import stored_fit
+    from seqmtl.models import stored_look
 
     output, n_looks = tmp_path / "m.seqmtl", []
     command = ["train", str(table), "-o", str(output), "--features", "wd:4", "--memory", "2G"]
@@ -246,12 +262,12 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
         return look(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(stored_fit, "look", interrupt)
+        patch.setattr(stored_look, "look", interrupt)
         assert main(command) == 130
     assert "repeat the command with --resume" in capsys.readouterr().err
     folder = tmp_path / "m.seqmtl.windows"
     assert (folder / "state").exists()
-    copy = shutil.copytree(folder, tmp_path / "copy")
+    saved = shutil.copytree(folder, tmp_path / "copy")
     assert main([*command, "--resume", "-C", "2"]) == 1
     assert "of another DATA or other options" in capsys.readouterr().err
     whole = (folder / "store.json").read_text()
@@ -263,7 +279,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
     assert main([*command, "--resume"]) == 0
     assert load_model(output).training["converged"]
     assert not folder.exists()
-    assert json.loads((copy / "store.json").read_text())["parts"]
+    assert json.loads((saved / "store.json").read_text())["parts"]
 
 
 def test_a_table_of_one_split_is_used_whole(table, tmp_path, capsys):

@@ -1,0 +1,140 @@
+"""What the windows of a stored part contribute to training; computed where the part can be read."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.blocks import Rows
+from seqmtl.io.window_store import StoredPart, compact
+from seqmtl.sequences import Windows
+from seqmtl.solvers.problem import loss_values, own_kernel
+from seqmtl.solvers.weights import TaskWeights
+
+Array = NDArray[np.float64]
+
+#: Windows at a bound become active while their margin is within this distance of 1.
+BAND = 0.1
+#: Bins of the scores to calibrate on.
+BINS = 4096
+_WIDEST = 8.0  # bins are from -8 to 8
+
+
+class Question(NamedTuple):
+    """What to compute for the windows of a part.
+
+    Attributes
+    ----------
+    features : FeatureDefinition
+        The feature map.
+    W : ndarray or TaskWeights, shape (n_features, T)
+        Weights.
+    bias : ndarray of float64, shape (T,)
+        Weights of the constant feature.
+    bias_scale : float
+        Value of the constant feature.
+    K : ndarray of float64, shape (G, T, T)
+        Task kernel of every view.
+    loss : str
+        The loss.
+    costs : tuple of float
+        Cost of a true site and of a decoy.
+    most : int
+        Number of windows that may become active.
+    """
+
+    features: Any
+    W: Any
+    bias: Array
+    bias_scale: float
+    K: Array
+    loss: str
+    costs: tuple[float, float]
+    most: int
+
+
+class Answer(NamedTuple):
+    """What the windows of a part contribute.
+
+    Attributes
+    ----------
+    loss : float
+        Sum of C_i times the loss.
+    pull : float
+        Sum of alpha_i m_i over the windows that are not active.
+    rows : ndarray of int64, shape (m,)
+        Windows that should become active, by their number in the store.
+    alpha, margins : ndarray of float64, shape (m,)
+        Their dual variables and margins.
+    windows : Windows
+        Their letters, labels and organisms.
+    bins : ndarray of int64, shape (b,)
+        (2 t + s) * :data:`BINS` + bin for the scores of the windows of organism t that are not
+        active, with s = 1 for true sites.
+    counts, scores, steps : ndarray of float64, shape (b,)
+        Number in each, and sums of the scores and of alpha_i times the kernel of the window with
+        itself.
+    """
+
+    loss: float
+    pull: float
+    rows: NDArray[np.int64]
+    alpha: Array
+    margins: Array
+    windows: Windows
+    bins: NDArray[np.int64]
+    counts: Array
+    scores: Array
+    steps: Array
+
+
+def look(
+    q: Question, part: StoredPart, active: NDArray[np.int64], bound: NDArray[np.uint8]
+) -> Answer:
+    """Score the windows of a part.
+
+    Parameters
+    ----------
+    q : Question
+        What to compute.
+    part : StoredPart
+        The windows, n of them.
+    active : ndarray of int64
+        Numbers of those that are active.
+    bound : ndarray of uint8, shape (ceil(n / 8),)
+        Packed bits: which are not active, with alpha_i = C_i. The others have alpha_i = 0.
+    """
+    windows = part.load()
+    rows, ids, y = q.features.bind(windows), windows.task_ids, windows.labels
+    scores = scores_of(rows, ids, q.W, q.bias_scale * q.bias)
+    margins, C = y * scores, np.where(y > 0, *q.costs)
+    rest = np.ones(y.size, dtype=np.bool_)
+    rest[active - part.first] = False
+    alpha = np.where(np.unpackbits(bound, count=y.size), C, 0.0)
+    moves = np.where(alpha > 0.0, margins > 1.0 - BAND, margins < 1.0 + BAND)
+    short = np.flatnonzero(rest & moves)
+    if short.size > q.most:  # the worst alone would not stand for the rest
+        short = np.sort(np.random.default_rng(part.first).permutation(short)[: q.most])
+    place = np.clip((scores[rest] / _WIDEST + 1.0) * (BINS / 2), 0, BINS - 1).astype(np.int64)
+    place += BINS * (2 * ids[rest].astype(np.int64) + (y[rest] > 0))
+    bins, inverse = np.unique(place, return_inverse=True)
+    held = np.flatnonzero(alpha)
+    steps = alpha.copy()
+    steps[held] *= own_kernel(q.features.bind(windows[held]), ids[held], q.K, q.bias_scale)
+    counts, totals, step_totals = (
+        np.bincount(inverse, weights).astype(np.float64)
+        for weights in (None, scores[rest], steps[rest])
+    )
+    return Answer(
+        float((C * loss_values(q.loss, margins)).sum()), float((alpha * margins).sum()),
+        part.first + short, alpha[short], margins[short], compact(windows[short]), bins, counts,
+        totals, step_totals,
+    )  # fmt: skip
+
+
+def scores_of(rows: Rows, ids: NDArray[Any], W: Any, intercepts: Array) -> Array:
+    """Return the score of every row with the weights and the intercept of its task."""
+    scores = W.scores(rows, ids) if isinstance(W, TaskWeights) else rows.scores(W, ids)
+    return np.asarray(scores + intercepts[ids])
