@@ -4,14 +4,14 @@
 
 Scans random genomes with both starter models: in one process with two threads, and with two workers
 of one thread (``--dask local:2``), in turn, and prints the seconds of each and the ratios of the
-medians. Then kills, by SIGKILL, after a random number of finished pieces and a random time,
+medians. Then kills, by SIGKILL, at random moments,
 
-- a worker: the command goes on (scan and compare),
+- a worker: the command goes on (scan, compare and train),
 - the command itself, or the scheduler it is connected to: the command is repeated (scan),
 
-and prints how many of the runs ended with the files of one that was not disturbed, byte for byte
-and with nothing beside them, how often pieces were begun again, and how many scans were found
-complete when the command was repeated.
+and prints how many of the runs ended with the files of one that was not disturbed (of a model, the
+weights), byte for byte and with nothing beside them, how often pieces were begun again, and how
+many scans were found complete when the command was repeated.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from pathlib import Path
 import numpy as np
 import psutil
 from _common import make_parser
+
+from seqmtl import load_model
 
 SEED = 16
 TREE = "((a:0.2,b:0.2):0.8,c:1.0);"
@@ -138,13 +140,16 @@ def make_genomes(folder: Path, n: int, megabases: float) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes | list[int]]:
-    """Return the files of a folder; of a summary the counts."""
+    """Return the files of a folder; of a summary the counts, of a model the weights."""
     found: dict[str, bytes | list[int]] = {}
     for path in folder.iterdir():
         found[path.name] = path.read_bytes()
         if path.suffix == ".json":
             scans = json.loads(path.read_text()).get("scans", [])
             found[path.name] = [scan["n_reported"] for scan in scans] or found[path.name]
+        elif path.suffix == ".seqmtl":
+            model = load_model(path)
+            found[path.name] = np.asarray(model.W).tobytes() + model.calibration.tobytes()
     return found
 
 
@@ -180,15 +185,14 @@ def kill_workers(
     run.is_connected.wait()
     begun = time.perf_counter()
     run.succeed()
-    n_pieces = run.count(DONE)
-    seconds = (time.perf_counter() - begun) / n_pieces
+    seconds = time.perf_counter() - begun
     expected, n_equal, n_killed, n_again = contents(whole), 0, 0, 0
     for number in range(n):
         out = folder / f"{name}-{number}"
         out.mkdir()
         run = Running(*command, *make_out(out), "--dask", "local:2")
         run.is_connected.wait()
-        run.wait_until(rng.integers(n_pieces), rng.uniform(0, seconds))
+        time.sleep(rng.uniform(0, seconds))
         n_killed += run.kill_worker(rng)
         run.wait()
         n_equal += not run.process.returncode and contents(out) == expected
@@ -255,6 +259,8 @@ def measure(arguments: argparse.Namespace, folder: Path) -> None:
     compare: list[object] = ["compare", windows, "--tree", TREE, "--methods", "individual,mtl"]
     compare += ["--splits", 4, "-C", 1]
     kill_workers("compare", compare, lambda out: ["--json", out / "x"], arguments.kills, folder)
+    train: list[object] = ["train", windows, "--tree", TREE]
+    kill_workers("train", train, lambda out: ["-o", out / "m.seqmtl"], arguments.kills, folder)
     for what in ("command", "scheduler"):
         kill_commands(what, scan, folder / "scan-whole", arguments.kills, folder)
 

@@ -181,7 +181,9 @@ class Cluster:
 
         Workers without another copy get it from each other.
         """
-        return self.client.submit(pickle.loads, pickle.dumps(value), pure=False)
+        import cloudpickle
+
+        return self.client.submit(pickle.loads, cloudpickle.dumps(value), pure=False)
 
     def check(self, files: Iterable[str] = ()) -> None:
         """Check that all present workers have this version, and can read the files.

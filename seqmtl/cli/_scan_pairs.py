@@ -36,10 +36,11 @@ def scan_pairs(model: Any, outputs: Mapping[str, str], args: argparse.Namespace)
     paths = {name: paired_paths(path, file_format, args.strand) for name, path in outputs.items()}
     _output.check_outputs(args, *(path for own in paths.values() for path in own), args.json)
     lengths = setup.lengths_of(file_format, args)
-    scans = [
-        _scan(model, organism, path, paths[organism], file_format, lengths, args)
-        for organism, path in outputs.items()
-    ]
+    with setup.runner(args) as runs:
+        scans = [
+            _scan(model, organism, path, paths[organism], file_format, lengths, args, runs)
+            for organism, path in outputs.items()
+        ]
     if args.json:
         setup.write_json(scans, file_format, args)
     return 0
@@ -75,6 +76,7 @@ def _scan(
     file_format: str,
     lengths: Mapping[str, int] | None,
     args: argparse.Namespace,
+    runs: Any,
 ) -> dict[str, Any]:
     """Scan for one organism; return its entry in the JSON summary."""
     import sys
@@ -106,7 +108,7 @@ def _scan(
         summary = write_paired_scan(
             sys.stdout.buffer if path == "-" else path, pieces, finder, file_format=file_format,
             tracks=tracks_of(model, organism, args.value, lengths), progress=progress,
-            recovery=setup.recovery_of(organism, args),
+            recovery=setup.recovery_of(organism, args), runs=runs,
         )  # fmt: skip
     finally:
         progress.close()

@@ -7,7 +7,8 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from seqmtl._version import __version__
@@ -22,6 +23,9 @@ _NOT_IN_THE_OUTPUT = (
 )  # fmt: skip
 
 
+_BASES = 1 << 22  # of a piece for a worker
+
+
 class Scan(NamedTuple):
     """Arguments of :func:`seqmtl.scan.write_scan`."""
 
@@ -29,6 +33,44 @@ class Scan(NamedTuple):
     probability: Any
     track: Any
     recovery: Any
+
+
+@contextmanager
+def runner(args: argparse.Namespace) -> Iterator[Any]:
+    """Yield the argument `runs` of :func:`seqmtl.scan.write_scan`: threads, or dask workers."""
+    from seqmtl._threads import in_order
+    from seqmtl.cluster import Piece, connect
+
+    if args.dask is None:
+        yield in_order
+        return
+    with connect(args.dask) as workers:
+
+        def runs(work: Callable[[Any], Any], blocks: Iterable[Any]) -> Iterator[Any]:
+            pieces = (
+                Piece(f"{own[0].piece.name}:{own[0].first:,}-{own[-1].last:,}", (own,))
+                for own in _groups(iter(blocks))
+            )
+            for done in workers.map(_each, pieces, common=work, ordered=True):
+                yield from done.result
+
+        yield runs
+
+
+def _groups(blocks: Iterator[Any]) -> Iterator[list[Any]]:
+    """Yield lists of a few million bases, which cost a worker more time to scan than to take."""
+    own: list[Any] = []
+    for block in blocks:
+        own.append(block)
+        if sum(block.last - block.first for block in own) >= _BASES:
+            yield own
+            own = []
+    if own:
+        yield own
+
+
+def _each(work: Callable[[Any], Any], blocks: list[Any]) -> list[Any]:
+    return list(map(work, blocks))
 
 
 def check_outputs(paths: Iterable[str], args: argparse.Namespace) -> str:

@@ -31,11 +31,12 @@ def scan_single(args: argparse.Namespace) -> int:
     file_format = setup.check_outputs(outputs.values(), args)
     lengths = setup.lengths_of(file_format, args)
     scans = []
-    for organism, path in outputs.items():
-        scan = setup.prepare(model, organism, args, lengths)
-        if "fingerprint" not in args:  # else it is one of many, and this was told before
-            setup.tell_of_probabilities(model, organism, file_format, args)
-        scans.append(_scan(organism, path, file_format, scan, args))
+    with setup.runner(args) as runs:
+        for organism, path in outputs.items():
+            scan = setup.prepare(model, organism, args, lengths)
+            if "fingerprint" not in args:  # else it is one of many, and this was told before
+                setup.tell_of_probabilities(model, organism, file_format, args)
+            scans.append(_scan(organism, path, file_format, scan, args, runs))
     if args.json:
         setup.write_json(scans, file_format, args)
     return 0
@@ -64,7 +65,7 @@ def outputs_of(model: Any, args: argparse.Namespace) -> dict[str, str]:
 
 
 def _scan(
-    organism: str, path: str, file_format: str, scan: Any, args: argparse.Namespace
+    organism: str, path: str, file_format: str, scan: Any, args: argparse.Namespace, runs: Any
 ) -> dict[str, Any]:
     """Scan for one organism; return its entry in the JSON summary."""
     from seqmtl.cli._console import ScanProgress
@@ -83,7 +84,7 @@ def _scan(
         summary = write_scan(
             sys.stdout.buffer if path == "-" else path, pieces, scan.finder,
             file_format=file_format, probability=scan.probability, track=scan.track,
-            progress=progress, recovery=scan.recovery,
+            progress=progress, recovery=scan.recovery, runs=runs,
         )  # fmt: skip
     finally:
         progress.close()

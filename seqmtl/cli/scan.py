@@ -88,7 +88,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument("--json", metavar="FILE", help="write a summary; - for standard output")
     _options.add_threads(parser)
-    _options.add_dask(parser, "scan the genomes of --genomes")
+    _options.add_dask(parser, "scan the genomes of --genomes, or parts of one,")
 
 
 class _ManyGenomes(argparse.Action):
@@ -160,6 +160,6 @@ def run(args: argparse.Namespace) -> int:
 
     if args.genomes is not None:
         return scan_genomes(args)
-    if args.more or args.dask:
-        raise SeqmtlError("several models and --dask are for many genomes; give --genomes TABLE")
+    if args.more:
+        raise SeqmtlError("several models are for many genomes; give --genomes TABLE")
     return scan_single(args)

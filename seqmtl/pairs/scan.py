@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from seqmtl._checks import check_choice
+from seqmtl._threads import in_order
 from seqmtl.files.streams import Output
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.paired import ENDS, PairedModel
@@ -22,6 +23,7 @@ from seqmtl.scan.summary import BlockCounts, ScanSummary
 from seqmtl.scan.writers import (
     FORMATS,
     Done,
+    Runs,
     index_file,
     make_sinks,
     output_paths,
@@ -44,6 +46,7 @@ def write_paired_scan(
     tracks: Mapping[str, Track],
     progress: Callable[[int], None] | None = None,
     recovery: Recovery | None = None,
+    runs: Runs = in_order,
 ) -> ScanSummary:
     """Scan a genome for donors and acceptors in one pass.
 
@@ -54,7 +57,7 @@ def write_paired_scan(
     ----------
     output : path-like or binary stream
         Output named by the user; a stream for spsc and introns only.
-    pieces, progress, recovery
+    pieces, progress, recovery, runs
         See :func:`seqmtl.scan.write_scan`.
     finder : PairedFinder
         What to score and report.
@@ -79,7 +82,7 @@ def write_paired_scan(
     work = partial(_scan_block, finder=finder, sinks=by_signal)
     summary = write_blocks(
         output, partial(cut_blocks, pieces, finder, size), sinks, work,
-        progress=progress, recovery=recovery,
+        progress=progress, recovery=recovery, runs=runs,
     )  # fmt: skip
     for sink in sinks:
         kind = sink.kind if isinstance(sink, IntronSink) else file_format

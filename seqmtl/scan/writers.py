@@ -60,7 +60,11 @@ class Done(NamedTuple):
     n_starts: int
 
 
-def write_scan(
+#: Does the work with each of the blocks, and yields what it returns in their order.
+Runs = Callable[[Callable[[Block], Done], Iterable[Block]], Iterator[Done]]
+
+
+def write_scan(  # noqa: PLR0913
     output: Output,
     pieces: Iterable[ContigPiece],
     finder: SiteFinder,
@@ -70,6 +74,7 @@ def write_scan(
     track: Track | None = None,
     progress: Callable[[int], None] | None = None,
     recovery: Recovery | None = None,
+    runs: Runs = in_order,
 ) -> ScanSummary:
     """Scan a genome and write the sites, by contig and start, plus before minus.
 
@@ -99,6 +104,9 @@ def write_scan(
         Called with the number of site starts processed since the last call.
     recovery : Recovery, optional
         Keeps a journal, and keeps partial output if the scan is interrupted.
+    runs : callable
+        Calls a function with each of many blocks, and yields the results in their order. Default:
+        on the threads of this context.
 
     Returns
     -------
@@ -118,7 +126,7 @@ def write_scan(
     work = partial(_scan_block, finder=finder, sinks=sinks)
     summary = write_blocks(
         output, partial(cut_blocks, pieces, finder, size), sinks, work,
-        progress=progress, recovery=recovery,
+        progress=progress, recovery=recovery, runs=runs,
     )  # fmt: skip
     for sink in sinks:
         index_file(sink.path, file_format, summary.longest_contig)
@@ -134,6 +142,7 @@ def write_blocks(
     *,
     progress: Callable[[int], None] | None,
     recovery: Recovery | None,
+    runs: Runs,
 ) -> ScanSummary:
     """Scan a genome block by block, and write the results in order.
 
@@ -145,7 +154,7 @@ def write_blocks(
     try:
         n_done = run.begin()
         left = (block for block in blocks(summary) if block.number >= n_done)
-        for done in in_order(work, left):
+        for done in runs(work, left):
             run.add(done.parts, done.counts)
             if progress is not None:
                 progress(done.n_starts)

@@ -93,6 +93,33 @@ def test_variants(tmp_path, scheduler, suffix, options, monkeypatch):
     assert len(texts[0]) > 5_000
 
 
+@pytest.mark.parametrize(
+    ("out", "options"),
+    [
+        ("x.bed", ["--organism", "man"]),
+        ("x.bw", ["--organism", "man", "--min-probability", "0.3"]),
+        ("x.spsc", ["--organism", "man", "--consensus", "any"]),
+        ("x.bed", ["--organism", "all", "--softmask", "skip", "--contigs", "c1,c3"]),
+    ],
+)
+def test_scan_of_one_genome(tmp_path, scheduler, out, options, monkeypatch):
+    monkeypatch.setattr("seqmtl.scan.writers.BLOCK", 1_000)
+    monkeypatch.setattr("seqmtl.cli._scan_setup._BASES", 3_000)
+    make_model(tmp_path / "m.seqmtl")
+    make_genome(tmp_path / "g.fa", {"c1": 12_500, "c2": 20, "c3": 7_000, "c4": 900})
+    monkeypatch.chdir(tmp_path)  # the workers are elsewhere
+    found = {}
+    for name, where in {"here": [], "there": ["--dask", scheduler]}.items():
+        (tmp_path / name).mkdir()
+        files = ["-o", f"{name}/{out}", "--json", f"{name}/x.json"]
+        seqmtl("scan", "m.seqmtl", "g.fa", *options, *files, *where)
+        found[name] = {p.name: p.read_bytes() for p in (tmp_path / name).iterdir()}
+        summary = json.loads(found[name].pop("x.json"))
+        found[name]["n"] = [[s["n_reported"], s["n_candidates"]] for s in summary["scans"]]
+    assert found["there"] == found["here"]
+    assert found["here"]["n"][0][0] > 100
+
+
 def test_train(tmp_path, scheduler, monkeypatch):
     rng = np.random.default_rng(3)
     rows = ["organism\tlabel\tsequence"]

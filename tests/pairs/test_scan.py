@@ -262,3 +262,16 @@ def test_what_a_paired_scan_cannot_do(case, capsys, tmp_path):
     ):
         assert _run("scan", words[0], genome, "--organism", "a", *words[1:]) == 1
         assert message in capsys.readouterr().err
+
+
+def test_workers_write_the_same(case, tmp_path, monkeypatch):
+    monkeypatch.setattr(scan, "BLOCK", 5_000)
+    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
+    monkeypatch.setattr("seqmtl.cli._scan_setup._BASES", 20_000)
+    for name, options in {"here": [], "there": ["--dask", "local:1"]}.items():
+        (tmp_path / name).mkdir()
+        _scan(case, tmp_path / name / "x.bed", *options)
+        _scan(case, tmp_path / name / "i.bed", "--format", "introns", *options)
+    for path in (tmp_path / "here").iterdir():
+        assert path.read_bytes() == (tmp_path / "there" / path.name).read_bytes()
+        assert len(_rows(path)) > 10
