@@ -267,8 +267,7 @@ class _Search:
             share = self._share_of_gap(active, gap) if history else 1.0
             solution = self._train(active, max(0.5 * self._settings.tol, _INNER * gap) * share)
             active.alpha, active.margins = solution.alpha, solution.margins
-            kept = self._keep(active)
-            answers = self._look(active, solution, self._most - int(kept.sum()))
+            answers = self._look(active, solution, self._room(active))
             primal, dual = self._objectives(active, answers)
             active.primal = primal
             gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)
@@ -289,7 +288,8 @@ class _Search:
                 )  # fmt: skip
                 return solution, active, answers
             if self._is_stuck(history):
-                raise self._too_many(int(kept.sum()))
+                raise self._too_many(int(self._is_free(active).sum()))
+            kept = self._keep(active, sum(answer.rows.size for answer in answers))
             self._rebalance(active, kept, answers)
             active = active.exchange(kept, answers)
             del solution, answers  # the weights, and letters that have been copied
@@ -338,18 +338,27 @@ class _Search:
         solution.margins += y * given
         return solution
 
-    def _keep(self, active: Active) -> NDArray[np.bool_]:
-        """Tell which windows stay active: fewer where there is little room for others."""
+    def _is_free(self, active: Active) -> NDArray[np.bool_]:
         upper = largest_alpha(active.y, self._inner, None)
-        is_free = (active.alpha > 0.0) & (active.alpha < upper)
-        spare = np.where(active.alpha > 0.0, 1.0 - active.margins, active.margins - 1.0)
-        is_near = is_free | (spare < BAND)
-        most_kept = (1.0 - _LEAST_ROOM) * self._most
-        if is_near.sum() <= most_kept or active.rows.size == len(self._store):
-            return is_near
-        if is_free.sum() > most_kept:
-            raise self._too_many(int(is_free.sum()))
-        return is_free
+        return (active.alpha > 0.0) & (active.alpha < upper)
+
+    def _room(self, active: Active) -> int:
+        """Return the number of windows for which there is room if all at a bound leave."""
+        n_free = int(self._is_free(active).sum())
+        if n_free > (1.0 - _LEAST_ROOM) * self._most and active.rows.size < len(self._store):
+            raise self._too_many(n_free)
+        return max(self._most - n_free, 0)
+
+    def _keep(self, active: Active, n_new: int) -> NDArray[np.bool_]:
+        """Tell which windows stay active: where there is little room, those close to the margin."""
+        beyond = np.where(active.alpha > 0.0, 1.0 - active.margins, active.margins - 1.0)
+        beyond[self._is_free(active)] = -np.inf
+        wanted = (active.alpha > 0.0) | (beyond < BAND)
+        n_wanted, n_kept = int(wanted.sum()), max(self._most - n_new, 0)
+        if n_wanted > n_kept:
+            last = np.argsort(np.where(wanted, beyond, np.inf), kind="stable")[n_kept:]
+            wanted[last] = False
+        return wanted
 
     def _too_many(self, n: int) -> MemoryLimitError:
         return MemoryLimitError(

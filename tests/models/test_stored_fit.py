@@ -103,7 +103,8 @@ def test_the_optimum_is_that_of_training_in_memory(windows, store, loss, weight)
     assert all(n < len(windows) for _, n in told)
 
 
-def test_the_gap_is_that_of_all_windows(windows, store):
+def test_the_gap_is_that_of_all_windows(windows, store, monkeypatch):
+    monkeypatch.setattr("seqmtl.models.stored_fit.most_active", lambda *_: 2500)
     seen = []
     settings = Settings(tol=1e-2, dtype="float64", C=0.5)
     model, solution = train_stored(
@@ -164,12 +165,18 @@ def test_it_goes_on_from_a_state(store):
     assert len(rest.history) <= 2 < len(whole.history)
 
 
-def test_few_windows_may_be_active(store, monkeypatch):
-    monkeypatch.setattr("seqmtl.models.stored_fit.most_active", lambda *_: 4500)
+def test_few_windows_may_be_active(windows, store, monkeypatch):
     options = {"memory": GIB, "ask": ask, "features": WeightedDegree(4)}
-    _, few = train_stored(store, **options)
-    assert max(look.n_active for look in few.history) <= 4500
-    assert few.converged
+    whole, solution = train_stored(store, **options)
+    for most in (4500, 2500):
+        monkeypatch.setattr("seqmtl.models.stored_fit.most_active", lambda *_, n=most: n)
+        model, few = train_stored(store, **options)
+        assert max(look.n_active for look in few.history) <= most
+        assert few.converged
+        assert few.primal == pytest.approx(solution.primal, rel=1e-3)
+        scores = [m.decision_function(windows) for m in (whole, model)]
+        assert np.corrcoef(*scores)[0, 1] > 0.999
+        np.testing.assert_allclose(model.calibration, whole.calibration, rtol=0.1, atol=0.1)
     monkeypatch.setattr("seqmtl.models.stored_fit.most_active", lambda *_: 200)
     with pytest.raises(
         MemoryLimitError, match="windows or more have to be in memory, and there is room for 200"
