@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from math import gcd
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._threads import each_part, in_order
+from seqmtl._threads import in_order, n_threads, run_all
 from seqmtl.features.kmer_views import table_levels
 from seqmtl.sequences import Windows
 
@@ -42,11 +43,6 @@ class PositionTables:
         n_in_tables = self._width * self._windows.length
         return self.span <= _LARGEST_SPAN and n_walked > factor * n_in_tables
 
-    def walk(self, dtype: Any) -> Iterator[tuple[int, int, NDArray[Any]]]:
-        """Yield ranges of positions (first, last; half-open), with an empty table for each."""
-        for first, last in self._ranges(dtype):
-            yield first, last, np.zeros((last - first, self._width), dtype=dtype)
-
     def _ranges(self, dtype: Any) -> list[tuple[int, int]]:
         step = max(1, _BYTES // (self._width * np.dtype(dtype).itemsize))
         L = self._windows.length
@@ -54,25 +50,45 @@ class PositionTables:
 
     def add_scores(
         self,
-        rows: NDArray[np.int64],
-        first: int,
-        last: int,
-        table: NDArray[Any],
+        groups: Sequence[tuple[int, NDArray[np.int64]]],
+        place: Callable[[int, int, int, NDArray[Any]], None],
+        dtype: Any,
         total: NDArray[np.float64],
     ) -> None:
-        """Add to total[i] the table entries of the k-mers of window i, for i in rows."""
+        """Add to total[i] the weights of the k-mers of window i.
+
+        Parameters
+        ----------
+        groups : sequence of (int, ndarray)
+            Columns of the weights, with the windows that are scored by each.
+        place : callable
+            Given a column and a range of positions (first, last; half-open), adds the weights to
+            an empty table of the type `dtype`.
+        dtype : dtype
+            Type of the weights.
+        total : ndarray of float64
+            Scores of all windows.
+        """
         from seqmtl.features._kmer_kernels import add_prefixes, score_folded
 
-        w = self._windows
-        add_prefixes(table, self.starts)
+        w, ranges = self._windows, self._ranges(dtype)
+        n_parts = n_threads() // gcd(n_threads(), len(groups))
+        jobs = [(column, part) for column, own in groups for part in np.array_split(own, n_parts)]
 
-        def score(part: NDArray[np.int64]) -> None:
-            score_folded(
-                w.codes, w.starts, w.is_reverse, w.length, part, first, last, self.starts, table,
-                total,
-            )  # fmt: skip
+        def score(job: tuple[int, NDArray[np.int64]]) -> None:
+            column, rows = job
+            tables = np.empty((ranges[0][1], self._width), dtype=dtype)
+            for first, last in ranges:
+                table = tables[: last - first]
+                table.fill(0)
+                place(column, first, last, table)
+                add_prefixes(table, self.starts)
+                score_folded(
+                    w.codes, w.starts, w.is_reverse, w.length, rows, first, last, self.starts,
+                    table, total,
+                )  # fmt: skip
 
-        each_part(score, rows)
+        run_all(score, jobs)
 
     def sums(
         self, rows: NDArray[np.int64], amount: NDArray[np.float64]

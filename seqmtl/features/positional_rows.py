@@ -83,18 +83,19 @@ class PositionalRows(Rows):
         columns = np.asarray(columns)
         asked = np.arange(self.n_rows) if rows is None else rows
         total = np.zeros(self.n_rows)
-        rest = []
+        rest, by_table = [], []
         for column in np.unique(columns[asked]):
             chosen = asked[columns[asked] == column]
-            if not self.tables.score_faster(chosen.size, self.row_size):
+            if self.tables.score_faster(chosen.size, self.row_size):
+                by_table.append((int(column), chosen))
+            else:
                 rest.append(chosen)
-                continue
-            for first, last, table in self.tables.walk(W.dtype):
-                place_weights(
-                    W, int(column), first, last, self.layout.levels, self.hash_bits,
-                    self.tables.starts, table,
-                )  # fmt: skip
-                self.tables.add_scores(chosen, first, last, table, total)
+
+        def place(column: int, first: int, last: int, table: NDArray[Any]) -> None:
+            levels, starts = self.layout.levels, self.tables.starts
+            place_weights(W, column, first, last, levels, self.hash_bits, starts, table)
+
+        self.tables.add_scores(by_table, place, W.dtype, total)
         if rest:
             total += score_by_blocks(self, np.sort(np.concatenate(rest)), W, columns)
         return total

@@ -80,21 +80,24 @@ class PositionalTree:
 
         total = np.zeros(len(self._windows))
         asked = np.arange(total.size) if rows is None else rows
+        rest, by_table = [], []
         for column in np.unique(columns[asked]):
             chosen = asked[columns[asked] == column]
             in_table = self._is_clean[chosen]
             in_table &= self._tables.score_faster(chosen.size, self.row_size)
-            by_table, others = chosen[in_table], chosen[~in_table]
+            rest.append(chosen[~in_table])
+            if in_table.any():
+                by_table.append((int(column), chosen[in_table]))
 
-            def score(part: NDArray[np.int64]) -> None:
-                score_tree(self.block(part, F.dtype), part, columns, F, total)
+        def score(part: NDArray[np.int64]) -> None:
+            score_tree(self.block(part, F.dtype), part, columns, F, total)
 
-            run_all(score, blocks_of(others, self.row_size))
-            if not by_table.size:
-                continue
-            for first, last, table in self._tables.walk(F.dtype):
-                place_tree(F, int(column), first, last, self._slots, self._tables.starts, table)
-                self._tables.add_scores(by_table, first, last, table, total)
+        def place(column: int, first: int, last: int, table: NDArray[Any]) -> None:
+            place_tree(F, column, first, last, self._slots, self._tables.starts, table)
+
+        parts = [part for own in rest for part in blocks_of(own, self.row_size)]
+        run_all(score, parts)
+        self._tables.add_scores(by_table, place, F.dtype, total)
         return total
 
     def accumulate(
