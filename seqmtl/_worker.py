@@ -9,6 +9,8 @@ import signal
 from threading import get_ident
 from typing import Any
 
+from seqmtl._messages import is_heard
+
 
 def run_piece(content: bytes, common: Any) -> tuple[str, str, Any]:
     """Do a piece on a worker; return the worker's name, no fault, and the result."""
@@ -35,6 +37,7 @@ class _Teller(logging.Handler):
         super().__init__()
         self._worker, self._topic, self._name = worker, topic, name
         self._thread = get_ident()
+        self.addFilter(is_heard)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Send a line, unless it is of another piece on this worker."""

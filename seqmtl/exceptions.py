@@ -56,6 +56,14 @@ class MemoryLimitError(SeqmtlError, MemoryError):
     """An allocation was rejected because it does not fit into memory."""
 
 
+class OutputInUseError(SeqmtlError):
+    """Another run is writing an output."""
+
+
+class ClusterError(SeqmtlError):
+    """The scheduler or a worker is not there, or not fit for the work."""
+
+
 class TrainingInterrupted(SeqmtlError, KeyboardInterrupt):  # noqa: N818
     """Training was interrupted by the user; the checkpoint, if any, has been written.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import logging
 import math
@@ -16,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from seqmtl._messages import is_heard
+
 # control characters, which could steer a terminal, and those that reverse the direction of text
 _UNSEEN = (
     *range(9),
@@ -27,6 +30,7 @@ _UNSEEN = (
     *range(0x2060, 0x2070),
     0xFEFF,
 )
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _ESCAPES = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _UNSEEN}
 
 
@@ -38,6 +42,21 @@ def printable(text: str) -> str:
 def show(text: str) -> None:
     """Write a text for people to stdout."""
     sys.stdout.write(printable(text))
+
+
+def message_of(error: BaseException) -> str:
+    """Format an error; system errors lose their errno, and name the file or standard output."""
+    if isinstance(error, OSError) and error.strerror:
+        if error.filename:
+            return f"{error.filename}: {error.strerror}"
+        if error.errno in _FULL:
+            return f"cannot write standard output: {error.strerror}; free some space"
+        return error.strerror
+    if isinstance(error, MemoryError) and not str(error):
+        return "out of memory"
+    if type(error).__name__ == "LinAlgError":  # numpy is not imported here
+        return f"the computation failed ({error}); scale the columns, or look for huge values"
+    return str(error) or type(error).__name__
 
 
 class _TextFormatter(logging.Formatter):
@@ -63,6 +82,7 @@ class _JsonFormatter(logging.Formatter):
 def setup_logging(args: argparse.Namespace) -> None:
     """Send the package's log to stderr as text or JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(is_heard)
     if args.log_json:
         handler.setFormatter(_JsonFormatter())
     else:
@@ -87,18 +107,6 @@ def warnings_as_messages() -> Iterator[None]:
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = show  # type: ignore[assignment]
         yield
-
-
-@contextmanager
-def messages_from(level: int) -> Iterator[None]:
-    """Leave out messages below a level."""
-    log = logging.getLogger("seqmtl")
-    before = log.level
-    log.setLevel(max(before, level))
-    try:
-        yield
-    finally:
-        log.setLevel(before)
 
 
 class _Progress:

@@ -7,7 +7,6 @@ its epoch limit before reaching the tolerance (the model is still written), 130 
 from __future__ import annotations
 
 import argparse
-import errno
 import logging
 import os
 import shlex
@@ -18,7 +17,7 @@ from types import ModuleType
 
 from seqmtl._names import forget_told
 from seqmtl._version import __version__
-from seqmtl.cli._console import setup_logging, warnings_as_messages
+from seqmtl.cli._console import message_of, setup_logging, warnings_as_messages
 from seqmtl.cli._output import claims_of_a_command, with_input
 from seqmtl.exceptions import ScanInterrupted, SeqmtlError, TrainingInterrupted
 
@@ -26,7 +25,6 @@ from seqmtl.exceptions import ScanInterrupted, SeqmtlError, TrainingInterrupted
 # before numpy is imported. A user's own setting wins.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 logger = logging.getLogger("seqmtl")
 
 _DESCRIPTION = """\
@@ -84,7 +82,7 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
     except (SeqmtlError, ValueError, OSError, ImportError, MemoryError) as error:
         if args.debug:
             raise
-        text = _message(error)
+        text = message_of(error)
         is_of_data = isinstance(error, (SeqmtlError, ValueError))
         logger.error("%s", with_input(text, args) if is_of_data else text)
         return 1
@@ -106,14 +104,3 @@ def _threads_of(args: argparse.Namespace) -> Iterator[None]:
         yield
 
 
-def _message(error: BaseException) -> str:
-    """Format an error; system errors lose their errno, and name the file or standard output."""
-    if isinstance(error, OSError) and error.strerror:
-        if error.filename:
-            return f"{error.filename}: {error.strerror}"
-        if error.errno in _FULL:
-            return f"cannot write standard output: {error.strerror}; free some space"
-        return error.strerror
-    if type(error).__name__ == "LinAlgError":  # numpy is not imported here
-        return f"the computation failed ({error}); scale the columns, or look for huge values"
-    return str(error) or type(error).__name__

@@ -82,42 +82,34 @@ def scan_genomes(args: argparse.Namespace) -> int:
 
 def scan_genome(args: argparse.Namespace) -> dict[str, Any] | str:
     """Do one scan, unless it is complete; return its entry in the JSON summary, or what failed."""
-    from seqmtl.cli._console import messages_from
+    from seqmtl._messages import messages_from
+    from seqmtl.cli._console import message_of
     from seqmtl.cli._output import claims_of_a_command
     from seqmtl.cli._scan_single import scan_single
+    from seqmtl.exceptions import OutputInUseError
     from seqmtl.files.resumable import Journal, partial_path
     from seqmtl.files.whole import read_json
-
-    try:
-        with messages_from(logging.WARNING), claims_of_a_command():
-            _wait_for_others(args.output)
-            if not _is_complete(args):
-                args = copy.copy(args)
-                journal = Journal(partial_path(args.output, "journal"), args.fingerprint)
-                args.resume = journal.read()[:1] == [args.fingerprint]
-                scan_single(args)
-            (entry,) = read_json(args.json)["scans"]
-            return dict(entry)
-    except ScanInterrupted:
-        raise
-    except (SeqmtlError, ValueError, OSError, MemoryError) as error:
-        return str(error)
-
-
-def _wait_for_others(path: str) -> None:
-    """Wait while another process writes an output, such as a worker that is taken for dead."""
-    from seqmtl.files.claims import claimed
 
     is_told = False
     while True:
         try:
-            with claimed(path):
-                return
-        except SeqmtlError as error:
+            with messages_from(logging.WARNING), claims_of_a_command():
+                if not _is_complete(args):
+                    args = copy.copy(args)
+                    journal = Journal(partial_path(args.output, "journal"), args.fingerprint)
+                    args.resume = journal.read()[:1] == [args.fingerprint]
+                    scan_single(args)
+                (entry,) = read_json(args.json)["scans"]
+                return dict(entry)
+        except ScanInterrupted:
+            raise
+        except OutputInUseError as error:  # perhaps by a worker that is taken for dead
             if not is_told:
                 logger.warning("%s", error)
             is_told = True
             time.sleep(0.5)
+        except (SeqmtlError, ValueError, OSError, MemoryError) as error:
+            return message_of(error)
 
 
 class _Progress:
@@ -152,24 +144,23 @@ def _plan(args: argparse.Namespace) -> list[_Scan]:
     SeqmtlError
         If anything is wrong; all of it is named.
     """
+    from seqmtl.files.whole import sha256_of
+
     rows = _read(args.genomes)
     models = [args.model, *([args.genome] if args.genome else []), *args.more]
-    digest, load = functools.cache(_sha256), functools.cache(_load)
+    digest, load = functools.cache(sha256_of), functools.cache(_load)
     told: set[tuple[str, str]] = set()
-    names: dict[str, int] = {}
+    taken: dict[str, str] = {}
     scans, faults = [], []
     for row in rows:
         for model in [_place(args.genomes, row.model)] if row.model else models:
             own, name = _arguments(args, row, model, len(models) > 1 and not row.model)
-            first = names.setdefault(name.lower(), row.line)
             is_name = os.path.basename(name) == name and not name.startswith(".")
-            found = [
-                "" if is_name else f"{name!r} is no name of a file",
-                "" if first == row.line else f"{name} is also the name of line {first}",
-                _fault(own, load(own.model), digest, told),
-            ]
-            if any(found):
-                faults.append(f"line {row.line}: {', '.join(filter(None, found))}")
+            found = "" if is_name else f"{name!r} is no name of a file"
+            found = found or _fault(own, load(own.model), digest, told)
+            found = found or _clash(own, load(own.model), f"line {row.line} with {model}", taken)
+            if found:
+                faults.append(f"line {row.line}: {found}")
             else:
                 scans.append(_Scan(name, own, _is_complete(own)))
     if faults:
@@ -263,12 +254,6 @@ def _load(path: str) -> Any:
         return str(error)
 
 
-def _sha256(path: str) -> str:
-    from seqmtl.files.whole import sha256_of
-
-    return sha256_of(path)
-
-
 def _fault(
     own: argparse.Namespace,
     model: Any,
@@ -308,6 +293,22 @@ def _fault(
         return str(error)
     found = setup.fingerprint_of(organism, chosen, digest)
     own.fingerprint = json.loads(json.dumps(found))  # as it is read from a file
+    return ""
+
+
+def _clash(own: argparse.Namespace, model: Any, scan: str, taken: dict[str, str]) -> str:
+    """Return which output another scan writes, or else "" and take the outputs."""
+    from seqmtl.pairs.scan import paired_paths
+    from seqmtl.scan.writers import output_paths
+
+    paths_of = paired_paths if model.structure == "pairs" else output_paths
+    paths = [own.json, *paths_of(own.output, own.file_format, own.strand)]
+    for path in paths:
+        other = taken.get(path.lower())
+        if other is not None:
+            name = os.path.basename(path)
+            return f"{name} is also written for {other}; give the row another name, or the model"
+    taken.update(dict.fromkeys(map(str.lower, paths), scan))
     return ""
 
 

@@ -303,6 +303,12 @@ def fingerprint_of(
     files = {"model": model_path(args.model), "regions": args.regions}
     if args.contigs is not None and args.contigs.startswith("@"):
         files["contigs"] = args.contigs[1:]
+    if args.tree and os.path.isdir(args.tree):  # an NCBI taxonomy dump
+        names = ("nodes.dmp", "names.dmp", "merged.dmp")
+        paths = {name: os.path.join(args.tree, name) for name in names}
+        files |= {name: path for name, path in paths.items() if os.path.isfile(path)}
+    elif args.tree and os.path.isfile(args.tree):
+        files["tree"] = args.tree
     checksums = {
         f"{what} file": (sha256 or sha256_of)(path) for what, path in files.items() if path
     }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import time
 from typing import Any
 
+from seqmtl._messages import messages_from
 from seqmtl.cli import _scan_setup as setup
 from seqmtl.cli._scoring import with_relatives
 from seqmtl.exceptions import SeqmtlError
@@ -20,7 +22,9 @@ def scan_single(args: argparse.Namespace) -> int:
     from seqmtl.models.saved import load_model
 
     model = load_model(args.model, only=("weights", "pairs"))
-    model = with_relatives(model, args)
+    is_told = "fingerprint" in args  # it is one of many: what it is fit for was told before
+    with messages_from(logging.ERROR if is_told else logging.NOTSET):
+        model = with_relatives(model, args)
     outputs = outputs_of(model, args)
     if model.structure == "pairs":
         from seqmtl.cli._scan_pairs import scan_pairs
@@ -34,7 +38,7 @@ def scan_single(args: argparse.Namespace) -> int:
     with setup.runner(args) as runs:
         for organism, path in outputs.items():
             scan = setup.prepare(model, organism, args, lengths)
-            if "fingerprint" not in args:  # else it is one of many, and this was told before
+            if not is_told:
                 setup.tell_of_probabilities(model, organism, file_format, args)
             scans.append(_scan(organism, path, file_format, scan, args, runs))
     if args.json:

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from functools import lru_cache, partial
@@ -28,6 +29,8 @@ _OF_WORKERS = (
     "model", "fasta", "organism", "like", "tree", "from_relatives", "distance", "threshold",
     "output", "tsv",
 )  # fmt: skip
+
+_OPENING = threading.Lock()  # the pieces on a worker wait while the first one opens the genome
 
 _EXAMPLES = """\
   seqmtl variants donor.seqmtl --vcf in.vcf.gz --fasta worm.fa --organism c_elegans -o out.vcf.gz
@@ -166,13 +169,15 @@ def annotate_there(recipe: str, batch: VcfBatch) -> Any:
     from seqmtl.variants.annotate import annotate_batch
 
     args = json.loads(recipe)
-    return annotate_batch(_annotator_of(recipe), args["output"], args["tsv"], batch)
+    with _OPENING:
+        annotator = _annotator_of(recipe)
+    return annotate_batch(annotator, args["output"], args["tsv"], batch)
 
 
 @lru_cache(maxsize=1)
 def _annotator_of(recipe: str) -> Annotator:
     """Open the model and the genome, once in a worker."""
-    from seqmtl.cli._console import messages_from
+    from seqmtl._messages import messages_from
     from seqmtl.io import load_genome
     from seqmtl.models.saved import load_model
     from seqmtl.variants import Annotator

@@ -211,14 +211,16 @@ def temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def files_not_of(folder: str, own: re.Pattern[str]) -> list[str]:
-    """Return the names in a folder, if it exists, that neither match nor are unfinished files."""
+    """Return the names in a folder, if it exists, of other files, finished or not."""
     if not os.path.isdir(folder):
         return []
-    return [n for n in sorted(os.listdir(folder)) if not (own.fullmatch(n) or UNFINISHED in n)]
+    unfinished = re.compile(rf"\.({own.pattern}){re.escape(UNFINISHED)}-\w+")
+    names = sorted(os.listdir(folder))
+    return [name for name in names if not (own.fullmatch(name) or unfinished.fullmatch(name))]
 
 
 def remove_files(folder: str, own: re.Pattern[str]) -> None:
-    """Remove the matching and unfinished files of a folder, and the folder if it is then empty."""
+    """Remove the files of a folder that match, also unfinished ones, and the folder if empty."""
     if not os.path.isdir(folder):
         return
     for name in set(os.listdir(folder)).difference(files_not_of(folder, own)):

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import OutputInUseError
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def claimed(path: str | os.PathLike[str], lock: str | None = None) -> Iterator[b
 
     Raises
     ------
-    SeqmtlError
+    OutputInUseError
         If another run holds the lock.
     """
     name = lock or f"{os.path.realpath(path)}.partial.lock"
@@ -72,7 +72,7 @@ def _open_locked(name: str, path: str) -> tuple[int, bool]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             os.close(handle)
-            raise SeqmtlError(
+            raise OutputInUseError(
                 f"{path} is being written by another run; wait for it, or choose another output"
             ) from error
         except OSError:  # no locks on this file system

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
+from contextlib import ExitStack
 
 import pytest
 
 from seqmtl.cli.main import main
 from seqmtl.files import resumable
+from seqmtl.files.claims import claimed
 from seqmtl.scan import run, writers
 from tests.scan.cases import make_genome, make_model
 
@@ -115,7 +118,8 @@ def test_all_faults_are_named_before_anything_is_scanned(folder, tmp_path, capsy
     error = capsys.readouterr().err
     for part in (
         "bad.tsv: line 3: ", "gone.fa is not there", "line 4: task 'woman' is not in this model",
-        "line 5: a is also the name of line 2", "line 6: the model has 2 organisms; name one",
+        "line 5: a.json is also written for line 2 with ",
+        "line 6: the model has 2 organisms; name one",
         "line 7: 'x/y' is no name of a file", "line 8: ", "gone.seqmtl",
         "line 9: give every organism a row of its own",
     ):  # fmt: skip
@@ -195,6 +199,43 @@ def test_an_interrupted_scan_goes_on(folder, tmp_path, monkeypatch, capsys):
     scan(folder, out, "-q", "--threads", 1)
     assert len(restored) == 1
     assert contents(out) == expected
+
+
+def test_two_models_of_the_same_name(folder, tmp_path, capsys):
+    (tmp_path / "other").mkdir()
+    shutil.copy(folder / "m2.seqmtl", tmp_path / "other" / "m1.seqmtl")
+    models = ["m1", str(tmp_path / "other" / "m1")]
+    scan(folder, tmp_path / "out", models=models, code=1)
+    error = capsys.readouterr().err
+    assert "line 2: a.m1.json is also written for line 2 with " in error
+    assert "give the row another name, or the model" in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_tree_makes_another_scan(folder, tmp_path, capsys):
+    tree = tmp_path / "tree.nwk"
+    table = "genome\tlike\n" + "fasta/a.fa\tcat\n"
+    (folder / "like.tsv").write_text(table)
+    found = []
+    for near, far in (("man", "fly"), ("fly", "man")):
+        tree.write_text(f"((cat:0.1,{near}:0.1):0.9,{far}:1);\n")
+        out = scan(folder, tmp_path / "out", "--tree", tree, table="like.tsv")
+        assert "are complete" not in capsys.readouterr().err
+        found.append(contents(out)["a.bed.gz"])
+    assert found[0] != found[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_scan_waits_for_another_that_writes_the_same(folder, tmp_path, monkeypatch, kind, capsys):
+    out = tmp_path / "out"
+    out.mkdir()
+    name = {"bigwig": "a.plus.bw"}.get(kind, f"a{KINDS[kind]}")
+    with ExitStack() as other:
+        other.enter_context(claimed(out / name))
+        monkeypatch.setattr(time, "sleep", lambda _: other.close())
+        scan(folder, out, "--format", kind)
+    assert capsys.readouterr().err.count("is being written by another run") == 1
+    assert len(list(out.glob("*.json"))) == 3
 
 
 def test_a_faulty_genome_does_not_keep_the_others_from_being_scanned(folder, tmp_path, capsys):
