@@ -6,13 +6,14 @@ import json
 import logging
 import pickle
 import signal
+from functools import lru_cache
 from threading import get_ident
 from typing import Any
 
 from seqmtl._messages import is_heard
 
 
-def run_piece(content: bytes, common: Any) -> tuple[str, str, Any]:
+def run_piece(content: bytes, common: bytes | None) -> tuple[str, str, Any]:
     """Do a piece on a worker; return the worker's name, no fault, and the result."""
     from distributed import get_worker
 
@@ -24,10 +25,16 @@ def run_piece(content: bytes, common: Any) -> tuple[str, str, Any]:
     log.setLevel(level)
     log.addHandler(teller)
     try:
-        shared = () if common is None else (common,)
+        shared = () if common is None else (_loaded(common),)
         return name, "", function(*shared, *arguments)
     finally:
         log.removeHandler(teller)
+
+
+@lru_cache(maxsize=1)
+def _loaded(common: bytes) -> Any:
+    """Return what the pieces of a call share, once it is known that the versions are the same."""
+    return pickle.loads(common)
 
 
 class _Teller(logging.Handler):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import pickle
 import signal
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,15 +19,12 @@ from typing import Any, NamedTuple
 from seqmtl._memory import available_memory
 from seqmtl._threads import in_order
 from seqmtl._version import __version__
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import ClusterError, SeqmtlError
 from seqmtl.files.atomic import temporary_folder
 
 #: Seconds to wait for a scheduler.
 TIMEOUT = 5.0
 _LOCAL = "local:"
-_MOST_ROUNDS = (
-    5  # dask gives up on a piece after four workers died at it; so often it is told again
-)
 _CONFIG = {
     "distributed.admin.large-graph-warning-threshold": "1TB",
     "distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS": 1,  # as dask does for OpenMP and BLAS
@@ -104,7 +100,7 @@ def connect(address: str | None) -> Iterator[Here | Cluster]:
         yield Here()
         return
     if find_spec("distributed") is None:
-        raise SeqmtlError("--dask needs dask; pip install 'seqmtl[cluster]'")
+        raise ClusterError("--dask needs dask; pip install 'seqmtl[cluster]'")
     import dask
     import distributed  # noqa: F401  it sets up its log
 
@@ -154,43 +150,34 @@ class Cluster:
         Connection to the scheduler.
     address : str
         What the user calls it.
-
-    Attributes
-    ----------
-    n_repeated : int
-        Pieces that were begun again, because their worker had died.
     """
 
     def __init__(self, client: Any, address: str) -> None:
         self.client, self._address = client, address
-        self.n_repeated = 0
 
     def n_threads(self) -> int:
         """Return the number of pieces that the workers do at a time, now."""
         return sum(self.client.nthreads().values())
 
-    def _gone(self) -> SeqmtlError:
+    def _gone(self) -> ClusterError:
         """Return the error for a scheduler that does not answer any more."""
-        return SeqmtlError(
-            f"the scheduler {self._address} is gone; start it again, and repeat the command to go "
-            "on with what is not finished"
+        return ClusterError(
+            f"the scheduler {self._address} is gone; start it again, and repeat the command (train "
+            "and the scan of one genome: with --resume)"
         )
 
-    def share(self, value: Any) -> Any:
-        """Return a future of a value, which outlives the workers: the scheduler can send it again.
-
-        Workers without another copy get it from each other.
-        """
+    def _share(self, value: Any) -> Any:
+        """Return a future of a pickled value; the scheduler can send it again if workers die."""
         import cloudpickle
 
-        return self.client.submit(pickle.loads, cloudpickle.dumps(value), pure=False)
+        return self.client.submit(bytes, cloudpickle.dumps(value), pure=False)
 
     def check(self, files: Iterable[str] = ()) -> None:
         """Check that all present workers have this version, and can read the files.
 
         Raises
         ------
-        SeqmtlError
+        ClusterError
             If a worker does not; it is named.
         """
         fault, _ = _carried()
@@ -198,7 +185,7 @@ class Cluster:
         told = sorted(f"worker {name} {text}" for name, text in faults.items() if text)
         if told:
             others = f" ({len(told)} of {len(faults)} workers)" if len(told) > 1 else ""
-            raise SeqmtlError(told[0] + others)
+            raise ClusterError(told[0] + others)
 
     def map(
         self,
@@ -218,8 +205,8 @@ class Cluster:
         function : callable
             Called with `common`, unless it is None, and the arguments of a piece.
         pieces : iterable of Piece
-            The pieces; the workers are checked before the first if this is a sequence, and again
-            before every piece.
+            The pieces. Workers are checked before the first, with all files if this is a
+            sequence, and each worker again before every piece.
         common : optional
             Argument that all pieces share; it is sent to a worker once.
         ordered : bool
@@ -229,16 +216,16 @@ class Cluster:
 
         Raises
         ------
-        SeqmtlError
-            If a worker has another version or cannot read a file of a piece, a piece ends one
-            worker after the other, or the scheduler is gone.
+        ClusterError
+            If a worker has another version or cannot read a file of a piece, several workers die
+            at a piece, or the scheduler is gone.
         Exception
             That of a piece, as it is; pieces that have not begun are dropped.
         """
         try:
-            if isinstance(pieces, Sequence):
-                self.check(name for piece in pieces for name in piece.files)
-            with _Run(self, function, None if common is None else self.share(common)) as run:
+            known = pieces if isinstance(pieces, Sequence) else ()
+            self.check(name for piece in known for name in piece.files)
+            with _Run(self, function, None if common is None else self._share(common)) as run:
                 yield from run.results(enumerate(pieces), ordered)
         except SeqmtlError:
             raise
@@ -257,7 +244,7 @@ class _Run:
         self._topic = f"seqmtl-{uuid.uuid4().hex}"
         self._begun: dict[int, str] = {}
         self._names: dict[int, str] = {}
-        self._waiting: dict[Any, tuple[int, Piece, int]] = {}
+        self._waiting: dict[Any, tuple[int, Piece]] = {}
 
     def __enter__(self) -> _Run:
         self._client.subscribe_topic(self._topic, self._hear)
@@ -279,21 +266,17 @@ class _Run:
         while True:
             n_wanted = 2 * self._cluster.n_threads() + 2 - len(self._waiting) - len(early)
             for _, (number, piece) in zip(range(n_wanted), queue, strict=False):
-                arriving.add(self._submit(number, piece, 1))
+                arriving.add(self._submit(number, piece))
             if not self._waiting:
                 return
             future = next(arriving)
-            number, piece, n_rounds = self._waiting.pop(future)
-            done = self._outcome(future, number, piece, n_rounds)
-            if done is None:
-                arriving.add(self._submit(number, piece, n_rounds + 1))
-                continue
-            early[number] = done
+            number, piece = self._waiting.pop(future)
+            early[number] = self._outcome(future, number, piece)
             while early and (not ordered or n_yielded in early):
                 yield early.pop(n_yielded if ordered else number)
                 n_yielded += 1
 
-    def _submit(self, number: int, piece: Piece, n_rounds: int) -> Any:
+    def _submit(self, number: int, piece: Piece) -> Any:
         import cloudpickle
 
         self._names[number] = piece.name
@@ -303,20 +286,18 @@ class _Run:
         future = self._client.submit(
             run, __version__, piece.files, content, self._common, pure=False, key=None
         )
-        self._waiting[future] = (number, piece, n_rounds)
+        self._waiting[future] = (number, piece)
         return future
 
-    def _outcome(self, future: Any, number: int, piece: Piece, n_rounds: int) -> Done | None:
-        """Return the result of a piece, or None if it is to be done again."""
+    def _outcome(self, future: Any, number: int, piece: Piece) -> Done:
+        """Return the result of a piece."""
         from distributed import KilledWorker
 
         try:
             worker, fault, result = future.result()
         except KilledWorker as error:
-            if n_rounds < _MOST_ROUNDS:
-                return None
-            raise SeqmtlError(
-                f"{piece.name} ended one worker after the other, the last one at "
+            raise ClusterError(
+                f"{piece.name}: one worker after the other died at it, the last one at "
                 f"{error.last_worker}; perhaps it needs more memory than they have"
             ) from error
         except BaseException as error:
@@ -324,7 +305,7 @@ class _Run:
                 raise self._cluster._gone() from error
             raise
         if fault:
-            raise SeqmtlError(f"worker {worker} {fault}")
+            raise ClusterError(f"worker {worker} {fault}")
         return Done(number, result, worker)
 
     def _hear(self, event: tuple[float, Any]) -> None:
@@ -335,7 +316,6 @@ class _Run:
             before = self._begun.get(number)
             self._begun[number] = worker
             if before is not None:
-                self._cluster.n_repeated += 1
                 _log.warning(
                     "%s is done again, by worker %s: worker %s died",
                     self._names.get(number), worker, before,
@@ -392,14 +372,14 @@ def _client(address: str, stack: ExitStack) -> Iterator[Any]:
     if address.startswith(_LOCAL):
         place: Any = stack.enter_context(_local(int(address.removeprefix(_LOCAL))))
     elif address.endswith(".json") and not os.path.exists(address):
-        raise SeqmtlError(f"{address}: no such scheduler file; start a scheduler that writes it")
+        raise ClusterError(f"{address}: no such scheduler file; start a scheduler that writes it")
     else:
         place = address
     named = {"scheduler_file": place} if address.endswith(".json") else {"address": place}
     try:
         client = Client(**named, timeout=TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise SeqmtlError(
+        raise ClusterError(
             f"no scheduler answers at {address} within {TIMEOUT:g} seconds; check the address, and "
             "that it is running"
         ) from error
@@ -425,7 +405,7 @@ def _local(n_workers: int) -> Iterator[Any]:
                 preload=["seqmtl._worker"],
             )
         except RuntimeError as error:
-            raise SeqmtlError(f"{_LOCAL}{n_workers}: the workers do not start: {error}") from error
+            raise ClusterError(f"{_LOCAL}{n_workers}: the workers do not start: {error}") from error
         with cluster:
             try:
                 yield cluster

@@ -19,7 +19,7 @@ from seqmtl._names import forget_told
 from seqmtl._version import __version__
 from seqmtl.cli._console import message_of, setup_logging, warnings_as_messages
 from seqmtl.cli._output import claims_of_a_command, with_input
-from seqmtl.exceptions import ScanInterrupted, SeqmtlError, TrainingInterrupted
+from seqmtl.exceptions import ClusterError, ScanInterrupted, SeqmtlError, TrainingInterrupted
 
 # The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be set
 # before numpy is imported. A user's own setting wins.
@@ -84,6 +84,7 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
             raise
         text = message_of(error)
         is_of_data = isinstance(error, (SeqmtlError, ValueError))
+        is_of_data &= not isinstance(error, ClusterError)
         logger.error("%s", with_input(text, args) if is_of_data else text)
         return 1
 
@@ -102,5 +103,3 @@ def _threads_of(args: argparse.Namespace) -> Iterator[None]:
     args.threads = min(args.threads or cores, cores)
     with use_threads(args.threads):
         yield
-
-
