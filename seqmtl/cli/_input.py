@@ -58,18 +58,18 @@ def read_input(
 
 def read_for_training(args: argparse.Namespace, *, split: str | None) -> Windows:
     """Read the labelled windows named by the arguments, and warn of what is probably wrong."""
+    from seqmtl.sequences.quality import find_faults
+
     windows = read_input(
         args, split=split, window=args.window, require_labels=True, shift=args.shift
     )
-    warn_of_faults(windows, args)
+    warn_of(find_faults([windows]), args)
     return windows
 
 
-def warn_of_faults(windows: Windows, args: argparse.Namespace) -> None:
+def warn_of(faults: list[str], args: argparse.Namespace) -> None:
     """Warn of what is probably wrong with training windows."""
-    from seqmtl.sequences.quality import find_faults
-
-    for fault in find_faults(windows):
+    for fault in faults:
         logger.warning("%s: %s", args.data or "the windows", fault)
 
 

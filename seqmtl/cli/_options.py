@@ -61,11 +61,12 @@ def memory(text: str) -> int:
     factors = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
     number, factor = (text[:-1], factors[text[-1:]]) if text[-1:] in factors else (text, 1)
     try:
-        return int(positive_float(number) * factor)
-    except (ValueError, argparse.ArgumentTypeError) as error:
-        raise argparse.ArgumentTypeError(f"must be a size such as 500M or 4G, got {text!r}") from (
-            error
-        )
+        found = int(positive_float(number) * factor)
+    except (ValueError, argparse.ArgumentTypeError):
+        found = 0
+    if found < 1:
+        raise argparse.ArgumentTypeError(f"must be a size such as 500M or 4G, got {text!r}")
+    return found
 
 
 def seed(text: str) -> int:
@@ -207,8 +208,8 @@ def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | N
     """
     parser.add_argument(
         "data", nargs="?", metavar="DATA",
-        help=f"{what}: folder of seqmtl dataset, TSV (organism, label, sequence, split) or FASTA "
-        "(organism=, label=); or gzip; - for stdin"
+        help=f"{what}: folder of seqmtl dataset, TSV (organism, label, sequence, maybe split) or "
+        "FASTA (organism=, label=), plain or gzip; - for stdin"
         + (f"; {tables}" if tables else ""),
     )  # fmt: skip
     sites = parser.add_argument_group("windows cut from genomes instead of DATA")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
+from seqmtl.exceptions import ModelFileError, SeqmtlError, TrainingInterrupted
 from seqmtl.files.atomic import files_not_of, remove_files, write_json
 from seqmtl.files.model_file import read_arrays, write_arrays
 
@@ -38,8 +38,9 @@ def train_on_disk(args: argparse.Namespace, fit: Any) -> Any:
     args : Namespace
         Of ``seqmtl train``.
     fit : callable
-        Trains, given the store, and the arguments memory, ask, run and state of
-        :func:`~seqmtl.models.stored_fit.train_stored`.
+        Trains, given the store, the arguments memory, ask, run and state of
+        :func:`~seqmtl.models.stored_fit.train_stored`, and save, a function that stores the active
+        windows after a look.
 
     Raises
     ------
@@ -74,6 +75,8 @@ def train_on_disk(args: argparse.Namespace, fit: Any) -> Any:
                 store, memory=memory, ask=ask, run=run, save=on_look, state=_state(folder, args)
             )
         except KeyboardInterrupt as error:
+            if not os.path.exists(os.path.join(folder, _STATE)):
+                raise
             raise TrainingInterrupted(
                 f"interrupted; the progress is in {folder}: repeat the command with --resume to "
                 "continue",
@@ -124,7 +127,10 @@ def _state(folder: str, args: argparse.Namespace) -> Any:
     path = os.path.join(folder, _STATE)
     if not args.resume or not os.path.exists(path):
         return None
-    return read_arrays(path)[1]
+    try:
+        return read_arrays(path)[1]
+    except ModelFileError as error:
+        raise SeqmtlError(f"{path}: damaged; train without --resume") from error
 
 
 def _store(folder: str, args: argparse.Namespace, memory: int) -> WindowStore:
@@ -152,6 +158,8 @@ def _store(folder: str, args: argparse.Namespace, memory: int) -> WindowStore:
         return WindowStore.of(parts)
     if args.resume:
         logger.info("%s: there is nothing to resume; starting afresh", folder)
+    elif os.path.exists(os.path.join(folder, _STATE)):
+        logger.warning("%s: what an interrupted run has left is replaced, without --resume", folder)
     remove_store(args)
     store = store_windows(_windows(args, memory), folder)
     write_json(path, {"request": request, "parts": store.parts})
@@ -163,7 +171,8 @@ def _request(args: argparse.Namespace) -> dict[str, Any]:
     from seqmtl._version import __version__
     from seqmtl.io.dataset import WINDOWS, is_dataset
 
-    chosen = {k: str(v) for k, v in sorted(vars(args).items()) if k not in _OF_THE_RUN}
+    values = {k: v for k, v in sorted(vars(args).items()) if k not in _OF_THE_RUN}
+    chosen = {k: str(v) for k, v in values.items() if not callable(v)}
     source = os.path.join(args.data, WINDOWS) if is_dataset(args.data) else args.data
     facts = os.stat(source)
     return {"version": __version__, "size": facts.st_size, "time": facts.st_mtime_ns, **chosen}
@@ -171,10 +180,11 @@ def _request(args: argparse.Namespace) -> dict[str, Any]:
 
 def _windows(args: argparse.Namespace, memory: int) -> Iterator[Windows]:
     """Yield the windows of DATA, an organism at a time if it is a dataset."""
-    from seqmtl.cli._input import organisms_named, warn_of_faults
+    from seqmtl.cli._input import organisms_named, warn_of
     from seqmtl.exceptions import MemoryLimitError
     from seqmtl.io import is_dataset, read_dataset
     from seqmtl.io.dataset import read_summary
+    from seqmtl.sequences.quality import Seen
 
     if is_dataset(args.data):
         genomes = read_summary(args.data)["genomes"]
@@ -190,11 +200,13 @@ def _windows(args: argparse.Namespace, memory: int) -> Iterator[Windows]:
         )
     else:
         parts = _of_table(args)
+    seen = Seen()
     for windows in parts:
         if args.window is not None:
             windows = windows.center(args.window, args.shift)
-        warn_of_faults(windows, args)
+        seen.add(windows)
         yield windows
+    warn_of(seen.faults(), args)
 
 
 def _of_table(args: argparse.Namespace) -> Iterator[Windows]:

@@ -104,7 +104,7 @@ def _read(model: MultiTaskModel, args: argparse.Namespace) -> Windows:
     import numpy as np
 
     from seqmtl._names import match_names
-    from seqmtl.cli._input import read_input
+    from seqmtl.cli._input import read_input, warn_of
     from seqmtl.io.dataset import is_dataset
     from seqmtl.io.tables import is_table_of_windows
     from seqmtl.sequences.quality import find_faults
@@ -122,8 +122,7 @@ def _read(model: MultiTaskModel, args: argparse.Namespace) -> Windows:
     )
     place = match_names([args.organism], windows.task_names, args.data or "--genome")[0]
     windows = windows[np.flatnonzero(windows.task_ids == place)]
-    for fault in find_faults(windows):
-        logger.warning("%s: %s", args.data or "the windows", fault)
+    warn_of(find_faults([windows]), args)
     return windows
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _console, _options, _similarity
 from seqmtl.cli._output import NOT_CONVERGED, check_outputs
+from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
     from seqmtl.compare import Comparison, Result
@@ -125,6 +126,8 @@ def _methods(text: str) -> list[str]:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
+    if args.dask and args.jobs:
+        raise SeqmtlError("--jobs is for this machine, --dask for workers; leave one of them out")
     _check_outputs(args)
     comparison = _comparison(args)
     from seqmtl.cluster import Cluster, connect

@@ -70,7 +70,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "--force", action="store_true", help="write into a folder that holds other files"
     )
     _options.add_threads(parser)
-    _options.add_dask(parser, "do the organisms")
+    _options.add_dask(parser, "process the organisms")
 
 
 def run(args: argparse.Namespace) -> int:

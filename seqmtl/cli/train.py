@@ -40,7 +40,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     relations = _similarity.add_source_options(parser)
     relations.add_argument(
         "--similarity", metavar="KIND|TSV",
-        help="individual, union, easy, a kind of seqmtl similarity, or a table (default: tree)",
+        help="individual, union, easy, a kind of seqmtl similarity, or a table (default: the tree)",
     )  # fmt: skip
     _similarity.add_mkl(relations)
     relations.add_argument(
@@ -51,9 +51,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     _options.add_run_options(parser)
     parser.add_argument(
         "--memory", type=_options.memory, metavar="SIZE",
-        help="keep windows on disk, and within this memory, such as 4G",
+        help="keep windows on disk (MODEL.windows); use at most this memory, such as 4G",
     )  # fmt: skip
-    _options.add_dask(parser, "score windows")
+    _options.add_dask(parser, "score the windows on disk")
     parser.add_argument("--resume", action="store_true", help="resume an interrupted training")
     parser.add_argument(*_methods.OPTIONS, action=_OfTables, nargs="?", help=argparse.SUPPRESS)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._memory import available_memory
+from seqmtl._threads import n_threads
 from seqmtl.cluster import Cluster, Here, Piece
 from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
 from seqmtl.dataset.duplicates import fingerprints
@@ -31,6 +34,8 @@ from seqmtl.sequences import Genome, Windows
 from seqmtl.sequences.intervals import merge_intervals
 
 logger = logging.getLogger(__name__)
+
+_MEMORY = 10  # bytes for each byte of a genome's file, compressed or not
 
 
 @dataclass
@@ -110,7 +115,9 @@ class Part:
 
 
 def build_parts(config: Config, workers: Here | Cluster | None = None) -> Iterator[Part]:
-    """Yield the rows of each organism; a process has one genome in memory at a time.
+    """Yield the rows of each organism.
+
+    Threads of this process read genomes at the same time only if they fit into memory.
 
     Raises
     ------
@@ -119,12 +126,30 @@ def build_parts(config: Config, workers: Here | Cluster | None = None) -> Iterat
     SeqmtlError
         If an organism has no usable site.
     """
+    organisms = {name: organism.absolute() for name, organism in config.organisms.items()}
     pieces = [
         Piece(name, (name, number), tuple(organism.files))
-        for number, (name, organism) in enumerate(config.organisms.items())
+        for number, (name, organism) in enumerate(organisms.items())
     ]
-    for done in (workers or Here()).map(_build, pieces, common=config, ordered=True, is_small=True):
-        yield done.result
+    given = list(config.organisms.values())
+    genomes = [os.path.getsize(organism.genome) for organism in given]
+    most = n_threads() * _MEMORY * max(genomes, default=0)
+    options: dict[str, Any] = {"ordered": True, "is_small": most < available_memory()}
+    config = replace(config, organisms=organisms)  # workers may be elsewhere
+    for done in (workers or Here()).map(_build, pieces, common=config, **options):
+        yield _as_given(done.result, given[done.number])
+
+
+def _as_given(part: Part, organism: OrganismConfig) -> Part:
+    """Name the files of a part as they were given."""
+    for full, path in zip(organism.absolute().files, organism.files, strict=True):
+        part.left_out = [
+            row._replace(source=path + row.source.removeprefix(full))
+            if row.source.startswith(full)
+            else row
+            for row in part.left_out
+        ]
+    return replace(part, genome=part.genome | {"path": organism.genome})
 
 
 def _build(config: Config, name: str, number: int) -> Part:

@@ -6,7 +6,7 @@ import logging
 import os
 import tomllib
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import product
 from typing import Any, NoReturn
@@ -141,6 +141,12 @@ class OrganismConfig:
         """All files."""
         files = (self.genome, self.annotation, self.sites, self.junctions, self.contig_names)
         return [path for path in files if path is not None]
+
+    def absolute(self) -> OrganismConfig:
+        """Return the files by their full paths."""
+        names = ("genome", "annotation", "sites", "junctions", "contig_names")
+        given = {name: path for name in names if (path := getattr(self, name)) is not None}
+        return replace(self, **{name: os.path.abspath(path) for name, path in given.items()})
 
 
 @dataclass(frozen=True)

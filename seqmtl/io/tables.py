@@ -129,6 +129,7 @@ class _Reader:
         wanted = ["sequence"] + ["label"] * require_labels + ["organism"] * (organism is None)
         self.columns = find_columns(header, line, wanted, self.source)
         self.n_columns = header.count(b"\t") + 1
+        self.n_rows = self.n_before = 0
         self.forget()
         self.label_column = LabelColumn(self.source)
         self.organisms, self.splits = NameTable("organism"), NameTable("split")
@@ -139,6 +140,7 @@ class _Reader:
     def forget(self) -> None:
         """Drop the rows read so far."""
         self.codes = bytearray()
+        self.n_before += self.n_rows
         self.n_rows = 0
         self.labels: list[NDArray[np.int8]] = []
         self.tasks: list[NDArray[np.int16]] = []
@@ -246,6 +248,8 @@ class _Reader:
         n = codes.size // width
         is_named = "name" in self.columns
         rows = np.concatenate(self.rows) if n < self.n_rows else None
+        if self.n_before:
+            rows = self.n_before + (np.arange(n, dtype=np.int32) if rows is None else rows)
         logger.info("%s: kept %d of %d rows, %d bases each", self.source, n, self.n_rows, width)
         return Windows(
             codes,

@@ -271,9 +271,10 @@ class Model:
         if words is not None:
             shifts = fit_words(scores, y, words, counts, method)
             scores = scores + shifts[words]
-            self._move_words(name, shifts[:-1])
         curve = fit_curve(scores, y, counts, method, prevalence)
         found = describe_curve(curve, scores, y, counts, prevalence)
+        if words is not None:
+            self._move_words(name, shifts[:-1])
         curves = {**self.curves, name: curve}
         done = {**self.training.get("calibration", {}), name: found}
         self.curves = {task: curves[task] for task in self.tasks if task in curves}

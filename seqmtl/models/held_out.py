@@ -24,7 +24,7 @@ from seqmtl.features._base import gram_matrix
 from seqmtl.models.calibration import calibrate_tasks, find_copies
 from seqmtl.models.training import Settings, class_factors, solve
 from seqmtl.solvers.problem import LOSSES, dual_terms, loss_values
-from seqmtl.solvers.weights import TaskWeights
+from seqmtl.solvers.weights import scores_of
 
 Array = NDArray[np.float64]
 
@@ -235,13 +235,8 @@ class HoldOut:
         solution = solve(
             self._rows, train.y, train.ids, K, settings, nodes=nodes, sample_weight=train.weight
         )
-        W = solution.W
-        rows = self._held_rows
-        if isinstance(W, TaskWeights):
-            scores = W.scores(rows, held.ids)
-        else:
-            scores = rows.scores(W, held.ids)
-        scores += settings.fit_intercept * solution.bias[held.ids]
+        intercepts = settings.fit_intercept * solution.bias
+        scores = scores_of(self._held_rows, held.ids, solution.W, intercepts)
         return label_likelihood(scores, held.y, held.ids, len(held.names), held.weight)
 
 

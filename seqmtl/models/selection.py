@@ -31,7 +31,7 @@ lowered by the same evidence, which the many decoys dominate, it ranked sites wo
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -166,7 +166,8 @@ def select(
     on_score : callable, optional
         Called after each new one with its name, its number and the total.
     run : callable
-        Applies a function to jobs, which can be pickled, and yields the results in order.
+        Scores the candidates that are compared on many examples: applies a function to jobs, which
+        can be pickled, and yields the results in order.
 
     Raises
     ------
@@ -219,7 +220,7 @@ class _Selector:
             features, variants, costs = self._at_size(R, parts, trust, costs)
         else:
             by_folds = partial(_by_folds, self._sample, self._settings, self._grams, K)
-            features, variants = self._choose_variant(by_folds)
+            features, variants = self._choose_variant(by_folds, in_order)
         C = float(np.exp(np.log(costs).mean()))
         known = next(iter(self._space.relations.values()))
         source = known.source if len(self._space.trusts) == 1 else "trust tuned on held-out labels"
@@ -299,11 +300,11 @@ class _Selector:
         is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
         return examples.take(np.flatnonzero(~is_held)), examples.take(np.flatnonzero(is_held))
 
-    def _choose_variant(self, judge: Callable[[Any], Array]) -> tuple[Any, list[Any]]:
+    def _choose_variant(self, judge: Callable[[Any], Array], run: Run) -> tuple[Any, list[Any]]:
         """Return the variant of the features for all tasks, and the results of each."""
         if len(self._variants) < 2:
             return self._features, []
-        values = self._score({f"features {v}": partial(judge, v) for v in self._variants})
+        values = self._score({f"features {v}": partial(judge, v) for v in self._variants}, run)
         best = int(np.argmax([value.sum() for value in values]))
         ahead = values[best] - values[0]
         if ahead.sum() <= ahead.std() * ahead.size**0.5:  # one standard error
@@ -323,7 +324,7 @@ class _Selector:
             K, nodes = self._kernel(R, trust, costs), self._nodes(parts, trust, costs)
             return partial(_by_hold_out, train, held, self._settings, K, nodes)
 
-        features, variants = self._choose_variant(judge(costs))
+        features, variants = self._choose_variant(judge(costs), self._run)
         if len(self._space.costs) == 1:
             return features, variants, costs
         size = f"{train.y.size:,} examples"
@@ -331,7 +332,8 @@ class _Selector:
             f"C times {part:g}, {size}": partial(judge(part * costs), features)
             for part in _CHEAPER
         }  # fmt: skip
-        values = self._score({f"features {features}": partial(judge(costs), features), **cheaper})
+        given = {f"features {features}": partial(judge(costs), features)}
+        values = self._score(given | cheaper, self._run)
         found = [self._per_task(value, held.ids) for value in values]
         return features, variants, costs * np.exp(self._weigh(found).T @ np.log([1.0, *_CHEAPER]))
 
@@ -387,10 +389,12 @@ class _Selector:
     def _per_task(self, values: Array, ids: NDArray[Any]) -> Array:
         return np.bincount(ids, values, minlength=self._T).astype(np.float64)
 
-    def _score(self, candidates: dict[str, Callable[[], Array]]) -> list[Array]:
+    def _score(
+        self, candidates: Mapping[str, Callable[[], Array]], run: Run = in_order
+    ) -> list[Array]:
         """Return the value of every candidate; compute and report those that are not known."""
         missing = [key for key in candidates if key not in self._known]
-        found = self._run(_call, [candidates[key] for key in missing])
+        found = run(_call, [candidates[key] for key in missing])
         self._scored.update(candidates.keys() - missing)
         for key, value in zip(missing, found, strict=True):
             self._known[key] = value

@@ -32,14 +32,14 @@ from seqmtl.models.kernels import mean_nodes, resolve_kernels, view_names
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selection import Run, Space, select
 from seqmtl.models.site import SAMPLE, Site, find_anchor, find_site
-from seqmtl.models.stored_look import BAND, BINS, Answer, Question, scores_of
+from seqmtl.models.stored_look import BAND, BINS, Answer, Question
 from seqmtl.models.training import ONE_THREAD, Settings, check_classes, class_factors, solve
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
 from seqmtl.solvers.groups import Groups
 from seqmtl.solvers.problem import dual_terms, loss_values
-from seqmtl.solvers.weights import GroupedWeights
+from seqmtl.solvers.weights import GroupedWeights, scores_of
 
 Array = NDArray[np.float64]
 #: The arguments of :func:`~seqmtl.models.stored_look.look` besides the question.
@@ -163,7 +163,7 @@ def train_stored(  # noqa: PLR0913
     ask : callable
         Puts a question to all parts.
     run : callable
-        Scores the candidates of a selection, see :func:`~seqmtl.models.selection.select`.
+        Scores candidates of a selection, see :func:`~seqmtl.models.selection.select`.
     space : Space, optional
         Hyperparameters to select, as :func:`~seqmtl.models.selected.train_selected` does.
         Default: none.

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import Rows
 from seqmtl.io.window_store import StoredPart, compact
 from seqmtl.sequences import Windows
 from seqmtl.solvers.problem import loss_values, own_kernel
-from seqmtl.solvers.weights import TaskWeights
+from seqmtl.solvers.weights import scores_of
 
 Array = NDArray[np.float64]
 
@@ -132,9 +131,3 @@ def look(
         part.first + short, alpha[short], margins[short], compact(windows[short]), bins, counts,
         totals, step_totals,
     )  # fmt: skip
-
-
-def scores_of(rows: Rows, ids: NDArray[Any], W: Any, intercepts: Array) -> Array:
-    """Return the score of every row with the weights and the intercept of its task."""
-    scores = W.scores(rows, ids) if isinstance(W, TaskWeights) else rows.scores(W, ids)
-    return np.asarray(scores + intercepts[ids])

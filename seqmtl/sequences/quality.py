@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,51 +13,99 @@ from seqmtl.sequences.windows import Windows
 #: Copies among the windows of an organism, and decoys per true site or the reverse, to warn from.
 MOST_COPIES, MOST_PER_SITE = 0.5, 100
 
+MOST_HASHES = 1 << 22  # windows that are compared with each other
+
 _ROWS = 1 << 16
 
 
-def find_faults(windows: Windows) -> list[str]:
+def find_faults(parts: Iterable[Windows]) -> list[str]:
     """Describe what is probably wrong with labelled windows, a sentence for each kind of fault.
 
     These are windows without any of A, C, G and T; windows of an organism that occur with both
     labels; organisms of whose windows more than half are copies of others; and organisms with 100
-    times as many windows of one class as of the other.
+    times as many windows of one class as of the other. Copies among millions of windows are
+    counted in a sample.
     """
-    hashes, is_empty = _hash(windows)
-    copies, both, uneven = [], [], []
-    for t, name in enumerate(windows.task_names):
-        rows = np.flatnonzero(windows.task_ids == t)
-        values, labels = hashes[rows], windows.labels[rows]
-        n_distinct = np.unique(values).size
-        classes = [np.unique(values[side]) for side in (labels > 0, labels < 0)]
-        n_both = int(np.isin(classes[0], classes[1]).sum())
-        few, many = sorted([int((labels > 0).sum()), int((labels < 0).sum())])
-        if rows.size - n_distinct > MOST_COPIES * rows.size:
-            copies.append(f"{rows.size - n_distinct} of {rows.size} of {name}")
-        if n_both:
-            both.append(f"{n_both} of {name}")
-        if few and many >= MOST_PER_SITE * few:
-            uneven.append(f"{name} ({(labels > 0).sum()} to {(labels < 0).sum()})")
-    faults = []
-    if is_empty.any():
-        first = windows[np.flatnonzero(is_empty)[:1]].names[0]
-        faults.append(
-            f"{is_empty.sum()} of {len(windows)} windows hold no A, C, G or T (first: {first}); "
-            "leave them out"
-        )
-    if both:
-        faults.append(f"windows that occur with both labels: {', '.join(both)}; check the labels")
-    if copies:
-        faults.append(
-            f"windows that are copies of others: {', '.join(copies)}; a window of a test set may "
-            "also be in the training set"
-        )
-    if uneven:
-        faults.append(
-            f"organisms with {MOST_PER_SITE} times as many windows of one class as of the other "
-            f"(true sites to decoys): {', '.join(uneven)}; consider --balanced"
-        )
-    return faults
+    seen = Seen()
+    for windows in parts:
+        seen.add(windows)
+    return seen.faults()
+
+
+class Seen:
+    """What is known of windows that have been seen part by part."""
+
+    def __init__(self) -> None:
+        self._n = self._n_empty = 0
+        self._first_empty = ""
+        self._counts: dict[str, NDArray[np.int64]] = {}  # of decoys and of true sites
+        self._hashes: dict[str, list[NDArray[np.uint64]]] = {}  # the last bit is the label
+        self._n_hashes, self._shift = 0, 0
+
+    def add(self, windows: Windows) -> None:
+        """See further windows."""
+        hashes, is_empty = _hash(windows)
+        self._n += len(windows)
+        if is_empty.any() and not self._n_empty:
+            self._first_empty = windows[np.flatnonzero(is_empty)[:1]].names[0]
+        self._n_empty += int(is_empty.sum())
+        is_true = windows.labels > 0
+        marked = (hashes & ~np.uint64(1)) | is_true
+        for t, name in enumerate(windows.task_names):
+            own = windows.task_ids == t
+            counts = self._counts.setdefault(name, np.zeros(2, dtype=np.int64))
+            counts += np.bincount(is_true[own], minlength=2)
+            kept = self._sampled(marked[own])
+            self._hashes.setdefault(name, []).append(kept)
+            self._n_hashes += kept.size
+        while self._n_hashes > MOST_HASHES:  # halve the sample: the same windows in all parts
+            self._shift += 1
+            self._hashes = {
+                name: [self._sampled(np.concatenate(own))] for name, own in self._hashes.items()
+            }
+            self._n_hashes = sum(own[0].size for own in self._hashes.values())
+
+    def _sampled(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return hashes[hashes < np.uint64(2 ** (64 - self._shift) - 1)]
+
+    def faults(self) -> list[str]:
+        """Return the description of :func:`find_faults`."""
+        copies, both, uneven = [], [], []
+        scale, about = 2**self._shift, "about " if self._shift else ""
+        for name, parts in self._hashes.items():
+            marked = np.concatenate(parts)
+            values, is_true = marked >> 1, (marked & 1) > 0
+            n_decoys, n_true = (int(count) for count in self._counts[name])
+            n_copies = values.size - np.unique(values).size
+            n_both = np.intersect1d(values[is_true], values[~is_true]).size
+            if n_copies > MOST_COPIES * values.size:
+                copies.append(f"{about}{scale * n_copies} of {n_true + n_decoys} of {name}")
+            if n_both:
+                both.append(f"{about}{scale * n_both} of {name}")
+            few, many = sorted([n_true, n_decoys])
+            if few and many >= MOST_PER_SITE * few:
+                uneven.append(f"{name} ({n_true} to {n_decoys})")
+        faults = []
+        if self._n_empty:
+            faults.append(
+                f"{self._n_empty} of {self._n} windows hold no A, C, G or T (first: "
+                f"{self._first_empty}); leave them out"
+            )
+        if both:
+            faults.append(
+                f"windows that occur with both labels: {', '.join(both)}; check the labels"
+            )
+        if copies:
+            faults.append(
+                f"windows that are copies of others: {', '.join(copies)}; a window of a test set "
+                "may also be in the training set"
+            )
+        if uneven:
+            faults.append(
+                f"organisms with {MOST_PER_SITE} times as many windows of one class as of the "
+                f"other (true sites to decoys): {', '.join(uneven)}; consider --balanced"
+            )
+        return faults
 
 
 def _hash(windows: Windows) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:

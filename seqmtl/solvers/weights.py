@@ -205,3 +205,11 @@ class TaskWeights:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         W = self.times(np.eye(self.shape[1]))
         return W if dtype is None else W.astype(dtype, copy=False)
+
+
+def scores_of(
+    rows: Rows, ids: NDArray[Any], W: Any, intercepts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the score of every row with the weights and the intercept of its task."""
+    scores = W.scores(rows, ids) if isinstance(W, TaskWeights) else rows.scores(W, ids)
+    return np.asarray(scores + intercepts[ids])

@@ -44,10 +44,11 @@ def test_compare(folder, tmp_path, scheduler):
     assert (tmp_path / "here.tsv").read_bytes() == (tmp_path / "there.tsv").read_bytes()
 
 
-def test_dataset(folder, tmp_path, scheduler, capsys):
+def test_dataset(folder, tmp_path, scheduler, capsys, monkeypatch):
+    monkeypatch.chdir(folder)  # the workers are elsewhere
     found = {}
     for name, options in {"here": [], "there": ["--dask", scheduler]}.items():
-        command = ["dataset", str(folder / "dataset.toml"), "-o", str(tmp_path / name), *options]
+        command = ["dataset", "dataset.toml", "-o", str(tmp_path / name), *options]
         assert main(command) == 0
         found[name] = {p.name: p.read_bytes() for p in (tmp_path / name).iterdir()}
         summary = json.loads(found[name].pop("summary.json"))

@@ -15,7 +15,7 @@ def _random(n, length=21, seed=0):
 
 def _faults(texts, labels, tasks=None):
     tasks = ["yeast"] * len(texts) if tasks is None else tasks
-    return find_faults(Windows.from_strings(texts, labels=labels, tasks=tasks))
+    return find_faults([Windows.from_strings(texts, labels=labels, tasks=tasks)])
 
 
 def test_good_windows_have_none():
