@@ -84,6 +84,11 @@ def test_more_splits_and_methods_add_to_those_there_are(data, whole, tmp_path, c
     assert json.loads((tmp_path / "out.json").read_text()) == whole
 
 
+def test_jobs_are_for_this_machine(data, tmp_path, capsys):
+    assert main(_arguments(data, tmp_path, "--jobs", "2", "--dask", "local:2")) == 1
+    assert "--jobs is for this machine, --dask for workers; leave one" in capsys.readouterr().err
+
+
 def test_a_killed_run_goes_on(data, whole, tmp_path, capsys):
     arguments = _arguments(data, tmp_path, "--splits", "3", "--jobs", "2")
     partial = tmp_path / "out.json.partial"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-import json
-import shutil
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +12,12 @@ import pytest
 from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load_model, use_threads
 from seqmtl.cli.main import main
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
+from seqmtl.files import streams
+from seqmtl.files.model_file import read_arrays
 from seqmtl.io import window_store
 from seqmtl.io.tables import read_windows, read_windows_in_parts
 from seqmtl.io.window_store import WindowStore, store_windows
+from seqmtl.models import stored_fit
 from seqmtl.models.fit import train_windows
 from seqmtl.models.selected import labelled, train_selected
 from seqmtl.models.selection import Space
@@ -237,12 +240,15 @@ def table(windows, tmp_path):
 
 
 @pytest.mark.parametrize("options", [{}, {"split": "train"}, {"window": 21}])
-def test_a_table_is_read_in_parts(table, options):
+def test_a_table_is_read_in_parts(table, options, monkeypatch):
     whole = read_windows(table, **options)
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 20_000)
     parts = list(read_windows_in_parts(table, 100, **options))
+    assert len(parts) > 5
     for name in ("matrix", "sequences"):
         found = [row for part in parts for row in getattr(part, name)()]
         np.testing.assert_array_equal(found, getattr(whole, name)())
+    assert [name for part in parts for name in part.names] == list(whole.names)
     np.testing.assert_array_equal(np.concatenate([part.tasks for part in parts]), whole.tasks)
 
 
@@ -271,10 +277,9 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(stored_look, "look", interrupt)
         assert main(command) == 130
-    assert "repeat the command with --resume" in capsys.readouterr().err
+    assert "repeat the command with --resume to continue" in capsys.readouterr().err
     folder = tmp_path / "m.seqmtl.windows"
-    assert (folder / "state").exists()
-    saved = shutil.copytree(folder, tmp_path / "copy")
+    state = (folder / "state").read_bytes()
     assert main([*command, "--resume", "-C", "2"]) == 1
     assert "of another DATA or other options" in capsys.readouterr().err
     whole = (folder / "store.json").read_text()
@@ -283,10 +288,59 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
         assert main([*command, "--resume"]) == 1
         assert "store.json: damaged" in capsys.readouterr().err
     (folder / "store.json").write_text(whole)
+    (folder / "state").write_bytes(state[:-9])
+    assert main([*command, "--resume"]) == 1
+    assert "state: damaged; train without --resume" in capsys.readouterr().err
+    (folder / "state").write_bytes(state)
+
+    def watch(question, part, active, bound):
+        asked.append((active.size, bool(np.asarray(question.W).any())))
+        return look(question, part, active, bound)
+
+    asked = []
+    monkeypatch.setattr(stored_look, "look", watch)
     assert main([*command, "--resume"]) == 0
+    assert asked[0] == (read_arrays_of(state)["rows"].size, True)  # it begins where the other was
     assert load_model(output).training["converged"]
     assert not folder.exists()
-    assert json.loads((saved / "store.json").read_text())["parts"]
+
+
+def read_arrays_of(content):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "state")
+        path.write_bytes(content)
+        return {name: np.array(array) for name, array in read_arrays(path)[1].items()}
+
+
+def test_nothing_is_kept_of_a_selection_that_is_interrupted(table, tmp_path, capsys, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stored_fit, "select", interrupt)
+    assert main(["train", str(table), "-o", str(tmp_path / "m"), "--memory", "2G"]) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "seqmtl: error: interrupted"
+    assert not (tmp_path / "m.windows").exists()
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "2G"]])
+def test_faults_of_windows_are_those_of_all_parts(tmp_path, capsys, monkeypatch, memory):
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(window_store, "PART", 500)
+    rng = np.random.default_rng(2)
+    rows = ["".join(row) for row in rng.choice(list("ACGT"), (3_000, 30))]
+    rows[2_900] = "N" * 30
+    rows[5], rows[2_000] = rows[7], rows[9]  # the first 20 are true sites, all others decoys
+    lines = [f"fly\t{1 if k < 20 else -1}\t{row}" for k, row in enumerate(rows)]
+    path = tmp_path / "w.tsv"
+    path.write_text("\n".join(["organism\tlabel\tsequence", *lines]) + "\n")
+    command = ["train", str(path), "-o", str(tmp_path / "m"), "--features", "wd:2", "-q"]
+    assert main([*command, "--selection", "none", *memory]) == 0
+    assert [line.partition("w.tsv: ")[2] for line in capsys.readouterr().err.splitlines()] == [
+        "1 of 3000 windows hold no A, C, G or T (first: 2900); leave them out",
+        "windows that occur with both labels: 1 of fly; check the labels",
+        "organisms with 100 times as many windows of one class as of the other (true sites to "
+        "decoys): fly (20 to 2980); consider --balanced",
+    ]
 
 
 def test_a_table_of_one_split_is_used_whole(table, tmp_path, capsys):
@@ -306,10 +360,13 @@ def test_a_folder_of_others_is_left_alone(table, tmp_path, capsys):
     folder = tmp_path / "m.windows"
     folder.mkdir()
     (folder / "thesis.txt").write_text("precious")
+    (folder / "thesis.unfinished.txt").write_text("precious, too")
     command = ["train", str(table), "-o", str(tmp_path / "m"), "--memory", "2G"]
     assert main(command) == 1
     assert "which has other files (thesis.txt); move them" in capsys.readouterr().err
-    assert (folder / "thesis.txt").read_text() == "precious"
+    (folder / "thesis.txt").unlink()
+    assert main(command) == 1
+    assert (folder / "thesis.unfinished.txt").read_text() == "precious, too"
 
 
 def test_what_a_killed_run_left_is_replaced(table, tmp_path):
@@ -332,6 +389,7 @@ def test_it_needs_data_on_disk(data, tmp_path, capsys):
     ("options", "message"),
     [
         (["--memory", "much"], "must be a size such as 500M or 4G, got 'much'"),
+        (["--memory", "0.5"], "must be a size such as 500M or 4G, got '0.5'"),
         (["--memory", "1M"], "GiB, and --memory allows 0.00; give more"),
         (["--memory", "2G", "--loss", "logistic"], "--loss logistic needs all windows in memory"),
         (["--memory", "2G", "--mkl", "smooth", "--distances", "d"], "--mkl needs all windows"),

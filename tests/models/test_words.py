@@ -208,6 +208,15 @@ def test_damaged_word_biases_are_refused(tmp_path, change, message):
         MultiTaskModel.load(tmp_path / "n")
 
 
+def test_a_calibration_that_fails_moves_nothing():
+    model = trained()
+    scores, y, words = candidates(4000, [0.0, -3.0])
+    with pytest.raises(ValueError, match="prevalence must be"):
+        model.calibrate("fly", scores, y, words=words, prevalence=2.0)
+    assert not model.word_bias.any()
+    assert not model.curves
+
+
 def test_calibration_moves_one_organism_and_adds_to_what_is_there():
     model = trained()
     scores, y, words = candidates(4000, [0.0, -3.0])

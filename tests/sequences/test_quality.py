@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqmtl.cli.main import main
-from seqmtl.sequences import Windows
+from seqmtl.sequences import Windows, quality
 from seqmtl.sequences.quality import find_faults
 
 
@@ -49,6 +49,21 @@ def test_copies():
     texts = _random(20)
     (found,) = _faults(texts + [texts[0]] * 30, [1, -1] * 10 + [1] * 30)
     assert found.startswith("windows that are copies of others: 30 of 50 of yeast; a window of a")
+
+
+def test_copies_among_many_are_counted_in_a_sample_of_the_letters(monkeypatch):
+    monkeypatch.setattr(quality, "MOST_HASHES", 500)
+    texts = _random(4_000)
+    parts = [texts[:2_000] * 2, texts[2_000:], texts[1_000:] * 2]
+    whole = [text for part in parts for text in part]
+    parts = [
+        Windows.from_strings(part, labels=[1, -1] * (len(part) // 2), tasks=["yeast"] * len(part))
+        for part in parts
+    ]
+    (copies,) = find_faults(parts)
+    n_copies = int(copies.partition("about ")[2].split()[0])
+    assert abs(n_copies - 8_000) < 2_000
+    assert f" of {len(whole)} of yeast" in copies
 
 
 def test_uneven_classes():
