@@ -56,7 +56,8 @@ def _add_method_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--methods", type=_methods, default="individual,union,mtl,mkl,default", metavar="LIST",
         help="methods to run: individual, union, mtl (similarity from the tree), mkl (learned "
-        "similarity), default (what seqmtl train does by default) (default: all)",
+        "similarity), default (what seqmtl train does by default), unseen (each organism predicted "
+        "by the default model of the others) (default: all but unseen)",
     )  # fmt: skip
     _similarity.add_source_options(parser)
     group.add_argument(

@@ -33,8 +33,9 @@ from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 
 Job = tuple[int, str]
-#: The methods; each selects its hyperparameters on its training windows.
-METHODS = ("individual", "union", "mtl", "mkl", "default")
+#: The methods; each selects its hyperparameters on its training windows. "unseen" predicts every
+#: organism with the default model of all others.
+METHODS = ("individual", "union", "mtl", "mkl", "default", "unseen")
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -74,21 +75,30 @@ class Comparison:
 
     def run(self, split: int, method: str) -> Result:
         """Train a method on a split and test it."""
-        windows = self.windows
-        train, test = (windows[rows] for rows in self.draw(split))
-        model = self._train(method, train)
-        chosen = model.training["selection"]["tasks"]
-        scores = model.decision_function(test)
+        names = self.windows.task_names
+        train, test = (self.windows[rows] for rows in self.draw(split))
+        scores, models = np.empty(len(test)), {}
+        if method == "unseen":
+            for t, name in enumerate(names):
+                others = train[np.flatnonzero(train.task_ids != t)]
+                models[name] = self._train("default", others.with_tasks(others.tasks))
+                own = np.flatnonzero(test.task_ids == t)
+                placed = models[name].adapt(name)  # among the others, by the tree if there is one
+                scores[own] = placed.decision_function(test[own], from_relatives=True)
+        else:
+            models[""] = self._train(method, train)
+            scores = models[""].decision_function(test)
         found = evaluate(test.labels, scores, test.tasks, n_bootstrap=0)["tasks"]
         tasks = {
-            name: {metric: found[name][metric] for metric in ("auroc", "auprc")}
-            for name in windows.task_names
+            name: {metric: found[name][metric] for metric in ("auroc", "auprc")} for name in names
         }
-        return Result(split, method, tasks, chosen, bool(model.training["converged"]))
+        selections = {name: model.training["selection"]["tasks"] for name, model in models.items()}
+        has_converged = all(model.training["converged"] for model in models.values())
+        return Result(split, method, tasks, selections.get("", selections), has_converged)
 
     def _train(self, method: str, train: Windows) -> MultiTaskModel:
         """Train a method, selecting its hyperparameters by cross-validation."""
-        names = self.windows.task_names
+        names = train.task_names
         examples = labelled(train, train.labels, train.task_ids, names)
         options: dict[str, Any] = {"features": self.features, "site": self.site}
         if method == "mkl":
@@ -96,7 +106,9 @@ class Comparison:
             kernels = _needed(self.kernels, method)
             return train_learnt(examples, kernels, self.C, settings=settings, **options)
         if method == "default":
-            space = Space.of_sharing(names, self.kernel)
+            unseen = [name for name in self.windows.task_names if name not in names]
+            relation = None if self.kernel is None else self.kernel.restrict([*names, *unseen])
+            space = Space.of_sharing(names, relation)
         else:
             kernels_of = {
                 "individual": TaskKernel.individual(names),

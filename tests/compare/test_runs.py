@@ -123,6 +123,23 @@ def test_the_fingerprint_tells_data_and_settings_apart(comparison):
     assert replace(comparison, windows=_windows()).fingerprint() == comparison.fingerprint()
 
 
+@pytest.mark.parametrize("kernel", [None, TaskKernel.from_newick("((bee,fly),worm);")])
+def test_an_unseen_organism_lends_no_label(comparison, kernel):
+    windows = _windows()
+    windows.splits = np.where(np.arange(len(windows)) % 10 < 5, 0, 1).astype(np.int16)
+    windows.split_names = ("train", "test")
+    found = []
+    for labels in (windows.labels, np.where(windows.task_ids == 0, -windows.labels, windows.labels)):
+        labels = np.where(windows.splits == 0, labels, windows.labels)
+        changed = replace(comparison, windows=windows, protocol=Protocol(), kernel=kernel)
+        changed.windows.labels = labels.astype(windows.labels.dtype)
+        found.append(changed.run(0, "unseen"))
+    assert found[0].tasks["worm"] == found[1].tasks["worm"]
+    assert found[0].tasks["worm"]["auroc"] > 0.6
+    assert found[0].tasks["fly"] != found[1].tasks["fly"]
+    assert list(found[0].chosen["worm"]) == ["fly", "bee"]
+
+
 def test_the_default_is_what_train_does_and_every_method_has_all_labels(comparison, monkeypatch):
     kernels = TaskKernel.hierarchical("((worm,fly),bee);", comparison.windows.task_names)
     whole = replace(comparison, kernels=kernels, C=(1.0,))
@@ -136,7 +153,7 @@ def test_the_default_is_what_train_does_and_every_method_has_all_labels(comparis
 
         monkeypatch.setattr(runs, name, note)
     results = {method: whole.run(0, method) for method in runs.METHODS}
-    assert seen == [90] * 5
+    assert seen == [90] * 5 + [60] * 3
     train = whole.windows[whole.draw(0).train]
     examples = labelled(train, train.labels, train.task_ids, train.task_names)
     space = Space.of_sharing(train.task_names, comparison.kernel)
