@@ -129,7 +129,10 @@ def test_an_unseen_organism_lends_no_label(comparison, kernel):
     windows.splits = np.where(np.arange(len(windows)) % 10 < 5, 0, 1).astype(np.int16)
     windows.split_names = ("train", "test")
     found = []
-    for labels in (windows.labels, np.where(windows.task_ids == 0, -windows.labels, windows.labels)):
+    for labels in (
+        windows.labels,
+        np.where(windows.task_ids == 0, -windows.labels, windows.labels),
+    ):
         labels = np.where(windows.splits == 0, labels, windows.labels)
         changed = replace(comparison, windows=windows, protocol=Protocol(), kernel=kernel)
         changed.windows.labels = labels.astype(windows.labels.dtype)
