@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from seqmtl._memory import available_memory
-from seqmtl._threads import in_order
+from seqmtl._threads import in_order, n_threads
 from seqmtl._version import __version__
 from seqmtl.exceptions import ClusterError, SeqmtlError
 from seqmtl.files.atomic import temporary_folder
@@ -121,6 +121,10 @@ def connect(address: str | None) -> Iterator[Here | Cluster]:
 
 class Here:
     """No workers: the pieces are done in this process."""
+
+    def n_threads(self) -> int:
+        """Return the number of small pieces that are done at a time."""
+        return n_threads()
 
     def map(
         self,

@@ -42,7 +42,8 @@ JOBS = [
       for suffix in ("bedgraph", "bed", "gff3", "spsc", "bw")),
     Job("dataset", "dataset sim/dataset.toml -o {out}/d --json {out}/d.json"),
     Job("compare", "compare w.tsv.gz --tree t.nwk --features wd:2 --methods individual,union,mtl "
-        "--splits 2 --per-organism 60 -C 0.1,1 --jobs 1 --json {out}/c.json --table {out}/c.tsv"),
+        "--splits 2 --per-organism 60 -C 0.1,1 --threads 1 --json {out}/c.json "
+        "--table {out}/c.tsv"),
     Job("calibrate", "calibrate raw.seqmtl sim/d -o {out}/m.seqmtl --json {out}/m.json"),
     Job("predict", "predict m.seqmtl w.tsv.gz --split all -o {out}/s.tsv"),
     Job("variants", "variants m.seqmtl --vcf v.vcf --fasta big.fa --organism man -o {out}/v.vcf.gz "

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _console, _options, _similarity
 from seqmtl.cli._output import NOT_CONVERGED, check_outputs
-from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
     from seqmtl.compare import Comparison, Result
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-_WEIGHTS_AT_ONCE = 2  # weight sets held by training and selection in one process
+_WEIGHTS_AT_ONCE = 2  # weight sets held by training and selection in one run
 _MATRICES_AT_ONCE = 3  # kernel matrices held by selection
 
 _EXAMPLES = """\
@@ -43,11 +42,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument("--plot", metavar="FILE", help="bar chart by organism: .png, .svg or .pdf")
     _add_method_options(parser)
     _add_split_options(parser)
-    parser.add_argument(
-        "--jobs", type=_options.positive_int, metavar="N",
-        help="number of processes; does not change the results (default: usable cores, "
-        "fewer if memory is short)",
-    )  # fmt: skip
+    _options.add_threads(parser)
     _options.add_dask(parser, "run every method on every split")
 
 
@@ -127,11 +122,10 @@ def _methods(text: str) -> list[str]:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    if args.dask and args.jobs:
-        raise SeqmtlError("--jobs is for this machine, --dask for workers; leave one of them out")
     _check_outputs(args)
     comparison = _comparison(args)
-    from seqmtl.cluster import Cluster, connect
+    from seqmtl._threads import use_threads
+    from seqmtl.cluster import connect
     from seqmtl.compare import FinishedRuns, run_comparison
     from seqmtl.compare.protocol import count_split
     from seqmtl.compare.results import make_document, read_results, to_markdown
@@ -142,14 +136,11 @@ def run(args: argparse.Namespace) -> int:
     partial = FinishedRuns(f"{args.json}.partial", digest)
     jobs = [(split, method) for split in range(args.splits) for method in args.methods]
     known = [*read_results(args.json, digest), *partial.load()]
-    with connect(args.dask) as workers:
-        cluster = workers if isinstance(workers, Cluster) else None
-        n_workers = cluster.n_threads() if cluster else args.jobs or _n_processes(comparison)
-        show = _progress(args, jobs, known, n_workers)
+    with use_threads(min(args.threads, _most_at_once(comparison))), connect(args.dask) as workers:
+        show = _progress(args, jobs, known, workers.n_threads())
         results = run_comparison(
-            comparison, jobs, partial, n_workers=n_workers, cluster=cluster, known=known,
-            on_result=show,
-        )  # fmt: skip
+            comparison, jobs, partial, workers=workers, known=known, on_result=show
+        )
     document = make_document(results, _settings(args), sizes, digest)
     write_json(args.json, document)
     partial.remove()
@@ -162,18 +153,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _n_processes(comparison: Comparison) -> int:
-    """Return the number of usable cores, or fewer if memory is short."""
+def _most_at_once(comparison: Comparison) -> int:
+    """Return the number of runs that fit into memory side by side, at least 1."""
     from seqmtl._memory import available_memory
-    from seqmtl._threads import usable_cores
     from seqmtl.models.held_out import MOST
 
     windows = comparison.windows
     n_weights = comparison.features.n_features(windows.length) * len(windows.task_names)
     n_entries = min(MOST, len(windows)) ** 2
     n_bytes = 4 * (_WEIGHTS_AT_ONCE * n_weights + _MATRICES_AT_ONCE * n_entries)
-    n_bytes += windows.codes.nbytes
-    return max(1, min(usable_cores(), available_memory() // n_bytes))
+    return max(1, available_memory() // n_bytes)
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
@@ -248,8 +237,8 @@ def _keep(windows: Windows, organisms: Sequence[str] | None) -> Windows:
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """Return the command and the options that affect the results."""
-    left_out = {"run", "usage_error", "command_line", "quiet", "log_json", "debug", "jobs", "dask"}
-    left_out |= {"json", "table", "plot"}
+    left_out = {"run", "usage_error", "command_line", "quiet", "log_json", "debug"}
+    left_out |= {"threads", "dask", "json", "table", "plot"}
     kept = {name: value for name, value in vars(args).items() if name not in left_out}
     kept["features"] = None if args.features is None else args.features.views
     return {**kept, "norm": "inf" if args.norm == float("inf") else args.norm}  # no JSON number
@@ -267,7 +256,7 @@ def _progress(
     if len(todo) < len(jobs):
         logger.info("%d of %d runs are already finished", len(jobs) - len(todo), len(jobs))
     logger.info(
-        "starting %d runs (%d splits, %s) in %d processes",
+        "starting %d runs (%d splits, %s), %d at a time",
         len(todo), args.splits, ", ".join(args.methods), n_workers,
     )  # fmt: skip
     progress = JobProgress([method for _, method in todo], n_workers)

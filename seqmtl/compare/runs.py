@@ -1,34 +1,27 @@
-"""Train and test every method on every split, in parallel, resuming interrupted comparisons."""
+"""Train and test every method on every split, resuming interrupted comparisons."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
-import os
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from seqmtl._version import __version__
-from seqmtl.cluster import Cluster, Piece
+from seqmtl.cluster import Cluster, Here, Piece
 from seqmtl.compare.protocol import Protocol, draw_split
 from seqmtl.compare.results import FinishedRuns, Result
 from seqmtl.evaluation import evaluate
-from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
+from seqmtl.exceptions import TrainingInterrupted
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selected import labelled, train_learnt, train_selected
 from seqmtl.models.selection import Space
 from seqmtl.models.site import Site
-from seqmtl.models.training import Settings
+from seqmtl.models.training import ONE_THREAD, Settings
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 
@@ -36,7 +29,6 @@ Job = tuple[int, str]
 #: The methods; each selects its hyperparameters on its training windows. "unseen" predicts every
 #: organism with the default model of all others.
 METHODS = ("individual", "union", "mtl", "mkl", "default", "unseen")
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -149,17 +141,17 @@ def _needed(kernel: TaskKernel | None, method: str) -> TaskKernel:
     return kernel
 
 
+@ONE_THREAD
 def run_comparison(
     comparison: Comparison,
     jobs: Iterable[Job],
     partial: FinishedRuns,
     *,
-    n_workers: int = 1,
-    cluster: Cluster | None = None,
+    workers: Here | Cluster | None = None,
     known: Sequence[Result] = (),
     on_result: Callable[..., None] | None = None,
 ) -> list[Result]:
-    """Run the missing splits and methods.
+    """Run the missing splits and methods, side by side on the threads of this context.
 
     Parameters
     ----------
@@ -169,15 +161,12 @@ def run_comparison(
         Requested runs.
     partial : FinishedRuns
         File of finished runs, which are not repeated.
-    n_workers : int
-        Number of processes; does not affect results.
-    cluster : Cluster, optional
-        Where to run, instead of processes of this machine.
+    workers : Here or Cluster, optional
+        Where to run. Default: here.
     known : sequence of Result
         Other finished runs of this comparison.
     on_result : callable, optional
-        Called with every new result, the seconds it took, and the name of the worker if there
-        is a cluster.
+        Called with every new result, the seconds it took, and the name of the worker, "" here.
 
     Returns
     -------
@@ -189,7 +178,7 @@ def run_comparison(
     TrainingInterrupted
         On Ctrl-C; finished runs are in the file.
     SeqmtlError
-        If the file belongs to another comparison, or a process was killed.
+        If the file belongs to another comparison.
     """
     jobs = list(jobs)
     results = {(result.split, result.method): result for result in (*known, *partial.load())}
@@ -197,21 +186,13 @@ def run_comparison(
     if not todo:
         return [results[job] for job in jobs]
     try:
-        found = (
-            _in_processes(comparison, todo, n_workers)
-            if cluster is None
-            else _in_cluster(comparison, todo, cluster)
-        )
-        for result, *more in found:
+        pieces = [Piece(f"{method} on split {split}", (split, method)) for split, method in todo]
+        options: dict[str, Any] = {"common": comparison, "is_small": True}
+        for _, (result, seconds), worker in (workers or Here()).map(_timed, pieces, **options):
             partial.append(result)
             results[result.split, result.method] = result
             if on_result is not None:
-                on_result(result, *more)
-    except BrokenProcessPool as error:
-        raise SeqmtlError(
-            "a worker process was killed, perhaps for lack of memory; run the same command with "
-            "fewer jobs in parallel to resume"
-        ) from error
+                on_result(result, seconds, worker)
     except KeyboardInterrupt as error:
         raise TrainingInterrupted(
             f"interrupted; finished runs are in {partial.path}: run the same command again to "
@@ -219,79 +200,6 @@ def run_comparison(
             partial.path,
         ) from error
     return [results[job] for job in jobs]
-
-
-def _in_cluster(
-    comparison: Comparison, jobs: Sequence[Job], cluster: Cluster
-) -> Iterator[tuple[Result, float, str]]:
-    """Yield the results from the workers of a cluster."""
-    pieces = [Piece(f"{method} on split {split}", (split, method)) for split, method in jobs]
-    for _, (result, seconds), worker in cluster.map(_timed, pieces, common=comparison):
-        yield result, seconds, worker
-
-
-def _in_processes(
-    comparison: Comparison, jobs: Sequence[Job], n_workers: int
-) -> Iterator[tuple[Result, float]]:
-    """Yield the results from processes of this machine."""
-    with _worker_pool(comparison, min(n_workers, len(jobs))) as pool:
-        with _one_thread_each():
-            futures = [pool.submit(_run, *job) for job in jobs]
-        for future in as_completed(futures):
-            yield future.result()
-
-
-@contextmanager
-def _worker_pool(comparison: Comparison, n_workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Start worker processes with the comparison; stop them all after an error."""
-    others = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(n_workers, context, _start, (comparison,))
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
-        raise
-    pool.shutdown()
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Limit new processes to one thread each, as they share the cores."""
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-_comparison: Comparison
-
-
-def _start(comparison: Comparison) -> None:
-    """Set up a worker, which ignores Ctrl-C and exits with its parent."""
-    global _comparison
-    _comparison = comparison
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _run(split: int, method: str) -> tuple[Result, float]:
-    return _timed(_comparison, split, method)
 
 
 def _timed(comparison: Comparison, split: int, method: str) -> tuple[Result, float]:

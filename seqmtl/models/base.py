@@ -258,8 +258,7 @@ class Model:
         scores, y, counts, method, prevalence
             See :func:`seqmtl.models.probability_curve.fit_curve`.
         words : ndarray of int, shape (n,), optional
-            Number of the consensus word of each candidate, -1 for none. If given, the scores of
-            each word move; see :func:`seqmtl.models.probability_curve.fit_words`.
+            Consensus word of each candidate, -1 for none: their scores move, see ``fit_words``.
 
         Returns
         -------

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from seqmtl import WeightedDegree
-from seqmtl.cli.compare import _n_processes
+from seqmtl.cli.compare import _most_at_once
 from seqmtl.cli.main import main
 from seqmtl.compare import Comparison, Protocol, Result
 from seqmtl.models.training import Settings
@@ -47,7 +47,7 @@ def folder(data, tmp_path_factory):
     """Return the folder of an uninterrupted run in one process."""
     folder = tmp_path_factory.mktemp("whole")
     table, plot = str(folder / "table.tsv"), str(folder / "bars.png")
-    code = main(_arguments(data, folder, "--splits", "3", "--jobs", "1", "-q", "--table", table,
+    code = main(_arguments(data, folder, "--splits", "3", "--threads", "1", "-q", "--table", table,
                            "--plot", plot))  # fmt: skip
     assert code == 0
     return folder
@@ -74,9 +74,9 @@ def test_all_methods_table_and_figure(folder, whole):
 
 
 def test_more_splits_and_methods_add_to_those_there_are(data, whole, tmp_path, capsys):
-    few = ["--splits", "1", "--methods", "individual,union", "--jobs", "1", "-q"]
+    few = ["--splits", "1", "--methods", "individual,union", "--threads", "1", "-q"]
     assert main(_arguments(data, tmp_path, *few)) == 0
-    assert main(_arguments(data, tmp_path, "--splits", "3", "--jobs", "2")) == 0
+    assert main(_arguments(data, tmp_path, "--splits", "3", "--threads", "2")) == 0
     output = capsys.readouterr()
     assert "2 of 15 runs are already finished" in output.err
     assert "13 of 13 done, about 0 s left" in output.err
@@ -84,13 +84,8 @@ def test_more_splits_and_methods_add_to_those_there_are(data, whole, tmp_path, c
     assert json.loads((tmp_path / "out.json").read_text()) == whole
 
 
-def test_jobs_are_for_this_machine(data, tmp_path, capsys):
-    assert main(_arguments(data, tmp_path, "--jobs", "2", "--dask", "local:2")) == 1
-    assert "--jobs is for this machine, --dask for workers; leave one" in capsys.readouterr().err
-
-
 def test_a_killed_run_goes_on(data, whole, tmp_path, capsys):
-    arguments = _arguments(data, tmp_path, "--splits", "3", "--jobs", "2")
+    arguments = _arguments(data, tmp_path, "--splits", "3", "--threads", "2")
     partial = tmp_path / "out.json.partial"
     with subprocess.Popen(
         [sys.executable, "-m", "seqmtl", *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE
@@ -182,7 +177,11 @@ def test_a_stop_before_the_tolerance_is_told(data, tmp_path, capsys, monkeypatch
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--methods", "mlt", "must be some of individual, union, mtl, mkl, default, got 'mlt'"),
+        (
+            "--methods",
+            "mlt",
+            "must be some of individual, union, mtl, mkl, default, unseen, got 'mlt'",
+        ),
         ("-C", "1,0", "must be above 0, got 0"),
         ("--features", "wd:99", "wd:99"),
     ],
@@ -193,14 +192,13 @@ def test_wrong_lists_are_wrong_usage(data, tmp_path, capsys, option, value, mess
     assert message in capsys.readouterr().err
 
 
-def test_no_more_processes_than_fit_into_memory(monkeypatch):
+def test_no_more_runs_at_once_than_fit_into_memory(monkeypatch):
     windows = Windows(
         np.zeros(1000, dtype=np.uint8), np.arange(10), 20, task_ids=np.arange(10) % 2,
         task_names=("ape", "fly"),
     )  # fmt: skip
     comparison = Comparison(windows, Protocol(), WeightedDegree(degree=2), Settings())
     need = 4 * (2 * 2 * 20 * (4 + 16) + 3 * 10**2) + 1000
-    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)), raising=False)
-    for memory, expected in ((3.5 * need, 3), (100 * need, 8), (0.5 * need, 1)):
+    for memory, expected in ((3.5 * need, 3), (0.5 * need, 1)):
         monkeypatch.setattr("seqmtl._memory.available_memory", lambda found=memory: int(found))
-        assert _n_processes(comparison) == expected
+        assert _most_at_once(comparison) == expected

@@ -36,7 +36,7 @@ def test_compare(folder, tmp_path, scheduler):
     (tmp_path / "windows.tsv").write_text("\n".join(rows) + "\n")
     fixed = ["--tree", TREE, "--methods", "individual,mtl", "--splits", 2, "-C", "1"]
     found = {}
-    for name, options in {"here": ["--jobs", 1], "there": ["--dask", scheduler]}.items():
+    for name, options in {"here": ["--threads", 1], "there": ["--dask", scheduler]}.items():
         command = ["compare", tmp_path / "windows.tsv", *fixed, *options]
         seqmtl(*command, "--json", tmp_path / f"{name}.json", "--table", tmp_path / f"{name}.tsv")
         found[name] = json.loads((tmp_path / f"{name}.json").read_text())

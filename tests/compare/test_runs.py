@@ -1,16 +1,14 @@
 """Runs over processes: the same results however they are shared out, stopped and continued."""
 
-import multiprocessing
-import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from seqmtl import TaskKernel, WeightedDegree
+from seqmtl import TaskKernel, WeightedDegree, use_threads
 from seqmtl.compare import Comparison, FinishedRuns, Protocol, run_comparison, runs
-from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
+from seqmtl.exceptions import TrainingInterrupted
 from seqmtl.models.selected import labelled, train_selected
 from seqmtl.models.selection import Space
 from seqmtl.models.site import Site
@@ -63,39 +61,26 @@ def test_a_run_is_training_and_testing_on_its_split(comparison, expected):
     assert found.converged
 
 
-def test_results_do_not_depend_on_processes_or_on_stopping(comparison, expected, tmp_path):
+def test_results_do_not_depend_on_threads_or_on_stopping(comparison, expected, tmp_path):
     partial = FinishedRuns(str(tmp_path / "p"), comparison.fingerprint())
 
-    def stop(result, seconds):
+    def stop(result, seconds, worker):
         assert seconds > 0
         raise KeyboardInterrupt
 
-    with pytest.raises(TrainingInterrupted, match=r"finished runs are in .*p: run the same") as no:
-        run_comparison(comparison, JOBS, partial, n_workers=2, on_result=stop)
+    told = r"finished runs are in .*p: run the same"
+    with use_threads(2), pytest.raises(TrainingInterrupted, match=told) as no:
+        run_comparison(comparison, JOBS, partial, on_result=stop)
     assert no.value.checkpoint == partial.path
     assert len(partial.load()) == 1
-    before = dict(os.environ)
     seen = []
-    found = run_comparison(
-        comparison, JOBS, partial, known=expected[:1], on_result=lambda *its: seen.append(its[0])
-    )
-    assert found == expected
-    assert len(seen) in (2, 3)
-    assert os.environ == before
-    assert run_comparison(comparison, JOBS[::-1], partial, known=expected[:1]) == found[::-1]
-
-
-def test_a_killed_worker_is_told(comparison, tmp_path):
-    partial = FinishedRuns(str(tmp_path / "p"), "digest")
-
-    def kill(result, seconds):
-        for process in multiprocessing.active_children():
-            process.kill()
-
-    with pytest.raises(SeqmtlError, match="worker process was killed, perhaps for lack of memory"):
-        run_comparison(
-            comparison, [(i, "mtl") for i in range(60)], partial, n_workers=1, on_result=kill
+    with use_threads(3):
+        found = run_comparison(
+            comparison, JOBS, partial, known=expected[1:2], on_result=lambda *its: seen.append(its)
         )
+    assert found == expected
+    assert [(result.split, result.method) for result, *_ in seen] == JOBS[2:]
+    assert run_comparison(comparison, JOBS[::-1], partial, known=expected[:1]) == found[::-1]
 
 
 def test_an_error_of_a_run_is_raised(comparison, tmp_path):

@@ -289,7 +289,7 @@ def compare() -> Outputs:
     """Compare three methods."""
     printed = run(
         "compare sim/windows.tsv.gz -q --tree tree.nwk --window 41 --features wd:2 --methods "
-        "individual,union,mtl --splits 2 --per-organism 60 -C 0.1,1 --tol 1e-8 --jobs 1 "
+        "individual,union,mtl --splits 2 --per-organism 60 -C 0.1,1 --tol 1e-8 --threads 1 "
         "--json comparison.json --table comparison.tsv"
     )
     return {
