@@ -14,9 +14,10 @@ clade        one SVM for each clade of at most eight organisms
 default      that of seqmtl train: tuned trust in the tree, tuned costs and bin weights
 mkl          a learnt weight for every clade, norm 2
 
-"visit" is the training time divided by the number of examples visited (work times n). "load" and
-the MiB after it are those of a separate process that loads the model and takes the weights of one
-organism. Every size runs in a separate process, on one thread.
+"visit" is the training time divided by the number of examples visited (work times n). "load" is
+what a separate process takes to load the model and the weights of one organism, "scan" what it then
+takes to scan --scan megabases for this organism, and the MiB are those of both. Every size runs in
+a separate process, on one thread.
 """
 
 from __future__ import annotations
@@ -173,13 +174,24 @@ def train_once(arguments: argparse.Namespace) -> None:
 
 
 def load_once(arguments: argparse.Namespace) -> None:
-    """Load a model and take the weights of one organism; print the measurements as JSON."""
-    from seqmtl.models.saved import load_model
+    """Load a model for one organism, and scan; print the measurements as JSON."""
+    from bench_scan import SimulatedGenome
 
+    from seqmtl.models.saved import load_model
+    from seqmtl.scan import SiteFinder, write_scan
+    from seqmtl.scan.organism import scanner_of
+
+    genomes = [list(SimulatedGenome().pieces(n)) for n in (10_000, round(1e6 * arguments.scan))]
     started, before = time.process_time(), peak_mib()
     model = load_model(arguments.model)
-    model.position_weights(model.tasks[-1])  # type: ignore[attr-defined]
-    print(json.dumps({"load": time.process_time() - started, "peak": peak_mib() - before}))
+    scanner = scanner_of(model, model.tasks[-1])
+    result = {"load": time.process_time() - started}
+    for genome in genomes:  # the first time compiles
+        started = time.process_time()
+        finder = SiteFinder(scanner, threshold=0.0)
+        write_scan(os.devnull, iter(genome), finder, file_format="bed")
+        result["scan"] = time.process_time() - started
+    print(json.dumps({**result, "peak": peak_mib() - before}))
 
 
 def main() -> None:
@@ -188,6 +200,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, nargs="+", default=[4, 8, 16, 64, 300, 1000])
     parser.add_argument("--windows", type=int, default=5000, help="per organism")
     parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
+    parser.add_argument("--scan", type=float, default=20, help="megabases")
     parser.add_argument("--methods", nargs="+", default=["tree"], choices=METHODS, metavar="METHOD")
     parser.add_argument("--model", help=argparse.SUPPRESS)
     parser.add_argument("--load", action="store_true", help=argparse.SUPPRESS)
@@ -198,19 +211,19 @@ def main() -> None:
     print(
         f"{'method':<12}{'tasks':>6}{'n':>10}{'simulate':>10}{'train':>8}{'work':>7}{'visit us':>9}"
         f"{'gap':>9}{'peak MiB':>10}{'simulated':>11}{'file MiB':>10}{'save':>6}{'load':>6}"
-        f"{'MiB':>5}{'AUPRC':>8}"
+        f"{'scan':>6}{'MiB':>5}{'AUPRC':>8}"
     )
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.seqmtl")
         for tasks, method in itertools.product(arguments.tasks, arguments.methods):
             options = [f"--windows={arguments.windows}", f"--tol={arguments.tol}", "--model", path]
             r = run_alone(__file__, "--tasks", tasks, "--methods", method, *options)
-            one = run_alone(__file__, "--load", "--model", path)
+            one = run_alone(__file__, "--load", "--model", path, f"--scan={arguments.scan}")
             print(
                 f"{method:<12}{tasks:6}{r['n']:10,}{r['simulate']:10.1f}{r['train']:8.1f}"
                 f"{r['work']:7.1f}{1e6 * r['train'] / r['n'] / r['work']:9.1f}{r['gap']:9.1e}"
                 f"{r['peak']:10,.0f}{r['peak_before']:11,.0f}{r['file']:10.1f}{r['save']:6.1f}"
-                f"{one['load']:6.2f}{one['peak']:5.0f}{r['auprc']:8.4f}",
+                f"{one['load']:6.2f}{one['scan']:6.2f}{one['peak']:5.0f}{r['auprc']:8.4f}",
                 flush=True,
             )
 

@@ -221,7 +221,7 @@ def threads(folder):
 
 
 def many_tasks(folder):
-    options = ["--tasks", 3, 20, "--windows", 30, "--tol", 1e-2, "--methods"]
+    options = ["--tasks", 3, 20, "--windows", 30, "--tol", 1e-2, "--scan", 0.1, "--methods"]
     return run("many_tasks", *options, "tree", "matrix", "clade", "default", "mkl")
 
 
