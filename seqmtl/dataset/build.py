@@ -126,16 +126,17 @@ def build_parts(config: Config, workers: Here | Cluster | None = None) -> Iterat
     SeqmtlError
         If an organism has no usable site.
     """
-    organisms = {name: organism.absolute() for name, organism in config.organisms.items()}
+    given, organisms = list(config.organisms.values()), config.organisms
+    if isinstance(workers, Cluster):  # they may be elsewhere
+        organisms = {name: organism.absolute() for name, organism in organisms.items()}
     pieces = [
         Piece(name, (name, number), tuple(organism.files))
         for number, (name, organism) in enumerate(organisms.items())
     ]
-    given = list(config.organisms.values())
     genomes = [os.path.getsize(organism.genome) for organism in given]
     most = n_threads() * _MEMORY * max(genomes, default=0)
     options: dict[str, Any] = {"ordered": True, "is_small": most < available_memory()}
-    config = replace(config, organisms=organisms)  # workers may be elsewhere
+    config = replace(config, organisms=organisms)
     for done in (workers or Here()).map(_build, pieces, common=config, **options):
         yield _as_given(done.result, given[done.number])
 
