@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-_MOST_DRAWN = 200
 _SOURCES = "--tree, --taxonomy, --alignment, --distances, --graph, --groups, --table"
 
 _EXAMPLES = f"""\
@@ -83,11 +82,5 @@ def _draw(kernel: TaskKernel, sources: Sources, args: argparse.Namespace) -> Non
     from seqmtl.evaluation.figures import save_figure
     from seqmtl.report.similarity_figure import draw_kernel
 
-    if len(kernel) > _MOST_DRAWN and args.organisms is None:
-        _similarity.refuse(
-            args,
-            f"--plot draws at most {_MOST_DRAWN} organisms, got {len(kernel)}; choose some with "
-            "--organisms",
-        )
     tree = sources.read_tree(kernel.names) if sources.has_tree else None
     save_figure(draw_kernel(kernel, tree), args.plot)

@@ -12,6 +12,7 @@ from seqmtl.evaluation._groups import check_labels, check_probabilities, check_s
 from seqmtl.evaluation.curves import MOST_IN_PANEL, MOST_PER_COLUMN, unit_square
 from seqmtl.evaluation.figures import (
     GREY,
+    extremes,
     figure_format,
     figure_style,
     line_look,
@@ -155,13 +156,23 @@ def draw_reliability(
     least = 1 if weights is None else _LEAST
     if weights is not None:
         parts = [part.scores for part in group_by_task(labels, weights, tasks)]
+    errors = [
+        calibration_error(group.positive, group.scores, n_bins, part)
+        for group, part in zip(groups, parts, strict=True)
+    ]
+    drawn = extremes(errors)
+    if len(drawn) < len(groups):
+        few = f"{len(drawn)} of {len(groups)} tasks: the smallest and the largest error"
+        title = few if title is None else f"{title}; {few}"
+    groups, parts = [groups[i] for i in drawn], [parts[i] for i in drawn]
+    errors = [errors[i] for i in drawn]
     columns = -(-len(groups) // MOST_PER_COLUMN)
     with figure_style():
         figure = new_figure(9.5 + 2.4 * (columns - 1), 4.9)
         axes, second = figure.subplots(1, 2)
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
         lines, names = [], []
-        for index, (group, weight) in enumerate(zip(groups, parts, strict=True)):
+        for index, (group, weight, error) in enumerate(zip(groups, parts, errors, strict=True)):
             look = {"marker": "o", "markersize": 4, "linewidth": 1.3, **line_look(index)}
             bins = reliability_bins(group.positive, group.scores, n_bins, weight)
             full = reliability_bins(group.positive, group.scores, n_bins)[2] >= least
@@ -170,7 +181,6 @@ def draw_reliability(
                 second.plot(bins[0], bins[2], **look)
             else:
                 second.plot(*_small_bins(group.positive, group.scores, weight), **look)
-            error = calibration_error(group.positive, group.scores, n_bins, weight)
             shown = f"{error:.3f}" if weight is None else f"{error:.2g}"
             names.append(f"{shown}  {plain_text(group.name)}")
         unit_square(axes, "Predicted probability", "Share of positives", "Reliability")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.evaluation.figures import PALETTE, figure_style, new_figure, plain_text
+from seqmtl.report.clades import collapse
 from seqmtl.report.tree_layout import lay_out
 from seqmtl.similarity import Distances, TaskKernel, Tree
 from seqmtl.similarity.linkage import linkage_tree
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_MOST_ROWS, _CLADES = 200, 100
 _MOST_NUMBERS = 15
 _MOST_PANELS = 12
 _MARGIN, _GAP = 0.2, 0.12
@@ -40,7 +42,7 @@ def draw_kernel(kernel: TaskKernel, tree: Tree | None = None) -> Figure:
     ----------
     kernel : TaskKernel
         The cells show numbers for up to 15 tasks. With several K_m their mean is large, and up
-        to 12 of them are small below it.
+        to 12 of them are small below it. More than 200 tasks are drawn as 100 clades.
     tree : Tree, optional
         Tree with all tasks among its leaves, in whose order rows are drawn. Default: average
         linkage of 1 - K[s, t] / sqrt(K[s, s] K[t, t]).
@@ -53,15 +55,22 @@ def draw_kernel(kernel: TaskKernel, tree: Tree | None = None) -> Figure:
         If matplotlib is not installed.
     """
     tree = _joined(kernel) if tree is None else tree.prune(kernel.names)
+    what = f"{len(kernel)} task{'s' * (len(kernel) > 1)}"
+    if len(kernel) > _MOST_ROWS:
+        clades, of_clades = collapse(kernel, tree, _CLADES)
+        if len(clades) > 1:  # else the tree has no clades
+            kernel, tree = clades, of_clades
+            what += f" in {len(kernel)} clades (means)"
     with figure_style():
-        return _Sheet(kernel, tree).draw()
+        return _Sheet(kernel, tree, what).draw()
 
 
 class _Sheet:
     """The layout in inches from the upper left corner, and the drawing."""
 
-    def __init__(self, kernel: TaskKernel, tree: Tree) -> None:
+    def __init__(self, kernel: TaskKernel, tree: Tree, what: str) -> None:
         self.kernel, self.tree, self.layout = kernel, tree, lay_out(tree)
+        self.what = what
         order = [kernel.names.index(name) for name in self.layout.leaves]
         self.matrix = kernel.matrix[np.ix_(order, order)]
         self.panels = kernel.matrices[:_MOST_PANELS, order][:, :, order]
@@ -83,8 +92,7 @@ class _Sheet:
 
     def draw(self) -> Figure:
         """Draw the whole figure."""
-        T = len(self.names)
-        title = f"Similarity of {T} task{'s' * (T > 1)}: {self.kernel.source}"
+        title = f"Similarity of {self.what}: {self.kernel.source}"
         title_lines = _wrap(title, (self.width - 2 * _MARGIN) / _BOLD, 10.5)
         tree_title = f"Tree: {self.tree.source}" if self.tree_width else ""
         tree_lines = _wrap(tree_title, self.width - 2 * _MARGIN, _SMALL)

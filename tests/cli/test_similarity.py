@@ -131,17 +131,15 @@ def test_wrong_usage(capsys, options, message):
     assert np.array([part in found for part in message.split(".*")]).all(), found
 
 
-def test_too_many_organisms_for_a_picture(write, tmp_path, capsys):
-    tree = str(write("(" + ",".join(f"t{i}:1" for i in range(201)) + ");"))
-    out, plot = tmp_path / "K.tsv", tmp_path / "K.png"
-    options = ["--tree", tree, "-o", str(out)]
-    found = _usage_error(capsys, *options, "--plot", str(plot))
-    assert "--plot draws at most 200 organisms, got 201; choose some" in found
-    assert not out.exists()
-    assert main(["similarity", *options, "-q"]) == 0
+@pytest.mark.parametrize("size", [3, 201])
+def test_many_organisms_are_drawn_as_clades_if_there_are_any(write, tmp_path, size):
+    clades = [",".join(f"t{k}:1" for k in range(i, i + size)) for i in range(0, 201, size)]
+    tree = str(write("(" + ",".join(f"({clade}):1" for clade in clades) + ");"))
+    out, plot = tmp_path / "K.tsv", tmp_path / "K.svg"
+    assert main(["similarity", "--tree", tree, "-o", str(out), "--plot", str(plot), "-q"]) == 0
     assert len(TaskKernel.from_tsv(out)) == 201
-    code = main(["similarity", "--tree", tree, "--organisms", "t3,t7", "--plot", str(plot), "-q"])
-    assert code == 0
+    assert plot.stat().st_size > 10_000
+    assert ("(t198..t200) (3)" in plot.read_text()) == (size == 3)  # matplotlib notes the text
 
 
 def test_outputs_are_checked_first(tree, tmp_path, capsys):
