@@ -208,8 +208,8 @@ def add_window_input(parser: argparse.ArgumentParser, what: str, tables: str | N
     """
     parser.add_argument(
         "data", nargs="?", metavar="DATA",
-        help=f"{what}: folder of seqmtl dataset, TSV (organism, label, sequence, maybe split) or "
-        "FASTA (organism=, label=), plain or gzip; - for stdin"
+        help=f"{what}: dataset folder, TSV (organism, label, sequence, split) or FASTA "
+        "(organism=, label=), plain or gzip; - for stdin"
         + (f"; {tables}" if tables else ""),
     )  # fmt: skip
     sites = parser.add_argument_group("windows cut from genomes instead of DATA")

@@ -51,9 +51,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     _options.add_run_options(parser)
     parser.add_argument(
         "--memory", type=_options.memory, metavar="SIZE",
-        help="keep windows on disk (MODEL.windows); use at most this memory, such as 4G",
+        help="windows on disk, in MODEL.windows, and at most this memory, such as 4G",
     )  # fmt: skip
-    _options.add_dask(parser, "score the windows on disk")
+    _options.add_dask(parser, "score windows")
     parser.add_argument("--resume", action="store_true", help="resume an interrupted training")
     parser.add_argument(*_methods.OPTIONS, action=_OfTables, nargs="?", help=argparse.SUPPRESS)
 

@@ -145,7 +145,7 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
         hint = NameIndex([*tasks, *filter(None, tree.labels)]).hint(target)
         raise UnknownTaskError(
             f"{target!r} is neither an organism of the model nor one organism, clade or genus of "
-            f"{where}; {hint}; a tree or an NCBI taxonomy dump that has it may be given as tree"
+            f"{where}; {hint}; or give the folder of an NCBI taxonomy dump as tree (--tree, tree=)"
         )
     leaves = NameIndex(tree.leaf_names)
     own = {name: hits[0] for name in tasks if len(hits := leaves.find(name)) == 1}
