@@ -59,7 +59,8 @@ def positive_int(text: str) -> int:
 def memory(text: str) -> int:
     """Parse a size in bytes, such as 500M or 4G."""
     factors = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-    number, factor = (text[:-1], factors[text[-1:]]) if text[-1:] in factors else (text, 1)
+    plain = text.upper().removesuffix("B").removesuffix("I")
+    number, factor = (plain[:-1], factors[plain[-1:]]) if plain[-1:] in factors else (plain, 1)
     try:
         found = int(positive_float(number) * factor)
     except (ValueError, argparse.ArgumentTypeError):

@@ -73,8 +73,8 @@ def scan_genomes(args: argparse.Namespace) -> int:
         raise ScanInterrupted("interrupted; repeat the command to go on") from error
     if faults:
         raise SeqmtlError(
-            f"{len(faults)} of {len(scans)} scans failed, the first with: {faults[0]}; the others "
-            "are complete: repeat the command when this is solved"
+            f"{len(faults)} of {len(scans)} scans failed, the first with: {faults[0]}; repeat the "
+            "command when this is solved: it does what is not complete"
         )
     logger.info("%s: %d scans", args.output, len(scans))
     return 0
@@ -274,6 +274,10 @@ def _fault(
         return f"{own.genome} is not there, or cannot be read"
     if own.organism == "all":
         return "give every organism a row of its own, in the place of all"
+    if not own.organism and not own.like and len(model.tasks) > 1:
+        return (
+            f"the model has {len(model.tasks)} organisms; name one in the column organism or like"
+        )
     chosen = copy.copy(own)
     try:
         model = with_relatives(model, chosen)
@@ -318,11 +322,12 @@ def _is_complete(args: argparse.Namespace) -> bool:
 
     try:
         summary = read_json(args.json)
-        folder = os.path.dirname(args.output)
-        files = [os.path.basename(path) for scan in summary["scans"] for path in scan["files"]]
-        is_there = all(os.path.exists(os.path.join(folder, name)) for name in files)
-        return is_there and summary["fingerprint"] == args.fingerprint
-    except (OSError, ValueError, KeyError, TypeError):
+        folder, sizes = os.path.dirname(args.output), summary["bytes"]
+        is_whole = all(
+            os.path.getsize(os.path.join(folder, name)) == size for name, size in sizes.items()
+        )
+        return is_whole and summary["fingerprint"] == args.fingerprint
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
 

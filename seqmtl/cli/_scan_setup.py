@@ -220,7 +220,15 @@ def write_json(scans: list[dict[str, Any]], file_format: str, args: argparse.Nam
     }
     if "fingerprint" in args:  # of a scan that is not repeated if it is complete
         summary["fingerprint"] = args.fingerprint
+        summary["bytes"] = sizes_of(scans)
     _output.write_json(args.json, summary)
+
+
+def sizes_of(scans: list[dict[str, Any]]) -> dict[str, int]:
+    """Return the size of every file of scans, and of its index, by the name."""
+    paths = [path for scan in scans for path in scan["files"]]
+    paths += [path for path in (f"{path}.tbi" for path in paths) if os.path.exists(path)]
+    return {os.path.basename(path): os.path.getsize(path) for path in paths}
 
 
 def _consensus(site: Any, args: argparse.Namespace) -> str | None:

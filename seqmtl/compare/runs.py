@@ -197,6 +197,8 @@ def run_comparison(
             if on_result is not None:
                 on_result(result, seconds, worker)
     except KeyboardInterrupt as error:
+        if not partial.load():
+            raise
         raise TrainingInterrupted(
             f"interrupted; finished runs are in {partial.path}: run the same command again to "
             "resume",

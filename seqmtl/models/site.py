@@ -189,7 +189,7 @@ def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift:
     Raises
     ------
     SeqmtlError
-        If the dataset has another signal, or has it at another position.
+        If the dataset has another signal or other letters, or has them at another position.
     """
     site = site_in_dataset(os.fspath(data), length, shift)
     if site is None:
@@ -200,5 +200,13 @@ def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift:
             raise SeqmtlError(
                 f"the model has {ours} of its {length}, but {os.fspath(data)} has {theirs}; build "
                 "a dataset with the model's signal and shift"
+            )
+    elif model.letters and site.letters:
+        is_shared = bool(set(model.letters.split(",")) & set(site.letters.split(",")))
+        if model.offset != site.offset or not is_shared:
+            theirs, ours = (f"{s.letters} at base {s.offset}" for s in (site, model))
+            raise SeqmtlError(
+                f"the windows that the model was trained on have {ours} of {length}, but the sites "
+                f"of {os.fspath(data)} have {theirs}; build a dataset with the model's signal"
             )
     return site

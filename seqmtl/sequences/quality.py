@@ -89,7 +89,7 @@ class Seen:
         if self._n_empty:
             faults.append(
                 f"{self._n_empty} of {self._n} windows hold no A, C, G or T (first: "
-                f"{self._first_empty}); leave them out"
+                f"{self._first_empty}) and are used all the same; leave them out"
             )
         if both:
             faults.append(

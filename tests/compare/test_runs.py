@@ -61,7 +61,9 @@ def test_a_run_is_training_and_testing_on_its_split(comparison, expected):
     assert found.converged
 
 
-def test_results_do_not_depend_on_threads_or_on_stopping(comparison, expected, tmp_path):
+def test_results_do_not_depend_on_threads_or_on_stopping(
+    comparison, expected, tmp_path, monkeypatch
+):
     partial = FinishedRuns(str(tmp_path / "p"), comparison.fingerprint())
 
     def stop(result, seconds, worker):
@@ -72,6 +74,16 @@ def test_results_do_not_depend_on_threads_or_on_stopping(comparison, expected, t
     with use_threads(2), pytest.raises(TrainingInterrupted, match=told) as no:
         run_comparison(comparison, JOBS, partial, on_result=stop)
     assert no.value.checkpoint == partial.path
+    fresh = FinishedRuns(str(tmp_path / "fresh"), comparison.fingerprint())
+
+    def stop_at_once(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "_timed", stop_at_once)
+        with pytest.raises(KeyboardInterrupt) as plain:
+            run_comparison(comparison, JOBS, fresh)
+    assert not isinstance(plain.value, TrainingInterrupted)
     assert len(partial.load()) == 1
     seen = []
     with use_threads(3):

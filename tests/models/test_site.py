@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from seqmtl.models.site import Site, find_site
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.models.site import Site, find_site, site_of_model
 from seqmtl.sequences import Windows, encode
 
 
@@ -43,3 +44,25 @@ def test_the_letters_at_the_site_on_both_strands(letters, here):
 
 def test_a_handful_of_windows_tells_nothing():
     assert find_site(_windows(10, 1.0)) == Site(15, 1, "")
+
+
+@pytest.mark.parametrize(
+    ("model", "is_refused"),
+    [
+        (Site(8, 2, "AG"), False),
+        (Site(8, 2, "GT"), True),
+        (Site(7, 2, "AG"), True),
+        (Site(8, 1, ""), False),
+        (Site(8, 2, "AG,AC"), False),
+    ],
+)
+def test_letters_tell_the_signal_of_a_model_that_does_not_know_it(model, is_refused, monkeypatch):
+    theirs = Site(8, 2, "AG", "acceptor")
+    monkeypatch.setattr("seqmtl.models.site.site_in_dataset", lambda *_: theirs)
+    if not is_refused:
+        assert site_of_model(model, "folder", 20, 0) == theirs
+        return
+    with pytest.raises(
+        SeqmtlError, match=r"trained on have .* of 20, but the sites of folder have"
+    ):
+        site_of_model(model, "folder", 20, 0)

@@ -336,7 +336,8 @@ def test_faults_of_windows_are_those_of_all_parts(tmp_path, capsys, monkeypatch,
     command = ["train", str(path), "-o", str(tmp_path / "m"), "--features", "wd:2", "-q"]
     assert main([*command, "--selection", "none", *memory]) == 0
     assert [line.partition("w.tsv: ")[2] for line in capsys.readouterr().err.splitlines()] == [
-        "1 of 3000 windows hold no A, C, G or T (first: 2900); leave them out",
+        "1 of 3000 windows hold no A, C, G or T (first: 2900) and are used all the same; "
+        "leave them out",
         "windows that occur with both labels: 1 of fly; check the labels",
         "organisms with 100 times as many windows of one class as of the other (true sites to "
         "decoys): fly (20 to 2980); consider --balanced",

@@ -119,7 +119,7 @@ def test_all_faults_are_named_before_anything_is_scanned(folder, tmp_path, capsy
     for part in (
         "bad.tsv: line 3: ", "gone.fa is not there", "line 4: task 'woman' is not in this model",
         "line 5: a.json is also written for line 2 with ",
-        "line 6: the model has 2 organisms; name one",
+        "line 6: the model has 2 organisms; name one in the column organism or like",
         "line 7: 'x/y' is no name of a file", "line 8: ", "gone.seqmtl",
         "line 9: give every organism a row of its own",
     ):  # fmt: skip
@@ -158,6 +158,11 @@ def test_what_is_complete_is_not_done_again(folder, tmp_path, capsys):
     scan(folder, out)
     assert "1 of 3 scans are complete" in capsys.readouterr().err
     assert (out / "a.bed.gz").stat().st_mtime_ns == times["a.bed.gz"]
+    whole = (out / "a.bed.gz").read_bytes()
+    (out / "a.bed.gz").write_bytes(whole[:100])  # as a copy that was broken off
+    scan(folder, out)
+    assert "2 of 3 scans are complete" in capsys.readouterr().err
+    assert (out / "a.bed.gz").read_bytes() == whole
     scan(folder, out, "--threshold", "0")
     assert "are complete" not in capsys.readouterr().err
     assert contents(out) == contents(scan(folder, tmp_path / "new", "-q", "--threshold", "0"))
