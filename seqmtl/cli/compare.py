@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _console, _options, _similarity
 from seqmtl.cli._output import NOT_CONVERGED, check_outputs
+from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
     from seqmtl.compare import Comparison, Result
@@ -136,6 +137,13 @@ def run(args: argparse.Namespace) -> int:
     partial = FinishedRuns(f"{args.json}.partial", digest)
     jobs = [(split, method) for split in range(args.splits) for method in args.methods]
     known = [*read_results(args.json, digest), *partial.load()]
+    others = {(run.split, run.method) for run in known}.difference(jobs)
+    if others:
+        raise SeqmtlError(
+            f"{args.json} has {len(others)} finished runs that are not asked for, such as "
+            f"{max(others)[1]} on split {max(others)[0]}, and would be lost; ask for these, too, "
+            "or name another --json"
+        )
     with use_threads(min(args.threads, _most_at_once(comparison))), connect(args.dask) as workers:
         show = _progress(args, jobs, known, workers.n_threads())
         results = run_comparison(

@@ -84,6 +84,14 @@ def test_more_splits_and_methods_add_to_those_there_are(data, whole, tmp_path, c
     assert json.loads((tmp_path / "out.json").read_text()) == whole
 
 
+def test_finished_runs_are_not_lost(data, folder, tmp_path, capsys):
+    whole = (folder / "out.json").read_bytes()
+    (tmp_path / "out.json").write_bytes(whole)
+    assert main(_arguments(data, tmp_path, "--splits", "2", "--methods", "union")) == 1
+    assert "out.json has 13 finished runs that are not asked for" in capsys.readouterr().err
+    assert (tmp_path / "out.json").read_bytes() == whole
+
+
 def test_a_killed_run_goes_on(data, whole, tmp_path, capsys):
     arguments = _arguments(data, tmp_path, "--splits", "3", "--threads", "2")
     partial = tmp_path / "out.json.partial"
