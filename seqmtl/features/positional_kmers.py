@@ -24,6 +24,8 @@ from seqmtl.sequences import Windows
 
 _HASH_BITS = 22
 _SHORT = 6  # bases; shorter windows cannot hold the default views
+_NEAR, _EVERYWHERE, _BINS = range(3)  # kinds of views
+_CHANGES = ((_BINS, 1.0 / 3.0), (_BINS, 3.0), (_EVERYWHERE, 3.0))  # factors on weights to try
 
 
 class PositionalKmers(FeatureDefinition):
@@ -191,31 +193,35 @@ class PositionalKmers(FeatureDefinition):
         return [table[:, s : s + 4**d] for d, s in enumerate(starts.tolist(), 1)]
 
     def variants(self) -> list[PositionalKmers]:
-        """Return the map with the weight of its bins multiplied by 1/3, 1 and 3.
+        """Return this map, and maps with other weights of bins and of distant exact positions.
 
-        The best weight of bins depends on the signal; see the documentation. A map without bins, or
-        with bins only, is its only variant.
+        The best weights depend on the signal; see the documentation. A map with views of one kind
+        is its only variant.
         """
         views = self.kmer_views(0)
-        if len({view.width == 1 for view in views}) < 2:
-            return [self]
-        found = []
-        for factor in (1.0 / 3.0, 1.0, 3.0):
-            scaled = format_views(
-                [v if v.width == 1 else v._replace(weight=v.weight * factor) for v in views]
+        kinds = {_kind(view) for view in views}
+        found = [self]
+        for changed, factor in _CHANGES:
+            if changed not in kinds or changed == min(kinds):
+                continue
+            scaled = [
+                view._replace(weight=view.weight * factor) if _kind(view) == changed else view
+                for view in views
+            ]
+            found.append(
+                PositionalKmers(format_views(scaled), self.anchor, self.hash_bits, self.max_memory)
             )
-            found.append(PositionalKmers(scaled, self.anchor, self.hash_bits, self.max_memory))
         return found
 
     def parts(self, length: int) -> list[tuple[float, PositionalKmers]]:
         """Return weighted maps whose kernels sum to the kernel of this map.
 
-        One has the single positions, the other the bins. All :meth:`variants` have the same maps,
-        with different weights.
+        Each has the views of one kind. All :meth:`variants` have the same maps, with different
+        weights.
         """
         views = self.kmer_views(length)
-        groups = [[v for v in views if (v.width == 1) is exact] for exact in (True, False)]
-        if not all(groups) or self.resolved_hash_bits(length):
+        groups = [[v for v in views if _kind(v) == kind] for kind in sorted(set(map(_kind, views)))]
+        if len(groups) < 2 or self.resolved_hash_bits(length):
             return [(1.0, self)]
         anchor = self.resolved_anchor(length)
         squares = np.array([lay_out(group, length, anchor).square for group in groups])
@@ -240,3 +246,10 @@ class PositionalKmers(FeatureDefinition):
         bits, views = description["hash_bits"], description["views"]
         parse_views(views)
         return PositionalKmers(views, description["anchor"], bits or None, 1.0 if bits else np.inf)
+
+
+def _kind(view: KmerView) -> int:
+    """Return whether a view has exact positions in a region or everywhere, or bins."""
+    if view.width != 1:
+        return _BINS
+    return _EVERYWHERE if view.begin is None and view.end is None else _NEAR

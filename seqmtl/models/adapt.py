@@ -48,12 +48,7 @@ def adapt_model(
     own = _own_column(model, name)
     if own is None:
         check_distinct([*model.tasks, name])
-        trusts = {
-            task: entry["trust"]
-            for task, entry in model.training.get("selection", {}).get("tasks", {}).items()
-            if "trust" in entry
-        }
-        placed = place(model.kernel, model.tasks, name, like=like, tree=tree, trusts=trusts)
+        placed = place(model.kernel, model.tasks, name, like=like, tree=tree, trusts=_trusts(model))
     else:
         name = model.tasks[own]
         n = model.training["tasks"][name]["n"]
@@ -66,19 +61,51 @@ def adapt_model(
         return replace(model, kernel=extend(model.kernel, len(model.tasks), name, placed.weights))
     y = np.where(np.asarray(y) > 0, 1.0, -1.0)
     check_labels(y, name)
-    scores = _scores(model, data)
-    _tell_contradiction(scores @ placed.weights, y, name)
+    model.check_examples(data)
+    _check_place(model, data)
     examples = Labelled(data, y, np.zeros(y.size, dtype=np.int64), (name,), np.ones(y.size))
-    settings = settings_of(model.training)
-    scales = _scales(model)
-    found = learn(
-        examples, scores, placed.weights, features=model.features, settings=settings, scales=scales
-    )
-    adapted = _with_column(model, name, own, placed, found, examples, scales, settings)
+    adapted, found = _learnt(model, placed, examples, own)
     if prevalence is not None:
         words = model.site.word_of(data)[found.rows] if len(model.site.words) > 1 else None
         adapted.calibrate(name, found.held_out, y[found.rows], None, "auto", prevalence, words)
     return adapted
+
+
+def add_task(model: Any, examples: Labelled, at: int) -> Any:
+    """Return the model with one more task, learnt from its labels and the other tasks.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        Its kernel may have the task already, as one without data.
+    examples : Labelled
+        Examples of the task alone.
+    at : int
+        Number of the task in the result.
+    """
+    placed = place(model.kernel, model.tasks, examples.names[0], trusts=_trusts(model))
+    return _learnt(model, placed, examples, at=at)[0]
+
+
+def _learnt(
+    model: Any, placed: Placement, examples: Labelled, own: int | None = None, at: int | None = None
+) -> tuple[Any, Adapted]:
+    """Return the model with a task that replaces one, or is inserted, and what was learnt."""
+    scores, scales = _scores(model, examples.data), _scales(model)
+    _tell_contradiction(scores @ placed.weights, examples.y, examples.names[0])
+    settings = settings_of(model.training)
+    found = learn(
+        examples, scores, placed.weights, features=model.features, settings=settings, scales=scales
+    )
+    at = next(place for place in (own, at, len(model.tasks)) if place is not None)
+    replaces = own is not None
+    return _with_column(model, at, replaces, placed, found, examples, scales, settings), found
+
+
+def _trusts(model: Any) -> dict[str, float]:
+    """Return the trust of the tasks for which it was tuned."""
+    chosen = model.training.get("selection", {}).get("tasks", {})
+    return {task: entry["trust"] for task, entry in chosen.items() if "trust" in entry}
 
 
 def _tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
@@ -144,15 +171,14 @@ def _own_column(model: Any, name: str) -> int | None:
     return int(found[0])
 
 
-def _scores(model: Any, data: Any) -> Array:
-    """Return the scores of examples as each task of the model, shape (n, T).
+def _check_place(model: Any, data: Any) -> None:
+    """Check that the site of windows is where it was in the training.
 
     Raises
     ------
     ValueError
-        If the examples are not like those of the training.
+        If most lack its letters there.
     """
-    model.check_examples(data)
     if isinstance(data, Windows) and model.site.letters:
         is_in = model.site.is_in(data)
         if is_in.mean() < _LEAST_IN_PLACE:
@@ -160,6 +186,10 @@ def _scores(model: Any, data: Any) -> Array:
                 f"windows must have {model.site.letters} at base {model.site.offset} as in "
                 f"training, got {int(is_in.sum())} of {len(data)}; cut them around the same site"
             )
+
+
+def _scores(model: Any, data: Any) -> Array:
+    """Return the scores of examples as each task of the model, shape (n, T)."""
     rows, n = model.features.bind(data), data.shape[0]
     W = np.asarray(model.W)
     columns = (rows.scores(W, np.full(n, t)) for t in range(len(model.tasks)))
@@ -188,8 +218,8 @@ def _scales(model: Any) -> Array:
 
 def _with_column(
     model: Any,
-    name: str,
-    own: int | None,
+    at: int,
+    replaces: bool,
     placed: Placement,
     found: Adapted,
     examples: Labelled,
@@ -197,7 +227,7 @@ def _with_column(
     settings: Any,
 ) -> Any:
     """Return the model with the weights of the organism, and what is known about it."""
-    T, n = len(model.tasks), examples.y.size
+    T, n, name = len(model.tasks), examples.y.size, examples.names[0]
     column = np.asarray(model.W) @ found.weights.astype(model.W.dtype)[:, np.newaxis]
     rows, zeros = model.features.bind(examples.data), np.zeros(n, dtype=np.int16)
     used = np.flatnonzero(found.amounts)
@@ -207,17 +237,16 @@ def _with_column(
     bias = float(model.bias @ found.weights + change)
     sigmoid = np.array(fit_sigmoid(found.held_out, examples.y[found.rows]))
     words = None if model.word_bias is None else found.weights @ model.word_bias
-    at = T if own is None else own
-    kept = [t for t in range(T) if t != own]
-    tasks = (*model.tasks[:at], name, *model.tasks[at + 1 :])
+    kept = [t for t in range(T) if not (replaces and t == at)]
+    tasks = (*model.tasks[:at], name, *model.tasks[at + replaces :])
     kernel = model.kernel
-    if own is None:
-        kernel = extend(kernel, T, name, placed.weights, at=T)
+    if not replaces:
+        kernel = extend(kernel, T, name, placed.weights, at=at)
     return replace(
         model,
         tasks=tasks,
         kernel=kernel,
-        W=_with_weights(model.W, at, column[:, 0], replaces=own is not None),
+        W=_with_weights(model.W, at, column[:, 0], replaces=replaces),
         bias=np.insert(model.bias[kept], at, bias),
         word_bias=None if words is None else np.insert(model.word_bias[kept], at, words, axis=0),
         calibration=np.insert(model.calibration[kept], at, sigmoid, axis=0),

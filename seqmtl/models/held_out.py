@@ -66,6 +66,16 @@ class Labelled:
             weight=self.weight[rows],
         )  # fmt: skip
 
+    def without(self, names: list[str]) -> tuple[Labelled, NDArray[np.int64]]:
+        """Return the examples of all other tasks, and their rows."""
+        kept = [t for t, name in enumerate(self.names) if name not in names]
+        number = np.full(len(self.names), -1)
+        number[kept] = np.arange(len(kept))
+        rows = np.flatnonzero(number[self.ids] >= 0)
+        others = self.take(rows)
+        ids = number[others.ids].astype(self.ids.dtype)
+        return replace(others, ids=ids, names=tuple(self.names[t] for t in kept)), rows
+
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw about n examples, balanced over tasks as far as possible; sorted.
 

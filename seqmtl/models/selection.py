@@ -11,8 +11,12 @@ d_t        C_t / C, the cost of task t relative to the overall cost
 
 x = 0 is one SVM per task; x = 1 with R = 11' is the union. min(x_s, x_t) is a kernel, and so is its
 product with R. The final model is then trained with this K on all labels. With many tasks and
-relations that are trees, sqrt(x_s x_t) takes the place of the minimum, because K is then a sum over
-their nodes again and can be trained in time that does not grow with the number of tasks.
+relations that are trees, x is rounded to a few levels u_1 < u_2 < ... (u_0 = 0). As
+
+    min(x_s, x_t) = sum_l (u_l - u_(l-1)) [x_s >= u_l] [x_t >= u_l],
+
+K is then a sum over the nodes of the trees, once for each level among the tasks that reach it, and
+can be trained in time that does not grow with the number of tasks.
 
 Candidates are x R + (1 - x) I with the same x for all tasks, each scored on held-out labels (see
 :mod:`seqmtl.models.held_out`). The evidence of a candidate in a task combines a prior, the task's
@@ -60,6 +64,7 @@ _CHEAPER = (0.3,)  # factors on the cost to try with more labels
 _AT_SIZE = 60_000
 _HELD_OUT = 0.1
 _NEGLIGIBLE = 0.05  # share of a relation in the mixture
+_STEP = 0.6  # ratio of neighbouring levels of trust where there are many tasks
 _FEWEST = 2  # labels per class needed to hold one out
 
 
@@ -103,6 +108,12 @@ class Space:
             relations = {relations.source: relations}
         name, kernel = next(iter(relations.items()))
         return cls({name: kernel}, {1.0: 1.0}, costs)
+
+    def led_by(self, names: tuple[str, ...]) -> Space:
+        """Return the space with these tasks as those of the data, and the others without data."""
+        every = next(iter(self.relations.values())).names
+        order = [*names, *(name for name in every if name not in names)]
+        return replace(self, relations={k: R.restrict(order) for k, R in self.relations.items()})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the search space as JSON values."""
@@ -280,7 +291,8 @@ class _Selector:
         p = 0.5 * p + 0.5 * p.mean(axis=1, keepdims=True)
         parts = dict(zip(self._space.relations, p, strict=True))
         by_trust = {x: weights[trust == x].sum(axis=0) for x in self._space.trusts}
-        return weights.T @ trust, parts, by_trust
+        x = weights.T @ trust
+        return _round(x) if self._has_nodes else x, parts, by_trust
 
     def _choose_costs(self, folds: CrossValidation, K: Array) -> Array:
         """Return the cost of every task, a geometric mean over candidates."""
@@ -342,8 +354,7 @@ class _Selector:
         n = n or self._T
         x, scale = np.ones(n), np.ones(n)
         x[: self._T], scale[: self._T] = trust, np.sqrt(costs)
-        limit = np.sqrt(np.outer(x, x)) if self._has_nodes else np.minimum.outer(x, x)
-        K = R[:n, :n] * limit
+        K = R[:n, :n] * np.minimum.outer(x, x)
         if len(self._space.trusts) > 1:
             np.fill_diagonal(K, 1.0)
         return np.asarray(K * np.outer(scale, scale))
@@ -357,11 +368,15 @@ class _Selector:
         n = n or self._T
         x, scale = np.ones(n), np.ones(n)
         x[: self._T], scale[: self._T] = trust, np.sqrt(costs)
+        levels = np.unique(x[x > 0.0])
+        steps = np.diff(levels, prepend=0.0)
         nodes, shared = [], np.zeros(n)
         for name, kernel in self._space.relations.items():
             assert kernel.factor is not None
             p = self._share(parts[name], n)
-            nodes.append(kernel.factor.take(np.arange(n)).scaled(np.sqrt(p * x)).nodes)
+            of_relation = kernel.factor.take(np.arange(n)).scaled(np.sqrt(p))
+            for level, step in zip(levels, steps, strict=True):
+                nodes.append(of_relation.scaled(np.sqrt(step) * (x >= level)).nodes)
             shared += p * x * np.diagonal(kernel.matrix)[:n]
         if len(self._space.trusts) > 1:
             nodes.append(np.diag(np.sqrt(np.maximum(1.0 - shared, 0.0))))
@@ -412,6 +427,13 @@ class _Selector:
         if self._is_large:
             total += (len(_CHEAPER) + (len(self._variants) < 2)) * (len(costs) > 1)
         return total
+
+
+def _round(trust: Array) -> Array:
+    """Round trust to 0 and the powers of :data:`_STEP`, so that K has few nodes."""
+    least = min(x for x in TRUSTS if x > 0.0)
+    rounded = _STEP ** np.round(np.log(np.maximum(trust, least)) / np.log(_STEP))
+    return np.where(trust < least / 2.0, 0.0, rounded)
 
 
 def _call(candidate: Callable[[], Array]) -> Array:

@@ -226,18 +226,25 @@ def test_an_anchor_outside_the_window_is_refused(anchor):
         PositionalKmers(anchor=anchor).transform(["ACGTACGTAC"])
 
 
-def test_variants_scale_the_bins_only():
-    views = [parse_views(v.views) for v in PositionalKmers("wd:2,kmers:3/4=0.2").variants()]
-    weights = [[v.weight for v in one] for one in views]
-    assert_allclose(weights, [[1, 0.2 / 3], [1, 0.2], [1, 0.6]])
-    assert PositionalKmers("wd:5").variants()[0].views == "wd:5"
+def test_variants_scale_one_kind_of_views():
+    def weights(views):
+        variants = PositionalKmers(views).variants()
+        return [[view.weight for view in parse_views(variant.views)] for variant in variants]
+
+    assert_allclose(weights("wd:2,kmers:3/4=0.2"), [[1, 0.2], [1, 0.2 / 3], [1, 0.6]])
+    three = "wd:2@-9..9,wd:2=0.3,kmers:3/4=0.2"
+    assert_allclose(
+        weights(three), [[1, 0.3, 0.2], [1, 0.3, 0.2 / 3], [1, 0.3, 0.6], [1, 0.9, 0.2]]
+    )
+    for one_kind in ("wd:5", "wd:5@-9..9", "kmers:3/4,kmers:3/9=0.1"):
+        assert [variant.views for variant in PositionalKmers(one_kind).variants()] == [one_kind]
 
 
 def test_maps_are_shown_as_the_text_of_their_views():
     shown = [
         str(variant) for variant in PositionalKmers("wd:2,kmers:3/4=0.05", anchor=7).variants()
     ]
-    assert shown == [f"wd:2,kmers:3/4={weight}" for weight in ("0.0167", "0.05", "0.15")]
+    assert shown == [f"wd:2,kmers:3/4={weight}" for weight in ("0.05", "0.0167", "0.15")]
     assert str(PositionalKmers()) == DEFAULT_VIEWS
     assert str(WeightedDegree(7)) == "wd:7"
     assert str(Spectrum(3, 2, 9)) == "Spectrum(k=3, begin=2, end=9)"
@@ -255,7 +262,7 @@ def test_other_data_are_refused():
 
 def test_kernels_of_the_parts_add_up_for_every_variant():
     strings = _strings(4, 8, 30, "ACGT")
-    features = PositionalKmers("wd:3@-9..9,kmers:2-4/5=0.2,kmers:3/inf=0.06", anchor=12)
+    features = PositionalKmers("wd:3@-9..9,wd:2=0.4,kmers:2-4/5=0.2,kmers:3/inf=0.06", anchor=12)
     known = set()
     for variant in features.variants():
         X = variant.transform(strings).toarray().astype(float)
@@ -265,4 +272,4 @@ def test_kernels_of_the_parts_add_up_for_every_variant():
             P = part.transform(strings).toarray().astype(float)
             total = total + share * P @ P.T
         assert_allclose(total, X @ X.T, atol=1e-6)
-    assert len(known) == 2
+    assert len(known) == 3
