@@ -302,12 +302,15 @@ def _fault(
 
 def _clash(own: argparse.Namespace, model: Any, scan: str, taken: dict[str, str]) -> str:
     """Return which output another scan writes, or else "" and take the outputs."""
+    from seqmtl.files.inputs import note_input, note_output
     from seqmtl.pairs.scan import paired_paths
     from seqmtl.scan.writers import output_paths
 
     paths_of = paired_paths if model.structure == "pairs" else output_paths
     paths = [own.json, *paths_of(own.output, own.file_format, own.strand)]
+    note_input(own.genome)
     for path in paths:
+        note_output(path)
         other = taken.get(path.lower())
         if other is not None:
             name = os.path.basename(path)
@@ -318,10 +321,12 @@ def _clash(own: argparse.Namespace, model: Any, scan: str, taken: dict[str, str]
 
 def _is_complete(args: argparse.Namespace) -> bool:
     """Tell whether a scan was made, of the same files and options."""
+    from seqmtl.files.inputs import reading_own_output
     from seqmtl.files.whole import read_json
 
     try:
-        summary = read_json(args.json)
+        with reading_own_output():
+            summary = read_json(args.json)
         folder, sizes = os.path.dirname(args.output), summary["bytes"]
         is_whole = all(
             os.path.getsize(os.path.join(folder, name)) == size for name, size in sizes.items()

@@ -91,12 +91,15 @@ def _run_step(step: str, args: argparse.Namespace) -> int:
 def _add_to_config(args: argparse.Namespace) -> None:
     """Append a setting to the TOML file, as a user would with an editor."""
     from seqmtl.files.atomic import write_lines
+    from seqmtl.files.inputs import reading_own_output
     from seqmtl.files.whole import read_text
 
     path = os.path.join(args.output, "dataset.toml")
     text = _FEWER_DECOYS.replace("\n", "\\n")
     _show(f"printf '{text}' >> {shlex.quote(path)}", args)
-    write_lines(path, [read_text(path, "TOML"), _FEWER_DECOYS])
+    with reading_own_output():
+        text = read_text(path, "TOML")
+    write_lines(path, [text, _FEWER_DECOYS])
 
 
 def _show(command: str, args: argparse.Namespace) -> None:

@@ -21,8 +21,19 @@ from seqmtl.dataset.leakage import measure_leakage
 from seqmtl.dataset.true_sites import LeftOut, count_reasons
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import UNFINISHED, atomic_folder, write_json, write_lines
-from seqmtl.io.dataset import HEADER, KIND, LEFT_OUT, SUMMARY, WINDOWS, is_dataset
-from seqmtl.io.dataset_regions import REGIONS, REGIONS_HEADER, SITES, SITES_HEADER
+from seqmtl.files.inputs import note_output
+from seqmtl.io.dataset import (
+    HEADER,
+    KIND,
+    LEFT_OUT,
+    MEMBERS,
+    REGIONS,
+    SITES,
+    SUMMARY,
+    WINDOWS,
+    is_dataset,
+)
+from seqmtl.io.dataset_regions import REGIONS_HEADER, SITES_HEADER
 
 logger = logging.getLogger(__name__)
 
@@ -92,13 +103,15 @@ def write_dataset(
 
 
 def check_folder(target: Path, *, force: bool) -> None:
-    """Check that a folder is empty or an earlier dataset.
+    """Check that a folder is empty or an earlier dataset, and has no input that is replaced.
 
     Raises
     ------
     SeqmtlError
         If it contains other files, or cannot be created.
     """
+    for name in MEMBERS:
+        note_output(target / name)
     if target.exists() and not target.is_dir():
         raise SeqmtlError(f"cannot write {target}: it is a file; choose a folder")
     if not target.exists():

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import IO, Any, cast
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.inputs import note_input, open_input
 
 #: Decompressed bytes handled at a time.
 BLOCK_BYTES = 1 << 20
@@ -65,6 +66,7 @@ def byte_blocks(path: PathLike, on_read: Callable[[int], None] | None = None) ->
         If the file cannot be opened or read.
     """
     name = source_name(path)
+    note_input(path)
     with _open_raw(path) as raw:
         stream = raw if on_read is None else _Counted(raw, on_read)
         first = stream.read(max(RAW_BYTES, _LONGEST_MAGIC))
@@ -186,7 +188,7 @@ def first_bytes(path: PathLike) -> bytes:
 
 def open_seekable(path: PathLike) -> IO[bytes]:
     """Open a binary file that must be seekable; standard input is read into memory."""
-    return io.BytesIO(sys.stdin.buffer.read()) if os.fspath(path) == "-" else open(path, "rb")
+    return io.BytesIO(sys.stdin.buffer.read()) if os.fspath(path) == "-" else open_input(path)
 
 
 def is_compressed(path: PathLike) -> bool:

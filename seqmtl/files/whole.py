@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.inputs import open_input
 from seqmtl.files.streams import PathLike, byte_blocks
 
 
@@ -19,7 +20,7 @@ def read_bytes(path: PathLike) -> bytes:
     OSError
         If it cannot be read.
     """
-    with open(path, "rb") as stream:
+    with open_input(path) as stream:
         return stream.read()
 
 
@@ -70,5 +71,5 @@ def sha256_of(path: PathLike) -> str:
     OSError
         If it cannot be read.
     """
-    with open(path, "rb") as stream:
+    with open_input(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from seqmtl._names import check_distinct, match_names
 from seqmtl._schema import either, mapping, record, refuse, text, whole, word
 from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.files.inputs import note_input
 from seqmtl.files.streams import Lines, PathLike, first_bytes, line_blocks, pop_header, readable
 from seqmtl.files.whole import read_json
 from seqmtl.io._columns import LabelColumn, NameTable
@@ -25,6 +26,9 @@ from seqmtl.sequences.genome import unknown_contig
 HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweight"
 KIND = "seqmtl dataset"
 WINDOWS, SUMMARY, LEFT_OUT = "windows.tsv", "summary.json", "left_out.tsv"
+REGIONS, SITES = "regions.tsv", "sites.tsv"
+#: The files of a dataset.
+MEMBERS = (WINDOWS, REGIONS, SITES, LEFT_OUT, SUMMARY)
 
 _sites = record({"sites": whole(), "decoys": whole()})
 _genome = record({"path": word, "bytes": whole(), "n_bases": whole(), "crc32": whole()})
@@ -113,6 +117,9 @@ def read_summary(path: PathLike) -> dict[str, Any]:
             refuse("organisms", f"those of the genomes, {', '.join(summary['genomes'])}", "others")
     except ValueError as error:
         raise InputFormatError(f"{error}; {REMEDY}", source) from error
+    genomes = [genome["path"] for genome in summary["genomes"].values()]
+    for name in (*MEMBERS, *genomes):
+        note_input(os.path.join(os.path.realpath(folder_of(path)), name))
     return summary
 
 
