@@ -66,7 +66,13 @@ def new_parser(commands: Iterable[ModuleType]) -> argparse.ArgumentParser:
 
 def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
     """Parse `words`, run the command, and return the exit code."""
-    args = new_parser(commands).parse_args(words)
+    parser = new_parser(commands)
+    for word in words:
+        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+            parser.error(
+                f"{word!a} is not UTF-8, as models and summaries are; rename the file"
+            )
+    args = parser.parse_args(words)
     args.command_line = shlex.join(["seqmtl", *words])
     setup_logging(args)
     forget_told()

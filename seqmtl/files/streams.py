@@ -108,6 +108,11 @@ def line_blocks(path: PathLike) -> Iterator[Lines]:
 
     CRLF is converted to LF, and a missing line end is added to the last line. A line longer than
     a block makes a longer block.
+
+    Raises
+    ------
+    InputFormatError
+        If a line has a NUL byte.
     """
     padding = bytes(PAD_BYTES)
     parts: list[bytes] = []
@@ -115,6 +120,14 @@ def line_blocks(path: PathLike) -> Iterator[Lines]:
 
     def lines(end: bytes | memoryview) -> Lines:
         text = b"".join([*parts, end, padding])
+        nul = text.find(b"\0", 0, len(text) - PAD_BYTES)
+        if nul >= 0:
+            raise InputFormatError(
+                "a text must have no NUL bytes, but this line has: the file is binary or damaged; "
+                "check that it is the right one, or copy it again",
+                path=source_name(path),
+                line=line + text.count(b"\n", 0, nul),
+            )
         if line == 1:
             text = text.removeprefix(BYTE_ORDER_MARK)
         return Lines(text.replace(b"\r\n", b"\n") if b"\r" in text else text, line)
