@@ -69,9 +69,7 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
     parser = new_parser(commands)
     for word in words:
         if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
-            parser.error(
-                f"{word!a} is not UTF-8, as models and summaries are; rename the file"
-            )
+            parser.error(f"{word!a} is not UTF-8, as models and summaries are; rename the file")
     args = parser.parse_args(words)
     args.command_line = shlex.join(["seqmtl", *words])
     setup_logging(args)

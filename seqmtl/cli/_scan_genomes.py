@@ -272,7 +272,7 @@ def _fault(
         return model
     if not os.path.isfile(own.genome) or not os.access(own.genome, os.R_OK):
         return f"{own.genome} is not there, or cannot be read"
-    if own.organism == "all":
+    if own.organism == "all" and "all" not in model.tasks:
         return "give every organism a row of its own, in the place of all"
     if not own.organism and not own.like and len(model.tasks) > 1:
         return (

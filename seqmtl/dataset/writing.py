@@ -242,12 +242,12 @@ def _left_out(rows: Sequence[LeftOut]) -> Iterator[str]:
 
 
 def _placed(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the summary with the genomes' paths relative to the folder."""
+    """Return the summary with the folder, and the genomes' paths relative to it."""
     genomes = {
         name: {**facts, "path": os.path.relpath(os.path.realpath(facts["path"]), folder.resolve())}
         for name, facts in summary["genomes"].items()
     }
-    return {**summary, "genomes": genomes}
+    return {**summary, "folder": str(folder.resolve()), "genomes": genomes}
 
 
 def _summary(parts: Sequence[Part], config: Config, command: str) -> dict[str, Any]:
