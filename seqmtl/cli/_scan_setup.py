@@ -89,8 +89,10 @@ def check_outputs(paths: Iterable[str], args: argparse.Namespace) -> str:
 
 def lengths_of(file_format: str, args: argparse.Namespace) -> dict[str, int] | None:
     """Return the contig lengths, if an option or format needs them."""
+    from seqmtl.files.inputs import note_input
     from seqmtl.io.genome import contig_lengths
 
+    note_input(args.genome)  # it may be opened after the outputs
     needs = {
         "bigwig": file_format == "bigwig",
         "--contigs": args.contigs is not None,

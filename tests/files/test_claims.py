@@ -86,6 +86,17 @@ def test_what_a_killed_process_was_writing_is_removed_and_nothing_else(tmp_path,
     assert sorted(os.listdir(tmp_path)) == ["out.bed", "out.bed.gz"]
 
 
+def test_what_a_killed_run_has_left_of_its_checkpoint_goes_with_the_output(tmp_path, hold):
+    others = ["out.bedx", "xout.bed", "out"]
+    for name in ["out.bed.checkpoint", *others]:
+        killed = hold(tmp_path / name, "atomic_write")
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+    remove_unfinished(tmp_path / "out.bed")
+    left = sorted(name.partition(".unfinished-")[0] for name in os.listdir(tmp_path))
+    assert left == sorted(f".{name}" for name in others)
+
+
 def test_links_to_one_output_are_one_claim(tmp_path, hold):
     (tmp_path / "link.bed").symlink_to("out.bed")
     hold(tmp_path / "out.bed")
