@@ -60,9 +60,10 @@ def check_outputs(*paths: str | None) -> None:
 @contextmanager
 def claims_of_a_command() -> Iterator[FilesOfACommand]:
     """Note what a command reads; release, at the end, what :func:`check_outputs` has claimed."""
-    from seqmtl.files.inputs import files_of_a_command
+    from seqmtl.files.inputs import FilesOfACommand, noting
 
-    with files_of_a_command() as files, ExitStack() as stack:
+    files = FilesOfACommand()
+    with noting(files), ExitStack() as stack:
         token = _CLAIMS.set(stack)
         try:
             yield files
@@ -72,9 +73,9 @@ def claims_of_a_command() -> Iterator[FilesOfACommand]:
 
 def replacing(output: str, path: str) -> AbstractContextManager[None]:
     """Allow an output to replace a file that is read whole in the block, if they are the same."""
-    from seqmtl.files.inputs import is_same_file, reading_own_output
+    from seqmtl.files.inputs import is_same_file, noting
 
-    return reading_own_output() if is_same_file(output, path) else nullcontext()
+    return noting(None) if is_same_file(output, path) else nullcontext()
 
 
 def with_input(text: str, args: argparse.Namespace, files: FilesOfACommand) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -67,9 +68,9 @@ def new_parser(commands: Iterable[ModuleType]) -> argparse.ArgumentParser:
 def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
     """Parse `words`, run the command, and return the exit code."""
     parser = new_parser(commands)
-    for word in words:
-        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
-            parser.error(f"{word!a} is not UTF-8, as models and summaries are; rename the file")
+    odd = [word for word in words if re.search("[\ud800-\udfff]", word)]
+    if odd:
+        parser.error(f"{odd[0]!a} is not UTF-8, as models and summaries are; rename the file")
     args = parser.parse_args(words)
     args.command_line = shlex.join(["seqmtl", *words])
     setup_logging(args)

@@ -321,12 +321,10 @@ def _clash(own: argparse.Namespace, model: Any, scan: str, taken: dict[str, str]
 
 def _is_complete(args: argparse.Namespace) -> bool:
     """Tell whether a scan was made, of the same files and options."""
-    from seqmtl.files.inputs import reading_own_output
     from seqmtl.files.whole import read_json
 
     try:
-        with reading_own_output():
-            summary = read_json(args.json)
+        summary = read_json(args.json)
         folder, sizes = os.path.dirname(args.output), summary["bytes"]
         is_whole = all(
             os.path.getsize(os.path.join(folder, name)) == size for name, size in sizes.items()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl.exceptions import ModelFileError, SeqmtlError, TrainingInterrupted
 from seqmtl.files.atomic import files_not_of, remove_files, write_json
-from seqmtl.files.inputs import reading_own_output
 from seqmtl.files.model_file import read_arrays, write_arrays
 
 if TYPE_CHECKING:
@@ -129,8 +128,7 @@ def _state(folder: str, args: argparse.Namespace) -> Any:
     if not args.resume or not os.path.exists(path):
         return None
     try:
-        with reading_own_output():
-            return read_arrays(path)[1]
+        return read_arrays(path)[1]
     except ModelFileError as error:
         raise SeqmtlError(f"{path}: damaged; train without --resume") from error
 

@@ -21,6 +21,7 @@ from seqmtl.cli import (
     train,
 )
 from seqmtl.cli._console import setup_logging, show
+from seqmtl.cli._output import replacing
 from seqmtl.cli._program import run_command
 from seqmtl.exceptions import SeqmtlError
 
@@ -91,13 +92,12 @@ def _run_step(step: str, args: argparse.Namespace) -> int:
 def _add_to_config(args: argparse.Namespace) -> None:
     """Append a setting to the TOML file, as a user would with an editor."""
     from seqmtl.files.atomic import write_lines
-    from seqmtl.files.inputs import reading_own_output
     from seqmtl.files.whole import read_text
 
     path = os.path.join(args.output, "dataset.toml")
     text = _FEWER_DECOYS.replace("\n", "\\n")
     _show(f"printf '{text}' >> {shlex.quote(path)}", args)
-    with reading_own_output():
+    with replacing(path, path):
         text = read_text(path, "TOML")
     write_lines(path, [text, _FEWER_DECOYS])
 

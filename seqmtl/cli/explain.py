@@ -143,13 +143,12 @@ def _explain(args: argparse.Namespace, folder: Path) -> int:
 
 def _check_summary(path: str) -> None:
     """Refuse to overwrite a summary.json that another program wrote."""
-    from seqmtl.files.inputs import reading_own_output
     from seqmtl.files.whole import read_json
 
     if not os.path.exists(path):
         return
     content = None
-    with suppress(OSError, ValueError), reading_own_output():
+    with suppress(OSError, ValueError):
         content = read_json(path)
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise SeqmtlError(

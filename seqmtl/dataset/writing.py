@@ -22,17 +22,7 @@ from seqmtl.dataset.true_sites import LeftOut, count_reasons
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import UNFINISHED, atomic_folder, write_json, write_lines
 from seqmtl.files.inputs import note_output
-from seqmtl.io.dataset import (
-    HEADER,
-    KIND,
-    LEFT_OUT,
-    MEMBERS,
-    REGIONS,
-    SITES,
-    SUMMARY,
-    WINDOWS,
-    is_dataset,
-)
+from seqmtl.io.dataset import HEADER, KIND, MEMBERS, SUMMARY, is_dataset
 from seqmtl.io.dataset_regions import REGIONS_HEADER, SITES_HEADER
 
 logger = logging.getLogger(__name__)
@@ -88,12 +78,13 @@ def write_dataset(
     parts = list(build_parts(config, workers))
     _remove_duplicates(parts, config)
     with atomic_folder(target, last=SUMMARY) as scratch:
-        for name, lines in (
-            (WINDOWS, _windows(parts, config)),
-            (REGIONS, _regions(parts)),
-            (SITES, _sites(parts, config)),
-            (LEFT_OUT, _left_out([row for part in parts for row in part.left_out])),
-        ):
+        tables = (
+            _windows(parts, config),
+            _regions(parts),
+            _sites(parts, config),
+            _left_out([row for part in parts for row in part.left_out]),
+        )
+        for name, lines in zip(MEMBERS, tables, strict=False):
             write_lines(scratch / name, lines)
         summary = _summary(parts, config, command)
         write_json(scratch / SUMMARY, _placed(summary, scratch))

@@ -28,20 +28,9 @@ _FILES: ContextVar[FilesOfACommand | None] = ContextVar("files", default=None)
 
 
 @contextmanager
-def files_of_a_command() -> Iterator[FilesOfACommand]:
-    """Refuse, within the block, to write a file that is read in it."""
-    files = FilesOfACommand()
+def noting(files: FilesOfACommand | None) -> Iterator[None]:
+    """Refuse, within the block, to write a file that is read in it; None notes nothing."""
     token = _FILES.set(files)
-    try:
-        yield files
-    finally:
-        _FILES.reset(token)
-
-
-@contextmanager
-def reading_own_output() -> Iterator[None]:
-    """Read within the block what an earlier run has written, and this one may replace."""
-    token = _FILES.set(None)
     try:
         yield
     finally:

@@ -27,7 +27,7 @@ HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweig
 KIND = "seqmtl dataset"
 WINDOWS, SUMMARY, LEFT_OUT = "windows.tsv", "summary.json", "left_out.tsv"
 REGIONS, SITES = "regions.tsv", "sites.tsv"
-#: The files of a dataset.
+#: The files of a dataset, the summary last.
 MEMBERS = (WINDOWS, REGIONS, SITES, LEFT_OUT, SUMMARY)
 
 _sites = record({"sites": whole(), "decoys": whole()})

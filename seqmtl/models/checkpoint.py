@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from seqmtl._schema import anything, flag, items, mapping, number, record, whole, word
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.atomic import remove_file
-from seqmtl.files.inputs import reading_own_output
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.schema import Forms, check_arrays, part
 from seqmtl.models.training import Settings
@@ -115,8 +114,7 @@ class Checkpoint:
         if not os.path.exists(self.path):
             logger.info("%s: there is no unfinished training to resume; starting afresh", self.path)
             return None
-        with reading_own_output():
-            description, arrays = read_arrays(self.path)
+        description, arrays = read_arrays(self.path)
         if description.get("format") != _FORMAT:
             raise ModelFileError("is not a checkpoint", path=self.path)
         if description.get("fingerprint") != self._fingerprint:
