@@ -90,7 +90,7 @@ def _open_temporary(folder: str, name: str) -> tuple[int, str]:
 def remove_unfinished(path: str | os.PathLike[str]) -> None:
     """Remove what killed processes have left of `path`, or of a file named ``PATH.something``."""
     folder, name = os.path.split(os.path.realpath(path))
-    remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}(\..+)?{UNFINISHED}-\w+"))
+    remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}(\..+)?{re.escape(UNFINISHED)}-\w+"))
 
 
 @contextmanager
