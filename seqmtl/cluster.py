@@ -393,9 +393,14 @@ def _client(address: str, stack: ExitStack) -> Iterator[Any]:
 
 @contextmanager
 def _local(n_workers: int) -> Iterator[Any]:
-    """Start a scheduler and workers in processes of their own, which end with this one."""
+    """Start a scheduler and workers in processes of their own, which end with this one.
+
+    They, and the client, talk by TLS with a key made for them, as else any process of the machine
+    could run code in the workers.
+    """
     import dask
     from distributed import LocalCluster
+    from distributed.security import Security
 
     with temporary_folder() as folder, dask.config.set({"temporary-directory": folder}):
         try:
@@ -407,6 +412,7 @@ def _local(n_workers: int) -> Iterator[Any]:
                 host="127.0.0.1",
                 silence_logs=logging.CRITICAL,
                 preload=["seqmtl._worker"],
+                security=Security.temporary(),
             )
         except RuntimeError as error:
             raise ClusterError(f"{_LOCAL}{n_workers}: the workers do not start: {error}") from error

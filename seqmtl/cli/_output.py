@@ -7,37 +7,33 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from seqmtl._version import __version__
 from seqmtl.cli._console import show
 from seqmtl.exceptions import SeqmtlError
 
+if TYPE_CHECKING:
+    from seqmtl.files.inputs import FilesOfACommand
+
 #: Exit code if training stopped before reaching its tolerance.
 NOT_CONVERGED = 3
 _CLAIMS: ContextVar[ExitStack] = ContextVar("claims")
-_OUTPUTS = frozenset({"output", "json", "plot", "table", "tsv", "multiqc"})
 
 
-def check_outputs(
-    args: argparse.Namespace, *paths: str | None, replaces: Collection[str] = ()
-) -> None:
+def check_outputs(*paths: str | None) -> None:
     """Check outputs before long work starts, and claim them until the command ends.
 
-    They must be writable, different from each other and from all inputs, and not be written by
-    another run. ``-`` is standard output.
+    They must be writable, different from each other, and not be written by another run. An input
+    is refused here if it has been read, and else when it is opened. ``-`` is standard output.
 
     Parameters
     ----------
-    args : Namespace
-        The arguments, which name the inputs.
     *paths : str or None
         Outputs.
-    replaces : collection of str
-        Inputs that may be replaced, because they are read whole before.
 
     Raises
     ------
@@ -46,56 +42,50 @@ def check_outputs(
     """
     from seqmtl.files.atomic import check_writable, is_special, remove_unfinished
     from seqmtl.files.claims import claimed
+    from seqmtl.files.inputs import is_same_file, note_output
 
     outputs = [path for path in paths if path and path != "-"]
     for path in outputs:
         check_writable(path)
     outputs = [path for path in outputs if not is_special(path)]  # /dev/null takes everything
     for first, second in itertools.combinations(outputs, 2):
-        if _is_same(first, second):
+        if is_same_file(first, second):
             raise SeqmtlError(f"{second} is named as two outputs; give each a file of its own")
-    inputs = [path for path in _inputs(args) if path not in replaces]
     for path in outputs:
-        if any(_is_same(path, name) for name in inputs):
-            raise SeqmtlError(f"{path} is also an input; choose another output")
+        note_output(path)
         _CLAIMS.get().enter_context(claimed(path))
         remove_unfinished(path)
 
 
 @contextmanager
-def claims_of_a_command() -> Iterator[None]:
-    """Release, at the end of the block, what :func:`check_outputs` has claimed in it."""
-    with ExitStack() as stack:
+def claims_of_a_command() -> Iterator[FilesOfACommand]:
+    """Note what a command reads; release, at the end, what :func:`check_outputs` has claimed."""
+    from seqmtl.files.inputs import FilesOfACommand, noting
+
+    files = FilesOfACommand()
+    with noting(files), ExitStack() as stack:
         token = _CLAIMS.set(stack)
         try:
-            yield
+            yield files
         finally:
             _CLAIMS.reset(token)
 
 
-def with_input(text: str, args: argparse.Namespace) -> str:
+def replacing(output: str, path: str) -> AbstractContextManager[None]:
+    """Allow an output to replace a file that is read whole in the block, if they are the same."""
+    from seqmtl.files.inputs import is_same_file, noting
+
+    return noting(None) if is_same_file(output, path) else nullcontext()
+
+
+def with_input(text: str, args: argparse.Namespace, files: FilesOfACommand) -> str:
     """Put the name of DATA before an error message that names no file of the command."""
     data = getattr(args, "data", None)
     if not data or not os.path.exists(data):
         return text
-    outputs = [getattr(args, name, None) for name in sorted(_OUTPUTS)]
-    paths = [data, *_inputs(args), *(path for path in outputs if isinstance(path, str))]
+    paths = [data, *files.inputs.values(), *files.outputs.values()]
     names = [os.path.basename(os.path.normpath(path)) for path in paths]
     return text if any(name in text for name in names) else f"{data}: {text}"
-
-
-def _inputs(args: argparse.Namespace) -> list[str]:
-    """Return the values of all arguments but outputs that name a file."""
-    values = [value for name, value in vars(args).items() if name not in _OUTPUTS]
-    several = [v for value in values if isinstance(value, (list, tuple)) for v in value]
-    return [v for v in (*values, *several) if isinstance(v, str) and os.path.isfile(v)]
-
-
-def _is_same(first: str, second: str) -> bool:
-    try:
-        return os.path.samefile(first, second)
-    except OSError:  # one of them does not exist
-        return os.path.realpath(first) == os.path.realpath(second)
 
 
 def open_output(path: str) -> AbstractContextManager[IO[Any]]:

@@ -9,17 +9,22 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from seqmtl._names import forget_told
 from seqmtl._version import __version__
 from seqmtl.cli._console import message_of, setup_logging, warnings_as_messages
 from seqmtl.cli._output import claims_of_a_command, with_input
 from seqmtl.exceptions import ClusterError, ScanInterrupted, SeqmtlError, TrainingInterrupted
+
+if TYPE_CHECKING:
+    from seqmtl.files.inputs import FilesOfACommand
 
 # The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be set
 # before numpy is imported. A user's own setting wins.
@@ -62,12 +67,22 @@ def new_parser(commands: Iterable[ModuleType]) -> argparse.ArgumentParser:
 
 def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
     """Parse `words`, run the command, and return the exit code."""
-    args = new_parser(commands).parse_args(words)
+    parser = new_parser(commands)
+    odd = [word for word in words if re.search("[\ud800-\udfff]", word)]
+    if odd:
+        parser.error(f"{odd[0]!a} is not UTF-8, as models and summaries are; rename the file")
+    args = parser.parse_args(words)
     args.command_line = shlex.join(["seqmtl", *words])
     setup_logging(args)
     forget_told()
+    with claims_of_a_command() as files:
+        return _run(args, files)
+
+
+def _run(args: argparse.Namespace, files: FilesOfACommand) -> int:
+    """Run the command; turn errors into messages."""
     try:
-        with warnings_as_messages(), claims_of_a_command(), _threads_of(args):
+        with warnings_as_messages(), _threads_of(args):
             code = int(args.run(args) or 0)
             sys.stdout.flush()  # a full disk shows here, not when Python exits
             return code
@@ -85,7 +100,7 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
         text = message_of(error)
         is_of_data = isinstance(error, (SeqmtlError, ValueError))
         is_of_data &= not isinstance(error, ClusterError)
-        logger.error("%s", with_input(text, args) if is_of_data else text)
+        logger.error("%s", with_input(text, args, files) if is_of_data else text)
         return 1
 
 

@@ -272,7 +272,7 @@ def _fault(
         return model
     if not os.path.isfile(own.genome) or not os.access(own.genome, os.R_OK):
         return f"{own.genome} is not there, or cannot be read"
-    if own.organism == "all":
+    if own.organism == "all" and "all" not in model.tasks:
         return "give every organism a row of its own, in the place of all"
     if not own.organism and not own.like and len(model.tasks) > 1:
         return (
@@ -302,12 +302,15 @@ def _fault(
 
 def _clash(own: argparse.Namespace, model: Any, scan: str, taken: dict[str, str]) -> str:
     """Return which output another scan writes, or else "" and take the outputs."""
+    from seqmtl.files.inputs import note_input, note_output
     from seqmtl.pairs.scan import paired_paths
     from seqmtl.scan.writers import output_paths
 
     paths_of = paired_paths if model.structure == "pairs" else output_paths
     paths = [own.json, *paths_of(own.output, own.file_format, own.strand)]
+    note_input(own.genome)
     for path in paths:
+        note_output(path)
         other = taken.get(path.lower())
         if other is not None:
             name = os.path.basename(path)

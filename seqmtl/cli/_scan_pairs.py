@@ -34,7 +34,7 @@ def scan_pairs(model: Any, outputs: Mapping[str, str], args: argparse.Namespace)
     if args.json == "-" and args.output == "-":
         raise SeqmtlError("sites and summary cannot both go to standard output; name a file")
     paths = {name: paired_paths(path, file_format, args.strand) for name, path in outputs.items()}
-    _output.check_outputs(args, *(path for own in paths.values() for path in own), args.json)
+    _output.check_outputs(*(path for own in paths.values() for path in own), args.json)
     lengths = setup.lengths_of(file_format, args)
     with setup.runner(args) as runs:
         scans = [

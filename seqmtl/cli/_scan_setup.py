@@ -81,7 +81,7 @@ def check_outputs(paths: Iterable[str], args: argparse.Namespace) -> str:
     every = [name for path in paths for name in output_paths(path, file_format, args.strand)]
     if args.json == "-" and args.output == "-":
         raise SeqmtlError("sites and summary cannot both go to standard output; name a file")
-    _output.check_outputs(args, *every, args.json)
+    _output.check_outputs(*every, args.json)
     if file_format == "bigwig" and args.output == "-":
         raise SeqmtlError("bigWig cannot be written to standard output; name a file")
     return file_format
@@ -89,8 +89,10 @@ def check_outputs(paths: Iterable[str], args: argparse.Namespace) -> str:
 
 def lengths_of(file_format: str, args: argparse.Namespace) -> dict[str, int] | None:
     """Return the contig lengths, if an option or format needs them."""
+    from seqmtl.files.inputs import note_input
     from seqmtl.io.genome import contig_lengths
 
+    note_input(args.genome)  # it may be opened after the outputs
     needs = {
         "bigwig": file_format == "bigwig",
         "--contigs": args.contigs is not None,

@@ -55,7 +55,7 @@ def outputs_of(model: Any, args: argparse.Namespace) -> dict[str, str]:
             f"the model has {len(model.tasks)} organisms; name one of "
             f"{', '.join(model.tasks)} with --organism, or all"
         )
-    if args.organism != "all":
+    if args.organism != "all" or "all" in model.tasks:
         return {args.organism or model.tasks[0]: args.output}
     if args.output == "-":
         raise SeqmtlError("--organism all writes one file per organism; name an output file")

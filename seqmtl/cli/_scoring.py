@@ -65,7 +65,7 @@ def with_relatives(model: Any, args: argparse.Namespace) -> Any:
         return model
     if model.structure != "weights":
         raise SeqmtlError("--like is for models of seqmtl train; leave it out")
-    if args.organism == "all":
+    if args.organism == "all" and "all" not in model.tasks:
         raise SeqmtlError("--like places one organism; name it with --organism, or leave that out")
     if args.organism is None and is_known(args.like, model.tasks):
         args.organism = model.match(args.like)

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from seqmtl.cli import _options
-from seqmtl.cli._output import check_outputs, write_json
+from seqmtl.cli._output import check_outputs, replacing, write_json
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
@@ -73,8 +73,9 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.models.model import MultiTaskModel
 
-    check_outputs(args, args.output, args.json, replaces=[args.model])
-    model = MultiTaskModel.load(args.model)
+    check_outputs(args.output, args.json)
+    with replacing(args.output, args.model):
+        model = MultiTaskModel.load(args.model)
     name = args.organism
     windows = _read(model, args) if args.data or args.genome or args.sites else None
     adapted = model.adapt(

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
-from seqmtl.cli._output import check_outputs, write_metrics
+from seqmtl.cli._output import check_outputs, replacing, write_metrics
 from seqmtl.cli._scoring import score_labelled
 from seqmtl.exceptions import SeqmtlError
 
@@ -80,10 +80,11 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.models.saved import load_model
 
-    check_outputs(args, args.output, args.json, args.plot, replaces=[args.model])
+    check_outputs(args.output, args.json, args.plot)
     if args.plot:
         _options.check_figure(args.plot)
-    model = load_model(args.model)
+    with replacing(args.output, args.model):
+        model = load_model(args.model)
     if model.structure == "pairs":
         raise SeqmtlError(
             f"{args.model}: the probabilities of a model of seqmtl pair hold over the genome as it "

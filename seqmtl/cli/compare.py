@@ -175,7 +175,7 @@ def _most_at_once(comparison: Comparison) -> int:
 
 def _check_outputs(args: argparse.Namespace) -> None:
     """Check, before any long computation, that the outputs can be written."""
-    check_outputs(args, args.json, f"{args.json}.partial", args.table, args.plot)
+    check_outputs(args.json, f"{args.json}.partial", args.table, args.plot)
     if args.table and not args.table.endswith((".tsv", ".md")):
         raise ValueError(f"table must end in .tsv or .md, got {args.table!r}")
     if args.plot:

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.cluster import connect
     from seqmtl.dataset import check_folder, read_config, write_dataset
 
-    check_outputs(args, args.json)
+    check_outputs(args.json)
     check_folder(Path(args.output), force=args.force)
     config = read_config(args.config, signal=args.signal)
     started = time.perf_counter()

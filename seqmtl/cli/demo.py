@@ -21,6 +21,7 @@ from seqmtl.cli import (
     train,
 )
 from seqmtl.cli._console import setup_logging, show
+from seqmtl.cli._output import replacing
 from seqmtl.cli._program import run_command
 from seqmtl.exceptions import SeqmtlError
 
@@ -96,7 +97,9 @@ def _add_to_config(args: argparse.Namespace) -> None:
     path = os.path.join(args.output, "dataset.toml")
     text = _FEWER_DECOYS.replace("\n", "\\n")
     _show(f"printf '{text}' >> {shlex.quote(path)}", args)
-    write_lines(path, [read_text(path, "TOML"), _FEWER_DECOYS])
+    with replacing(path, path):
+        text = read_text(path, "TOML")
+    write_lines(path, [text, _FEWER_DECOYS])
 
 
 def _show(command: str, args: argparse.Namespace) -> None:

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.evaluation import plot_curves
     from seqmtl.models.saved import load_model
 
-    check_outputs(args, args.json, args.plot, args.multiqc)
+    check_outputs(args.json, args.plot, args.multiqc)
     if args.plot:
         _options.check_figure(args.plot)
     model = with_relatives(load_model(args.model), args)

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.models.paired import PairedModel
     from seqmtl.pairs import fit_layer
 
-    check_outputs(args, args.output, args.json)
+    check_outputs(args.output, args.json)
     donor, acceptor = MultiTaskModel.load(args.donor), MultiTaskModel.load(args.acceptor)
     layer = fit_layer(
         donor, acceptor, args.donors, args.acceptors, split=args.split,

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.cli._examples import read_for_model
     from seqmtl.models.saved import load_model
 
-    check_outputs(args, args.output)
+    check_outputs(args.output)
     model = with_relatives(load_model(args.model), args)
     examples = read_for_model(model, args, require_labels=False)
     found = model.predictions(examples.X, from_relatives=args.from_relatives)

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.output.endswith((".html", ".htm")):
         raise SeqmtlError(f"output must end in .html or .htm, got {args.output}")
-    check_outputs(args, args.output)
+    check_outputs(args.output)
     if find_spec("matplotlib") is None:
         raise SeqmtlError("the report needs matplotlib; pip install 'seqmtl[plots]'")
     from seqmtl.report import write_folder_report

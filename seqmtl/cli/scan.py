@@ -69,7 +69,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         help="bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), "
         "hints (for AUGUSTUS), or introns (of a model of seqmtl pair: BED12, or GFF3 if OUT ends "
         "in .gff3); default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, "
-        ".hints, text formats also .gz; else BED",
+        ".hints, text formats also .gz; none: BED",
     )  # fmt: skip
     parser.add_argument(
         "--organism", metavar="NAME",

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.files.atomic import write_lines
 
-    check_outputs(args, args.output, args.plot)
+    check_outputs(args.output, args.plot)
     if args.plot:
         _options.check_figure(args.plot)
     request = _similarity.kernel_request(args, args.similarity)

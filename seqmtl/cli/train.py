@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.models.site import site_in_dataset
 
     _check_selection(args)
-    check_outputs(args, args.output, args.json)
+    check_outputs(args.output, args.json)
     request = _similarity.training_request(args)
     _methods.refuse_tables(args)
     _similarity.check_tree(request, organisms_named(args))

@@ -129,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
     _methods.check_usage(args)
     method = _methods.METHODS[args.method]
     args.C, args.max_epochs = args.C or method.C, args.max_epochs or method.max_epochs
-    check_outputs(args, args.output, args.json, args.plot)
+    check_outputs(args.output, args.json, args.plot)
     if args.plot:
         _options.check_figure(args.plot)
     request = _similarity.training_request(args)

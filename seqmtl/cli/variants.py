@@ -204,7 +204,7 @@ def _scorer(model: Any, args: argparse.Namespace) -> Any:
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
-    check_outputs(args, args.output, args.tsv, args.json)
+    check_outputs(args.output, args.tsv, args.json)
     if args.output != "-" and not args.output.endswith((".vcf", ".vcf.gz")):
         raise SeqmtlError(
             f"output must end in .vcf or .vcf.gz, or be -, got {args.output}; for BCF, write "

@@ -102,13 +102,18 @@ def check_windows(windows: Windows, protocol: Protocol) -> None:
     Raises
     ------
     ValueError
-        If there is only one organism, a split is missing, or organisms have too few windows of
-        a class or for `per_organism`; the message lists them with counts.
+        If there is only one organism, one is called "mean", a split is missing, or organisms have
+        too few windows of a class or for `per_organism`; the message lists them with counts.
     """
     if len(windows.task_names) < 2:
         raise ValueError(
             f"comparing methods needs at least two organisms, got "
             f"{', '.join(windows.task_names) or 'none'}; add the windows of its relatives"
+        )
+    if "mean" in windows.task_names:
+        raise ValueError(
+            "no organism may be called 'mean', as the tables have a row of this name for all of "
+            "them; rename it"
         )
     if windows.splits is not None and not {"train", "test"} <= set(windows.split_names):
         raise ValueError(

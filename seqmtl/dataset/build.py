@@ -173,9 +173,10 @@ def _build(config: Config, name: str, number: int) -> Part:
     finder = Finder(name, source, genome, config.site, config.window)
     sites = finder.find(places, names, organism.allow_missing_contigs)
     if not len(sites):
+        lost = sites.left_out + (introns.left_out if introns else [])
         raise SeqmtlError(
-            f"{source}: none of the {len(sites.left_out):,} {config.signal} sites can be used: "
-            + "; ".join(sorted({row.reason for row in sites.left_out}))
+            f"{source}: none of the {len(lost):,} {config.signal} sites can be used: "
+            + "; ".join(sorted({row.reason for row in lost}))
         )
     if config.signal in ("donor", "acceptor") and organism.sites is None:
         known = introns or annotation

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from seqmtl._checks import check_choice
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.inputs import note_input
 from seqmtl.files.whole import read_bytes
 from seqmtl.models.site import SIGNALS, Site
 
@@ -433,6 +434,7 @@ class Table:
         if not os.path.isfile(path):
             remedy = "paths are relative to the folder of this file"
             self.refuse(key, "a file", path, remedy)
+        note_input(path)
         return path
 
     def finish(self) -> None:

@@ -154,7 +154,7 @@ class Finder:
             If contigs are unknown, or most sites lack the consensus of the signal.
         """
         contig = self._contigs(places, names, allow_missing)
-        is_reverse = np.array([place.is_reverse for place in places])
+        is_reverse = np.array([place.is_reverse for place in places], dtype=bool)
         local = np.array([place.start for place in places], dtype=np.int64)
         other = np.array([place.other for place in places], dtype=np.int64)
         lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
@@ -229,7 +229,7 @@ class Finder:
         self, places: Sequence[Place], inside: NDArray[np.bool_], words: NDArray[np.int8]
     ) -> None:
         """Raise an error if the genome does not match the annotation."""
-        sound = inside & np.array([not place.reason for place in places])
+        sound = inside & np.array([not place.reason for place in places], dtype=bool)
         n_sound, n_fit = int(sound.sum()), int((sound & (words >= 0)).sum())
         is_list = self.site.length == 1 or not self.motif.words
         if n_sound >= _FEWEST and n_fit < _RIGHT_GENOME * n_sound and not is_list:
@@ -250,7 +250,7 @@ class Finder:
         reasons: Sequence[str],
     ) -> TrueSites:
         """Keep each position once; it is left out only if it is for every transcript."""
-        is_bad = np.array([bool(reason) for reason in reasons])
+        is_bad = np.array([bool(reason) for reason in reasons], dtype=bool)
         order = np.lexsort([is_bad, is_reverse, starts])
         s, r = starts[order], is_reverse[order]
         first = np.ones(order.size, dtype=bool)

@@ -21,8 +21,9 @@ from seqmtl.dataset.leakage import measure_leakage
 from seqmtl.dataset.true_sites import LeftOut, count_reasons
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import UNFINISHED, atomic_folder, write_json, write_lines
-from seqmtl.io.dataset import HEADER, KIND, LEFT_OUT, SUMMARY, WINDOWS, is_dataset
-from seqmtl.io.dataset_regions import REGIONS, REGIONS_HEADER, SITES, SITES_HEADER
+from seqmtl.files.inputs import note_output
+from seqmtl.io.dataset import HEADER, KIND, MEMBERS, SUMMARY, is_dataset
+from seqmtl.io.dataset_regions import REGIONS_HEADER, SITES_HEADER
 
 logger = logging.getLogger(__name__)
 
@@ -77,12 +78,13 @@ def write_dataset(
     parts = list(build_parts(config, workers))
     _remove_duplicates(parts, config)
     with atomic_folder(target, last=SUMMARY) as scratch:
-        for name, lines in (
-            (WINDOWS, _windows(parts, config)),
-            (REGIONS, _regions(parts)),
-            (SITES, _sites(parts, config)),
-            (LEFT_OUT, _left_out([row for part in parts for row in part.left_out])),
-        ):
+        tables = (
+            _windows(parts, config),
+            _regions(parts),
+            _sites(parts, config),
+            _left_out([row for part in parts for row in part.left_out]),
+        )
+        for name, lines in zip(MEMBERS, tables, strict=False):
             write_lines(scratch / name, lines)
         summary = _summary(parts, config, command)
         write_json(scratch / SUMMARY, _placed(summary, scratch))
@@ -92,13 +94,15 @@ def write_dataset(
 
 
 def check_folder(target: Path, *, force: bool) -> None:
-    """Check that a folder is empty or an earlier dataset.
+    """Check that a folder is empty or an earlier dataset, and has no input that is replaced.
 
     Raises
     ------
     SeqmtlError
         If it contains other files, or cannot be created.
     """
+    for name in MEMBERS:
+        note_output(target / name)
     if target.exists() and not target.is_dir():
         raise SeqmtlError(f"cannot write {target}: it is a file; choose a folder")
     if not target.exists():
@@ -229,12 +233,12 @@ def _left_out(rows: Sequence[LeftOut]) -> Iterator[str]:
 
 
 def _placed(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the summary with the genomes' paths relative to the folder."""
+    """Return the summary with the folder, and the genomes' paths relative to it."""
     genomes = {
         name: {**facts, "path": os.path.relpath(os.path.realpath(facts["path"]), folder.resolve())}
         for name, facts in summary["genomes"].items()
     }
-    return {**summary, "genomes": genomes}
+    return {**summary, "folder": str(folder.resolve()), "genomes": genomes}
 
 
 def _summary(parts: Sequence[Part], config: Config, command: str) -> dict[str, Any]:

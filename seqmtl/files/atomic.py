@@ -16,6 +16,7 @@ from typing import IO, Any
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.catalogue import STARTER
 from seqmtl.files.claims import claimed, lock_open, remove_abandoned
+from seqmtl.files.inputs import note_written
 
 #: How the names of hidden entries of a folder begin that is not complete.
 UNFINISHED = ".unfinished"
@@ -67,6 +68,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
             umask = os.umask(0)
             os.umask(umask)
             os.chmod(temporary, 0o666 & ~umask)
+            note_written(path)
             os.replace(temporary, target)
     except BaseException as error:
         with suppress(OSError):
@@ -86,9 +88,9 @@ def _open_temporary(folder: str, name: str) -> tuple[int, str]:
 
 
 def remove_unfinished(path: str | os.PathLike[str]) -> None:
-    """Remove what :func:`atomic_write` has left beside `path` in processes that were killed."""
+    """Remove what killed processes have left of `path`, or of a file named ``PATH.something``."""
     folder, name = os.path.split(os.path.realpath(path))
-    remove_abandoned(folder, f".{name}{UNFINISHED}-")
+    remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}(\..+)?{re.escape(UNFINISHED)}-\w+"))
 
 
 @contextmanager
@@ -148,8 +150,11 @@ def atomic_folder(
             for folder in folders:
                 os.makedirs(os.path.join(scratch, folder))
             yield Path(scratch)
+            names = sorted(_files_below(scratch), key=lambda name: (name == last, name))
+            for name in names:
+                note_written(os.path.join(path, name))
             remove_file(os.path.join(path, last))
-            for name in sorted(_files_below(scratch), key=lambda name: (name == last, name)):
+            for name in names:
                 target = os.path.join(path, name)
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 os.replace(os.path.join(scratch, name), target)

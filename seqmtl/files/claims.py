@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -53,10 +54,10 @@ def lock_open(path: str, handle: int) -> bool:
     return _is_at(path, handle)
 
 
-def remove_abandoned(folder: str, prefix: str) -> None:
+def remove_abandoned(folder: str, names: re.Pattern[str]) -> None:
     """Remove files of a folder that :func:`lock_open` has locked in processes that died."""
     for name in os.listdir(folder):
-        if not name.startswith(prefix):
+        if not names.fullmatch(name):
             continue
         path = os.path.join(folder, name)
         with suppress(OSError), open(path, "rb") as stream:

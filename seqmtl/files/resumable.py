@@ -12,6 +12,7 @@ from seqmtl._schema import anything, items, mapping
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import cannot_write, remove_file
 from seqmtl.files.bgzip import drop_index
+from seqmtl.files.inputs import note_written
 
 
 def partial_path(path: str | os.PathLike[str], side: str = "") -> str:
@@ -98,6 +99,7 @@ class PartialFile:
             )
         with _told(self.path):
             for side, name in self._names.items():
+                note_written(name)
                 self._streams[side] = open(name, "w+b" if sizes is None else "r+b")
                 if sizes is not None:
                     self._cut(name, self._streams[side], sizes[side])
@@ -147,6 +149,7 @@ class PartialFile:
         """
         self.sizes()
         self.close()
+        note_written(self._target)
         drop_index(self.path)
         with _told(self.path):
             os.replace(self._names[""], self._target)

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import IO, Any, cast
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.inputs import note_input, open_input
 
 #: Decompressed bytes handled at a time.
 BLOCK_BYTES = 1 << 20
@@ -65,6 +66,7 @@ def byte_blocks(path: PathLike, on_read: Callable[[int], None] | None = None) ->
         If the file cannot be opened or read.
     """
     name = source_name(path)
+    note_input(path)
     with _open_raw(path) as raw:
         stream = raw if on_read is None else _Counted(raw, on_read)
         first = stream.read(max(RAW_BYTES, _LONGEST_MAGIC))
@@ -106,6 +108,11 @@ def line_blocks(path: PathLike) -> Iterator[Lines]:
 
     CRLF is converted to LF, and a missing line end is added to the last line. A line longer than
     a block makes a longer block.
+
+    Raises
+    ------
+    InputFormatError
+        If a line has a NUL byte.
     """
     padding = bytes(PAD_BYTES)
     parts: list[bytes] = []
@@ -113,6 +120,14 @@ def line_blocks(path: PathLike) -> Iterator[Lines]:
 
     def lines(end: bytes | memoryview) -> Lines:
         text = b"".join([*parts, end, padding])
+        nul = text.find(b"\0", 0, len(text) - PAD_BYTES)
+        if nul >= 0:
+            raise InputFormatError(
+                "a text must have no NUL bytes, but this line has: the file is binary or damaged; "
+                "check that it is the right one, or copy it again",
+                path=source_name(path),
+                line=line + text.count(b"\n", 0, nul),
+            )
         if line == 1:
             text = text.removeprefix(BYTE_ORDER_MARK)
         return Lines(text.replace(b"\r\n", b"\n") if b"\r" in text else text, line)
@@ -186,7 +201,7 @@ def first_bytes(path: PathLike) -> bytes:
 
 def open_seekable(path: PathLike) -> IO[bytes]:
     """Open a binary file that must be seekable; standard input is read into memory."""
-    return io.BytesIO(sys.stdin.buffer.read()) if os.fspath(path) == "-" else open(path, "rb")
+    return io.BytesIO(sys.stdin.buffer.read()) if os.fspath(path) == "-" else open_input(path)
 
 
 def is_compressed(path: PathLike) -> bool:

@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.inputs import noting, open_input
 from seqmtl.files.streams import PathLike, byte_blocks
 
 
@@ -19,7 +20,7 @@ def read_bytes(path: PathLike) -> bytes:
     OSError
         If it cannot be read.
     """
-    with open(path, "rb") as stream:
+    with open_input(path) as stream:
         return stream.read()
 
 
@@ -47,7 +48,7 @@ def read_text(path: PathLike, what: str) -> str:
 
 
 def read_json(path: PathLike) -> Any:
-    """Return the contents of a JSON document.
+    """Return the contents of a JSON document, which may be one that the command replaces.
 
     Raises
     ------
@@ -57,7 +58,8 @@ def read_json(path: PathLike) -> Any:
         If it is not JSON.
     """
     try:
-        return json.loads(read_bytes(path).decode())
+        with noting(None):
+            return json.loads(read_bytes(path).decode())
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -70,5 +72,5 @@ def sha256_of(path: PathLike) -> str:
     OSError
         If it cannot be read.
     """
-    with open(path, "rb") as stream:
+    with open_input(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import PAD_BYTES, Lines, PathLike, line_blocks, readable, source_name
+from seqmtl.files.streams import PAD_BYTES, PathLike, line_blocks, readable, source_name
 from seqmtl.io._table_columns import Cells, Places, Roles, TableFile
 
 _ROWS_AT_A_TIME = 64  # few enough that their cells stay in the processor cache
@@ -137,7 +137,7 @@ def _as_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
 
 def _records(path: PathLike, delimiter: str, source: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the 1-based first line and the fields of every record."""
-    texts = (_text_of(block, source) for block in line_blocks(path))
+    texts = (readable(block.text[:-PAD_BYTES]) for block in line_blocks(path))
     lines = chain.from_iterable(map(io.StringIO, texts))
     csv.field_size_limit(_LONGEST_FIELD)  # a global setting of csv; its default is 131,072
     reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
@@ -156,15 +156,6 @@ def _records(path: PathLike, delimiter: str, source: str) -> Iterator[tuple[int,
             return
         yield line, row
         line = 1 + reader.line_num
-
-
-def _text_of(block: Lines, source: str) -> str:
-    text = block.text[:-PAD_BYTES]
-    if b"\0" in text:
-        raise InputFormatError(
-            "the file must be text, but it is binary; check that it is the right one", path=source
-        )
-    return readable(text)
 
 
 def _check_header(names: list[str], delimiter: str, source: str, line: int) -> None:

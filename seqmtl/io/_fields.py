@@ -292,15 +292,11 @@ def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -
     Raises
     ------
     InputFormatError
-        If there is no header, it is not text, a column is missing, or a name is repeated.
+        If there is no header, a column is missing, or a name is repeated.
     """
     if not header:
         raise InputFormatError(
             "the file must hold a table, but it is empty; check how it was written", path=source
-        )
-    if b"\0" in header:
-        raise InputFormatError(
-            "the file must be text, but it is binary; check that it is the right one", path=source
         )
     names = [name.strip() for name in readable(header).split("\t")]
     for name in wanted:

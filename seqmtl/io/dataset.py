@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from seqmtl._names import check_distinct, match_names
 from seqmtl._schema import either, mapping, record, refuse, text, whole, word
 from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.files.inputs import note_input
 from seqmtl.files.streams import Lines, PathLike, first_bytes, line_blocks, pop_header, readable
 from seqmtl.files.whole import read_json
 from seqmtl.io._columns import LabelColumn, NameTable
@@ -25,6 +26,9 @@ from seqmtl.sequences.genome import unknown_contig
 HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweight"
 KIND = "seqmtl dataset"
 WINDOWS, SUMMARY, LEFT_OUT = "windows.tsv", "summary.json", "left_out.tsv"
+REGIONS, SITES = "regions.tsv", "sites.tsv"
+#: The files of a dataset, the summary last.
+MEMBERS = (WINDOWS, REGIONS, SITES, LEFT_OUT, SUMMARY)
 
 _sites = record({"sites": whole(), "decoys": whole()})
 _genome = record({"path": word, "bytes": whole(), "n_bases": whole(), "crc32": whole()})
@@ -47,7 +51,7 @@ _SUMMARY = record(
         "leakage": mapping(either((Mapping,), mapping(whole()), whole())),
         "left_out": mapping(whole()),
     },
-    {"command": text},
+    {"command": text, "folder": text},
 )
 
 _COLUMN = {name: i for i, name in enumerate(HEADER.removeprefix("#").split("\t"))}
@@ -113,6 +117,11 @@ def read_summary(path: PathLike) -> dict[str, Any]:
             refuse("organisms", f"those of the genomes, {', '.join(summary['genomes'])}", "others")
     except ValueError as error:
         raise InputFormatError(f"{error}; {REMEDY}", source) from error
+    for name in MEMBERS:
+        note_input(os.path.join(folder_of(path), name))
+    for name in summary["genomes"]:
+        for place in _places(folder_of(path), name, summary):
+            note_input(place)
     return summary
 
 
@@ -203,17 +212,20 @@ def chosen_organisms(summary: Mapping[str, Any], organism: str | None) -> list[s
 def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
     """Return the path of an organism's genome.
 
+    It is where it was relative to the dataset, if both were moved, or else where it was.
+
     Raises
     ------
     SeqmtlError
         If it is missing or its size has changed.
     """
-    stated = summary["genomes"][name]
-    path = os.path.normpath(os.path.join(os.path.realpath(folder), stated["path"]))
-    if not os.path.isfile(path):
+    stated, places = summary["genomes"][name], _places(folder, name, summary)
+    path = next(filter(os.path.isfile, places), None)
+    if path is None:
         raise SeqmtlError(
-            f"the genome of {name} must be at {path}, but there is no such file; "
-            "put it there, or build the dataset again (in Python: read_dataset(genomes=...))"
+            f"the genome of {name} must be at {' or '.join(places)}, but there is no such file; "
+            "put it or a link to it there, or build the dataset again (in Python: "
+            "read_dataset(genomes=...))"
         )
     size = os.path.getsize(path)
     if size != stated["bytes"]:
@@ -222,6 +234,14 @@ def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
             f"{size:,} bytes, not {stated['bytes']:,}; restore it or build the dataset again"
         )
     return path
+
+
+def _places(folder: str, name: str, summary: Mapping[str, Any]) -> list[str]:
+    """Return where an organism's genome may be: as seen from the dataset, now and when made."""
+    folders = [os.path.realpath(folder), summary.get("folder", "")]
+    relative = summary["genomes"][name]["path"]
+    paths = [os.path.normpath(os.path.join(place, relative)) for place in folders if place]
+    return list(dict.fromkeys(paths))
 
 
 def genome_sum(genome: Genome) -> int:

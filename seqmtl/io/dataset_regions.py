@@ -13,7 +13,9 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable
 from seqmtl.io._fields import is_coordinate
 from seqmtl.io.dataset import (
+    REGIONS,
     REMEDY,
+    SITES,
     check_genome,
     chosen_organisms,
     folder_of,
@@ -23,7 +25,6 @@ from seqmtl.io.dataset import (
 from seqmtl.io.genome import load_genome
 from seqmtl.sequences.genome import Genome, unknown_contig
 
-REGIONS, SITES = "regions.tsv", "sites.tsv"
 #: First lines of regions.tsv and of sites.tsv.
 REGIONS_HEADER = "#contig\tstart\tend\tsplit\torganism"
 SITES_HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel"

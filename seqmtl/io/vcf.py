@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
+from seqmtl.files.streams import PathLike, first_bytes, numbered_lines, readable, source_name
 from seqmtl.io._fields import COORDINATES, is_coordinate
 
 CHROM, POS, REF, ALT, INFO = 0, 1, 3, 4, 7
@@ -63,6 +63,12 @@ class VcfReader:
         self.source = source_name(path)
         self.meta: list[bytes] = []
         self.columns = b""
+        if self.source != "standard input" and first_bytes(path).startswith(b"BCF"):
+            raise InputFormatError(
+                "the file is BCF, the binary form of VCF; convert it to VCF with: bcftools view "
+                "-Oz -o OUT.vcf.gz",
+                path=self.source,
+            )
         self._lines = numbered_lines(path)
         for line, text in self._lines:
             if text.startswith(_FIXED):
@@ -132,12 +138,6 @@ class VcfReader:
         return row
 
     def _check_meta(self, line: int, text: bytes) -> None:
-        if line == 1 and text.startswith(b"BCF"):
-            raise InputFormatError(
-                "the file is BCF, the binary form of VCF; convert it to VCF with: bcftools view "
-                "-Oz -o OUT.vcf.gz",
-                path=self.source,
-            )
         if not text.startswith(b"##"):
             raise InputFormatError(
                 f"the header of a VCF file must be lines in ## and one that begins with the "

@@ -14,6 +14,7 @@ from seqmtl._names import NameIndex, match_names
 from seqmtl._schema import brief
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError
+from seqmtl.files.inputs import note_input
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.probability_curve import (
@@ -376,8 +377,7 @@ class Model:
         """
         path = os.fspath(path)
         description, arrays = read_model_file(path)
-        found = description["model"]
-        check_structure(path, found, [cls.structure])
+        check_structure(path, description["model"], [cls.structure])
         return cls.rebuild(path, description, arrays)
 
     @classmethod
@@ -437,6 +437,7 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
     ModelFileError
         If the file is damaged, not a model, or of another format version.
     """
+    note_input(path)
     description, arrays = read_arrays(path)
     version = description.get("format_version")
     if description.get("format") != FORMAT or type(version) is not int:
@@ -465,8 +466,7 @@ def check_structure(path: str, found: str, wanted: Sequence[str]) -> None:
 
 def damaged(fault: object, path: str) -> ModelFileError:
     """Return the error for a model file whose content is wrong although its checksum fits."""
-    message = f"{fault}; the file is damaged or was edited; train again"
-    return ModelFileError(message, path=path)
+    return ModelFileError(f"{fault}; the file is damaged or was edited; train again", path=path)
 
 
 def _forms(description: dict[str, Any]) -> Forms:

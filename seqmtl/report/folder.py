@@ -182,7 +182,7 @@ def read_folder(folder: str | os.PathLike[str], *, n_bootstrap: int = 200) -> Fo
 def _files(folder: str) -> Iterator[str]:
     """Yield the files of a folder by name, except hidden and deeply nested ones."""
     depth = folder.rstrip(os.sep).count(os.sep)
-    for place, folders, files in os.walk(folder):
+    for place, folders, files in os.walk(folder, followlinks=True):
         deep = place.rstrip(os.sep).count(os.sep) - depth >= _DEEPEST
         folders[:] = [] if deep else sorted(f for f in folders if not f.startswith("."))
         yield from (os.path.join(place, name) for name in sorted(files) if name[0] != ".")

@@ -62,8 +62,8 @@ def write_folder_report(
     ImportError
         If matplotlib is not installed.
     """
-    found = read_folder(folder, n_bootstrap=n_bootstrap)
     drawn = None if tree is None else read_tree(tree)
+    found = read_folder(folder, n_bootstrap=n_bootstrap)
     several = len(found.signals) > 1
     sections: list[tuple[str, Markup]] = []
     for signal in found.signals.values():

@@ -95,7 +95,7 @@ def write_scan(  # noqa: PLR0913
     finder : SiteFinder
         What to score and report.
     file_format : str, optional
-        One of `FORMATS`. Default: by the name of `output`, or else BED.
+        One of `FORMATS`. Default: by the suffix of `output`; without one BED.
     probability : callable, optional
         Converts raw scores, float64, to probabilities; must not decrease.
     track : Track, optional
@@ -170,11 +170,21 @@ def write_blocks(
 
 
 def guess_format(output: Output) -> str:
-    """Return the format of a file name; "bed" if the name gives none."""
+    """Return the format of a file name; "bed" if the name has no suffix.
+
+    Raises
+    ------
+    ValueError
+        If no format has this suffix.
+    """
     name = _name(output).lower().removesuffix(".gz")
     found = [kind for kind, suffixes in SUFFIXES.items() if name.endswith(suffixes)]
     if not found and os.path.splitext(name)[1]:
-        _log.info("%s: no format has this suffix; writing BED", output)
+        known = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
+        raise ValueError(
+            f"the suffix must be one of {known} (or of these and .gz), got {output}; or name the "
+            "format (--format)"
+        )
     return found[0] if found else "bed"
 
 

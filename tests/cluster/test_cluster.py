@@ -6,6 +6,8 @@ import contextlib
 import logging
 import os
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,8 @@ import time
 
 import psutil
 import pytest
+from distributed import Client
+from distributed.security import Security
 
 from seqmtl import __version__, cluster
 from seqmtl.cli.main import main
@@ -81,6 +85,35 @@ def settings_of_threads(x):
 def mark_and_wait(folder, x):
     with open(f"{folder}/{x}", "w"):
         time.sleep(x)
+
+
+def refuses(address, certificate):
+    """Tell whether a server ends a TLS connection of a client that trusts everybody."""
+    host, _, port = address.rpartition("/")[2].rpartition(":")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if certificate is not None:
+        context.load_cert_chain(certificate)
+    with socket.create_connection((host, int(port)), timeout=20) as plain:
+        try:
+            with context.wrap_socket(plain) as encrypted:
+                return encrypted.recv(1) == b""
+        except (ssl.SSLError, ConnectionError):
+            return True
+
+
+def test_others_cannot_connect_to_local_workers(workers, tmp_path):
+    foreign = Security.temporary()
+    (tmp_path / "foreign.pem").write_text(foreign.tls_client_key + foreign.tls_client_cert)
+    addresses = [workers.client.scheduler.address, *workers.client.scheduler_info()["workers"]]
+    for address in addresses:
+        assert address.startswith("tls://127.0.0.1:")
+        for certificate in (None, tmp_path / "foreign.pem"):
+            assert refuses(address, certificate)
+    for address, security in ((addresses[0].replace("tls", "tcp"), None), (addresses[0], foreign)):
+        with pytest.raises(OSError, match=r"127\.0\.0\.1|TLS certificate"):
+            Client(address, security=security, timeout=1, set_as_default=False)
+    assert next(workers.map(square, pieces(1))).result == 0
 
 
 @pytest.mark.parametrize("ordered", [False, True])

@@ -52,7 +52,7 @@ def test_dataset(folder, tmp_path, scheduler, capsys, monkeypatch):
         assert main(command) == 0
         found[name] = {p.name: p.read_bytes() for p in (tmp_path / name).iterdir()}
         summary = json.loads(found[name].pop("summary.json"))
-        found[name]["summary"] = {**summary, "command": ""}
+        found[name]["summary"] = {**summary, "command": "", "folder": ""}
         told = capsys.readouterr().err
         notes = re.findall(r"(\w+): \d+ true sites and \d+ decoys", told)
         assert set(notes) == {"ape", "man", "fly"}  # those of the workers too

@@ -264,6 +264,20 @@ def test_a_dataset_can_be_moved_with_its_genomes(folder, tmp_path_factory):
     assert read_dataset(link).windows.sequences() == expected
 
 
+def test_a_dataset_can_be_moved_alone_and_linked(folder, dataset):
+    expected = read_dataset(dataset).windows.matrix()
+    (folder / "elsewhere").mkdir()
+    moved = shutil.move(dataset, folder / "elsewhere" / "data")
+    (folder / "link").symlink_to(moved)
+    for place in (moved, folder / "link", folder / "link" / "windows.tsv"):
+        assert (read_dataset(place).windows.matrix() == expected).all()
+    (folder / "y.fa").rename(folder / "z.fa")
+    with pytest.raises(SeqmtlError, match=r"at \S+/elsewhere/y\.fa or \S+/y\.fa, but .* a link"):
+        read_dataset(moved)
+    (folder / "elsewhere" / "y.fa").symlink_to(folder / "z.fa")
+    assert (read_dataset(moved).windows.matrix() == expected).all()
+
+
 def test_the_command_writes_where_it_may(folder, capsys):
     (folder / "config.toml").write_text(config_text(organisms=("x", "y")))
     out = folder / "d"

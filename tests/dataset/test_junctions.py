@@ -248,3 +248,16 @@ def test_decoys_come_from_the_whole_genome_by_default(genome):
         if all(contig != c or not s - REACH <= start < e + REACH for c, s, e, _ in introns)
     ]
     assert len(away) > 20
+
+
+@pytest.mark.parametrize("signal", ["donor", "acceptor"])
+def test_junctions_that_all_lack_a_strand_are_counted_and_refused(genome, signal):
+    folder, contigs, _ = genome
+    name, bases = next(iter(contigs.items()))
+    ends = [bases[s : s + 2] + bases[s + 98 : s + 100] for s in range(1000, len(bases) - 100)]
+    motifs = {"GTAG", "GCAG", "ATAC"} | {reverse_complement(m) for m in ("GTAG", "GCAG", "ATAC")}
+    starts = [1000 + i for i, letters in enumerate(ends) if letters.upper() not in motifs][:30]
+    introns = [(name, start, start + 100, ".") for start in starts]
+    text = config_text() + '\n[sites]\nconsensus = "all"\n'
+    with pytest.raises(SeqmtlError, match=f"none of the 30 {signal} sites .* without a strand"):
+        build(folder, text, star(introns), signal=signal)

@@ -36,8 +36,9 @@ SIMILARITIES = (
 
 #: What tells of the version, the clock, the machine, or how the solver came to its optimum.
 LEFT_OUT = frozenset(
-    ["version", "seqmtl_version", "fingerprint", "seconds", "threads", "megabases_per_second",
-     "peak_memory_mib", "work", "history", "n_epochs", "epochs", "duality_gap", "n_support"]
+    ["folder", "version", "seqmtl_version", "fingerprint", "seconds", "threads",
+     "megabases_per_second", "peak_memory_mib", "work", "history", "n_epochs", "epochs",
+     "duality_gap", "n_support"]
 )  # fmt: skip
 #: Columns of whole numbers that are rounded scores, of which the last bits depend on the processor.
 ROUNDED = {

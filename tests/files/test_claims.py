@@ -1,6 +1,5 @@
 """One run at a time writes an output, and no output is an input."""
 
-import argparse
 import errno
 import os
 import signal
@@ -87,6 +86,17 @@ def test_what_a_killed_process_was_writing_is_removed_and_nothing_else(tmp_path,
     assert sorted(os.listdir(tmp_path)) == ["out.bed", "out.bed.gz"]
 
 
+def test_what_a_killed_run_has_left_of_its_checkpoint_goes_with_the_output(tmp_path, hold):
+    others = ["out.bedx", "xout.bed", "out"]
+    for name in ["out.bed.checkpoint", *others]:
+        killed = hold(tmp_path / name, "atomic_write")
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+    remove_unfinished(tmp_path / "out.bed")
+    left = sorted(name.partition(".unfinished-")[0] for name in os.listdir(tmp_path))
+    assert left == sorted(f".{name}" for name in others)
+
+
 def test_links_to_one_output_are_one_claim(tmp_path, hold):
     (tmp_path / "link.bed").symlink_to("out.bed")
     hold(tmp_path / "out.bed")
@@ -118,7 +128,7 @@ def test_an_input_is_no_output(tmp_path, tree, name, capsys):
     os.link(tree, tmp_path / "hard.nwk")
     output = str(tmp_path / name.format(folder=tmp_path.name))
     assert main(["similarity", "--tree", str(tree), "-o", output]) == 1
-    assert "is also an input; choose another output" in capsys.readouterr().err
+    assert f"would overwrite the input {tree}; choose another" in capsys.readouterr().err
     assert tree.read_text() == "(a:1,b:1);"
 
 
@@ -132,9 +142,8 @@ def test_two_outputs_are_two_files(tmp_path, tree, capsys):
 def test_a_device_takes_every_output(tree, capsys):
     arguments = ["similarity", "--tree", str(tree), "-o", "/dev/null"]
     assert main([*arguments, "-q"]) == 0
-    args = argparse.Namespace(output="/dev/null", json="/dev/null")
     with claims_of_a_command():
-        check_outputs(args, args.output, args.json)
+        check_outputs("/dev/null", "/dev/null")
 
 
 def test_without_locks_nothing_of_others_is_removed(tmp_path, monkeypatch):
@@ -152,7 +161,7 @@ def test_without_locks_nothing_of_others_is_removed(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("m.seqmtl", "must end in .html or .htm"), ("tree.html", "is also an input")],
+    [("m.seqmtl", "must end in .html or .htm"), ("tree.html", "would overwrite the input")],
 )
 def test_a_report_replaces_no_input(tmp_path, tree, name, message, capsys):
     tree = tree.rename(tmp_path / "tree.html")

@@ -16,7 +16,7 @@ from seqmtl.files.resumable import Journal
 from seqmtl.files.streams import line_blocks, numbered_lines
 from seqmtl.files.whole import read_json, read_text, sha256_of
 
-LINES = st.lists(st.binary(max_size=12).map(lambda b: b.translate(None, b"\r\n")), max_size=20)
+LINES = st.lists(st.binary(max_size=12).map(lambda b: b.translate(None, b"\r\n\0")), max_size=20)
 PACK = {"plain": bytes, "gzip": gzip.compress, "bgzip": lambda text: bgzip(text) + BGZIP_END}
 
 
@@ -47,6 +47,17 @@ def test_lines_are_numbered_however_they_are_cut(place, lines, end, mark, is_end
         assert list(numbered_lines(place)) == list(enumerate(expected, 1))
         blocks = list(line_blocks(place))
     assert all(block.text.endswith(b"\n" + bytes(streams.PAD_BYTES)) for block in blocks)
+
+
+def test_a_nul_byte_is_named_by_its_line(place):
+    text = b"a\nb\r\nc\0\nd\n"
+    for size in range(1, len(text) + 1):
+        place.write_bytes(text)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(streams, "BLOCK_BYTES", size)
+            with pytest.raises(InputFormatError, match="must have no NUL bytes") as found:
+                list(numbered_lines(place))
+        assert (found.value.path, found.value.line) == (str(place), 3)
 
 
 def test_an_empty_file_has_no_lines(place):

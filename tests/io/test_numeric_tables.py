@@ -288,7 +288,7 @@ def test_many_rows_over_many_blocks(write, monkeypatch, first_quoted):
         ('label,x\n1,2\n"1,2\n1,2\n', 3, "must be quoted as in CSV, .* cannot be read"),
         ('label,x\n1,2\n1,"2"2\n', 3, "must be quoted as in CSV, .* cannot be read"),
         ("label,x\r1,2\r", 1, "must be quoted as in CSV, .* correct its quotes and its end"),
-        ("label,x\n1,\0\n", None, "must be text, but it is binary"),
+        ("label,x\n1,\0\n", 2, "must have no NUL bytes.* binary or damaged"),
     ],
 )
 def test_bad_text(write, text, line, message):
@@ -337,7 +337,7 @@ def test_truncated_gzip(write, keep):
 def test_other_compressions_and_encodings(write):
     assert "the file is a zip archive" in refused(write(npz_bytes(), "t.csv"))
     assert "the file is UTF-16 text" in refused(write(TABLE.encode("utf-16"), "t.csv"))
-    assert "it is binary" in refused(write(parquet_bytes(), "t.csv"))
+    assert "the file is binary" in refused(write(parquet_bytes(), "t.csv"), line=1)
 
 
 def test_absent_files_are_an_os_error(tmp_path):

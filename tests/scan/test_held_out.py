@@ -310,5 +310,7 @@ def test_errors(case, tmp_path, capsys):
             "the genome of y must be the one that the dataset was made" in capsys.readouterr().err
         )
     fasta.unlink()
+    summary = json.loads((out / "summary.json").read_text())  # where it was made, it has one
+    (out / "summary.json").write_text(json.dumps(summary | {"folder": str(out)}))
     assert main(["evaluate", str(copy / "m"), str(out), "--organism", "y"]) == 1
     assert "but there is no such file" in capsys.readouterr().err

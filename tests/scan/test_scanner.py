@@ -527,19 +527,19 @@ class TestFiles:
             ("a.bed", "bed"),
             ("a.BEDGRAPH", "bedgraph"),
             ("a.bg.gz", "bedgraph"),
-            ("a.txt", "bed"),
+            ("a.bed.gz", "bed"),
+            ("sites", "bed"),
+            ("-", "bed"),
+            ("a.b/sites", "bed"),
         ],
     )
     def test_format_by_name(self, name, expected):
         assert guess_format(name) == expected
 
-    def test_a_suffix_of_no_format_is_told(self, caplog):
-        caplog.set_level("INFO")
-        for name in ("a.bed.gz", "-", "sites", "a.bw"):
-            guess_format(name)
-        assert not caplog.messages
-        assert guess_format("a.txt") == "bed"
-        assert caplog.messages == ["a.txt: no format has this suffix; writing BED"]
+    def test_a_suffix_of_no_format_is_refused(self):
+        for name in ("a.txt", "a.vcf.gz", "c.elegans"):
+            with pytest.raises(ValueError, match=r"one of \.bw .* \.bed .*; or name the format"):
+                guess_format(name)
 
     def test_blocks_are_bgzip(self):
         from Bio import bgzf

@@ -479,7 +479,7 @@ def test_relatives(run, vcf_path, tmp_path, told):
 def test_the_input_is_never_the_output(run, vcf_path, told, tmp_path):
     before = vcf_path.read_bytes()
     assert run(vcf_path, output=vcf_path.name)[0] == 1
-    assert "is also an input; choose another output" in told()
+    assert f"would overwrite the input {vcf_path}; choose another output" in told()
     assert vcf_path.read_bytes() == before
 
 

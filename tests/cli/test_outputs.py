@@ -1,0 +1,133 @@
+"""No command writes over what it reads, wherever that lies and however it is named."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+import pytest
+
+from seqmtl.cli.main import main
+from seqmtl.simulate import simulate, write_simulation
+
+COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
+TRAIN = "--window 21 --selection none -C 1 --tol 0.1"
+FILES = {
+    "few.tsv": "organism\tlabel\tsequence\n" + "".join(
+        f"bee\t{label}\t{'ACGT'[i % 4] * 8}{'CG'[label > 0]}AG{'AT'[i // 4] * 10}\n"
+        for i in range(8) for label in (1, -1)
+    ),
+    "in.vcf": f"##fileformat=VCFv4.2\n{COLUMNS}\nchr1\t90\t.\tN\tA\t.\t.\t.\n",
+    "dump/nodes.dmp": "1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tspecies\t|\n3\t|\t1\t|\tspecies\t|\n",
+    "dump/names.dmp": "".join(
+        f"{taxid}\t|\t{name}\t|\t\t|\tscientific name\t|\n"
+        for taxid, name in ((1, "root"), (2, "ape"), (3, "man"))
+    ),
+    "tree.json": "(ape:1,man:1);",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("outputs")
+    simulation = simulate("(ape:0.2,man:0.2);", seed=2, chromosome_length=20_000, n_windows=60)
+    write_simulation(simulation, folder)
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    genome = folder / "genomes" / "ape.fa"
+    (folder / "a.bed.partial").write_bytes(genome.read_bytes())
+    (folder / "link.fa").symlink_to(genome)
+    os.link(genome, folder / "hard.fa")
+    before = os.getcwd()
+    os.chdir(folder)
+    for command in (
+        "dataset dataset.toml -o don -q --json -",
+        f"train don {TRAIN} -o m.seqmtl -q",
+        "dataset dataset.toml -o donors --signal donor -q --json -",
+        f"train donors {TRAIN} -o d.seqmtl -q",
+    ):
+        assert main(shlex.split(command)) == 0
+    os.chdir(before)
+    (folder / "of_itself.toml").write_text(
+        'signal = "tss"\n[organisms.ape]\ngenome = "genomes/ape.fa"\nsites = "don/sites.tsv"\n'
+    )
+    return folder
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_an_input_is_no_output_wherever_it_lies(made, monkeypatch, capsys):
+    monkeypatch.chdir(made)
+    before = contents(made)
+    for command, name in (
+        ("dataset dataset.toml -o new --json {}", "genomes/man.fa"),
+        ("dataset dataset.toml -o new --json {}", "annotation/man.gff3"),
+        ("dataset dataset.toml -o new --json {}", "dataset.toml"),
+        ("dataset of_itself.toml -o don", "don/sites.tsv"),
+        ("train don -o new.seqmtl --json {}", "don/summary.json"),
+        ("train don -o {}", "don/left_out.tsv"),
+        ("train don -o {}", "genomes/man.fa"),
+        ("train don -o {}", "genomes/man.fa.fai"),
+        ("train windows.tsv.gz -o new.seqmtl --tree tree.nwk --json {}", "tree.nwk"),
+        ("calibrate m.seqmtl don -o new.seqmtl --json {}", "don/regions.tsv"),
+        ("calibrate m.seqmtl don -o new.seqmtl --json {}", "m.seqmtl"),
+        ("evaluate m.seqmtl don --json {}", "genomes/man.fa"),
+        ("pair d.seqmtl m.seqmtl donors don -o {}", "donors/windows.tsv"),
+        ("pair d.seqmtl m.seqmtl donors don -o new.seqmtl --json {}", "don/windows.tsv"),
+        ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "hard.fa"),
+        ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "link.fa"),
+        ("scan m.seqmtl link.fa --organism ape --format bed -o {}", "genomes/ape.fa"),
+        ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "genomes/ape.fa.fai"),
+        ("scan m.seqmtl a.bed.partial --organism ape -o a.bed", "a.bed.partial"),
+        ("scan m.seqmtl genomes/ape.fa --organism ape -o x.bed --json {}", "m.seqmtl"),
+        ("variants m.seqmtl --vcf in.vcf --fasta genomes/ape.fa --organism ape -o new.vcf --tsv {}",
+         "in.vcf"),
+        ("adapt m.seqmtl few.tsv --organism bee --like ape -o {}", "few.tsv"),
+        ("predict m.seqmtl windows.tsv.gz -o {}", "windows.tsv.gz"),
+        ("similarity --taxonomy dump --organisms ape,man -o {}", "dump/names.dmp"),
+        ("compare windows.tsv.gz --methods union --window 21 --json {}", "windows.tsv.gz"),
+        ("simulate --tree tree.json -o . --windows 60 --chromosome-length 20000", "summary.json"),
+    ):  # fmt: skip
+        if name == "summary.json":
+            (made / "tree.json").rename(made / name)
+            before = contents(made)
+            command = command.replace("tree.json", name)
+        assert main([*shlex.split(command.format(name)), "-q"]) == 1, command
+        assert "would overwrite the input " in capsys.readouterr().err, command
+        assert contents(made) == before, command
+
+
+def test_a_model_may_be_calibrated_in_place_and_an_organism_may_be_called_as_a_file(
+    made, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.seqmtl").write_bytes((made / "m.seqmtl").read_bytes())
+    for _ in range(2):
+        for command in (
+            f"calibrate m.seqmtl {made}/don --split valid -o m.seqmtl",
+            f"adapt m.seqmtl {made}/few.tsv --organism bee --like ape -o m.seqmtl",
+            f"scan m.seqmtl {made}/genomes/ape.fa --organism ape -o ape --json ape.json",
+        ):
+            assert main([*shlex.split(command), "-q"]) == 0
+
+
+def test_names_that_are_not_utf8_are_refused_before_the_work(made, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", str(made / "don"), "-o", os.fsdecode(b"m\xff.seqmtl")])
+    assert r"'m\udcff.seqmtl' is not UTF-8" in capsys.readouterr().err
+
+
+def test_an_organism_called_all_is_that_one(made, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = (made / "few.tsv").read_text()
+    for name in ("all", "mean"):
+        (tmp_path / f"{name}.tsv").write_text(text + text.split("\n", 1)[1].replace("bee", name))
+    assert main(["train", "all.tsv", *shlex.split(TRAIN), "-o", "m.seqmtl", "-q"]) == 0
+    genome = str(made / "genomes" / "ape.fa")
+    assert main(["scan", "m.seqmtl", genome, "--organism", "all", "-o", "x.bed", "-q"]) == 0
+    assert (tmp_path / "x.bed").exists()
+    code = main(["compare", "mean.tsv", "--methods", "union", "--json", "c.json", "-q"])
+    assert (code, "no organism may be called 'mean'" in capsys.readouterr().err) == (1, True)
