@@ -70,7 +70,7 @@ def seqmtl(*arguments: object) -> None:
 def run(name: str, *arguments: object) -> str:
     """Run a benchmark and return what it printed."""
     command = [sys.executable, str(FOLDER / f"bench_{name}.py"), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert not re.search(r"\bnan\b", done.stdout)
     return done.stdout
@@ -385,7 +385,6 @@ FIGURES = {
 }
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("benchmark", FIGURES, ids=lambda function: function.__name__)
 def test_benchmark_prints_its_figures(benchmark, tmp_path):
     printed = benchmark(tmp_path)

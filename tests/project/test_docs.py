@@ -110,7 +110,6 @@ def test_every_document_is_in_a_table_of_contents():
     assert {path.with_suffix("") for path in PAGES[2:]} <= listed
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_tutorials_run(path):
     text = path.read_text(encoding="utf-8")

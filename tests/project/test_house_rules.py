@@ -31,7 +31,7 @@ def _run(code, *arguments, cwd=ROOT):
     """Run code in a fresh interpreter and return what it prints."""
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True, text=True, timeout=100, check=False, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
         cwd=cwd,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -60,7 +60,7 @@ class TestMeasures:
         assert_array_equal(tree.shared(), shared)
         assert tree.distances()[0].tolist() == [0, 3, 9, 10, 11, 4.5]
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(random_trees())
     def test_as_walked(self, tree):
         shared, distances = _walked(tree)
@@ -69,7 +69,7 @@ class TestMeasures:
         assert_array_equal(tree.distances(), tree.distances().T)
         assert (tree.distances() >= 0).all()
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     @given(random_trees())
     def test_membership(self, tree):
         below = tree.membership()
@@ -96,7 +96,7 @@ class TestMeasures:
 
 
 class TestPrune:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(st.data())
     def test_distances_stay(self, data):
         tree = data.draw(random_trees())
@@ -137,7 +137,7 @@ class TestPrune:
 
 
 class TestNewick:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(st.data())
     def test_round_trip(self, data):
         tree = data.draw(random_trees(min_nodes=2))
@@ -186,7 +186,7 @@ class TestNewick:
         with pytest.raises(TypeError, match=r"a Tree or one of .*, got int"):
             read_tree(5)
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(st.text("(),:;'[] ab19.e/\t", max_size=14), st.sampled_from([")", "a,b);", ")'c'9;"]))
     def test_any_text_is_read_or_refused(self, text, end):
         try:
@@ -369,7 +369,7 @@ class TestNodes:
         with pytest.raises(InputFormatError, match=message):
             Tree(parents, lengths, list("abc")[: len(parents)])
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     @given(random_trees(), st.lists(st.sampled_from(["", "x", "y"]), min_size=25, max_size=25))
     def test_every_node_has_a_name_of_its_own(self, tree, labels):
         is_leaf = np.isin(np.arange(len(tree)), tree.leaves)
