@@ -1,6 +1,7 @@
 """scikit-learn's own checks of estimators, none of them excused."""
 
-from sklearn.utils.estimator_checks import parametrize_with_checks
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
 
 from seqmtl import (
     IndividualMKLClassifier,
@@ -18,7 +19,8 @@ from seqmtl import (
 )
 
 
-@parametrize_with_checks(
+@pytest.mark.parametrize(
+    "estimator",
     [
         MultiTaskSVC(),
         MultiTaskClassifierCV(),
@@ -33,7 +35,8 @@ from seqmtl import (
         IndividualMKLClassifier(),
         PartiallySharedMKLClassifier(),
         SparseMKLClassifier(),
-    ]
+    ],
+    ids=str,
 )
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+def test_scikit_learn_checks(estimator):
+    check_estimator(estimator, on_skip=None)
