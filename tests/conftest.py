@@ -6,21 +6,16 @@ import logging
 import os
 from pathlib import Path
 
-import hypothesis
 import pytest
+from hypothesis import HealthCheck, settings
 
-# The same examples in every run, however long a busy machine takes to draw and to try them. Its
-# fixtures are safe to share between examples: folders of a module and monkeypatched constants.
-hypothesis.settings.register_profile(
-    "seqmtl",
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[
-        hypothesis.HealthCheck.too_slow,
-        hypothesis.HealthCheck.function_scoped_fixture,
-    ],
+# The same examples in every run, however long a busy machine takes to draw and to try them.
+# Fixtures that examples share are folders that are written anew, and patched constants.
+unchecked = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile(
+    "seqmtl", deadline=None, derandomize=True, suppress_health_check=unchecked
 )
-hypothesis.settings.load_profile("seqmtl")
+settings.load_profile("seqmtl")
 
 # Child processes run the code that is tested, not a copy that is installed, whose compiled loops
 # would be compiled a second time.

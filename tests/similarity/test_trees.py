@@ -396,7 +396,7 @@ class TestNodes:
 
 
 def test_deep_and_wide_trees_are_quick():
-    began = time.perf_counter()
+    began = time.process_time()
     n = 3000
     deep = "(" * (n - 1) + "t0:1" + "".join(f",t{i}:1):1" for i in range(1, n)) + ";"
     tree = read_tree(deep)
@@ -409,7 +409,7 @@ def test_deep_and_wide_trees_are_quick():
     assert read_tree(tree.to_newick()).labels == tree.labels
     wide = read_tree(f"({','.join(f't{i}' for i in range(5000))});").distances()
     assert (wide[~np.eye(5000, dtype=bool)] == 2).all()
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
 
 
 REAL = {
