@@ -69,8 +69,9 @@ def simulate_windows(tree: str, **settings: Any) -> Windows:
     """
     import numpy as np
 
-    from seqmtl import Windows, simulate
+    from seqmtl import Windows
     from seqmtl.sequences.windows import concatenate
+    from seqmtl.simulate import simulate
 
     made, parts = simulate(tree, **settings), []
     for genome in made.genomes:

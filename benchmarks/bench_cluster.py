@@ -39,6 +39,7 @@ from seqmtl import load_model
 SEED = 16
 TREE = "((a:0.2,b:0.2):0.8,c:1.0);"
 DONE = " done, about "  # in the message of every piece
+KILLED = ("compare", "train", "command", "scheduler")
 COMMAND = [sys.executable, "-m", "seqmtl"]
 
 
@@ -208,7 +209,7 @@ def kill_commands(what: str, scan: list[object], whole: Path, n: int, folder: Pa
     rng = np.random.default_rng(SEED)
     expected, n_equal, n_kept, n_told = contents(whole), 0, 0, 0
     n_pieces, seconds = len(list(whole.glob("*.json"))), 0.0
-    for number in range(-1, n):  # the first is not disturbed
+    for number in range(-1, n):  # the first is not disturbed, nor repeated
         out = folder / f"{what}-{number}"
         dask = Dask(folder) if what == "scheduler" else None
         address = dask.file if dask else "local:2"
@@ -225,15 +226,16 @@ def kill_commands(what: str, scan: list[object], whole: Path, n: int, folder: Pa
             n_told += run.count("start it again, and repeat the command")
         if dask:
             dask.stop()
-            dask = Dask(folder)
+        if number < 0:
+            continue
+        dask = Dask(folder) if dask else None
         again = Running(*scan, "--dask", dask.file if dask else "local:2", "-o", out).succeed()
-        if number >= 0:
-            n_equal += contents(out) == expected
-            n_kept += sum(
-                int(found[1])
-                for line in again.lines
-                if (found := re.search(r"(\d+) of \d+ scans are complete", line))
-            )
+        n_equal += contents(out) == expected
+        n_kept += sum(
+            int(found[1])
+            for line in again.lines
+            if (found := re.search(r"(\d+) of \d+ scans are complete", line))
+        )
         if dask:
             dask.stop()
     print(
@@ -252,17 +254,22 @@ def measure(arguments: argparse.Namespace, folder: Path) -> None:
     measure_speed(scan, folder, arguments.repeats)
     few = make_few(folder, arguments)
     scan = [*scan[:3], "--genomes", few]
-    kill_workers("scan", scan, lambda out: ["-o", out], arguments.kills, folder)
-    simulated = folder / "simulated"
-    Running("simulate", "--tree", TREE, "-o", simulated, "--windows", arguments.windows).succeed()
-    windows = next(simulated.glob("windows*"))
+    out = folder / "simulated"
+    Running("simulate", "--tree", TREE, "-o", out, "--windows", arguments.windows).succeed()
+    windows = next(out.glob("windows*"))
     compare: list[object] = ["compare", windows, "--tree", TREE, "--methods", "individual,mtl"]
     compare += ["--splits", 4, "-C", 1]
-    kill_workers("compare", compare, lambda out: ["--json", out / "x"], arguments.kills, folder)
     train: list[object] = ["train", windows, "--tree", TREE]
-    kill_workers("train", train, lambda out: ["-o", out / "m.seqmtl"], arguments.kills, folder)
+    commands: dict[str, tuple[list[object], Callable[[Path], list[object]]]] = {
+        "scan": (scan, lambda out: ["-o", out]),
+        "compare": (compare, lambda out: ["--json", out / "x"]),
+        "train": (train, lambda out: ["-o", out / "m.seqmtl"]),
+    }
+    for name in ("scan", *(name for name in ("compare", "train") if name in arguments.killed)):
+        kill_workers(name, *commands[name], arguments.kills, folder)
     for what in ("command", "scheduler"):
-        kill_commands(what, scan, folder / "scan-whole", arguments.kills, folder)
+        if what in arguments.killed:
+            kill_commands(what, scan, folder / "scan-whole", arguments.kills, folder)
 
 
 def make_few(folder: Path, arguments: argparse.Namespace) -> Path:
@@ -280,6 +287,10 @@ def main() -> None:
     parser.add_argument("--megabases", type=float, default=20, help="mean size of a genome")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--kills", type=int, default=20, help="runs of each kind")
+    parser.add_argument(
+        "--killed", nargs="+", default=KILLED, choices=KILLED,
+        help="a worker of compare or train, besides one of scan; the command; the scheduler",
+    )  # fmt: skip
     parser.add_argument("--few", type=int, default=4, help="genomes of runs that are killed")
     parser.add_argument("--windows", type=int, default=1000, help="per organism, for compare")
     with tempfile.TemporaryDirectory() as folder:

@@ -22,8 +22,8 @@ from seqmtl._version import __version__
 from seqmtl.exceptions import ClusterError, SeqmtlError
 from seqmtl.files.atomic import temporary_folder
 
-#: Seconds to wait for a scheduler.
-TIMEOUT = 5.0
+#: Seconds to wait for a scheduler; a busy machine takes several to answer.
+TIMEOUT = 30.0
 _LOCAL = "local:"
 _CONFIG = {
     "distributed.admin.large-graph-warning-threshold": "1TB",

@@ -7,6 +7,15 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples in every run, however long a busy machine takes to draw and to try them.
+# Fixtures that examples share are folders that are written anew, and patched constants.
+unchecked = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile(
+    "seqmtl", deadline=None, derandomize=True, suppress_health_check=unchecked
+)
+settings.load_profile("seqmtl")
 
 # Child processes run the code that is tested, not a copy that is installed, whose compiled loops
 # would be compiled a second time.

@@ -32,7 +32,7 @@ def _thirds(n):
     return np.arange(n) % 3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.tuples(st.integers(4, 60), st.integers(4, 200)),
     st.one_of(st.none(), st.integers(4, 12)),

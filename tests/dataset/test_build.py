@@ -316,7 +316,7 @@ def test_leakage_is_measured_and_not_assumed(tmp_path):
 
 
 @given(seed=st.integers(0, 10_000), signal=st.sampled_from(["donor", "acceptor", "tss", "polya"]))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_the_mirrored_genome_has_the_mirrored_sites(tmp_path_factory, seed, signal):
     contigs, genes = make_genome(seed, n_genes=12, length=3000)
     mirrored = {name: reverse_complement(letters) for name, letters in contigs.items()}
@@ -337,7 +337,7 @@ def test_the_mirrored_genome_has_the_mirrored_sites(tmp_path_factory, seed, sign
 
 
 @given(seed=st.integers(0, 10_000), clearance=st.integers(1, 40), shift=st.integers(-6, 6))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_decoys_are_never_sites_nor_too_near(tmp_path_factory, seed, clearance, shift):
     contigs, genes = make_genome(seed, n_genes=40, length=4000)
     folder = tmp_path_factory.mktemp("near")

@@ -1,39 +1,16 @@
 """scikit-learn's own checks of estimators, none of them excused."""
 
-from sklearn.utils.estimator_checks import parametrize_with_checks
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import check_estimator
 
-from seqmtl import (
-    IndividualMKLClassifier,
-    KernelMKLClassifier,
-    MinimaxClassifier,
-    MultiTaskClassifierCV,
-    MultiTaskKernelSVC,
-    MultiTaskMKLClassifier,
-    MultiTaskOneClassSVM,
-    MultiTaskSVC,
-    MultiTaskSVR,
-    ParetoMKLClassifier,
-    PartiallySharedMKLClassifier,
-    SparseMKLClassifier,
-)
+import seqmtl
+
+PUBLIC = [getattr(seqmtl, name) for name in seqmtl.__all__]
+KINDS = [kind for kind in PUBLIC if isinstance(kind, type) and issubclass(kind, BaseEstimator)]
+ESTIMATORS = [*(kind() for kind in KINDS), seqmtl.ParetoMKLClassifier(p=4.0)]
 
 
-@parametrize_with_checks(
-    [
-        MultiTaskSVC(),
-        MultiTaskClassifierCV(),
-        MultiTaskMKLClassifier(),
-        MultiTaskSVR(),
-        MultiTaskOneClassSVM(),
-        MinimaxClassifier(),
-        MultiTaskKernelSVC(),
-        KernelMKLClassifier(),
-        ParetoMKLClassifier(),
-        ParetoMKLClassifier(p=4.0),
-        IndividualMKLClassifier(),
-        PartiallySharedMKLClassifier(),
-        SparseMKLClassifier(),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_scikit_learn_checks(estimator):
+    check_estimator(estimator, on_skip=None)

@@ -111,7 +111,7 @@ class TestOptimum:
             assert fitted.objective_ == pytest.approx(value, rel=1e-6)
             assert_allclose(_weights(fitted), W, atol=2e-3)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(
         st.integers(0, 2**31 - 1), st.sampled_from(NORMS), st.sampled_from(["trace", "mean"]),
         st.floats(-2.0, 4.0),
@@ -225,7 +225,7 @@ class TestSpecialCases:
 
 
 class TestSteps:
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(st.integers(0, 2**31 - 1), st.sampled_from(NORMS), st.floats(-2.0, 2.0))
     def test_projection_is_the_nearest_point(self, seed, p, log_size):
         """No feasible b has <r - alpha, b - alpha> > 0; the largest <g, b> is known."""

@@ -40,7 +40,7 @@ def test_all_scores_equal():
     assert weighted_auroc_auprc(labels, np.zeros(4), np.ones(4)) == pytest.approx((0.5, 0.25))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.tuples(st.booleans(), st.integers(-3, 3), st.integers(0, 4)), min_size=2, max_size=40
@@ -68,7 +68,7 @@ def test_fractional_weights_equal_scikit_learn():
     assert weighted_auroc_auprc(labels, scores, weights) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 1000), st.integers(2, 30), st.integers(2, 30))
 def test_each_resample_is_a_weighting_of_the_examples(seed, n_positive, n_negative):
     # the same draws, turned into weights of single examples and judged by scikit-learn

@@ -107,7 +107,7 @@ def test_agrees_with_sampled_windows_of_real_size():
         assert abs(found.Q[len(word) - 1][j, code] - sampled) < 4 * error
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.integers(1, 5), st.integers(3, 9), st.integers(0, 99),
     st.lists(st.floats(0.05, 1), min_size=4, max_size=4),

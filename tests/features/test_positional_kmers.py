@@ -51,7 +51,7 @@ def _fits(view, anchor, length=17):
     return first + (view.k_min if view.width == 1 else view.k_max) <= length
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(_views(), min_size=1, max_size=3), st.integers(4, 12), st.integers(0, 99))
 def test_features_give_the_kernel(views, anchor, seed):
     assume(all(_fits(view, anchor) for view in views))

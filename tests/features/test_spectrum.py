@@ -14,7 +14,7 @@ from seqmtl.features.definitions import features_from_dict
 from seqmtl.sequences import Windows
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.text("ACGTn", min_size=12, max_size=12), min_size=1, max_size=4), st.integers(1, 4)
 )

@@ -22,7 +22,7 @@ def _windows(draw, max_length=14):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(_windows(), st.integers(1, 6), st.sampled_from(["wd", "flat"]))
 def test_exact_features_give_the_kernel(strings, degree, weighting):
     features = WeightedDegree(degree=degree, weighting=weighting)

@@ -147,7 +147,7 @@ def test_neighbours_take_less_room_than_scattered_bases(case):
     assert len(run.data) < len(apart.data)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), step=st.integers(1, 400), share=st.sampled_from([0.05, 1.0]))
 def test_any_parts_give_the_same_values(tmp_path_factory, seed, step, share):
     rng = np.random.default_rng(seed)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError, SeqmtlError
@@ -209,7 +209,6 @@ _TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size
 _NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(_TEXT, st.integers(-5, 5), _NUMBER, _NUMBER), min_size=1, max_size=80),
     delimiter=st.sampled_from([",", "\t"]),

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 from Bio import bgzf
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
@@ -192,7 +192,6 @@ def organism(name):
     return (words[0][0], *words[1:]) if len(words) > 1 else tuple(words)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_random_tables_agree_with_a_naive_reader(tmp_path_factory, monkeypatch, data):
     order = data.draw(st.permutations(["organism", "label", "sequence", "split", "extra"]))

@@ -51,7 +51,7 @@ def _dot(X, Z):
 
 
 @pytest.mark.parametrize(("kernel", "formula"), FORMULAS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(X=tables)
 def test_values_are_those_of_the_formula(kernel, formula, X):
     K = kernel(X)

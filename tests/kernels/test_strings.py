@@ -62,7 +62,7 @@ def _brute(kernel, xs, zs, alphabet):
     return oracle.normalized(raw(xs, zs), np.diag(raw(xs, xs)), np.diag(raw(zs, zs)))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     some_dna,
     some_dna,
@@ -84,14 +84,14 @@ def test_kernels_of_words_equal_their_explicit_features(xs, zs, kernel):
     assert_allclose(kernel(xs), _brute(kernel, xs, xs, "dna"), atol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(equal_dna, st.integers(1, 6), st.integers(0, 14), st.booleans())
 def test_weighted_degree_with_shifts_equals_the_published_sum(xs, degree, shift, normalize):
     kernel = WeightedDegreeKernel(degree, shift, normalize=normalize)
     assert_allclose(kernel(xs, xs[1:]), _brute(kernel, xs, xs[1:], "dna"), atol=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(equal_dna, st.integers(1, 5))
 def test_weighted_degree_equals_the_features(xs, degree):
     X = WeightedDegree(degree).transform(xs).toarray().astype(float)
@@ -119,7 +119,7 @@ def test_peptides(kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(xs=equal_dna, seed=st.integers(0, 99))
 def test_what_a_kernel_is(kernel, xs, seed):
     K = kernel(xs)

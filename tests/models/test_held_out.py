@@ -101,7 +101,7 @@ def test_copies_count_as_weights():
     assert alike.weight.sum() == copies.sum()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), min_size=1, max_size=4))
 def test_folds_hold_each_class_of_each_task_in_its_share(counts):
     y = np.concatenate([[1.0] * p + [-1.0] * n for p, n in counts] + [[]])
@@ -127,7 +127,7 @@ def test_an_example_alone_of_its_class_is_never_held_out():
     assert_array_equal(found == 0.0, alone)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(4, 200), min_size=1, max_size=5), st.integers(20, 400))
 def test_a_sample_takes_small_tasks_whole_and_large_ones_alike(sizes, n):
     ids = np.repeat(np.arange(len(sizes)), sizes)

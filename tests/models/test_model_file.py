@@ -101,7 +101,7 @@ class TestArrays:
             assert arrays[name].shape == array.shape
             assert_array_equal(arrays[name], array)
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     @given(
         st.lists(
             st.tuples(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import CancelledError
 
@@ -97,24 +98,20 @@ def test_an_error_arrives():
 
 
 def test_what_nobody_waits_for_ends():
-    ended = []
+    ended = threading.Event()
 
     def endless(job):
         try:
             while True:
                 stop_if_over()
         except CancelledError:
-            ended.append(job)
+            ended.set()
             raise
 
     with use_threads(2):
         found = in_order(lambda job: endless(job) if job else job, [0, 1, 2])
         assert next(found) == 0
-    for _ in range(1000):
-        if ended:
-            break
-        time.sleep(0.01)
-    assert ended
+    ended.wait()
     stop_if_over()  # this thread goes on
 
 

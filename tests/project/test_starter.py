@@ -130,7 +130,6 @@ def _toy_data(folder, script):
         (folder / sites / "donor_sites.bed.gz").write_bytes(gzip.compress(bed))
 
 
-@pytest.mark.timeout(300)
 def test_the_script_gives_the_same_bytes_and_leaves_out_what_has_no_licence(
     tmp_path, script, capsys
 ):

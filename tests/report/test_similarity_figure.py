@@ -84,7 +84,7 @@ class TestLayout:
         assert sorted(layout.labels) == [(1, 0.5, "x"), (1, 2.5, "y")]
 
     @given(st.lists(st.integers(0, 10**6), min_size=2, max_size=30), st.booleans())
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     def test_the_place_of_a_label_is_free(self, draws, with_lengths):
         n = len(draws) + 1
         parents = [-1, *(value % (i + 1) for i, value in enumerate(draws))]

@@ -114,7 +114,7 @@ def test_tables_hold_every_prefix_to_half_a_unit(scale, unit):
     assert not tables.rows[: tables.stride].any()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     length=st.integers(1, 30),
     degree=st.integers(1, 4),
@@ -153,7 +153,6 @@ def test_tables_that_cannot_fit_are_refused(monkeypatch):
 
 
 @given(value=st.integers(0, 2**62), n_digits=st.integers(1, 6))
-@settings(deadline=None)
 def test_integers_are_written_as_python_does(value, n_digits):
     buffer = np.zeros(NUMBER_BYTES, np.uint8)
     size = put_integer(buffer, 0, value, n_digits)
@@ -161,7 +160,6 @@ def test_integers_are_written_as_python_does(value, n_digits):
 
 
 @given(value=st.floats(-1e9, 1e9), n_decimals=st.integers(1, 6))
-@settings(deadline=None)
 def test_decimals_are_written_within_half_a_digit(value, n_decimals):
     buffer = np.zeros(NUMBER_BYTES, np.uint8)
     size = put_decimal(buffer, 0, value, n_decimals)

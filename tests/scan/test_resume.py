@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -25,6 +24,17 @@ from seqmtl.scan import run, writers
 run.JOURNAL_SECONDS, writers.BLOCK = 0.0, int(sys.argv[1])
 from seqmtl.cli.main import main
 sys.exit(main(sys.argv[2:]))
+"""
+
+#: Kills itself a little after its journal has grown to a size.
+KILLED = """
+import os, signal, threading
+from seqmtl.files.resumable import Journal
+def write_and_die(journal, step, write=Journal.write):
+    write(journal, step)
+    if os.path.getsize(journal.path) > {size}:
+        threading.Timer({seconds}, os.kill, (os.getpid(), signal.SIGKILL)).start()
+Journal.write = write_and_die
 """
 
 
@@ -126,38 +136,25 @@ def test_stopped_between_the_files_of_both_strands(folder, expected, tmp_path, m
 def test_killed_at_random_moments(folder, tmp_path):
     rng = np.random.default_rng(2)
     make_genome(tmp_path / "genome.fa", {"c1": 60_000, "c2": 40_000})
-    command = [sys.executable, "-c", PROGRAM, "2500", "scan", str(folder / "model.seqmtl"),
-               str(tmp_path / "genome.fa"), "--organism", "man", "--consensus", "any", "-q",
-               "--resume", "--threads", "2", "-o"]  # fmt: skip
+    arguments = ["2500", "scan", str(folder / "model.seqmtl"), str(tmp_path / "genome.fa"),
+                 "--organism", "man", "--consensus", "any", "-q", "--resume", "--threads", "2",
+                 "-o"]  # fmt: skip
     for name in ("whole", "killed"):
         (tmp_path / name).mkdir()
+    command = [sys.executable, "-c", PROGRAM, *arguments]
     subprocess.run([*command, str(tmp_path / "whole" / "x.bw")], check=True)
     expected = outputs(tmp_path / "whole" / "x.bw")
     out = tmp_path / "killed" / "x.bw"
-    n_unfinished = 0
     for size in sorted(rng.integers(500, 12_000, 3)):
-        kill_when_journal_has(size, [*command, str(out)], out, rng)
+        code = KILLED.format(size=size, seconds=rng.uniform(0, 0.01)) + PROGRAM
+        done = subprocess.run([sys.executable, "-c", code, *arguments, str(out)], check=False)
+        assert done.returncode == -signal.SIGKILL
         whole, left = outputs(out)
+        assert left
         assert all(data == expected[0][name] for name, data in whole.items())
-        n_unfinished += bool(left) and not whole
-    assert n_unfinished > 0
     subprocess.run([*command, str(out)], check=True)
     assert outputs(out) == expected
     assert expected[1] == set()
-
-
-def kill_when_journal_has(size, command, out, rng):
-    """Start a scan and kill it a little after its journal has grown to a size."""
-    journal = out.parent / f"{out.name}.partial.journal"
-    process = subprocess.Popen(command)
-    while process.poll() is None:
-        with contextlib.suppress(FileNotFoundError):
-            if journal.stat().st_size > size:
-                time.sleep(float(rng.uniform(0, 0.01)))
-                process.kill()
-                break
-        time.sleep(0.002)
-    process.wait()
 
 
 def test_another_scan_is_not_gone_on_with(folder, expected, tmp_path, monkeypatch, capsys):

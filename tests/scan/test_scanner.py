@@ -79,7 +79,7 @@ def small():
 
 
 class TestScores:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(
         length=st.integers(1, 30),
         degree=st.integers(1, 6),
@@ -136,7 +136,7 @@ class TestScores:
         np.testing.assert_array_equal(scores[: 50 - 11], scanner.scan_contig(encode(left)))
         np.testing.assert_array_equal(scores[550:], scanner.scan_contig(encode(right)))
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     @given(n=st.integers(0, 120), seed=st.integers(0, 2**32 - 1))
     def test_reverse_complement_swaps_the_strands(self, n, seed):
         rng = np.random.default_rng(seed)

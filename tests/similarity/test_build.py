@@ -65,7 +65,7 @@ class TestLinkage:
         assert two.to_newick() == "(a:1.5,b:1.5);"
 
     @given(st.integers(2, 12), st.integers(0, 2**32 - 1), st.booleans())
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     def test_paths_are_the_cophenetic_distances(self, T, seed, tied):
         rng = np.random.default_rng(seed)
         values = rng.integers(0, 4, T * (T - 1) // 2) if tied else rng.random(T * (T - 1) // 2)

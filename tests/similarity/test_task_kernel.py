@@ -59,7 +59,7 @@ def _newick(draw, depth=4):
     return f"({clade(depth)},{clade(depth)});"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(_newick(), st.floats(0, 1))
 def test_every_tree_gives_a_kernel(tree, base):
     K = TaskKernel.from_newick(tree, base=base).matrix
@@ -254,7 +254,7 @@ def _names(T):
     return [f"t{i}" for i in range(T)]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(_adjacencies())
 def test_graphs(A):
     T = len(A)
@@ -267,7 +267,7 @@ def test_graphs(A):
     assert_allclose(several.matrices, [K.matrix, np.eye(T)], atol=1e-12)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(_adjacencies(), st.floats(2**-8, 10), st.randoms())
 def test_graphical_has_a_unit_diagonal(A, a, random):
     T = len(A)
@@ -311,7 +311,7 @@ def _cluster_q(R, lam, r):
     return Q
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 6)),
            elements=st.one_of(st.just(0.0), st.floats(0.1, 5))),
@@ -502,7 +502,7 @@ def test_parameters_of_graphs():
         TaskKernel.multigraph([], "xy")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(_newick(), st.randoms())
 def test_kernels_of_any_tree(tree, random):
     """PSD without a warning, and the order of the names is no more than an order."""

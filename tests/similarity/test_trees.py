@@ -60,7 +60,7 @@ class TestMeasures:
         assert_array_equal(tree.shared(), shared)
         assert tree.distances()[0].tolist() == [0, 3, 9, 10, 11, 4.5]
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(random_trees())
     def test_as_walked(self, tree):
         shared, distances = _walked(tree)
@@ -69,7 +69,7 @@ class TestMeasures:
         assert_array_equal(tree.distances(), tree.distances().T)
         assert (tree.distances() >= 0).all()
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     @given(random_trees())
     def test_membership(self, tree):
         below = tree.membership()
@@ -96,7 +96,7 @@ class TestMeasures:
 
 
 class TestPrune:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(st.data())
     def test_distances_stay(self, data):
         tree = data.draw(random_trees())
@@ -137,7 +137,7 @@ class TestPrune:
 
 
 class TestNewick:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(st.data())
     def test_round_trip(self, data):
         tree = data.draw(random_trees(min_nodes=2))
@@ -186,7 +186,7 @@ class TestNewick:
         with pytest.raises(TypeError, match=r"a Tree or one of .*, got int"):
             read_tree(5)
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(st.text("(),:;'[] ab19.e/\t", max_size=14), st.sampled_from([")", "a,b);", ")'c'9;"]))
     def test_any_text_is_read_or_refused(self, text, end):
         try:
@@ -369,7 +369,7 @@ class TestNodes:
         with pytest.raises(InputFormatError, match=message):
             Tree(parents, lengths, list("abc")[: len(parents)])
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     @given(random_trees(), st.lists(st.sampled_from(["", "x", "y"]), min_size=25, max_size=25))
     def test_every_node_has_a_name_of_its_own(self, tree, labels):
         is_leaf = np.isin(np.arange(len(tree)), tree.leaves)
@@ -396,7 +396,7 @@ class TestNodes:
 
 
 def test_deep_and_wide_trees_are_quick():
-    began = time.perf_counter()
+    began = time.process_time()
     n = 3000
     deep = "(" * (n - 1) + "t0:1" + "".join(f",t{i}:1):1" for i in range(1, n)) + ";"
     tree = read_tree(deep)
@@ -409,7 +409,7 @@ def test_deep_and_wide_trees_are_quick():
     assert read_tree(tree.to_newick()).labels == tree.labels
     wide = read_tree(f"({','.join(f't{i}' for i in range(5000))});").distances()
     assert (wide[~np.eye(5000, dtype=bool)] == 2).all()
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
 
 
 REAL = {

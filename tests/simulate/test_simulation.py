@@ -383,7 +383,7 @@ def test_a_true_acceptor_has_a_pyrimidine_tract():
 # Properties
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 10**6),
     window=st.integers(2, 180),

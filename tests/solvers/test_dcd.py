@@ -156,7 +156,7 @@ def test_a_gap_of_1e_8_is_reached_with_double_weights():
     assert 0 <= solution.gap <= 1e-8
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(LOSSES)))
 def test_weak_duality_at_any_point(seed, loss):
     rng = np.random.default_rng(seed)
@@ -171,7 +171,7 @@ def test_weak_duality_at_any_point(seed, loss):
     assert dual <= svm.primal(X, y, tasks, K3, C, loss, W, b, 0.5) + 1e-9
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.sampled_from(sorted(LOSSES)), st.floats(0.05, 5), st.floats(0.1, 10), st.floats(-5, 5),
     st.floats(0, 1),

@@ -58,7 +58,7 @@ def _rebuilt(groups, view=0):
     return K
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     T=st.integers(FEWEST + 1, 45), split=st.sampled_from(["ladder", "star", "binary", "many"]),
     seed=st.integers(0, 99), n_trees=st.integers(1, 3), has_own=st.booleans(),

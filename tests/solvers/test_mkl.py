@@ -209,7 +209,7 @@ def _random_point(data, rng):
     return alpha, theta, W
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, 10**6), st.sampled_from(ALL_LOSSES), st.sampled_from([*NORMS, 1.05, 30.0]),
     st.integers(1, 2),
@@ -239,7 +239,7 @@ def test_weak_duality_at_any_point(seed, loss, norm, n_views):
     assert_allclose(there.W, W_all, atol=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.floats(1.0, 20.0), st.integers(1, 8))
 def test_no_theta_on_the_ball_beats_the_step(seed, norm, M):
     rng = np.random.default_rng(seed)

@@ -146,7 +146,7 @@ def test_negated_targets_negate_the_solution():
     assert (there.alpha < 0).any()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.sampled_from(LOSSES), st.floats(0, 2))
 def test_weak_duality_at_any_point(seed, loss, epsilon):
     rng = np.random.default_rng(seed)
@@ -161,7 +161,7 @@ def test_weak_duality_at_any_point(seed, loss, epsilon):
     assert dual <= svr.primal(X, z, tasks, K3, C, loss, epsilon, W, b, 0.5) + 1e-9
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.sampled_from(LOSSES), st.floats(0.05, 5), st.floats(0.1, 10), st.floats(-5, 5),
     st.floats(-1, 1), st.floats(0, 3),
