@@ -99,8 +99,10 @@ def score_labelled(model: Model, args: argparse.Namespace) -> tuple[HeldOut, boo
         )  # fmt: skip
         return held, True
     examples = read_for_model(model, args, require_labels=True)
+    signs, site = model.signs(examples.y), getattr(model, "site", None)
+    if site and model.can_scan:
+        site.require_in_place(examples.X, signs)
     scores = model.decision_function(examples.X, from_relatives=from_relatives)
     tasks = np.full(len(scores), model.tasks[0]) if examples.tasks is None else examples.tasks
-    site = getattr(model, "site", None)
     words = site.word_of(examples.X) if site and len(site.words) > 1 else None
-    return HeldOut(model.signs(examples.y), scores, tasks, None, words), examples.is_split
+    return HeldOut(signs, scores, tasks, None, words), examples.is_split

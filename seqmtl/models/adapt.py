@@ -21,7 +21,6 @@ from seqmtl.models.adaptation import (
 from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.held_out import Labelled
 from seqmtl.models.relatives import Placement, extend, place
-from seqmtl.sequences import Windows
 from seqmtl.solvers.weights import TaskWeights
 
 Array = NDArray[np.float64]
@@ -29,7 +28,6 @@ logger = logging.getLogger(__name__)
 
 _ALIKE = 0.1  # relative difference of distances
 _FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
-_LEAST_IN_PLACE = 0.5  # share of the windows that must have the consensus at the site
 
 
 def adapt_model(
@@ -66,7 +64,7 @@ def adapt_model(
         return replace(model, kernel=extend(model.kernel, len(model.tasks), name, placed.weights))
     y = np.where(np.asarray(y) > 0, 1.0, -1.0)
     check_labels(y, name)
-    scores = _scores(model, data)
+    scores = _scores(model, data, y)
     _tell_contradiction(scores @ placed.weights, y, name)
     examples = Labelled(data, y, np.zeros(y.size, dtype=np.int64), (name,), np.ones(y.size))
     settings = settings_of(model.training)
@@ -144,7 +142,7 @@ def _own_column(model: Any, name: str) -> int | None:
     return int(found[0])
 
 
-def _scores(model: Any, data: Any) -> Array:
+def _scores(model: Any, data: Any, y: Array) -> Array:
     """Return the scores of examples as each task of the model, shape (n, T).
 
     Raises
@@ -153,13 +151,9 @@ def _scores(model: Any, data: Any) -> Array:
         If the examples are not like those of the training.
     """
     model.check_examples(data)
-    if isinstance(data, Windows) and model.site.letters:
-        is_in = model.site.is_in(data)
-        if is_in.mean() < _LEAST_IN_PLACE:
-            raise ValueError(
-                f"windows must have {model.site.letters} at base {model.site.offset} as in "
-                f"training, got {int(is_in.sum())} of {len(data)}; cut them around the same site"
-            )
+    if model.can_scan:
+        model.site.require_in_place(data, y)
+        model.site.tell_lacking(data)
     rows, n = model.features.bind(data), data.shape[0]
     W = np.asarray(model.W)
     columns = (rows.scores(W, np.full(n, t)) for t in range(len(model.tasks)))

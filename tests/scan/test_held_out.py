@@ -163,6 +163,63 @@ def test_a_window_that_is_shorter_and_elsewhere(case, tmp_path):
             assert_allclose(_repeated(held, organism, label), expected, atol=ATOL)
 
 
+def _table(path, found, turned=False):
+    """Write windows of :func:`_brute_force` as a table."""
+    rows = [
+        f"{place[0]}\t{label}\t{reverse_complement(window) if turned else window}"
+        for place, (label, window) in found.items()
+    ]
+    path.write_text("\n".join(["organism\tlabel\tsequence", *rows]) + "\n")
+    return path
+
+
+def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
+    case, tmp_path, capsys
+):
+    folder, inputs = case
+    length, offset = WINDOW + 9, 5  # longer than the windows of the dataset
+    known = {split: _brute_force(folder, inputs, (split,), length, offset)[0]
+             for split in ("train", "valid", "test")}  # fmt: skip
+    table = _table(tmp_path / "train.tsv", known["train"])
+    path, out = tmp_path / "m", folder / "out"
+    _run("train", table, "--features", "wd:2", "--selection", "none", "-o", path)
+    model = MultiTaskModel.load(path)
+    assert (model.site.offset, model.length) == (offset, length)
+    held = score_held_out(model, out, split="test")
+    scores, labels = _expected_scores(model, known["test"])
+    organisms = np.array([place[0] for place in known["test"]])
+    for organism in "xy":
+        for label in (1, -1):
+            expected = np.sort(scores[(organisms == organism) & (labels == label)])
+            assert_allclose(_repeated(held, organism, label), expected, atol=ATOL)
+    _run("calibrate", path, out, "-o", tmp_path / "c")
+    assert list(MultiTaskModel.load(tmp_path / "c").curves) == ["x", "y"]
+    alone = _table(tmp_path / "x.tsv", {p: v for p, v in known["train"].items() if p[0] == "x"})
+    old = tmp_path / "old"
+    _run("train", alone, "--features", "wd:2", "--selection", "none", "-o", old)
+    _run("adapt", old, out, "--organism", "y", "-o", tmp_path / "a")
+    _run("predict", path, out, "-o", tmp_path / "s.tsv")
+    rows = [row.split("\t") for row in (tmp_path / "s.tsv").read_text().splitlines()[1:]]
+    assert {row[4] for row in rows} == {"yes"}
+    moved = _brute_force(folder, inputs, ("test",), length, offset + 1)[0]
+    capsys.readouterr()
+    for windows, where in (
+        (_table(tmp_path / "moved.tsv", moved), f"GT at base {offset + 1}"),
+        (_table(tmp_path / "turned.tsv", known["test"], True), "their other strand has GT"),
+    ):
+        for command in (
+            ["evaluate", path, windows],
+            ["calibrate", path, windows, "-o", tmp_path / "c"],
+            ["adapt", old, windows, "--organism", "y", "-o", tmp_path / "a"],
+        ):
+            assert main([*map(str, command), "-q"]) == 1
+            told = capsys.readouterr().err
+            assert f"windows must have GT at base {offset} as in training" in told
+            assert where in told
+        assert main(["predict", str(path), str(windows), "-o", str(tmp_path / "s.tsv"), "-q"]) == 0
+        assert where in capsys.readouterr().err
+
+
 def test_places_and_strands_are_those_of_the_letters(case):
     folder, inputs = case
     model = MultiTaskModel.load(folder / "m")
