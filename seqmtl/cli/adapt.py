@@ -81,6 +81,9 @@ def run(args: argparse.Namespace) -> int:
         name, windows, like=args.like, tree=args.tree,
         prevalence=None if windows is None else _prevalence(args),
     )  # fmt: skip
+    if windows is not None:
+        sources = [args.data] if args.data else [path for _, path in args.genome]
+        adapted.training["sources"] = [*adapted.training.get("sources", []), *sources]
     adapted.save(args.output)
     if windows is None:
         logger.info("%s: %s has no labels; score it with --from-relatives", args.output, name)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import check_outputs, table, write_metrics, write_multiqc
-from seqmtl.cli._scoring import add_scoring_options, score_labelled, with_relatives
+from seqmtl.cli._scoring import add_scoring_options, score_labelled, tell_known, with_relatives
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
+_FIGURES = "these figures are"
 _EXAMPLES = """\
   seqmtl evaluate splice.seqmtl dataset
   seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json --plot curves.png
@@ -89,12 +89,7 @@ def run(args: argparse.Namespace) -> int:
         return _evaluate_pairs(model, args)
     if args.acceptors:
         raise SeqmtlError(f"{args.model} takes one DATA; two are for a model of seqmtl pair")
-    held, is_split = score_labelled(model, args)
-    if not is_split and _is_training_source(model, args.data):
-        logger.warning(
-            "the model was trained on %s, so these figures are too good; give examples held out "
-            "from training, or a split column (train, test)", args.data,
-        )  # fmt: skip
+    held = score_labelled(model, args, _FIGURES)
     data = (held.labels, held.scores, held.tasks)
     metrics = model.evaluate(*data, counts=held.counts, n_bootstrap=args.bootstrap, seed=args.seed)
     if args.plot:
@@ -119,9 +114,12 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
         if getattr(args, flag):
             name = flag.replace("_", "-")
             raise SeqmtlError(f"--{name} is not for a model of seqmtl pair; leave it out")
-    if args.split == model.training.get("split"):
+    for end, path in (("donor", args.data), ("acceptor", args.acceptors)):
+        tell_known(getattr(model, end), [path], model.tasks, args.split, _FIGURES)
+    if args.split in (model.training.get("split"), "all"):
         logger.warning(
-            "the layer was fitted on the %s regions, so its figures there are too good", args.split
+            "the layer was fitted on the %s regions, so its figures there are too good",
+            model.training.get("split"),
         )
     split = None if args.split == "all" else args.split
     found = score_paired(
@@ -148,9 +146,3 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
     summary = {"schema_version": 1, "split": args.split, "signals": signals}
     write_metrics(summary, "\n".join(lines) + "\n", args.json)
     return 0
-
-
-def _is_training_source(model: Model, path: str | None) -> bool:
-    """Tell whether a file is one that the model was trained on."""
-    sources = model.training.get("sources", [])
-    return path is not None and os.path.realpath(path) in map(os.path.realpath, sources)

@@ -244,6 +244,33 @@ def test_places_and_strands_are_those_of_the_letters(case):
     assert len(places[0]) == out["annotated"] - y_out[1]["annotated"]
 
 
+def test_rows_that_the_model_was_trained_on_are_told(case, tmp_path, capsys):
+    folder, _ = case
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    capsys.readouterr()
+    sure, unsure = "the model was trained on", "if the model was trained on another copy of"
+    for data, split, told in (
+        (folder / "out", "test", None), (folder / "out", "valid", None),
+        (folder / "out", "train", sure), (folder / "out" / "windows.tsv", "all", sure),
+        (copy / "out", "train", unsure), (copy / "out", "test", None),
+    ):  # fmt: skip
+        given = [str(folder / "m"), str(data), "--split", split, "-q"]
+        calibrated = ["-o", str(tmp_path / "c"), "--organism", "x"]
+        for command, what in (
+            (["evaluate", *given, "--bootstrap", "0"], "these figures are too good"),
+            (["calibrate", *given, *calibrated], "the probabilities of sites are too good"),
+        ):
+            assert main(command) == 0
+            warnings = [line for line in capsys.readouterr().err.splitlines() if "good" in line]
+            assert len(warnings) == (told is not None), (data, split)
+            assert all(f"{told} " in line and what in line for line in warnings)
+    _run("train", folder / "out", "--split", "test", "--features", "wd:1", "--selection", "none",
+         "-o", tmp_path / "other")  # fmt: skip
+    assert main(["evaluate", str(tmp_path / "other"), str(folder / "out"), "-q"]) == 0
+    assert "split test, so these figures are too good" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("split", ["test", "valid", "all"])
 def test_evaluate_is_over_all_candidates(case, split, tmp_path, capsys):
     folder, inputs = case
