@@ -25,10 +25,10 @@ _EXAMPLES = """\
   seqmtl evaluate splice.seqmtl donors acceptors     # a model of seqmtl pair
 
 For a `seqmtl dataset` folder, every candidate in the test regions is scored (such as every GT, on
-both strands), so AUPRC and precision hold genome-wide. For a table, only its rows are scored.
+both strands), so AUPRC and precision hold genome-wide: the column is auprc_genome. Of a table, only
+the rows are scored: auprc_windows, which is higher if decoys are fewer than in the genome.
 
-columns: auprc_genome and precision_50, _80, _95 (precision at 50, 80 and 95 % recall) are at the
-prevalence in the regions scored; auprc_genome is equal to auprc where every candidate is scored.
+columns: precision_50, _80 and _95 are the precision at 50, 80 and 95 % recall.
 
 A model of seqmtl pair takes two datasets, and compares the sites alone with those that see their
 partners, on the regions that are in the same split of both. The column expected is the number of
@@ -91,9 +91,13 @@ def run(args: argparse.Namespace) -> int:
         raise SeqmtlError(f"{args.model} takes one DATA; two are for a model of seqmtl pair")
     held = score_labelled(model, args, _FIGURES)
     data = (held.labels, held.scores, held.tasks)
-    metrics = model.evaluate(*data, counts=held.counts, n_bootstrap=args.bootstrap, seed=args.seed)
+    auprc = "auprc_windows" if model.inputs == "windows" else "auprc"
+    auprc = auprc if held.counts is None else "auprc_genome"
+    metrics = model.evaluate(
+        *data, counts=held.counts, auprc=auprc, n_bootstrap=args.bootstrap, seed=args.seed
+    )
     if args.plot:
-        plot_curves(*data, args.plot, counts=held.counts)
+        plot_curves(*data, args.plot, counts=held.counts, auprc=auprc)
     if args.multiqc:
         write_multiqc(metrics, args.model, args.multiqc)
     write_metrics(metrics, table(metrics, "organism" if model.can_scan else "task"), args.json)
@@ -135,7 +139,7 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
         ):  # fmt: skip
             metrics = model.evaluate(
                 held.labels, scores, held.tasks, counts=[1] * held.labels.size,
-                n_bootstrap=args.bootstrap, seed=args.seed,
+                auprc="auprc_genome", n_bootstrap=args.bootstrap, seed=args.seed,
             )  # fmt: skip
             for name, task in metrics["tasks"].items():
                 task["expected"] = float(p[held.tasks == name].sum())
@@ -143,6 +147,6 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
             head, *rows = table(metrics).splitlines()
             lines += [] if lines else [f"signal\tmethod\t{head}"]
             lines += [f"{signal}\t{method}\t{row}" for row in rows]
-    summary = {"schema_version": 1, "split": args.split, "signals": signals}
+    summary = {"schema_version": 2, "split": args.split, "signals": signals}
     write_metrics(summary, "\n".join(lines) + "\n", args.json)
     return 0

@@ -155,7 +155,7 @@ class Model:
         tasks : sequence of str, shape (n,)
             Task of every example.
         **options
-            Passed on: counts, n_bootstrap, seed.
+            Passed on: counts, auprc, n_bootstrap, seed.
         """
         from seqmtl.evaluation import evaluate
 

@@ -47,8 +47,8 @@ def _check_interval(name: str, value: Any) -> None:
 _JUDGED = {
     "n_positive": whole(),
     "expected": number(least=0),
-    "auprc": _SHARE,
-    "auprc_interval": either((type(None),), anything, _check_interval),
+    "auprc_genome": _SHARE,
+    "auprc_genome_interval": either((type(None),), anything, _check_interval),
     "genome": record(_OVER_THE_GENOME),
 }
 _METHOD = record({"tasks": mapping(record(_JUDGED), 1)})
@@ -257,7 +257,8 @@ def _judge(signal: Signal, n_bootstrap: int, left_out: list[str]) -> None:
             continue
         signal.held[name] = held
         signal.metrics[name] = evaluate(
-            held.labels, held.scores, held.tasks, counts=held.counts, n_bootstrap=n_bootstrap
-        )
+            held.labels, held.scores, held.tasks, counts=held.counts, auprc="auprc_genome",
+            n_bootstrap=n_bootstrap,
+        )  # fmt: skip
     names = sorted(signal.metrics, key=lambda name: name != signal.main) if signal.models else []
     signal.metrics = {name: signal.metrics[name] for name in names}
