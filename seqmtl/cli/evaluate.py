@@ -147,6 +147,8 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
             head, *rows = table(metrics).splitlines()
             lines += [] if lines else [f"signal\tmethod\t{head}"]
             lines += [f"{signal}\t{method}\t{row}" for row in rows]
-    summary = {"schema_version": 2, "split": args.split, "signals": signals}
+    summary = {
+        "schema_version": 2, "model": args.model, "split": args.split, "signals": signals,
+    }  # fmt: skip
     write_metrics(summary, "\n".join(lines) + "\n", args.json)
     return 0

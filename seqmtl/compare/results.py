@@ -32,7 +32,8 @@ _FORMAT = "seqmtl comparison, unfinished"
 SCHEMA_VERSION = 2
 METRICS = {"auroc": "AUROC", "auprc_windows": "AUPRC (windows)"}
 MEAN = "mean"
-_OVER = (
+#: What the AUPRC of a comparison is over.
+OVER_WINDOWS = (
     "AUPRC (windows) is over the test windows, with the decoys that were drawn. Over a genome true "
     "sites are rarer, and AUPRC (genome) of seqmtl evaluate is lower."
 )
@@ -41,7 +42,7 @@ Document = Mapping[str, Any]
 
 _metric = number(least=0)
 _RULES = dict.fromkeys(METRICS, _metric) | dict.fromkeys(
-    [f"{metric}_interval" for metric in METRICS], items(_metric, 2)
+    [f"{metric}_interval" for metric in METRICS], items(_metric, 2, most=2)
 )
 #: What is known of an organism after a run.
 VALUES = tuple(_RULES)
@@ -322,7 +323,9 @@ def to_markdown(document: Document) -> str:
             ]
             rows.append([name.replace("|", r"\|"), *shown])
         parts.append(_aligned(rows))
-    return "\n".join([*parts, f"{spread_text(document)}; the best of a row is bold.\n{_OVER}\n"])
+    return "\n".join(
+        [*parts, f"{spread_text(document)}; the best of a row is bold.\n{OVER_WINDOWS}\n"]
+    )
 
 
 def spread_text(document: Document) -> str:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqmtl._schema import anything, either, items, mapping, number, record, refuse, text, whole
+from seqmtl._schema import anything, either, items, mapping, number, record, text, whole
 from seqmtl.compare.results import check_document
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.whole import read_json
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.paired import PairedModel
+from seqmtl.models.saved import load_model
 
 if TYPE_CHECKING:
     from seqmtl.scan.held_out import HeldOut
@@ -38,21 +40,23 @@ _OVER_THE_GENOME = {
 }  # fmt: skip
 
 
-def _check_interval(name: str, value: Any) -> None:
-    items(_SHARE)(name, value)
-    if len(value) != 2:
-        refuse(name, "two numbers", value)
-
-
 _JUDGED = {
     "n_positive": whole(),
     "expected": number(least=0),
     "auprc_genome": _SHARE,
-    "auprc_genome_interval": either((type(None),), anything, _check_interval),
+    "auprc_genome_interval": either((type(None),), anything, items(_SHARE, 2, most=2)),
     "genome": record(_OVER_THE_GENOME),
 }
 _METHOD = record({"tasks": mapping(record(_JUDGED), 1)})
-_PAIRS = record({"split": text, "signals": mapping(record({"alone": _METHOD, "paired": _METHOD}))})
+_PAIRS = record(
+    {"split": text, "signals": mapping(record({"alone": _METHOD, "paired": _METHOD}))},
+    {"model": text},
+)
+#: Names of signals in text.
+SIGNAL_NAMES = {
+    "donor": "splice donors", "acceptor": "splice acceptors", "tss": "transcription starts",
+    "start": "start codons", "stop": "stop codons", "polya": "polyadenylation sites",
+}  # fmt: skip
 
 
 @dataclass
@@ -83,20 +87,26 @@ class Signal:
     metrics: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def text(self) -> str:
+        """Name of the signal in text."""
+        return SIGNAL_NAMES.get(self.name, "sites")
+
+    @property
     def main(self) -> str:
         """The model that the page is about; test labels play no part in the choice.
 
         It is the first by name among the best in this order: models that could be evaluated, that
         share among organisms (neither individual nor union), whose trust and cost were selected on
-        held-out labels (the default of ``seqmtl train``), that are calibrated, and that have the
-        most organisms.
+        held-out labels (the default of ``seqmtl train``), that are no copies with an adapted
+        organism, that are calibrated, and that have the most organisms.
         """
 
-        def rank(name: str) -> tuple[bool, bool, bool, bool, int]:
+        def rank(name: str) -> tuple[bool, bool, bool, bool, bool, int]:
             model = self.models[name]
             chosen = bool(model.training.get("selection", {}).get("tasks"))
             return (
-                name in self.metrics, _shares(model), chosen, bool(model.curves), len(model.tasks)
+                name in self.metrics, _shares(model), chosen, "adapted" not in model.training,
+                bool(model.curves), len(model.tasks),
             )  # fmt: skip
 
         return max(self.models, key=rank)
@@ -122,6 +132,8 @@ class FolderContents:
         By name.
     comparisons : dict of str to dict
         Results of ``seqmtl compare`` by file.
+    paired : dict of str to PairedModel
+        Models of ``seqmtl pair`` by file name without suffix.
     pairs : dict of str to dict
         Results of ``seqmtl evaluate --json`` on models of ``seqmtl pair`` by file.
     scans : dict of str to dict
@@ -133,6 +145,7 @@ class FolderContents:
     path: str
     signals: dict[str, Signal] = field(default_factory=dict)
     comparisons: dict[str, Any] = field(default_factory=dict)
+    paired: dict[str, PairedModel] = field(default_factory=dict)
     pairs: dict[str, Any] = field(default_factory=dict)
     scans: dict[str, Any] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
@@ -191,11 +204,15 @@ def _files(folder: str) -> Iterator[str]:
 def _add_model(found: FolderContents, path: str) -> None:
     """Add a model, unless it is of kernels or a duplicate."""
     try:
-        model = MultiTaskModel.load(path)
+        model = load_model(path, only=[MultiTaskModel.structure, PairedModel.structure])
     except ModelFileError as error:
         found.left_out.append(str(error))
         return
     name = os.path.relpath(path, found.path).removesuffix(".seqmtl")
+    if isinstance(model, PairedModel):
+        found.paired[name] = model
+        return
+    assert isinstance(model, MultiTaskModel)
     models = found.signal(model.site.kind).models
     for other, known in list(models.items()):
         same = known.tasks == model.tasks and known.W.shape == model.W.shape

@@ -134,14 +134,16 @@ def _accuracy(signal: Signal) -> Markup:
             picture(
                 draw_bars(signal.metrics, names),
                 "Bars of AUPRC by organism and method with intervals",
-                "AUPRC by organism and method; whiskers are the bootstrap intervals of the table.",
+                "AUPRC (genome) by organism and model; whiskers are the bootstrap intervals of the "
+                "table.",
             )
         )
     parts.append(
         picture(
-            draw_curves(*signal.held[main][:4]),
+            draw_curves(*signal.held[main][:4], auprc="auprc_genome"),
             f"ROC and precision-recall curves of {main}",
-            f"Curves of {main} on the test windows. Dotted lines are what guessing reaches.",
+            f"Curves of {main} over every candidate in the test regions. Dotted lines are what "
+            "guessing reaches.",
         )
     )
     return join([*parts, genome_table(signal.metrics)])
@@ -149,13 +151,13 @@ def _accuracy(signal: Signal) -> Markup:
 
 def results_table(methods: Mapping[str, Mapping[str, Any]], names: list[str]) -> Markup:
     """Return AUROC and AUPRC of all methods by organism, the best of each row in bold."""
-    metrics = ("auroc", "auprc")
+    metrics = {"auroc": "AUROC", "auprc_genome": "AUPRC (genome)"}
     heads: list[list[object]] = [
         [Markup('<th rowspan="2" scope="col">Organism</th>')],
         [method for _ in metrics for method in methods],
     ]
     for metric in metrics:
-        heads[0].append(element("th", metric.upper(), colspan=len(methods), scope="colgroup"))
+        heads[0].append(element("th", metrics[metric], colspan=len(methods), scope="colgroup"))
     rows: list[list[object]] = []
     for name in names:
         entries = [result["tasks"].get(name, {}) for result in methods.values()]
@@ -163,7 +165,7 @@ def results_table(methods: Mapping[str, Mapping[str, Any]], names: list[str]) ->
     means = [result["mean"] for result in methods.values()]
     rows.append(["Mean", *(cell for m in metrics for cell in _metric_cells(means, m))])
     bootstrap = next(iter(methods.values())).get("bootstrap")
-    caption = "Test windows; the best of each row is bold."
+    caption = "Every candidate in the test regions; the best of each row is bold."
     if bootstrap and bootstrap["n_resamples"]:
         caption += (
             f" Below each value, the {100 * bootstrap['confidence']:g} % interval of "
@@ -206,10 +208,11 @@ def genome_table(methods: Mapping[str, Mapping[str, Any]]) -> Markup:
     if not rows:
         return Markup()
     rows.sort(key=lambda row: str(row[0]))
-    head = ["Organism", "Model", "Prevalence", "AUPRC", "at 50 %", "at 80 %", "at 95 %"]
+    head = ["Organism", "Model", "Prevalence", "AUPRC (genome)"]
+    head += ["Precision at 50 %", "at 80 %", "at 95 %"]
     caption = (
-        "Over all candidates of the held-out part of the genome: AUPRC, and precision where 50, 80 "
-        "and 95 % of the sites are found."
+        "Over every candidate in the held-out part of the genome: AUPRC, and precision where 50, "
+        "80 and 95 % of the sites are found."
     )
     if has_expected:
         head += ["True sites", "Expected"]

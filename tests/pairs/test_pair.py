@@ -80,7 +80,7 @@ def test_partners_help_and_one_command_shows_it(case, capsys):
     for signal in SIGNALS:
         for organism in "ab":
             alone, paired = (
-                metrics[signal][method]["tasks"][organism]["genome"]["auprc"]
+                metrics[signal][method]["tasks"][organism]["auprc_genome"]
                 for method in ("alone", "paired")
             )
             assert paired > alone + 0.05
@@ -93,7 +93,7 @@ def test_partners_help_and_one_command_shows_it(case, capsys):
             expected = own["tasks"][organism]
             found = metrics[signal]["alone"]["tasks"][organism]
             assert (found["n"], found["n_positive"]) == (expected["n"], expected["n_positive"])
-            assert found["auprc"] == pytest.approx(expected["auprc"], abs=1e-3)
+            assert found["auprc_genome"] == pytest.approx(expected["auprc_genome"], abs=1e-3)
 
 
 def _by_hand(model, letters, word):

@@ -66,11 +66,17 @@ def results(tmp_path_factory):
     for n, score in ((90, 0.5), (300, 0.7)):
         sizes["bee"]["train"]["n"] = n
         comparison = {
-            "schema_version": 1, "splits": [0], "sizes": sizes, "settings": {},
+            "schema_version": 2, "drawn": [], "splits": [0], "sizes": sizes, "settings": {},
             "fingerprint": "",
             "methods": {
                 "union": {
-                    "tasks": {"bee": {"auroc": [score], "auprc": [score]}},
+                    "tasks": {
+                        "bee": {
+                            "auroc": [score], "auprc_windows": [score],
+                            "auroc_interval": [[score, score]],
+                            "auprc_windows_interval": [[score, score]],
+                        }
+                    },
                     "chosen": [{}], "converged": [True],
                 }
             },
@@ -156,11 +162,13 @@ def test_the_page_is_about_the_model_that_shares_and_shows_all(results, page, ca
              "--json", "-", "--bootstrap", 0)  # fmt: skip
         means[name] = json.loads(capsys.readouterr().out)
     text = page.read_text()
-    main, other = (f"{means[name]['mean']['auprc']:.3f}" for name in ("joint", "acceptor/alone"))
+    main, other = (
+        f"{means[name]['mean']['auprc_genome']:.3f}" for name in ("joint", "acceptor/alone")
+    )
     shown = re.findall(r'<div class="(card[^"]*)"><span class="number">(.*?)</span>', text)
     assert shown == [("card main", main), ("card", other)]
     ahead = sum(
-        task["auprc"] > means["acceptor/alone"]["tasks"][name]["auprc"]
+        task["auprc_genome"] > means["acceptor/alone"]["tasks"][name]["auprc_genome"]
         for name, task in means["joint"]["tasks"].items()
     )
     assert f"(AUPRC of the others: {other} for acceptor/alone)" in text
@@ -183,7 +191,7 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(r
     # whatever the test labels say
     found = read_folder(tmp_path).signals["acceptor"]
     found.metrics = {
-        name: {"mean": {"auprc": float(name == "a_individual")}, "tasks": {}}
+        name: {"mean": {"auprc_genome": float(name == "a_individual")}, "tasks": {}}
         for name in found.models
     }
     assert found.main == "d_default"
@@ -240,7 +248,7 @@ def test_the_numbers_are_those_of_evaluate(results, page, capsys):
     _run("evaluate", model, data, "--json", "-", "--bootstrap", 0)
     metrics = json.loads(capsys.readouterr().out)
     text = page.read_text()
-    assert f"{metrics['mean']['auprc']:.4f}" in text
+    assert f"{metrics['mean']['auprc_genome']:.4f}" in text
     for task in metrics["tasks"].values():
         assert f"{task['auroc']:.4f}" in text
         assert f"{task['genome']['precision_at_recall']['0.8']:.3f}" in text

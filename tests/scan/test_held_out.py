@@ -287,10 +287,10 @@ def test_evaluate_is_over_all_candidates(case, split, tmp_path, capsys):
         assert (entry["n"], entry["n_positive"]) == (mine.sum(), (labels[mine] > 0).sum())
         assert entry["auroc"] == pytest.approx(roc_auc_score(labels[mine], scores[mine]), abs=2e-4)
         expected = average_precision_score(labels[mine], scores[mine])
-        assert entry["auprc"] == pytest.approx(expected, abs=5e-3)
-        low, high = entry["auprc_interval"]
-        assert low < entry["auprc"] < high
-        assert entry["genome"]["auprc"] == pytest.approx(entry["auprc"])
+        assert entry["auprc_genome"] == pytest.approx(expected, abs=5e-3)
+        low, high = entry["auprc_genome_interval"]
+        assert low < entry["auprc_genome"] < high
+        assert entry["genome"]["auprc"] == pytest.approx(entry["auprc_genome"])
         assert entry["genome"]["prevalence"] == pytest.approx((labels[mine] > 0).mean())
         half = np.sort(scores[mine][labels[mine] > 0])[::-1][-(-(labels[mine] > 0).sum() // 2) - 1]
         precision = (labels[mine][scores[mine] >= half - ATOL] > 0).mean()
