@@ -13,9 +13,12 @@ from html.parser import HTMLParser
 import pytest
 from PIL import Image
 
+from seqmtl import MultiTaskModel
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.io import read_dataset
 from seqmtl.report.folder import read_folder
+from seqmtl.report.page import summarise
 from seqmtl.report.track import score_track
 
 VOID = {"meta", "img", "br"}
@@ -195,6 +198,24 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(r
         for name in found.models
     }
     assert found.main == "d_default"
+
+
+def test_an_adapted_copy_is_not_the_main_model_on_a_tie(results, tmp_path):
+    data = results / "acceptor" / "dataset"
+    shutil.copy(results / "joint.seqmtl", tmp_path / "joint.seqmtl")
+    model = MultiTaskModel.load(tmp_path / "joint.seqmtl")
+    windows = read_dataset(data, split="train", organism="bee").windows
+    model.adapt("dog", windows, like="bee").save(tmp_path / "adapted.seqmtl")
+    found = read_folder(tmp_path)
+    assert found.signals["acceptor"].main == "joint"
+    metrics = {name: {"mean": {"auprc_genome": 0.5, "auroc": 0.5},
+                      "tasks": {"bee": {"auprc_genome": 0.5}, "cat": {"auprc_genome": 0.4}}}
+               for name in ("adapted", "joint")}  # fmt: skip
+    found.signals["acceptor"].metrics = metrics
+    assert found.signals["acceptor"].main == "joint"
+    text = summarise(found)
+    assert "ahead of all others in 0 of 2 organism(s), equal to the best of them in 2" in text
+    assert text.startswith("Splice acceptors: the model joint.seqmtl of 3 organisms reaches")
 
 
 def test_the_track_and_its_thresholds_are_what_scan_and_annotation_say(results, page, tmp_path):
