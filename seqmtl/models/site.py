@@ -137,6 +137,8 @@ class Site:
             shares = [site.is_in(sample).mean() for site in moved]
             best = int(np.argmax(shares))
             if shares[best] >= _AGREEMENT:
+                if sample is forward and best == self.offset:
+                    break
                 return f" ({strand} {self.letters} at base {best})"
         return ""
 

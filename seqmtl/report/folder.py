@@ -15,6 +15,7 @@ from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.whole import read_json
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
+from seqmtl.models.base import is_known
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
@@ -73,6 +74,8 @@ class Signal:
         Folder of the dataset.
     models : dict of str to MultiTaskModel
         Models by file name without suffix.
+    copies : dict of str to str
+        Adapted copies of models that add nothing to judge, by file name: what they add to which.
     held : dict of str to HeldOut
         Scores of all candidates of the test regions, by each model that has all organisms.
     metrics : dict of str to dict
@@ -83,6 +86,7 @@ class Signal:
     dataset: dict[str, Any] = field(default_factory=dict)
     folder: str = ""
     models: dict[str, MultiTaskModel] = field(default_factory=dict)
+    copies: dict[str, str] = field(default_factory=dict)
     held: dict[str, HeldOut] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
 
@@ -97,16 +101,15 @@ class Signal:
 
         It is the first by name among the best in this order: models that could be evaluated, that
         share among organisms (neither individual nor union), whose trust and cost were selected on
-        held-out labels (the default of ``seqmtl train``), that are no copies with an adapted
-        organism, that are calibrated, and that have the most organisms.
+        held-out labels (the default of ``seqmtl train``), that are calibrated, and that have the
+        most organisms.
         """
 
-        def rank(name: str) -> tuple[bool, bool, bool, bool, bool, int]:
+        def rank(name: str) -> tuple[bool, bool, bool, bool, int]:
             model = self.models[name]
             chosen = bool(model.training.get("selection", {}).get("tasks"))
             return (
-                name in self.metrics, _shares(model), chosen, "adapted" not in model.training,
-                bool(model.curves), len(model.tasks),
+                name in self.metrics, _shares(model), chosen, bool(model.curves), len(model.tasks)
             )  # fmt: skip
 
         return max(self.models, key=rank)
@@ -188,6 +191,7 @@ def read_folder(folder: str | os.PathLike[str], *, n_bootstrap: int = 200) -> Fo
             "seqmtl dataset and seqmtl train -o FOLDER/NAME.seqmtl"
         )
     for signal in found.signals.values():
+        _set_copies_apart(signal)
         _judge(signal, n_bootstrap, found.left_out)
     return found
 
@@ -258,6 +262,25 @@ def _add_dataset(found: FolderContents, path: str) -> None:
         )
         return
     signal.folder, signal.dataset = os.path.dirname(path), summary
+
+
+def _set_copies_apart(signal: Signal) -> None:
+    """Take copies out of the models whose adapted organisms the dataset lacks."""
+    known = {
+        name: {*zip(m.tasks, m.bias.tolist(), strict=True)} for name, m in signal.models.items()
+    }
+    for name, model in list(signal.models.items()):
+        added = model.training.get("adapted", {})
+        if any(is_known(organism, list(added)) for organism in signal.dataset.get("organisms", ())):
+            continue
+        for other in known:
+            if added and known[other] < known[name]:
+                counts = model.training["tasks"]
+                what = ", ".join(
+                    f"{organism} ({counts[organism]['n']:,} windows)" for organism in added
+                )
+                signal.copies[name] = f"{name} is {other} with {what} added by seqmtl adapt."
+                signal.models.pop(name, None)
 
 
 def _judge(signal: Signal, n_bootstrap: int, left_out: list[str]) -> None:

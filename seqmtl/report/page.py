@@ -19,8 +19,8 @@ from seqmtl.report._html import (
     table,
 )
 from seqmtl.report.figures import draw_learning_curves, training_windows
-from seqmtl.report.folder import FolderContents, read_folder
-from seqmtl.report.pair_section import pair_section, pair_sentences
+from seqmtl.report.folder import SIGNAL_NAMES, FolderContents, read_folder
+from seqmtl.report.pair_section import mean_auprc, pair_section, pair_sentences
 from seqmtl.report.signal_sections import signal_sections
 from seqmtl.similarity.trees import read_tree
 
@@ -75,7 +75,7 @@ def write_folder_report(
         sections += [(heading + end, part) for heading, part in signal_sections(signal, drawn)]
     sections += [
         ("Donors and acceptors in pairs", pair_section(found)),
-        ("Learning curve", _learning_curve(found)),
+        (_comparison_heading(found), _learning_curve(found)),
         ("Genome scans", _scans(found)),
         ("This page", _made(found, command, versions or {})),
     ]
@@ -151,6 +151,10 @@ def _cards(found: FolderContents) -> Markup:
             kind = "card main" if name == signal.main else "card"
             label = f"mean AUPRC (genome), {signal.text}, model {name}"
             cards.append(_card(number(metrics["mean"]["auprc_genome"]), label, kind))
+    for name, document in found.pairs.items():
+        for signal, methods in document["signals"].items():
+            label = f"mean AUPRC (genome), {SIGNAL_NAMES.get(signal, signal)}, paired ({name})"
+            cards.append(_card(number(mean_auprc(methods["paired"])), label, "card"))
     return join(cards)
 
 
@@ -158,6 +162,11 @@ def _card(number: str, label: str, kind: str) -> Markup:
     """Return one large number with its label."""
     parts = [element("span", number, class_="number"), element("span", label, class_="label")]
     return element("div", join(parts), class_=kind)
+
+
+def _comparison_heading(found: FolderContents) -> str:
+    sizes = {training_windows(document) for document in found.comparisons.values()}
+    return "Learning curve" if len(sizes) > 1 else "Comparison of methods"
 
 
 def _learning_curve(found: FolderContents) -> Markup:

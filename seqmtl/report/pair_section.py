@@ -22,11 +22,10 @@ def pair_sentences(found: FolderContents) -> list[str]:
     """Say, for each evaluation, what the sites gain from their partners."""
     sentences = []
     for name, document in found.pairs.items():
-        gains = [
-            f"from {number(_mean(methods['alone']))} to {number(_mean(methods['paired']))} for "
-            f"{SIGNAL_NAMES.get(signal, signal)}"
-            for signal, methods in document["signals"].items()
-        ]
+        gains = []
+        for signal, methods in document["signals"].items():
+            alone, paired = (number(mean_auprc(methods[way])) for way in ("alone", "paired"))
+            gains.append(f"from {alone} to {paired} for {SIGNAL_NAMES.get(signal, signal)}")
         model = document.get("model", name)
         sentences.append(
             f"With their partners seen ({model}), the mean AUPRC (genome) changes "
@@ -35,7 +34,7 @@ def pair_sentences(found: FolderContents) -> list[str]:
     return sentences
 
 
-def _mean(metrics: Mapping[str, Any]) -> float | None:
+def mean_auprc(metrics: Mapping[str, Any]) -> float | None:
     """Return the mean AUPRC over the organisms that have one."""
     values = [task["auprc_genome"] for task in metrics["tasks"].values()]
     known = [value for value in values if value is not None]

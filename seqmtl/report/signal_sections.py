@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from seqmtl.evaluation import draw_reliability
 from seqmtl.evaluation.curves import draw_curves
 from seqmtl.explain import poim
@@ -89,12 +91,16 @@ def _similarity(model: MultiTaskModel, tree: Tree | None) -> Markup:
     if len(model.tasks) < 2:
         return Markup()
     kernel = model.kernel.restrict(model.tasks)
+    own = np.diagonal(kernel.matrix)
+    costs = "" if np.ptp(own) < 1e-6 * own.max() else (
+        " The diagonal is in proportion to the cost C chosen for each organism."
+    )  # fmt: skip
     beside = "the tree given" if tree else "a tree that joins the most similar organisms first"
     return picture(
         draw_kernel(kernel, tree),
         "Tree of the organisms beside the heat map of their similarity",
-        f"Task kernel ({model.kernel.source}) beside {beside}. The larger the value, the more two "
-        "organisms share their weights.",
+        f"Task kernel ({model.kernel.source}) beside {beside}. The larger a value beside the "
+        f"diagonal, the more two organisms share their weights.{costs}",
     )
 
 
@@ -168,8 +174,8 @@ def results_table(methods: Mapping[str, Mapping[str, Any]], names: list[str]) ->
     caption = "Every candidate in the test regions; the best of each row is bold."
     if bootstrap and bootstrap["n_resamples"]:
         caption += (
-            f" Below each value, the {100 * bootstrap['confidence']:g} % interval of "
-            f"{bootstrap['n_resamples']} bootstrap resamples."
+            f" Below each value, the {100 * bootstrap['confidence']:g}\N{NO-BREAK SPACE}% interval "
+            f"of {bootstrap['n_resamples']} bootstrap resamples."
         )
     return table(heads, rows, caption, has_total=True)
 
@@ -352,7 +358,11 @@ def _models(signal: Signal) -> Markup:
     rows = []
     for name, model in signal.models.items():
         training = model.training
-        settings = ", ".join(f"{k}={v}" for k, v in training["settings"].items() if v is not None)
+        settings = ", ".join(
+            f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}"
+            for k, v in training["settings"].items()
+            if v is not None
+        )
         gap = f"{training['duality_gap']:.1e}" + ("" if training["converged"] else " (stopped)")
         counts = sum(task["n"] for task in training["tasks"].values())
         features = f"{model.features}: {model.W.shape[0]:,} weights"
@@ -364,7 +374,8 @@ def _models(signal: Signal) -> Markup:
         for model in signal.models.values()
         if (command := model.training.get("command"))
     ]
-    return join([table([head], rows, "Models of this signal"), *commands])
+    copies = [element("p", text) for text in signal.copies.values()]
+    return join([table([head], rows, "Models of this signal"), *commands, *copies])
 
 
 def _wrapped(content: str) -> Markup:

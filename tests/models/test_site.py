@@ -95,6 +95,11 @@ def test_windows_without_the_site_are_told_with_the_place_where_they_have_it(cap
         site.tell_lacking(windows)
         lacking = sum(text[site.offset :][:2] not in site.words for text in letters)
         assert f"{lacking} of 100 windows lack the letters of the model's sites" in caplog.text
+    some = Windows.from_strings([*texts, "C" * 30])
+    caplog.clear()
+    Site(20, 2, "AG").tell_lacking(some)
+    assert "1 of 101 windows lack" in caplog.text
+    assert "they have" not in caplog.text
     caplog.clear()
     right = Windows.from_strings(texts, y)
     for site in (Site(20, 2, "AG"), Site(3, 1, "")):

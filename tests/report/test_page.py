@@ -200,21 +200,30 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(r
     assert found.main == "d_default"
 
 
-def test_an_adapted_copy_is_not_the_main_model_on_a_tie(results, tmp_path):
+def test_an_adapted_copy_is_no_rival_of_its_model(results, tmp_path):
     data = results / "acceptor" / "dataset"
-    shutil.copy(results / "joint.seqmtl", tmp_path / "joint.seqmtl")
-    model = MultiTaskModel.load(tmp_path / "joint.seqmtl")
+    model = MultiTaskModel.load(results / "joint.seqmtl")
     windows = read_dataset(data, split="train", organism="bee").windows
-    model.adapt("dog", windows, like="bee").save(tmp_path / "adapted.seqmtl")
-    found = read_folder(tmp_path)
-    assert found.signals["acceptor"].main == "joint"
-    metrics = {name: {"mean": {"auprc_genome": 0.5, "auroc": 0.5},
-                      "tasks": {"bee": {"auprc_genome": 0.5}, "cat": {"auprc_genome": 0.4}}}
-               for name in ("adapted", "joint")}  # fmt: skip
-    found.signals["acceptor"].metrics = metrics
-    assert found.signals["acceptor"].main == "joint"
+    windows = windows.center(model.length)
+    for name, own in (("adapted", model.adapt("dog", windows, like="bee")), ("joint", model)):
+        own.save(tmp_path / f"{name}.seqmtl")
+    signal = read_folder(tmp_path).signals["acceptor"]
+    assert list(signal.models) == ["joint"]
+    added = f"adapted is joint with dog ({len(windows):,} windows) added by seqmtl adapt."
+    assert signal.copies == {"adapted": added}
+    (tmp_path / "joint.seqmtl").unlink()
+    assert list(read_folder(tmp_path).signals["acceptor"].models) == ["adapted"]
+
+
+def test_the_summary_tells_ties(results):
+    found = read_folder(results, n_bootstrap=0)
+    found.signals["acceptor"].metrics = {
+        name: {"mean": {"auprc_genome": 0.5, "auroc": 0.5},
+               "tasks": {"bee": {"auprc_genome": 0.5}, "cat": {"auprc_genome": 0.4 + other / 9}}}
+        for other, name in enumerate(("joint", "acceptor/alone"))
+    }  # fmt: skip
     text = summarise(found)
-    assert "ahead of all others in 0 of 2 organism(s), equal to the best of them in 2" in text
+    assert "ahead of all others in 0 of 2 organism(s), equal to the best of them in 1" in text
     assert text.startswith("Splice acceptors: the model joint.seqmtl of 3 organisms reaches")
 
 
