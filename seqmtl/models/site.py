@@ -111,20 +111,21 @@ class Site:
             )  # fmt: skip
 
     def require_in_place(self, windows: Windows, y: NDArray[Any]) -> None:
-        """Check that most true sites have the consensus at the site.
+        """Check that true sites do not have the consensus elsewhere than at the site.
 
         Raises
         ------
         ValueError
-            If they do not; the message says where else they have it.
+            If nearly all have it at another base or on the other strand, and most lack it here.
         """
         true = windows[np.flatnonzero(np.asarray(y) > 0)]
         is_in = self.is_in(true)
-        if len(true) and is_in.mean() < _LEAST_IN_PLACE:
+        where = "" if is_in.sum() >= _LEAST_IN_PLACE * len(true) else self._elsewhere(true)
+        if where:
             raise ValueError(
                 f"windows must have {self.letters} at base {self.offset} as in training, got "
-                f"{int(is_in.sum())} of {len(true)} true sites{self._elsewhere(true)}; cut them "
-                "around the same site"
+                f"{int(is_in.sum())} of {len(true)} true sites{where}; cut them around the same "
+                "site"
             )
 
     def _elsewhere(self, windows: Windows) -> str:

@@ -86,7 +86,6 @@ def test_windows_without_the_site_are_told_with_the_place_where_they_have_it(cap
     for site, letters, where in (
         (Site(19, 2, "AG"), texts, r"they have AG at base 20\)"),
         (Site(20, 2, "AG,AC"), turned, r"their other strand has AG,AC at base 20\)"),
-        (Site(20, 2, "GT"), texts, "sites; cut"),
     ):
         windows = Windows.from_strings(letters, y)
         with pytest.raises(ValueError, match=rf"{site.letters} at base .* of 50 true .*{where}"):
@@ -95,6 +94,11 @@ def test_windows_without_the_site_are_told_with_the_place_where_they_have_it(cap
         site.tell_lacking(windows)
         lacking = sum(text[site.offset :][:2] not in site.words for text in letters)
         assert f"{lacking} of 100 windows lack the letters of the model's sites" in caplog.text
+    caplog.clear()
+    other, none = Windows.from_strings(texts, y), Site(20, 2, "GT")
+    none.require_in_place(other, other.labels)  # they have it nowhere: they are told, not refused
+    none.tell_lacking(other)
+    assert "100 of 100 windows lack" in caplog.text
     some = Windows.from_strings([*texts, "C" * 30])
     caplog.clear()
     Site(20, 2, "AG").tell_lacking(some)

@@ -201,6 +201,15 @@ def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
     _run("predict", path, out, "-o", tmp_path / "s.tsv")
     rows = [row.split("\t") for row in (tmp_path / "s.tsv").read_text().splitlines()[1:]]
     assert {row[4] for row in rows} == {"yes"}
+    places = [place[1:] for place in known["test"] if place[0] == "x"]
+    (tmp_path / "x.bed").write_text(
+        "".join(f"{contig}\t{at}\t{at + 2}\t.\t1\t{strand}\n" for contig, at, strand in places)
+    )
+    _run("predict", path, "--genome", f"x={folder / 'x.fa'}", "--sites", f"x={tmp_path / 'x.bed'}",
+         "-o", tmp_path / "s.tsv")  # fmt: skip
+    rows = [row.split("\t") for row in (tmp_path / "s.tsv").read_text().splitlines()[1:]]
+    assert {row[4] for row in rows} == {"yes"}
+    assert_allclose([float(row[2]) for row in rows], scores[organisms == "x"], atol=1e-4)
     moved = _brute_force(folder, inputs, ("test",), length, offset + 1)[0]
     capsys.readouterr()
     for windows, where in (
