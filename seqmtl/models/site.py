@@ -270,7 +270,7 @@ def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift:
     if site.signal != model.signal if model.signal else not is_shared:
         ours, theirs = (f"{s.signal or s.letters} sites" for s in (model, site))
         raise SeqmtlError(
-            f"the model has {ours}, but {data} has {theirs}; build a dataset with the model's "
-            "signal"
+            f"the model has {ours} at base {model.offset} of its {length}, but {data} has "
+            f"{theirs}; build a dataset with the model's signal"
         )
     return replace(site, offset=model.offset)
