@@ -110,7 +110,7 @@ def run_fold(fold: int, folder: Path, args: Any) -> dict[str, list[float]]:
         seqmtl("evaluate", folder / "m.seqmtl", folder / "annotation", "--bootstrap", 0,
                "--json", folder / "e.json")  # fmt: skip
         rows = json.loads((folder / "e.json").read_text())["tasks"]
-        result[way] = [rows[name]["auprc"] for name in args.organisms]
+        result[way] = [rows[name]["auprc_genome"] for name in args.organisms]
     return result
 
 

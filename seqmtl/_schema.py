@@ -91,12 +91,13 @@ def either(kinds: tuple[type, ...], rule: Rule, other: Rule) -> Rule:
     return lambda name, value: (rule if isinstance(value, kinds) else other)(name, value)
 
 
-def items(rule: Rule, least: int = 0, *, distinct: bool = False) -> Rule:
+def items(rule: Rule, least: int = 0, *, most: int | None = None, distinct: bool = False) -> Rule:
     """Return the rule for a list whose entries follow a rule."""
+    number_of = f"a list of {least} " + ("or more" if most is None else f"to {most}")
 
     def check(name: str, value: Any) -> None:
-        if not isinstance(value, list) or len(value) < least:
-            refuse(name, f"a list of {least} or more" if least else "a list", value)
+        if not isinstance(value, list) or not least <= len(value) <= (most or len(value)):
+            refuse(name, number_of if least else "a list", value)
         for i, entry in enumerate(value):
             rule(f"{name}[{i}]", entry)
         if distinct and len(set(value)) < len(value):

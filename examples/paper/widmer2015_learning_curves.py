@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--tree", required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300, 1000, 3000])
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--metric", choices=("auroc", "auprc"), default="auprc")
+    parser.add_argument("--metric", choices=("auroc", "auprc_windows"), default="auprc_windows")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("options", nargs="*", help="for seqmtl compare, after --")
     args = parser.parse_args()

@@ -85,7 +85,7 @@ def read_for_model(model: Model, args: argparse.Namespace, *, require_labels: bo
     ------
     SeqmtlError
         If a column is missing, a task is unknown, a file is invalid, or a dataset has another
-        signal or another site position than the model.
+        signal than the model.
     """
     from seqmtl.io import read_numeric_table
     from seqmtl.models.paired import NOT_WINDOWS
@@ -119,17 +119,11 @@ def read_for_model(model: Model, args: argparse.Namespace, *, require_labels: bo
 
 def _read_windows_for(model: Model, args: argparse.Namespace, *, require_labels: bool) -> Windows:
     """Read windows of the model's length; with a single task, FASTA needs no --organism."""
-    from seqmtl.cli._input import read_input
-    from seqmtl.io.dataset import is_dataset
+    from seqmtl.cli._input import read_as_of_model
 
-    if args.data and is_dataset(args.data):
-        model.check_dataset(args.data)
     if not args.organism and len(model.tasks) == 1 and not args.genome and _is_fasta(args.data):
         args.organism = model.tasks[0]
-    split = None if args.split == "all" else args.split
-    windows = read_input(
-        args, split=split, window=model.length, require_labels=require_labels, shift=model.shift
-    )
+    windows = read_as_of_model(model, args, require_labels=require_labels)
     if windows.task_names == ("task",) and "task" not in model.tasks:
         names = ", ".join(model.tasks)
         raise SeqmtlError(

@@ -56,14 +56,40 @@ def read_input(
     return windows if window is None or not shift else windows.center(window, shift)
 
 
+def read_as_of_model(model: Any, args: argparse.Namespace, *, require_labels: bool) -> Windows:
+    """Read windows in which the site is where the model has it, as far as their source knows it.
+
+    Those of datasets, and of sites in genomes, are cut there; those of tables and FASTA files are
+    taken as they are.
+
+    Raises
+    ------
+    SeqmtlError
+        See :func:`read_input`, or if a dataset has another signal.
+    """
+    from seqmtl.io.dataset import is_dataset, read_dataset, read_summary
+    from seqmtl.models.site import site_of_model
+
+    split = None if args.split == "all" else args.split
+    window, shift, site = model.length, model.shift, getattr(model, "site", None)
+    if site and args.data and not args.genome and is_dataset(args.data):
+        here = site_of_model(site, args.data, window, shift)
+        cut = read_summary(args.data)["site"]["offset"] - here.offset, window
+        return read_dataset(args.data, split=split, organism=args.organism, cut=cut).windows
+    if args.genome and site and (site.signal or site.words):
+        shift = window // 2 - site.offset - site.length // 2
+    return read_input(args, split=split, window=window, require_labels=require_labels, shift=shift)
+
+
 def read_for_training(args: argparse.Namespace, *, split: str | None) -> Windows:
     """Read the labelled windows named by the arguments, and warn of what is probably wrong."""
+    from seqmtl.models.site import find_misplaced
     from seqmtl.sequences.quality import find_faults
 
     windows = read_input(
         args, split=split, window=args.window, require_labels=True, shift=args.shift
     )
-    warn_of(find_faults([windows]), args)
+    warn_of([*find_faults([windows]), *find_misplaced(windows)], args)
     return windows
 
 

@@ -136,13 +136,14 @@ def write_multiqc(metrics: dict[str, Any], model: str, path: str) -> None:
 
     MultiQC finds the file only if its name ends in ``_mqc.json``.
     """
+    from seqmtl.evaluation.metrics import AUPRC_TITLES
+
     name = os.path.basename(model).removesuffix(".seqmtl")
     rows = {}
     for organism, task in metrics["tasks"].items():
         genome = task.get("genome", {})
         precision = genome.get("precision_at_recall", {})
-        row = {key: task[key] for key in ("n", "n_positive", "auroc", "auprc")}
-        row["auprc_genome"] = genome.get("auprc")
+        row = {key: task.get(key) for key in ("n", "n_positive", "auroc", *AUPRC_TITLES)}
         row |= {f"precision_{float(r) * 100:.0f}": value for r, value in precision.items()}
         rows[f"{name} {organism}"] = {k: v for k, v in row.items() if v is not None}
     share = {"min": 0, "max": 1, "format": "{:,.3f}", "scale": "Blues"}
@@ -156,8 +157,7 @@ def write_multiqc(metrics: dict[str, Any], model: str, path: str) -> None:
             "n": {"title": "Windows", "format": "{:,.0f}"},
             "n_positive": {"title": "True sites", "format": "{:,.0f}"},
             "auroc": {"title": "AUROC", **share},
-            "auprc": {"title": "AUPRC", **share},
-            "auprc_genome": {"title": "AUPRC, genome", **share},
+            **{key: {"title": title, **share} for key, title in AUPRC_TITLES.items()},
             **{f"precision_{r}": {"title": f"Precision at {r} %", **share} for r in (50, 80, 95)},
         },
         "data": rows,
@@ -167,16 +167,19 @@ def write_multiqc(metrics: dict[str, Any], model: str, path: str) -> None:
 
 def table(metrics: dict[str, Any], task_column: str = "organism") -> str:
     """Format metrics as a tab-separated table; include accuracy if available."""
+    from seqmtl.evaluation.metrics import AUPRC_TITLES
+
     if "classes" in metrics:
         return _table_of_classes(metrics)
-    lines = [f"{task_column}\tn\tpositive\tauroc\tauroc_95\tauprc\tauprc_95"]
+    mean = metrics["mean"]
+    auprc = next(key for key in AUPRC_TITLES if key in mean)
+    lines = [f"{task_column}\tn\tpositive\tauroc\tauroc_95\t{auprc}\t{auprc}_95"]
     for name, task in metrics["tasks"].items():
         fields = [name, str(task["n"]), str(task["n_positive"])]
-        for key in ("auroc", "auprc"):
+        for key in ("auroc", auprc):
             fields += [_number(task[key]), _interval(task[f"{key}_interval"])]
         lines.append("\t".join(fields))
-    mean = metrics["mean"]
-    lines.append(f"mean\t\t\t{_number(mean['auroc'])}\t\t{_number(mean['auprc'])}\t")
+    lines.append(f"mean\t\t\t{_number(mean['auroc'])}\t\t{_number(mean[auprc])}\t")
     if any("genome" in task for task in metrics["tasks"].values()):
         lines = _with_genome(lines, list(metrics["tasks"].values()))
     if any("expected" in task for task in metrics["tasks"].values()):
@@ -198,12 +201,12 @@ def _table_of_classes(metrics: dict[str, Any]) -> str:
 
 def _with_genome(lines: list[str], tasks: list[dict[str, Any]]) -> list[str]:
     """Append the columns of metrics at genome prevalence."""
-    names = ["prevalence", "auprc_genome", "precision_50", "precision_80", "precision_95"]
+    names = ["prevalence", "precision_50", "precision_80", "precision_95"]
     columns = ["\t".join(names)]
     for genome in (task.get("genome", {}) for task in tasks):
         precision = genome.get("precision_at_recall", {})
         share = genome.get("prevalence")
-        fields = ["NA" if share is None else f"{share:.2g}", _number(genome.get("auprc"))]
+        fields = ["NA" if share is None else f"{share:.2g}"]
         fields += [_number(precision.get(recall)) for recall in ("0.5", "0.8", "0.95")]
         columns.append("\t".join(fields))
     columns.append("\t" * (len(names) - 1))

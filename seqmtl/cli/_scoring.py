@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import os
 from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from seqmtl.models.base import Model
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.scan.held_out import HeldOut
+
+logger = logging.getLogger("seqmtl")
 
 
 def add_scoring_options(parser: argparse.ArgumentParser) -> None:
@@ -74,16 +80,62 @@ def with_relatives(model: Any, args: argparse.Namespace) -> Any:
     return model.adapt(args.organism, like=args.like, tree=args.tree)
 
 
-def score_labelled(model: Model, args: argparse.Namespace) -> tuple[HeldOut, bool]:
+def tell_known(
+    model: Model, paths: Sequence[str], names: Iterable[str], split: str | None, what: str
+) -> None:
+    """Warn if a model was trained on rows, or may have been on rows of the same organisms.
+
+    Parameters
+    ----------
+    model : Model
+        Model.
+    paths : sequence of str
+        Files or datasets of the rows.
+    names : iterable of str
+        Organisms or tasks of the rows.
+    split : str or None
+        Split of the rows, or all; None if the data have no splits.
+    what : str
+        What is too good then.
+    """
+    from seqmtl.models.base import is_known
+
+    trained = model.training.get("split", "train")
+    if split not in (None, "all", trained):
+        return
+    known = {_place(path) for path in model.training.get("sources", [])}
+    if not known.isdisjoint(map(_place, paths)):
+        rows = ", ".join(paths) + (f", split {trained}" if split else "")
+        logger.warning(
+            "the model was trained on %s, so %s too good; give examples held out from training%s",
+            rows, what, "" if split else ", or a split column (train, test)",
+        )  # fmt: skip
+    elif split is not None and any(is_known(name, model.tasks) for name in names):
+        logger.warning(
+            "if the model was trained on another copy of these rows (split %s of %s), %s too good",
+            trained, ", ".join(paths), what,
+        )  # fmt: skip
+
+
+def _place(path: str) -> str:
+    """Return the real path of a file, or of the folder of a dataset."""
+    return os.path.realpath(path.removesuffix("windows.tsv"))
+
+
+def score_labelled(model: Model, args: argparse.Namespace, what: str) -> HeldOut:
     """Score every candidate of a dataset, or labelled examples, to evaluate a model.
 
-    Returns
-    -------
-    held : HeldOut
-        Scores, and labels in the form ``model.evaluate`` takes.
-    is_split : bool
-        Whether they come from the requested split; False if the data have no splits.
+    `what` is too good if the model was trained on them, of which a warning tells. Labels have the
+    form that ``model.evaluate`` takes.
     """
+    held, is_split = _score(model, args)
+    paths = [args.data] if args.data else [path for _, path in args.genome]
+    tell_known(model, paths, held.names, args.split if is_split else None, what)
+    return held
+
+
+def _score(model: Model, args: argparse.Namespace) -> tuple[HeldOut, bool]:
+    """Return the scores, and whether they are those of the requested split."""
     import numpy as np
 
     from seqmtl.cli._examples import read_for_model
@@ -99,8 +151,10 @@ def score_labelled(model: Model, args: argparse.Namespace) -> tuple[HeldOut, boo
         )  # fmt: skip
         return held, True
     examples = read_for_model(model, args, require_labels=True)
+    signs, site = model.signs(examples.y), getattr(model, "site", None)
+    if site and model.can_scan:
+        site.require_in_place(examples.X, signs)
     scores = model.decision_function(examples.X, from_relatives=from_relatives)
     tasks = np.full(len(scores), model.tasks[0]) if examples.tasks is None else examples.tasks
-    site = getattr(model, "site", None)
     words = site.word_of(examples.X) if site and len(site.words) > 1 else None
-    return HeldOut(model.signs(examples.y), scores, tasks, None, words), examples.is_split
+    return HeldOut(signs, scores, tasks, None, words), examples.is_split

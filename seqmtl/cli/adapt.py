@@ -82,6 +82,9 @@ def run(args: argparse.Namespace) -> int:
         name, windows, like=args.like, tree=args.tree,
         prevalence=None if windows is None else _prevalence(args),
     )  # fmt: skip
+    if windows is not None:
+        sources = [args.data] if args.data else [path for _, path in args.genome]
+        adapted.training["sources"] = [*adapted.training.get("sources", []), *sources]
     adapted.save(args.output)
     if windows is None:
         logger.info("%s: %s has no labels; score it with --from-relatives", args.output, name)
@@ -105,7 +108,7 @@ def _read(model: MultiTaskModel, args: argparse.Namespace) -> Windows:
     import numpy as np
 
     from seqmtl._names import match_names
-    from seqmtl.cli._input import read_input, warn_of
+    from seqmtl.cli._input import read_as_of_model, warn_of
     from seqmtl.io.dataset import is_dataset
     from seqmtl.io.tables import is_table_of_windows
     from seqmtl.sequences.quality import find_faults
@@ -113,14 +116,9 @@ def _read(model: MultiTaskModel, args: argparse.Namespace) -> Windows:
     if not model.can_scan:
         raise SeqmtlError(f"{args.model}: is a model of a table; adapt takes models of windows")
     source = argparse.Namespace(**vars(args))
-    if args.data and is_dataset(args.data):
-        model.check_dataset(args.data)
-    elif args.data and is_table_of_windows(args.data):
+    if args.data and not is_dataset(args.data) and is_table_of_windows(args.data):
         source.organism = None  # the column tells
-    split = None if args.split == "all" else args.split
-    windows = read_input(
-        source, split=split, window=model.length, require_labels=True, shift=model.shift
-    )
+    windows = read_as_of_model(model, source, require_labels=True)
     place = match_names([args.organism], windows.task_names, args.data or "--genome")[0]
     windows = windows[np.flatnonzero(windows.task_ids == place)]
     warn_of(find_faults([windows]), args)

@@ -93,11 +93,7 @@ def run(args: argparse.Namespace) -> int:
         )
     if model.kind != "classification" or len(model.classes) > 2:
         raise SeqmtlError(f"{args.model}: only two-class models have probabilities")
-    held, is_split = score_labelled(model, args)
-    if args.split == "train" and is_split:
-        logger.warning(
-            "calibrating on training data gives overconfident probabilities; use held-out data"
-        )
+    held = score_labelled(model, args, "the probabilities of sites are")
     summary = calibrate(model, held, _shares(args, held.names), args)
     model.save(args.output)
     write_metrics(summary, _table(summary), args.json)

@@ -86,7 +86,8 @@ def _add_split_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("splits")
     group.add_argument(
         "--splits", type=_options.positive_int, default=10, metavar="N",
-        help="number of random splits (default: 10)",
+        help="number of random splits; one, with bootstrap intervals, if the data give the "
+        "training and test windows (default: 10)",
     )  # fmt: skip
     group.add_argument(
         "--organisms", type=_similarity.names_list, metavar="A,B,...",
@@ -125,6 +126,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     _check_outputs(args)
     comparison = _comparison(args)
+    drawn = _drawn(comparison, args)
     from seqmtl._threads import use_threads
     from seqmtl.cluster import connect
     from seqmtl.compare import FinishedRuns, run_comparison
@@ -149,7 +151,7 @@ def run(args: argparse.Namespace) -> int:
         results = run_comparison(
             comparison, jobs, partial, workers=workers, known=known, on_result=show
         )
-    document = make_document(results, _settings(args), sizes, digest)
+    document = make_document(results, _settings(args), sizes, digest, drawn)
     write_json(args.json, document)
     partial.remove()
     _write_tables(args, document)
@@ -159,6 +161,21 @@ def run(args: argparse.Namespace) -> int:
         logger.warning("not converged to the tolerance %g: %s", args.tol, ", ".join(unfinished))
         return NOT_CONVERGED
     return 0
+
+
+def _drawn(comparison: Comparison, args: argparse.Namespace) -> tuple[str, ...]:
+    """Return what differs from split to split; if nothing does, ask for one split."""
+    from seqmtl.compare.protocol import drawn_parts
+
+    drawn = drawn_parts(comparison.windows, comparison.protocol)
+    if not drawn and args.splits > 1:
+        logger.info(
+            "the data say which windows are for training and which for the test, so that all "
+            "splits would be the same run: running one, with bootstrap intervals (--per-organism "
+            "draws training windows)"
+        )
+        args.splits = 1
+    return drawn
 
 
 def _most_at_once(comparison: Comparison) -> int:

@@ -108,13 +108,15 @@ def _show(command: str, args: argparse.Namespace) -> None:
 
 
 def _summary(folder: str) -> str:
-    """Format the AUPRC of every model by organism, and name the report."""
+    """Format the AUPRC (genome) of every model by organism, and name the report."""
     from seqmtl.files.whole import read_json
 
     metrics = [read_json(os.path.join(folder, f"{name}.json")) for name in _MODELS]
     rows = {name: [found["tasks"][name] for found in metrics] for name in metrics[0]["tasks"]}
     rows["mean"] = [found["mean"] for found in metrics]
-    lines = ["\t".join(["AUPRC", *_MODELS])]
-    lines += ["\t".join([name, *(f"{t['auprc']:.4f}" for t in row)]) for name, row in rows.items()]
+    lines = ["\t".join(["AUPRC (genome)", *_MODELS])]
+    lines += [
+        "\t".join([name, *(f"{t['auprc_genome']:.4f}" for t in row)]) for name, row in rows.items()
+    ]
     report = os.path.join(folder, "report.html")
     return "\n".join([*lines, f"{report}: open it in a browser"]) + "\n"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import check_outputs, table, write_metrics, write_multiqc
-from seqmtl.cli._scoring import add_scoring_options, score_labelled, with_relatives
+from seqmtl.cli._scoring import add_scoring_options, score_labelled, tell_known, with_relatives
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
+_FIGURES = "these figures are"
 _EXAMPLES = """\
   seqmtl evaluate splice.seqmtl dataset
   seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json --plot curves.png
@@ -25,10 +25,10 @@ _EXAMPLES = """\
   seqmtl evaluate splice.seqmtl donors acceptors     # a model of seqmtl pair
 
 For a `seqmtl dataset` folder, every candidate in the test regions is scored (such as every GT, on
-both strands), so AUPRC and precision hold genome-wide. For a table, only its rows are scored.
+both strands), so AUPRC and precision hold genome-wide: the column is auprc_genome. Of a table, only
+the rows are scored: auprc_windows, which is higher if decoys are fewer than in the genome.
 
-columns: auprc_genome and precision_50, _80, _95 (precision at 50, 80 and 95 % recall) are at the
-prevalence in the regions scored; auprc_genome is equal to auprc where every candidate is scored.
+columns: precision_50, _80 and _95 are the precision at 50, 80 and 95 % recall.
 
 A model of seqmtl pair takes two datasets, and compares the sites alone with those that see their
 partners, on the regions that are in the same split of both. The column expected is the number of
@@ -89,16 +89,15 @@ def run(args: argparse.Namespace) -> int:
         return _evaluate_pairs(model, args)
     if args.acceptors:
         raise SeqmtlError(f"{args.model} takes one DATA; two are for a model of seqmtl pair")
-    held, is_split = score_labelled(model, args)
-    if not is_split and _is_training_source(model, args.data):
-        logger.warning(
-            "the model was trained on %s, so these figures are too good; give examples held out "
-            "from training, or a split column (train, test)", args.data,
-        )  # fmt: skip
+    held = score_labelled(model, args, _FIGURES)
     data = (held.labels, held.scores, held.tasks)
-    metrics = model.evaluate(*data, counts=held.counts, n_bootstrap=args.bootstrap, seed=args.seed)
+    auprc = "auprc_windows" if model.inputs == "windows" else "auprc"
+    auprc = auprc if held.counts is None else "auprc_genome"
+    metrics = model.evaluate(
+        *data, counts=held.counts, auprc=auprc, n_bootstrap=args.bootstrap, seed=args.seed
+    )
     if args.plot:
-        plot_curves(*data, args.plot, counts=held.counts)
+        plot_curves(*data, args.plot, counts=held.counts, auprc=auprc)
     if args.multiqc:
         write_multiqc(metrics, args.model, args.multiqc)
     write_metrics(metrics, table(metrics, "organism" if model.can_scan else "task"), args.json)
@@ -119,9 +118,12 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
         if getattr(args, flag):
             name = flag.replace("_", "-")
             raise SeqmtlError(f"--{name} is not for a model of seqmtl pair; leave it out")
-    if args.split == model.training.get("split"):
+    for end, path in (("donor", args.data), ("acceptor", args.acceptors)):
+        tell_known(getattr(model, end), [path], model.tasks, args.split, _FIGURES)
+    if args.split in (model.training.get("split"), "all"):
         logger.warning(
-            "the layer was fitted on the %s regions, so its figures there are too good", args.split
+            "the layer was fitted on the %s regions, so its figures there are too good",
+            model.training.get("split"),
         )
     split = None if args.split == "all" else args.split
     found = score_paired(
@@ -137,7 +139,7 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
         ):  # fmt: skip
             metrics = model.evaluate(
                 held.labels, scores, held.tasks, counts=[1] * held.labels.size,
-                n_bootstrap=args.bootstrap, seed=args.seed,
+                auprc="auprc_genome", n_bootstrap=args.bootstrap, seed=args.seed,
             )  # fmt: skip
             for name, task in metrics["tasks"].items():
                 task["expected"] = float(p[held.tasks == name].sum())
@@ -145,12 +147,8 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
             head, *rows = table(metrics).splitlines()
             lines += [] if lines else [f"signal\tmethod\t{head}"]
             lines += [f"{signal}\t{method}\t{row}" for row in rows]
-    summary = {"schema_version": 1, "split": args.split, "signals": signals}
+    summary = {
+        "schema_version": 2, "model": args.model, "split": args.split, "signals": signals,
+    }  # fmt: skip
     write_metrics(summary, "\n".join(lines) + "\n", args.json)
     return 0
-
-
-def _is_training_source(model: Model, path: str | None) -> bool:
-    """Tell whether a file is one that the model was trained on."""
-    sources = model.training.get("sources", [])
-    return path is not None and os.path.realpath(path) in map(os.path.realpath, sources)

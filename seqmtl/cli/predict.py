@@ -65,11 +65,6 @@ def run(args: argparse.Namespace) -> int:
     examples = read_for_model(model, args, require_labels=False)
     found = model.predictions(examples.X, from_relatives=args.from_relatives)
     names = examples.names
-    if "has_site" in found and not found["has_site"].all():
-        logger.warning(
-            "%d of %d windows lack the letters of the model's sites (column has_site)",
-            (~found["has_site"]).sum(), len(names),
-        )  # fmt: skip
     with open_output(args.output) as stream:
         stream.write("\t".join(["name", *found]) + "\n")
         for first in range(0, len(names), 65_536):

@@ -30,7 +30,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     )
     parser.add_argument("folder", metavar="DIR", help="folder of results")
     parser.add_argument("-o", "--output", required=True, metavar="HTML", help="page to write")
-    parser.add_argument("--title", help="heading (default: the name of the folder)")
+    parser.add_argument("--title", help="heading (default: signals and organisms)")
     parser.add_argument("--tree", metavar="NEWICK|NAME", help="tree to draw next to the similarity")
     parser.add_argument(
         "--bootstrap", type=int, default=200, metavar="N",

@@ -122,6 +122,8 @@ def run(args: argparse.Namespace) -> int:
         model.training["dataset"] = {"path": args.data, "signal": site.signal}
     model.training["command"] = args.command_line
     model.training["sources"] = [args.data] if args.data else [path for _, path in args.genome]
+    if args.split != "train":
+        model.training["split"] = args.split
     model.training["seconds"] = round(time.perf_counter() - started, 3)
     model.save(args.output)
     remove()

@@ -1,4 +1,4 @@
-"""Bar charts of organisms and methods, with standard deviations over the splits."""
+"""Bar charts of organisms and methods, with deviations over the splits or intervals."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_CHANCE = {"auroc": 0.5, "auprc": 0.0}
+_CHANCE = {"auroc": 0.5, "auprc_windows": 0.0}
 
 
 def draw_comparison(document: Document) -> Figure:
     """Draw one panel per metric, with a group of bars per organism and one for the mean.
 
     The groups are stacked vertically, so that any number of organisms is readable. Bars are means
-    over the splits, lines extend one standard deviation to either side. The AUROC axis begins at
-    chance level, 0.5, unless a value is lower.
+    over the splits, lines extend one standard deviation to either side, or over the interval of a
+    single split. The AUROC axis begins at chance level, 0.5, unless a value is lower.
     """
     methods = list(document["methods"])
     names = list(summarize(document, "auroc"))
@@ -50,13 +50,12 @@ def _draw_panel(axes: Axes, document: Document, metric: str) -> NDArray[np.float
     places[-1] += 0.3  # the mean is set apart
     for m, method in enumerate(methods):
         means = np.array([cells[method].mean for cells in table.values()])
-        spreads = np.array([cells[method].sd or 0.0 for cells in table.values()])
+        low, high = np.array([cells[method].bounds for cells in table.values()]).T
         y = places + (m - (len(methods) - 1) / 2) * thickness
         axes.barh(y, means, 0.92 * thickness, label=plain_text(method), color=PALETTE[m % 7])
-        shown = spreads > 0
-        low, high = (means - spreads)[shown], (means + spreads)[shown]
-        axes.hlines(y[shown], low, high, color="#222222", linewidth=1.1)
-        lowest = min(lowest, float((means - spreads).min()))
+        shown = high > low
+        axes.hlines(y[shown], low[shown], high[shown], color="#222222", linewidth=1.1)
+        lowest = min(lowest, float(low.min()))
     axes.axhline(places[-1] - 0.65, color="#999999", linewidth=0.8)
     axes.set(ylim=(places[-1] + 0.55, -0.55), xlim=(max(np.floor(10 * lowest) / 10, 0.0), 1.0))
     axes.set(title=METRICS[metric])

@@ -85,6 +85,15 @@ def draw_split(windows: Windows, split: int, protocol: Protocol) -> Split:
     return Split(*(np.sort(np.concatenate(part)) for part in parts))
 
 
+def drawn_parts(windows: Windows, protocol: Protocol) -> tuple[str, ...]:
+    """Return the parts that differ from split to split; none if all splits are the same."""
+    if windows.splits is None:
+        return PARTS
+    sizes = [n for _, n, _ in _counts(windows, "train")]
+    is_whole = protocol.per_organism is None or max(sizes) <= protocol.per_organism
+    return () if is_whole else ("train",)
+
+
 def count_split(windows: Windows, split: Split) -> dict[str, dict[str, dict[str, int]]]:
     """Count windows and positives by organism and part: counts[name][part]["n"]."""
     counts: dict[str, dict[str, dict[str, int]]] = {}

@@ -22,31 +22,42 @@ from seqmtl._schema import (
     word,
 )
 from seqmtl._version import __version__
+from seqmtl.compare.protocol import PARTS
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.resumable import Journal
 from seqmtl.files.whole import read_json
 
 _FORMAT = "seqmtl comparison, unfinished"
 
-SCHEMA_VERSION = 1
-METRICS = {"auroc": "AUROC", "auprc": "AUPRC"}
+SCHEMA_VERSION = 2
+METRICS = {"auroc": "AUROC", "auprc_windows": "AUPRC (windows)"}
 MEAN = "mean"
+#: What the AUPRC of a comparison is over.
+OVER_WINDOWS = (
+    "AUPRC (windows) is over the test windows, with the decoys that were drawn. Over a genome true "
+    "sites are rarer, and AUPRC (genome) of seqmtl evaluate is lower."
+)
 
 Document = Mapping[str, Any]
 
 _metric = number(least=0)
+_RULES = dict.fromkeys(METRICS, _metric) | dict.fromkeys(
+    [f"{metric}_interval" for metric in METRICS], items(_metric, 2, most=2)
+)
+#: What is known of an organism after a run.
+VALUES = tuple(_RULES)
 _RESULT = record(
     {
         "split": whole(),
         "method": word,
-        "tasks": mapping(record(dict.fromkeys(METRICS, _metric)), 1),
+        "tasks": mapping(record(_RULES), 1),
         "chosen": mapping(anything),
         "converged": flag,
     }
 )
 _METHOD = record(
     {
-        "tasks": mapping(record(dict.fromkeys(METRICS, items(_metric, 1))), 1),
+        "tasks": mapping(record({key: items(rule, 1) for key, rule in _RULES.items()}), 1),
         "chosen": items(mapping(anything)),
         "converged": items(flag),
     }
@@ -56,6 +67,7 @@ _DOCUMENT = record(
         "settings": mapping(anything),
         "fingerprint": text,
         "splits": items(whole(), 1),
+        "drawn": items(word),
         "sizes": mapping(mapping(record({"n": whole()})), 1),
         "methods": mapping(_METHOD, 1),
     }
@@ -73,7 +85,8 @@ class Result:
     method : str
         Name of the method.
     tasks : dict of str to dict
-        "auroc" and "auprc" of every organism on its test windows.
+        "auroc" and "auprc_windows" of every organism on its test windows, and their bootstrap
+        intervals ("auroc_interval", ...).
     chosen : dict
         Selected hyperparameters of every organism.
     converged : bool
@@ -82,7 +95,7 @@ class Result:
 
     split: int
     method: str
-    tasks: Mapping[str, Mapping[str, float]]
+    tasks: Mapping[str, Mapping[str, Any]]
     chosen: Mapping[str, Any]
     converged: bool
 
@@ -100,7 +113,9 @@ class FinishedRuns:
 
     def __init__(self, path: str, fingerprint: str) -> None:
         self.path = path
-        self._journal = Journal(path, {"format": _FORMAT, "fingerprint": fingerprint})
+        self._journal = Journal(
+            path, {"format": _FORMAT, "schema_version": SCHEMA_VERSION, "fingerprint": fingerprint}
+        )
 
     def load(self) -> list[Result]:
         """Read the finished runs, dropping a last line that is incomplete.
@@ -111,15 +126,17 @@ class FinishedRuns:
             If the file belongs to other data or settings, or is not of this kind.
         """
         header, *entries = self._journal.read() or [self._journal.header]
-        try:
-            items(_RESULT)("its lines", entries)
-        except ValueError as error:
-            raise self._journal.damaged(error) from error
+        if header.get("fingerprint") == self._journal.header["fingerprint"]:
+            _check_version(self.path, header)
         if header != self._journal.header:
             raise SeqmtlError(
                 f"{self.path} belongs to other data or settings; resume with the original ones, "
                 "choose another output, or remove it to start afresh"
             )
+        try:
+            items(_RESULT)("its lines", entries)
+        except ValueError as error:
+            raise self._journal.damaged(error) from error
         return [Result(**{field.name: e[field.name] for field in fields(Result)}) for e in entries]
 
     def append(self, result: Result) -> None:
@@ -133,19 +150,41 @@ class FinishedRuns:
         self._journal.remove()
 
 
+def _check_version(path: str, document: Mapping[str, Any]) -> None:
+    """Raise SeqmtlError for results of an earlier seqmtl."""
+    found = document.get("schema_version")
+    if found != SCHEMA_VERSION:
+        raise SeqmtlError(
+            f"{path} is of an earlier seqmtl (schema_version must be {SCHEMA_VERSION}, got "
+            f"{found}), which called the AUPRC of windows auprc; name another file or remove it"
+        )
+
+
 class Cell(NamedTuple):
-    """Mean and standard deviation (n - 1) over the splits; None for a single split."""
+    """Mean over the splits, with the standard deviation (n - 1) or, for one split, an interval."""
 
     mean: float
     sd: float | None
+    interval: tuple[float, float] | None = None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Ends of the interval, or of one standard deviation to either side."""
+        spread = self.sd or 0.0
+        return self.interval or (self.mean - spread, self.mean + spread)
 
     def __str__(self) -> str:
-        spread = "" if self.sd is None else f" ± {self.sd:.4f}"
-        return f"{self.mean:.4f}{spread}"
+        if self.interval is not None:
+            return f"{self.mean:.4f} ({self.interval[0]:.4f}-{self.interval[1]:.4f})"
+        return f"{self.mean:.4f}" + ("" if self.sd is None else f" ± {self.sd:.4f}")
 
 
 def make_document(
-    results: Sequence[Result], settings: Mapping[str, Any], sizes: Mapping[str, Any], digest: str
+    results: Sequence[Result],
+    settings: Mapping[str, Any],
+    sizes: Mapping[str, Any],
+    digest: str,
+    drawn: Sequence[str] = PARTS,
 ) -> dict[str, Any]:
     """Return the JSON document of a comparison.
 
@@ -159,14 +198,17 @@ def make_document(
         Windows and positives by organism and part, equal for all splits.
     digest : str
         Fingerprint of data and settings.
+    drawn : sequence of str
+        Parts that are drawn anew for every split.
 
     Returns
     -------
     dict
         ``{"schema_version", "version", "settings", "fingerprint", "splits": [number, ...],
-        "sizes": {organism: {part: {"n", "n_positive"}}}, "methods": {method: {"tasks":
-        {organism: {"auroc": [one per split], "auprc": [...]}}, "chosen": [one per split],
-        "converged": [one per split]}}}``.
+        "drawn", "sizes": {organism: {part: {"n", "n_positive"}}}, "methods": {method: {"tasks":
+        {organism: {"auroc": [one per split], "auroc_interval": [...], "auprc_windows": [...],
+        "auprc_windows_interval": [...]}}, "chosen": [one per split], "converged": [one per
+        split]}}}``.
     """
     splits = sorted({result.split for result in results})
     methods: dict[str, Any] = {}
@@ -174,7 +216,7 @@ def make_document(
         own = sorted((r for r in results if r.method == method), key=lambda r: r.split)
         methods[method] = {
             "tasks": {
-                name: {metric: [r.tasks[name][metric] for r in own] for metric in METRICS}
+                name: {key: [r.tasks[name][key] for r in own] for key in VALUES}
                 for name in own[0].tasks
             },
             "chosen": [dict(r.chosen) for r in own],
@@ -186,6 +228,7 @@ def make_document(
         "settings": dict(settings),
         "fingerprint": digest,
         "splits": splits,
+        "drawn": list(drawn),
         "sizes": dict(sizes),
         "methods": methods,
     }
@@ -199,11 +242,13 @@ def check_document(document: Any) -> None:
     ValueError
         If it is not; the message names the key.
     """
+    if document.get("schema_version") != SCHEMA_VERSION:
+        refuse("schema_version", f"{SCHEMA_VERSION} (others are of another seqmtl)", document)
     _DOCUMENT("", document)
     n_splits, first = len(document["splits"]), next(iter(document["methods"].values()))
     for name, entry in document["methods"].items():
         values = [entry["chosen"], entry["converged"]]
-        values += [task[metric] for task in entry["tasks"].values() for metric in METRICS]
+        values += [task[key] for task in entry["tasks"].values() for key in VALUES]
         if any(len(own) != n_splits for own in values):
             refuse(f"methods.{name}", f"of {n_splits} splits", entry)
         if entry["tasks"].keys() != first["tasks"].keys():
@@ -211,9 +256,17 @@ def check_document(document: Any) -> None:
 
 
 def read_results(path: str, digest: str) -> list[Result]:
-    """Return the results in a finished document; none if it is missing or has another digest."""
+    """Return the results in a finished document; none if it is missing or has another digest.
+
+    Raises
+    ------
+    SeqmtlError
+        If it is of an earlier seqmtl.
+    """
     with suppress(OSError, ValueError):
         document = read_json(path)
+        if isinstance(document, dict) and "methods" in document:
+            _check_version(path, document)
         check_document(document)
         if document["fingerprint"] == digest:
             return [
@@ -221,7 +274,7 @@ def read_results(path: str, digest: str) -> list[Result]:
                     split,
                     method,
                     {
-                        name: {metric: values[metric][i] for metric in METRICS}
+                        name: {key: values[key][i] for key in VALUES}
                         for name, values in entry["tasks"].items()
                     },
                     entry["chosen"][i],
@@ -245,6 +298,9 @@ def summarize(document: Document, metric: str) -> dict[str, dict[str, Cell]]:
         values = np.array([entry["tasks"][name][metric] for name in names], dtype=np.float64)
         for name, row in zip(names, values, strict=True):
             table[name][method] = _cell(row)
+            if len(row) == 1:
+                low, high = entry["tasks"][name][f"{metric}_interval"][0]
+                table[name][method] = Cell(float(row[0]), None, (low, high))
         table[MEAN][method] = _cell(values.mean(axis=0))
     return table
 
@@ -267,9 +323,20 @@ def to_markdown(document: Document) -> str:
             ]
             rows.append([name.replace("|", r"\|"), *shown])
         parts.append(_aligned(rows))
+    return "\n".join(
+        [*parts, f"{spread_text(document)}; the best of a row is bold.\n{OVER_WINDOWS}\n"]
+    )
+
+
+def spread_text(document: Document) -> str:
+    """Tell what the numbers beside the means are."""
     n_splits = len(document["splits"])
-    spread = f"Mean ± standard deviation over {n_splits} splits" if n_splits > 1 else "One split"
-    return "\n".join([*parts, f"{spread}; the best of a row is bold.\n"])
+    if n_splits == 1:
+        return "One split, with 95 % bootstrap intervals of its test windows"
+    over = f"Mean ± standard deviation over {n_splits} splits"
+    return over if "test" in document["drawn"] else (
+        f"{over}, which differ in their training windows; the test windows are the same in all"
+    )  # fmt: skip
 
 
 def _aligned(rows: list[list[str]]) -> str:
@@ -285,15 +352,20 @@ def _aligned(rows: list[list[str]]) -> str:
 
 
 def to_tsv(document: Document) -> str:
-    """Return one row per organism and method; the deviation of a single split is NA."""
-    lines = ["organism\tmethod\tsplits\t" + "\t".join(f"{m}_mean\t{m}_sd" for m in METRICS)]
+    """Return one row per organism and method.
+
+    One split has no deviation, and several have no interval: NA.
+    """
+    columns = "\t".join(f"{m}_mean\t{m}_sd\t{m}_95" for m in METRICS)
+    lines = [f"organism\tmethod\tsplits\t{columns}"]
     tables = [summarize(document, metric) for metric in METRICS]
     n_splits = len(document["splits"])
     for name in tables[0]:
         for method in document["methods"]:
             fields = [name, method, str(n_splits)]
             for table in tables:
-                mean, sd = table[name][method]
+                mean, sd, interval = table[name][method]
                 fields += [f"{mean:.6f}", "NA" if sd is None else f"{sd:.6f}"]
+                fields.append("-".join(f"{x:.6f}" for x in interval) if interval else "NA")
             lines.append("\t".join(fields))
     return "\n".join(lines) + "\n"

@@ -16,7 +16,7 @@ from seqmtl._messages import messages_from
 from seqmtl._version import __version__
 from seqmtl.cluster import Cluster, Here, Piece
 from seqmtl.compare.protocol import Protocol, draw_split
-from seqmtl.compare.results import FinishedRuns, Result
+from seqmtl.compare.results import VALUES, FinishedRuns, Result
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import TrainingInterrupted
 from seqmtl.models.model import MultiTaskModel
@@ -79,14 +79,13 @@ class Comparison:
                 own = np.flatnonzero(test.task_ids == t)
                 with messages_from(logging.ERROR):  # that it is far from the others is known
                     placed = models[name].adapt(name)
-                    scores[own] = placed.decision_function(test[own], from_relatives=True)
+                scores[own] = placed.decision_function(test[own], from_relatives=True)
         else:
             models[""] = self._train(method, train)
             scores = models[""].decision_function(test)
-        found = evaluate(test.labels, scores, test.tasks, n_bootstrap=0)["tasks"]
-        tasks = {
-            name: {metric: found[name][metric] for metric in ("auroc", "auprc")} for name in names
-        }
+        seed = self.protocol.seed
+        found = evaluate(test.labels, scores, test.tasks, auprc="auprc_windows", seed=seed)["tasks"]
+        tasks = {name: {key: found[name][key] for key in VALUES} for name in names}
         selections = {name: model.training["selection"]["tasks"] for name, model in models.items()}
         has_converged = all(model.training["converged"] for model in models.values())
         return Result(split, method, tasks, selections.get("", selections), has_converged)

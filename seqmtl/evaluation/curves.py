@@ -20,6 +20,7 @@ from seqmtl.evaluation.figures import (
     plain_text,
     save_figure,
 )
+from seqmtl.evaluation.metrics import AUPRC_TITLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +40,7 @@ def plot_curves(
     path: str | os.PathLike[str],
     *,
     counts: ArrayLike | None = None,
+    auprc: str = "auprc",
     title: str | None = None,
 ) -> None:
     """Plot the ROC and the precision-recall curve of every task.
@@ -57,6 +59,8 @@ def plot_curves(
         Output file: .png, .svg or .pdf; written atomically.
     counts : array-like of int, shape (n,), optional
         Number of examples that each row represents. Default: 1.
+    auprc : str
+        Name of the AUPRC, see :func:`~seqmtl.evaluation.metrics.evaluate`.
     title : str, optional
         Title above both panels.
 
@@ -71,7 +75,7 @@ def plot_curves(
         If the file cannot be written.
     """
     figure_format(path)
-    save_figure(draw_curves(labels, scores, tasks, counts, title=title), path)
+    save_figure(draw_curves(labels, scores, tasks, counts, auprc=auprc, title=title), path)
 
 
 def draw_curves(
@@ -80,6 +84,7 @@ def draw_curves(
     tasks: ArrayLike,
     counts: ArrayLike | None = None,
     *,
+    auprc: str = "auprc",
     title: str | None = None,
 ) -> Figure:
     """Return the figure of `plot_curves` (11 x 4.9 inches, wider with an outside legend)."""
@@ -108,10 +113,10 @@ def draw_curves(
         roc_lines = _draw_roc(roc_axes, groups, rows)
         pr_lines = _draw_precision_recall(pr_axes, groups, rows)
         if columns:
-            _legend_outside(figure, groups, roc_lines, pr_lines, columns)
+            _legend_outside(figure, groups, roc_lines, pr_lines, columns, AUPRC_TITLES[auprc])
         else:
             _legend_in_panel(roc_axes, groups, roc_lines, "AUROC", "lower right")
-            _legend_in_panel(pr_axes, groups, pr_lines, "AUPRC", "lower left")
+            _legend_in_panel(pr_axes, groups, pr_lines, AUPRC_TITLES[auprc], "lower left")
         if title:
             figure.suptitle(plain_text(title, 120), fontsize=12, fontweight="bold")
     return figure
@@ -193,6 +198,7 @@ def _legend_outside(
     roc_lines: list[tuple[Any, float]],
     pr_lines: list[tuple[Any, float]],
     columns: int,
+    auprc: str,
 ) -> None:
     """Add one legend right of both panels: many tasks, with both areas."""
     names = [
@@ -203,7 +209,7 @@ def _legend_outside(
         [line for line, _ in roc_lines],
         names,
         loc="outside right upper",
-        title="AUROC  AUPRC",
+        title=f"AUROC  {auprc}",
         ncols=columns,
         alignment="left",
         fontsize=7.5,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from seqmtl._checks import check_choice
 from seqmtl.evaluation._groups import (
     TaskGroup,
     check_labels,
@@ -18,7 +19,13 @@ from seqmtl.evaluation._groups import (
 
 logger = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+#: Names of the AUPRC with their titles.
+AUPRC_TITLES = {
+    "auprc": "AUPRC",
+    "auprc_windows": "AUPRC (windows)",
+    "auprc_genome": "AUPRC (genome)",
+}
 #: Recalls at which precision is reported.
 RECALLS = (0.5, 0.8, 0.95)
 
@@ -151,6 +158,7 @@ def evaluate(
     tasks: ArrayLike,
     *,
     counts: ArrayLike | None = None,
+    auprc: str = "auprc",
     n_bootstrap: int = 200,
     confidence: float = 0.95,
     seed: int = 0,
@@ -168,6 +176,9 @@ def evaluate(
     counts : array-like of int, shape (n,), optional
         Number of genomic candidates that each row represents, at least 1. Adds the metrics at
         genomic prevalence. Default: every row is one example.
+    auprc : {"auprc", "auprc_windows", "auprc_genome"}
+        Name of the AUPRC: over any examples, over windows with drawn decoys, or over every
+        candidate of a genome.
     n_bootstrap : int, default 200
         Resamples per task, drawn with replacement within each class; 0 means no intervals.
     confidence : float, default 0.95
@@ -179,7 +190,7 @@ def evaluate(
     Returns
     -------
     dict
-        JSON values: ``{"schema_version": 1, "tasks": {name: {"auroc", "auprc", "n",
+        JSON values: ``{"schema_version": 2, "tasks": {name: {"auroc", "auprc", "n",
         "n_positive", "auroc_interval": [low, high], "auprc_interval": [low, high]}},
         "mean": {"auroc", "auprc", "n_tasks"}, "bootstrap": {"n_resamples", "confidence",
         "seed"}}``. With `counts` every task also has ``"genome"``, see `evaluate_genome`. A task
@@ -197,12 +208,13 @@ def evaluate(
         raise ValueError(f"confidence must be between 0 and 1, got {confidence}; 0.95 is usual")
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got {seed}; give another")
+    check_choice("auprc", auprc, AUPRC_TITLES)
     groups = group_by_task(labels, scores, tasks)
     rows: list[Any] = [None] * len(groups)
     if counts is not None:
         rows = [_check_counts(part.scores) for part in group_by_task(labels, counts, tasks)]
     results = {
-        group.name: _evaluate_task(group, row, n_bootstrap, confidence, seed)
+        group.name: _evaluate_task(group, row, auprc, n_bootstrap, confidence, seed)
         for group, row in zip(groups, rows, strict=True)
     }
     if counts is not None:
@@ -211,7 +223,7 @@ def evaluate(
     counted = [result for result in results.values() if result["auroc"] is not None]
     mean: dict[str, Any] = {
         metric: float(np.mean([result[metric] for result in counted])) if counted else None
-        for metric in ("auroc", "auprc")
+        for metric in ("auroc", auprc)
     }
     mean["n_tasks"] = len(counted)
     return {
@@ -292,6 +304,7 @@ def _check_counts(counts: NDArray[np.float64]) -> NDArray[np.int64]:
 def _evaluate_task(
     group: TaskGroup,
     counts: NDArray[np.int64] | None,
+    auprc: str,
     n_bootstrap: int,
     confidence: float,
     seed: int,
@@ -300,11 +313,11 @@ def _evaluate_task(
     rows = np.ones(group.positive.size, dtype=np.int64) if counts is None else counts
     result: dict[str, Any] = {
         "auroc": None,
-        "auprc": None,
+        auprc: None,
         "n": int(rows.sum()),
         "n_positive": int(rows[group.positive].sum()),
         "auroc_interval": None,
-        "auprc_interval": None,
+        f"{auprc}_interval": None,
     }
     if not group.has_both_classes:
         logger.warning(
@@ -318,12 +331,12 @@ def _evaluate_task(
 
     data = (group.positive, group.scores)
     result["auroc"] = float(roc_auc_score(*data, sample_weight=counts))
-    result["auprc"] = float(average_precision_score(*data, sample_weight=counts))
+    result[auprc] = float(average_precision_score(*data, sample_weight=counts))
     if n_bootstrap:
         rng = np.random.default_rng([seed, zlib.crc32(group.name.encode())])
         samples = RankedScores(*data, counts).bootstrap(n_bootstrap, rng)
         tails = [(1 - confidence) / 2, (1 + confidence) / 2]
         bounds = np.quantile(samples, tails, axis=0)
         result["auroc_interval"] = bounds[:, 0].tolist()
-        result["auprc_interval"] = bounds[:, 1].tolist()
+        result[f"{auprc}_interval"] = bounds[:, 1].tolist()
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import zlib
 from collections.abc import Mapping
@@ -21,6 +22,8 @@ from seqmtl.io._fields import Fields, split_fields
 from seqmtl.io.genome import load_genomes
 from seqmtl.sequences import Genome, Windows
 from seqmtl.sequences.genome import unknown_contig
+
+logger = logging.getLogger(__name__)
 
 #: First line of windows.tsv.
 HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweight"
@@ -137,6 +140,7 @@ def read_dataset(
     split: str | None = None,
     organism: str | None = None,
     genomes: Mapping[str, PathLike] | None = None,
+    cut: tuple[int, int] | None = None,
 ) -> Dataset:
     """Read a dataset as virtual windows into its genomes.
 
@@ -150,6 +154,9 @@ def read_dataset(
         Keep only the windows of this organism, and read only its genome.
     genomes : mapping of str to path-like, optional
         FASTA files of genomes that have been moved.
+    cut : tuple of int, optional
+        First base, in reading direction and from the first of the dataset's window, and length of
+        the windows to return, which may be longer. Those over an end of their contig are left out.
 
     Returns
     -------
@@ -179,11 +186,12 @@ def read_dataset(
         name: os.fspath(moved[name]) if name in moved else genome_path(folder, name, summary)
         for name in chosen
     }
-    loaded = load_genomes(paths, padding=int(summary["window"]))
+    length = int(summary["window"])
+    loaded = load_genomes(paths, padding=length)
     for name, genome in loaded.items():
         check_genome(name, paths[name], genome, summary)
     source = os.path.join(folder, WINDOWS)
-    reader = _Reader(source, loaded, int(summary["window"]), split)
+    reader = _Reader(source, loaded, length, split, cut or (0, length))
     header, _, blocks = pop_header(line_blocks(source), lambda line: True)
     if readable(header) != HEADER:
         raise InputFormatError(f"the first line must be {HEADER!r}; {REMEDY}", source, 1)
@@ -271,9 +279,16 @@ class _Reader:
     """State of reading windows.tsv."""
 
     def __init__(
-        self, source: str, genomes: Mapping[str, Genome], length: int, split: str | None
+        self,
+        source: str,
+        genomes: Mapping[str, Genome],
+        length: int,
+        split: str | None,
+        cut: tuple[int, int],
     ) -> None:
         self.source, self.genomes, self.length = source, genomes, length
+        self.first, self.cut_length = cut
+        self.n_over = 0
         self.wanted_split = split
         self.contigs, self.organisms = NameTable("contig", _MOST_CONTIGS), NameTable("organism")
         self.splits, self.label_column = NameTable("split"), LabelColumn(source)
@@ -299,19 +314,24 @@ class _Reader:
         if not rows.size:
             return
         fields, tasks, split = fields.rows(rows), task_of[of_file][rows], split[rows]
+        is_reverse = fields.signs(_COLUMN["strand"])
+        starts, is_inside = self._starts(fields, tasks, is_reverse)
         values = {
-            "starts": self._starts(fields, tasks),
-            "is_reverse": fields.signs(_COLUMN["strand"]),
+            "starts": starts,
+            "is_reverse": is_reverse,
             "labels": self.label_column.parse(fields, _COLUMN["label"]),
             "tasks": tasks.astype(np.int16),
             "splits": split.astype(np.int16),
             "weights": self._weights(fields),
         }
         for name, column in values.items():
-            self.columns[name].append(column)
+            self.columns[name].append(column[is_inside])
+        self.n_over += int((~is_inside).sum())
 
-    def _starts(self, fields: Fields, tasks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the starts of the windows in the buffer of all genomes."""
+    def _starts(
+        self, fields: Fields, tasks: NDArray[np.int64], is_reverse: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the starts of the windows in the buffer of all genomes, and which are inside."""
         ids = self.contigs.encode(fields, _COLUMN["contig"])
         begins = fields.integers(_COLUMN["start"], "start")
         ends = fields.integers(_COLUMN["end"], "end")
@@ -335,7 +355,9 @@ class _Reader:
                 f"a window must have {self.length} bases inside its contig ({bounds[row]:,} bases)"
                 f", got {begins[row]}-{ends[row]}; {REMEDY}",
             )
-        return starts
+        left = np.where(is_reverse, self.length - self.first - self.cut_length, self.first)
+        first = begins + left
+        return starts + left, (first >= 0) & (first + self.cut_length <= bounds)
 
     def _weights(self, fields: Fields) -> NDArray[np.float32]:
         try:
@@ -357,12 +379,14 @@ class _Reader:
                 f"the file has the splits {splits}",
                 self.source,
             )
+        if self.n_over:
+            logger.warning("%d windows are left out: they go over an end of a contig", self.n_over)
         joined = {name: np.concatenate(parts) for name, parts in self.columns.items()}
         genome = next(iter(self.genomes.values()))
         return Windows(
             genome.codes,
             joined["starts"],
-            self.length,
+            self.cut_length,
             is_reverse=joined["is_reverse"],
             labels=joined["labels"],
             task_ids=joined["tasks"],

@@ -21,7 +21,6 @@ from seqmtl.models.adaptation import (
 from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.held_out import Labelled
 from seqmtl.models.relatives import Placement, extend, place
-from seqmtl.sequences import Windows
 from seqmtl.solvers.weights import TaskWeights
 
 Array = NDArray[np.float64]
@@ -29,7 +28,6 @@ logger = logging.getLogger(__name__)
 
 _ALIKE = 0.1  # relative difference of distances
 _FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
-_LEAST_IN_PLACE = 0.5  # share of the windows that must have the consensus at the site
 
 
 def adapt_model(
@@ -62,7 +60,9 @@ def adapt_model(
     y = np.where(np.asarray(y) > 0, 1.0, -1.0)
     check_labels(y, name)
     model.check_examples(data)
-    _check_place(model, data)
+    if model.can_scan:
+        model.site.require_in_place(data, y)
+        model.site.tell_lacking(data)
     examples = Labelled(data, y, np.zeros(y.size, dtype=np.int64), (name,), np.ones(y.size))
     adapted, found = _learnt(model, placed, examples, own)
     if prevalence is not None:
@@ -169,23 +169,6 @@ def _own_column(model: Any, name: str) -> int | None:
             "again with all labels, or give the new organism another name"
         )
     return int(found[0])
-
-
-def _check_place(model: Any, data: Any) -> None:
-    """Check that the site of windows is where it was in the training.
-
-    Raises
-    ------
-    ValueError
-        If most lack its letters there.
-    """
-    if isinstance(data, Windows) and model.site.letters:
-        is_in = model.site.is_in(data)
-        if is_in.mean() < _LEAST_IN_PLACE:
-            raise ValueError(
-                f"windows must have {model.site.letters} at base {model.site.offset} as in "
-                f"training, got {int(is_in.sum())} of {len(data)}; cut them around the same site"
-            )
 
 
 def _scores(model: Any, data: Any) -> Array:

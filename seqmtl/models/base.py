@@ -156,7 +156,7 @@ class Model:
         tasks : sequence of str, shape (n,)
             Task of every example.
         **options
-            Passed on: counts, n_bootstrap, seed.
+            Passed on: counts, auprc, n_bootstrap, seed.
         """
         from seqmtl.evaluation import evaluate
 
@@ -165,15 +165,6 @@ class Model:
     def signs(self, labels: NDArray[Any]) -> NDArray[Any]:
         """Convert labels as they occur in the data to those that :meth:`evaluate` takes."""
         return labels
-
-    def check_dataset(self, path: str) -> None:
-        """Check that a dataset has the model's signal, at the same place in the window.
-
-        Raises
-        ------
-        SeqmtlError
-            If it does not.
-        """
 
     def describe(self) -> dict[str, Any]:
         """Return a summary of the model as JSON values."""

@@ -18,7 +18,7 @@ from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.grouped import forms_of_weights
 from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, part
-from seqmtl.models.site import Site, site_of_model
+from seqmtl.models.site import Site
 from seqmtl.models.stored_weights import pack_weights, unpack_weights
 from seqmtl.models.training_text import (
     adapted_text,
@@ -143,6 +143,8 @@ class MultiTaskModel(Model):
         self.check_examples(data)
         names, ids = self._task_table(data, tasks)
         W, bias = self.weights(names, from_relatives=from_relatives)
+        if self.can_scan:
+            self.site.tell_lacking(data)
         scores: NDArray[np.float64] = self.features.bind(data).scores(W, ids) + bias[ids]
         if self.word_bias is not None:
             added = self.word_biases(names, from_relatives=from_relatives)
@@ -360,10 +362,6 @@ class MultiTaskModel(Model):
         if numbers.size != n:
             raise ValueError(f"tasks must have one entry per example ({n}), got {numbers.size}")
         return names, numbers.astype(np.int64)
-
-    def check_dataset(self, path: str) -> None:
-        """Check that a dataset has the model's signal, at the same place in the window."""
-        site_of_model(self.site, path, self.length, self.shift)
 
     def describe(self) -> dict[str, Any]:
         """Return a summary of the model as JSON values."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,12 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import is_dataset, read_summary
 from seqmtl.sequences import Windows, encode
 
+logger = logging.getLogger(__name__)
+
 #: Windows of which the site and the anchor are found.
 SAMPLE = 4000
 _AGREEMENT = 0.95
+_LEAST_IN_PLACE = 0.5  # share of the true sites that must have the consensus
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
 _STANDS_OUT = 15.0  # threshold of chi-squared with 3 degrees of freedom, whose mean is 3
 
@@ -96,6 +101,48 @@ class Site:
         """Tell which windows have the consensus at the site, shape (n,); all if there is none."""
         return self.word_of(windows) >= 0 if self.letters else np.ones(len(windows), dtype=np.bool_)
 
+    def tell_lacking(self, windows: Windows) -> None:
+        """Warn if windows lack the consensus at the site, and say where else they have it."""
+        if n_lacking := int((~self.is_in(windows)).sum()):
+            logger.warning(
+                "%d of %d windows lack the letters of the model's sites, %s at base %d%s: their "
+                "scores mean little", n_lacking, len(windows), self.letters, self.offset,
+                self._elsewhere(windows),
+            )  # fmt: skip
+
+    def require_in_place(self, windows: Windows, y: NDArray[Any]) -> None:
+        """Check that true sites do not have the consensus elsewhere than at the site.
+
+        Raises
+        ------
+        ValueError
+            If nearly all have it at another base or on the other strand, and most lack it here.
+        """
+        true = windows[np.flatnonzero(np.asarray(y) > 0)]
+        is_in = self.is_in(true)
+        where = "" if is_in.sum() >= _LEAST_IN_PLACE * len(true) else self._elsewhere(true)
+        if where:
+            raise ValueError(
+                f"windows must have {self.letters} at base {self.offset} as in training, got "
+                f"{int(is_in.sum())} of {len(true)} true sites{where}; cut them around the same "
+                "site"
+            )
+
+    def _elsewhere(self, windows: Windows) -> str:
+        """Tell at which other base, or on which strand, nearly all windows have the consensus."""
+        forward = windows[:: max(1, len(windows) // SAMPLE)]
+        backward = forward[:]
+        backward.is_reverse = ~forward.is_reverse
+        for strand, sample in (("they have", forward), ("their other strand has", backward)):
+            moved = [replace(self, offset=k) for k in range(windows.length - self.length + 1)]
+            shares = [site.is_in(sample).mean() for site in moved]
+            best = int(np.argmax(shares))
+            if shares[best] >= _AGREEMENT:
+                if sample is forward and best == self.offset:
+                    break
+                return f" ({strand} {self.letters} at base {best})"
+        return ""
+
 
 def find_site(windows: Windows) -> Site:
     """Find the two bases that nearly all windows share, such as the consensus of a splice site.
@@ -118,6 +165,27 @@ def find_site(windows: Windows) -> Site:
     offset = int(places[np.argmin(np.abs(places - (middle - 1)))])
     pair = int(np.argmax(shares[:, offset]))
     return Site(offset, 2, "ACGT"[pair // 4] + "ACGT"[pair % 4])
+
+
+def find_misplaced(windows: Windows) -> list[str]:
+    """Describe groups of true sites, by organism and split, without the consensus of the others.
+
+    The consensus and its place are those that most groups have.
+    """
+    true = windows[np.flatnonzero(windows.labels > 0)]
+    splits = np.zeros(len(true), dtype=np.int64) if true.splits is None else true.splits
+    groups = {}
+    for t, s in sorted(set(zip(true.task_ids.tolist(), splits.tolist(), strict=True))):
+        name = true.task_names[t] + (f" ({true.split_names[s]})" if true.split_names else "")
+        groups[name] = true[np.flatnonzero((true.task_ids == t) & (splits == s))]
+    sites = Counter(site for group in groups.values() if (site := find_site(group)).letters)
+    faults = []
+    for name, group in groups.items() if sites else ():
+        try:
+            sites.most_common(1)[0][0].require_in_place(group, group.labels)
+        except ValueError as error:
+            faults.append(f"the sites of {name} are elsewhere than those of others: {error}")
+    return faults
 
 
 def find_anchor(windows: Windows, y: NDArray[Any], site: Site) -> int:
@@ -175,38 +243,34 @@ def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:
 
 
 def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift: int) -> Site:
-    """Return the site of a dataset in windows cut like those of a model.
+    """Return the site of a dataset where a model has it in its own windows.
 
     Parameters
     ----------
     model : Site
-        Site of the model.
+        Site of the model. If its signal and its letters are unknown, its windows are taken to be
+        cut from the centre of the dataset's.
     data : path-like
         Dataset.
     length, shift : int
-        Length and offset of the model's windows.
+        Length of the model's windows, and their offset from the centre.
 
     Raises
     ------
     SeqmtlError
-        If the dataset has another signal or other letters, or has them at another position.
+        If the dataset has another signal or other letters.
     """
-    site = site_in_dataset(os.fspath(data), length, shift)
-    if site is None:
+    data = os.fspath(data)
+    if not is_dataset(data):
         raise SeqmtlError(f"{data} must be a dataset; name a folder of seqmtl dataset")
-    if model.signal:
-        theirs, ours = (f"{s.signal} sites at base {s.offset}" for s in (site, model))
-        if theirs != ours:
-            raise SeqmtlError(
-                f"the model has {ours} of its {length}, but {os.fspath(data)} has {theirs}; build "
-                "a dataset with the model's signal and shift"
-            )
-    elif model.letters and site.letters:
-        is_shared = bool(set(model.letters.split(",")) & set(site.letters.split(",")))
-        if model.offset != site.offset or not is_shared:
-            theirs, ours = (f"{s.letters} at base {s.offset}" for s in (site, model))
-            raise SeqmtlError(
-                f"the windows that the model was trained on have {ours} of {length}, but the sites "
-                f"of {os.fspath(data)} have {theirs}; build a dataset with the model's signal"
-            )
-    return site
+    site = Site(**read_summary(data)["site"])
+    if not model.signal and not model.words:
+        return site_in_dataset(data, length, shift) or site
+    is_shared = bool({*model.words} & {*site.words}) or not site.words
+    if site.signal != model.signal if model.signal else not is_shared:
+        ours, theirs = (f"{s.signal or s.letters} sites" for s in (model, site))
+        raise SeqmtlError(
+            f"the model has {ours} at base {model.offset} of its {length}, but {data} has "
+            f"{theirs}; build a dataset with the model's signal"
+        )
+    return replace(site, offset=model.offset)

@@ -13,9 +13,7 @@ from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import site_of_model
 from seqmtl.pairs.chain import Ends, Sites, join_ends, margin_of
 from seqmtl.pairs.regions import SITE_LENGTH, PathLike
-from seqmtl.scan.finder import SiteFinder
-from seqmtl.scan.held_out import Candidates, find_candidates
-from seqmtl.scan.organism import scanner_of
+from seqmtl.scan.held_out import Candidates, candidate_finder, find_candidates
 
 _PIECE = 1_000_000  # bases
 _EMPTY = Candidates(
@@ -60,8 +58,7 @@ class EndFinder:
 
     def __init__(self, model: MultiTaskModel, path: PathLike, organism: str) -> None:
         site = site_of_model(model.site, path, model.length, model.shift)
-        scanner = scanner_of(model, organism, site_offset=site.offset, site_length=SITE_LENGTH)
-        self._finder = SiteFinder(scanner, consensus=site.letters or None)
+        self._finder = candidate_finder(model, site, organism)
         self._model, self._organism = model, organism
 
     def find(self, held: SplitGenome, begin: int, end: int) -> tuple[Ends, Candidates]:

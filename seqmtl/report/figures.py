@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqmtl.compare.results import MEAN, summarize
+from seqmtl.compare.results import MEAN, METRICS, summarize
 from seqmtl.evaluation.figures import (
     GREY,
     PALETTE,
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def draw_bars(methods: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> Figure:
-    """Draw the AUPRC of every method and organism as bars with the bootstrap intervals.
+    """Draw the AUPRC (genome) of every method and organism as bars with the bootstrap intervals.
 
     Of more than 48 organisms, those with the lowest and the highest mean over the methods are
     drawn.
     """
-    found = [[(r["tasks"].get(name) or {}).get("auprc") or 0.0 for name in names]
+    found = [[(r["tasks"].get(name) or {}).get("auprc_genome") or 0.0 for name in names]
              for r in methods.values()]  # fmt: skip
     names = [names[i] for i in extremes(np.mean(found, axis=0).tolist())]
     n_methods = len(methods)
@@ -38,10 +38,12 @@ def draw_bars(methods: Mapping[str, Mapping[str, Any]], names: Sequence[str]) ->
         axes = figure.subplots()
         for m, (method, result) in enumerate(methods.items()):
             entries = [result["tasks"].get(name) or {} for name in names]
-            values = np.array([entry.get("auprc") or np.nan for entry in entries], dtype=float)
+            values = np.array(
+                [entry.get("auprc_genome") or np.nan for entry in entries], dtype=float
+            )
             x = np.arange(len(names)) + (m - (n_methods - 1) / 2) * width
             axes.bar(x, values, 0.92 * width, label=plain_text(method), color=PALETTE[m % 7])
-            bounds = [entry.get("auprc_interval") or (np.nan, np.nan) for entry in entries]
+            bounds = [entry.get("auprc_genome_interval") or (np.nan, np.nan) for entry in entries]
             low, high = np.array(bounds, dtype=float).T
             axes.vlines(x, low, high, color="#222222", linewidth=1.2)
         axes.set_xticks(range(len(names)), [plain_text(name, 26) for name in names])
@@ -49,7 +51,7 @@ def draw_bars(methods: Mapping[str, Mapping[str, Any]], names: Sequence[str]) ->
             axes.tick_params(axis="x", labelrotation=35)
             for label in axes.get_xticklabels():
                 label.set(ha="right", rotation_mode="anchor")
-        axes.set(ylim=(0, 1), ylabel="AUPRC", xlim=(-0.6, len(names) - 0.4))
+        axes.set(ylim=(0, 1), ylabel="AUPRC (genome)", xlim=(-0.6, len(names) - 0.4))
         axes.grid(axis="y", color="#e5e5e5")
         axes.tick_params(axis="x", length=0)
         figure.legend(loc="outside upper left", ncols=n_methods, frameon=False)
@@ -141,7 +143,7 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
     methods = list(dict.fromkeys(m for document in by_size for m in document["methods"]))
     with figure_style():
         figure = new_figure(10, 3.8)
-        for axes, metric in zip(figure.subplots(1, 2), ("auroc", "auprc"), strict=True):
+        for axes, metric in zip(figure.subplots(1, 2), METRICS, strict=True):
             for index, method in enumerate(methods):
                 points = [
                     (training_windows(d), summarize(d, metric)[MEAN][method])
@@ -150,11 +152,11 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
                 ]
                 x = [size for size, _ in points]
                 mean = np.array([cell.mean for _, cell in points])
-                spread = np.array([cell.sd or 0.0 for _, cell in points])
+                low, high = np.array([cell.bounds for _, cell in points]).T
                 look = line_look(index)
-                axes.fill_between(x, mean - spread, mean + spread, color=look["color"], alpha=0.12)
+                axes.fill_between(x, low, high, color=look["color"], alpha=0.12)
                 axes.plot(x, mean, marker="o", markersize=4, label=plain_text(method), **look)
-            axes.set(xscale="log", xlabel="Training windows per organism", ylabel=metric.upper())
+            axes.set(xscale="log", xlabel="Training windows per organism", ylabel=METRICS[metric])
             sizes = sorted({training_windows(document) for document in by_size})
             axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
             axes.set_xticks([], minor=True)

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqmtl._schema import anything, either, items, mapping, number, record, refuse, text, whole
+from seqmtl._schema import anything, either, items, mapping, number, record, text, whole
 from seqmtl.compare.results import check_document
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.whole import read_json
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
+from seqmtl.models.base import is_known
 from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.paired import PairedModel
+from seqmtl.models.saved import load_model
 
 if TYPE_CHECKING:
     from seqmtl.scan.held_out import HeldOut
@@ -38,21 +41,23 @@ _OVER_THE_GENOME = {
 }  # fmt: skip
 
 
-def _check_interval(name: str, value: Any) -> None:
-    items(_SHARE)(name, value)
-    if len(value) != 2:
-        refuse(name, "two numbers", value)
-
-
 _JUDGED = {
     "n_positive": whole(),
     "expected": number(least=0),
-    "auprc": _SHARE,
-    "auprc_interval": either((type(None),), anything, _check_interval),
+    "auprc_genome": _SHARE,
+    "auprc_genome_interval": either((type(None),), anything, items(_SHARE, 2, most=2)),
     "genome": record(_OVER_THE_GENOME),
 }
 _METHOD = record({"tasks": mapping(record(_JUDGED), 1)})
-_PAIRS = record({"split": text, "signals": mapping(record({"alone": _METHOD, "paired": _METHOD}))})
+_PAIRS = record(
+    {"split": text, "signals": mapping(record({"alone": _METHOD, "paired": _METHOD}))},
+    {"model": text},
+)
+#: Names of signals in text.
+SIGNAL_NAMES = {
+    "donor": "splice donors", "acceptor": "splice acceptors", "tss": "transcription starts",
+    "start": "start codons", "stop": "stop codons", "polya": "polyadenylation sites",
+}  # fmt: skip
 
 
 @dataclass
@@ -69,6 +74,8 @@ class Signal:
         Folder of the dataset.
     models : dict of str to MultiTaskModel
         Models by file name without suffix.
+    copies : dict of str to str
+        Adapted copies of models that add nothing to judge, by file name: what they add to which.
     held : dict of str to HeldOut
         Scores of all candidates of the test regions, by each model that has all organisms.
     metrics : dict of str to dict
@@ -79,8 +86,14 @@ class Signal:
     dataset: dict[str, Any] = field(default_factory=dict)
     folder: str = ""
     models: dict[str, MultiTaskModel] = field(default_factory=dict)
+    copies: dict[str, str] = field(default_factory=dict)
     held: dict[str, HeldOut] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """Name of the signal in text."""
+        return SIGNAL_NAMES.get(self.name, "sites")
 
     @property
     def main(self) -> str:
@@ -122,6 +135,8 @@ class FolderContents:
         By name.
     comparisons : dict of str to dict
         Results of ``seqmtl compare`` by file.
+    paired : dict of str to PairedModel
+        Models of ``seqmtl pair`` by file name without suffix.
     pairs : dict of str to dict
         Results of ``seqmtl evaluate --json`` on models of ``seqmtl pair`` by file.
     scans : dict of str to dict
@@ -133,6 +148,7 @@ class FolderContents:
     path: str
     signals: dict[str, Signal] = field(default_factory=dict)
     comparisons: dict[str, Any] = field(default_factory=dict)
+    paired: dict[str, PairedModel] = field(default_factory=dict)
     pairs: dict[str, Any] = field(default_factory=dict)
     scans: dict[str, Any] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
@@ -175,6 +191,7 @@ def read_folder(folder: str | os.PathLike[str], *, n_bootstrap: int = 200) -> Fo
             "seqmtl dataset and seqmtl train -o FOLDER/NAME.seqmtl"
         )
     for signal in found.signals.values():
+        _set_copies_apart(signal)
         _judge(signal, n_bootstrap, found.left_out)
     return found
 
@@ -191,11 +208,15 @@ def _files(folder: str) -> Iterator[str]:
 def _add_model(found: FolderContents, path: str) -> None:
     """Add a model, unless it is of kernels or a duplicate."""
     try:
-        model = MultiTaskModel.load(path)
+        model = load_model(path, only=[MultiTaskModel.structure, PairedModel.structure])
     except ModelFileError as error:
         found.left_out.append(str(error))
         return
     name = os.path.relpath(path, found.path).removesuffix(".seqmtl")
+    if isinstance(model, PairedModel):
+        found.paired[name] = model
+        return
+    assert isinstance(model, MultiTaskModel)
     models = found.signal(model.site.kind).models
     for other, known in list(models.items()):
         same = known.tasks == model.tasks and known.W.shape == model.W.shape
@@ -243,6 +264,25 @@ def _add_dataset(found: FolderContents, path: str) -> None:
     signal.folder, signal.dataset = os.path.dirname(path), summary
 
 
+def _set_copies_apart(signal: Signal) -> None:
+    """Take copies out of the models whose adapted organisms the dataset lacks."""
+    known = {
+        name: {*zip(m.tasks, m.bias.tolist(), strict=True)} for name, m in signal.models.items()
+    }
+    for name, model in list(signal.models.items()):
+        added = model.training.get("adapted", {})
+        if any(is_known(organism, list(added)) for organism in signal.dataset.get("organisms", ())):
+            continue
+        for other in known:
+            if added and known[other] < known[name]:
+                counts = model.training["tasks"]
+                what = ", ".join(
+                    f"{organism} ({counts[organism]['n']:,} windows)" for organism in added
+                )
+                signal.copies[name] = f"{name} is {other} with {what} added by seqmtl adapt."
+                signal.models.pop(name, None)
+
+
 def _judge(signal: Signal, n_bootstrap: int, left_out: list[str]) -> None:
     """Score all candidates of the test regions with every model that has their organisms."""
     if not signal.dataset:
@@ -257,7 +297,8 @@ def _judge(signal: Signal, n_bootstrap: int, left_out: list[str]) -> None:
             continue
         signal.held[name] = held
         signal.metrics[name] = evaluate(
-            held.labels, held.scores, held.tasks, counts=held.counts, n_bootstrap=n_bootstrap
-        )
+            held.labels, held.scores, held.tasks, counts=held.counts, auprc="auprc_genome",
+            n_bootstrap=n_bootstrap,
+        )  # fmt: skip
     names = sorted(signal.metrics, key=lambda name: name != signal.main) if signal.models else []
     signal.metrics = {name: signal.metrics[name] for name in names}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seqmtl.compare.figure import draw_comparison
+from seqmtl.compare.results import OVER_WINDOWS, spread_text
 from seqmtl.files.atomic import write_lines
 from seqmtl.report._html import (
     Markup,
@@ -17,10 +18,13 @@ from seqmtl.report._html import (
     render_sections,
     table,
 )
-from seqmtl.report.figures import draw_bars, draw_learning_curves, training_windows
-from seqmtl.report.folder import FolderContents, read_folder
-from seqmtl.report.signal_sections import genome_table, signal_sections
+from seqmtl.report.figures import draw_learning_curves, training_windows
+from seqmtl.report.folder import SIGNAL_NAMES, FolderContents, read_folder
+from seqmtl.report.pair_section import mean_auprc, pair_section, pair_sentences
+from seqmtl.report.signal_sections import signal_sections
 from seqmtl.similarity.trees import read_tree
+
+_FEW = 3  # organisms named in the title
 
 
 def write_folder_report(
@@ -42,7 +46,7 @@ def write_folder_report(
     path : path-like
         The HTML file; written atomically.
     title : str, optional
-        Heading. Default: the name of the folder.
+        Heading. Default: signals and organisms.
     tree : str, optional
         Tree to draw beside the similarity, see :func:`~seqmtl.similarity.read_tree`. Default:
         average linkage of the similarity.
@@ -67,38 +71,55 @@ def write_folder_report(
     several = len(found.signals) > 1
     sections: list[tuple[str, Markup]] = []
     for signal in found.signals.values():
-        end = f", {signal.name}" if several else ""
+        end = f": {signal.text}" if several else ""
         sections += [(heading + end, part) for heading, part in signal_sections(signal, drawn)]
     sections += [
-        ("Sites in pairs", join([_pairs(name, own) for name, own in found.pairs.items()])),
-        ("Learning curve", _learning_curve(found)),
+        ("Donors and acceptors in pairs", pair_section(found)),
+        (_comparison_heading(found), _learning_curve(found)),
         ("Genome scans", _scans(found)),
         ("This page", _made(found, command, versions or {})),
     ]
-    heading = title or f"seqmtl report: {os.path.basename(os.path.abspath(found.path))}"
-    page = render_sections(heading, summarise(found), _cards(found), sections)
+    page = render_sections(title or _title(found), summarise(found), _cards(found), sections)
     write_lines(path, [page])
     return found
+
+
+def _title(found: FolderContents) -> str:
+    """Name the signals and their organisms."""
+    names = [tuple(signal.models[signal.main].tasks) if signal.models else
+             tuple(signal.dataset["organisms"]) for signal in found.signals.values()]  # fmt: skip
+    organisms = list(dict.fromkeys(name for own in names for name in own))
+    few = _listed(organisms) if len(organisms) <= _FEW else f"{len(organisms)} organisms"
+    title = f"{_listed([signal.text for signal in found.signals.values()])} of {few}"
+    return title[0].upper() + title[1:]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Join names as in a sentence."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def summarise(found: FolderContents) -> str:
     """Summarise the contents of the folder in a few sentences."""
     parts = []
     for signal in found.signals.values():
+        what = signal.text[0].upper() + signal.text[1:]
         if not signal.models:
-            parts.append(f"A data set of {signal.name} sites, no model yet.")
+            parts.append(f"{what}: a data set, no model yet.")
             continue
         name = signal.main
         model, metrics = signal.models[name], signal.metrics.get(name)
-        text = f"{signal.name}: {name}, one model of {len(model.tasks)} organism(s)"
-        if metrics and metrics["mean"]["auprc"] is not None:
+        n = len(model.tasks)
+        text = f"{what}: the model {name}.seqmtl of {n} organism{'s' * (n > 1)}"
+        if metrics and metrics["mean"]["auprc_genome"] is not None:
             text += (
-                f", reaches a mean AUPRC of {metrics['mean']['auprc']:.3f} and a mean AUROC of "
-                f"{metrics['mean']['auroc']:.3f} on held-out windows"
+                f" reaches a mean AUPRC (genome) of {metrics['mean']['auprc_genome']:.3f} and a "
+                f"mean AUROC of {metrics['mean']['auroc']:.3f} over every candidate in the test "
+                "regions"
             )
             text += _against_others(signal.metrics, name)
         parts.append(text + ".")
-    return " ".join(parts)
+    return " ".join([*parts, *pair_sentences(found)])
 
 
 def _against_others(metrics: Mapping[str, Any], main: str) -> str:
@@ -106,15 +127,20 @@ def _against_others(metrics: Mapping[str, Any], main: str) -> str:
     others = {name: found for name, found in metrics.items() if name != main}
     if not others:
         return ""
-    versus = ", ".join(f"{number(found['mean']['auprc'])} for {n}" for n, found in others.items())
-    own = {name: t["auprc"] for name, t in metrics[main]["tasks"].items() if t["auprc"] is not None}
-    n_ahead = sum(
-        all((found["tasks"].get(name, {}).get("auprc") or 0.0) < value for found in others.values())
-        for name, value in own.items()
+    versus = ", ".join(
+        f"{number(found['mean']['auprc_genome'])} for {n}" for n, found in others.items()
     )
+    values = [
+        [found["tasks"].get(name, {}).get("auprc_genome") or 0.0 for found in others.values()]
+        for name in metrics[main]["tasks"]
+    ]
+    own = [task["auprc_genome"] for task in metrics[main]["tasks"].values()]
+    known = [(a, max(b)) for a, b in zip(own, values, strict=True) if a is not None]
+    n_ahead, n_equal = sum(a > b for a, b in known), sum(a == b for a, b in known)
+    equal = f", equal to the best of them in {n_equal}" if n_equal else ""
     return (
-        f" (AUPRC of the others: {versus}); it is ahead of all others in {n_ahead} of {len(own)} "
-        "organism(s)"
+        f" (AUPRC of the others: {versus}); it is ahead of all others in {n_ahead} of {len(known)} "
+        f"organism(s){equal}"
     )
 
 
@@ -123,8 +149,12 @@ def _cards(found: FolderContents) -> Markup:
     for signal in found.signals.values():
         for name, metrics in signal.metrics.items():
             kind = "card main" if name == signal.main else "card"
-            label = f"mean AUPRC, {signal.name}, {name}"
-            cards.append(_card(number(metrics["mean"]["auprc"]), label, kind))
+            label = f"mean AUPRC (genome), {signal.text}, model {name}"
+            cards.append(_card(number(metrics["mean"]["auprc_genome"]), label, kind))
+    for name, document in found.pairs.items():
+        for signal, methods in document["signals"].items():
+            label = f"mean AUPRC (genome), {SIGNAL_NAMES.get(signal, signal)}, paired ({name})"
+            cards.append(_card(number(mean_auprc(methods["paired"])), label, "card"))
     return join(cards)
 
 
@@ -132,6 +162,11 @@ def _card(number: str, label: str, kind: str) -> Markup:
     """Return one large number with its label."""
     parts = [element("span", number, class_="number"), element("span", label, class_="label")]
     return element("div", join(parts), class_=kind)
+
+
+def _comparison_heading(found: FolderContents) -> str:
+    sizes = {training_windows(document) for document in found.comparisons.values()}
+    return "Learning curve" if len(sizes) > 1 else "Comparison of methods"
 
 
 def _learning_curve(found: FolderContents) -> Markup:
@@ -149,29 +184,15 @@ def _comparisons(by_name: Mapping[str, Any]) -> Markup:
         return picture(
             draw_learning_curves(documents),
             "AUROC and AUPRC by the number of training windows",
-            f"Mean over the organisms; bands are one standard deviation over the splits. {source}",
+            "Mean over the organisms; bands are one standard deviation over the splits, if there "
+            f"are several. {OVER_WINDOWS} {source}",
         )
     return picture(
         draw_comparison(documents[0]),
         "Bars of AUROC and AUPRC by organism and method",
         f"Methods on the same splits, {training_windows(documents[0]):,.0f} training windows per "
-        f"organism; lines are one standard deviation over the splits. {source}",
+        f"organism. {spread_text(documents[0])}. {OVER_WINDOWS} {source}",
     )
-
-
-def _pairs(name: str, document: Mapping[str, Any]) -> Markup:
-    """Return tables and bars of the sites of each signal alone and in pairs."""
-    parts = []
-    for signal, methods in document["signals"].items():
-        names = list(methods["alone"]["tasks"])
-        figure = picture(
-            draw_bars(methods, names),
-            f"Bars of AUPRC of {signal} sites by organism, alone and in pairs",
-            f"AUPRC of {signal} sites over all candidates of split {document['split']}, by the "
-            f"site alone and with its partners; whiskers are bootstrap intervals. From {name}.",
-        )
-        parts += [element("p", element("b", signal)), figure, genome_table(methods)]
-    return join(parts)
 
 
 def _scans(found: FolderContents) -> Markup:

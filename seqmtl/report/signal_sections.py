@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from seqmtl.evaluation import draw_reliability
 from seqmtl.evaluation.curves import draw_curves
 from seqmtl.explain import poim
@@ -89,12 +91,16 @@ def _similarity(model: MultiTaskModel, tree: Tree | None) -> Markup:
     if len(model.tasks) < 2:
         return Markup()
     kernel = model.kernel.restrict(model.tasks)
+    own = np.diagonal(kernel.matrix)
+    costs = "" if np.ptp(own) < 1e-6 * own.max() else (
+        " The diagonal is in proportion to the cost C chosen for each organism."
+    )  # fmt: skip
     beside = "the tree given" if tree else "a tree that joins the most similar organisms first"
     return picture(
         draw_kernel(kernel, tree),
         "Tree of the organisms beside the heat map of their similarity",
-        f"Task kernel ({model.kernel.source}) beside {beside}. The larger the value, the more two "
-        "organisms share their weights.",
+        f"Task kernel ({model.kernel.source}) beside {beside}. The larger a value beside the "
+        f"diagonal, the more two organisms share their weights.{costs}",
     )
 
 
@@ -134,14 +140,16 @@ def _accuracy(signal: Signal) -> Markup:
             picture(
                 draw_bars(signal.metrics, names),
                 "Bars of AUPRC by organism and method with intervals",
-                "AUPRC by organism and method; whiskers are the bootstrap intervals of the table.",
+                "AUPRC (genome) by organism and model; whiskers are the bootstrap intervals of the "
+                "table.",
             )
         )
     parts.append(
         picture(
-            draw_curves(*signal.held[main][:4]),
+            draw_curves(*signal.held[main][:4], auprc="auprc_genome"),
             f"ROC and precision-recall curves of {main}",
-            f"Curves of {main} on the test windows. Dotted lines are what guessing reaches.",
+            f"Curves of {main} over every candidate in the test regions. Dotted lines are what "
+            "guessing reaches.",
         )
     )
     return join([*parts, genome_table(signal.metrics)])
@@ -149,13 +157,13 @@ def _accuracy(signal: Signal) -> Markup:
 
 def results_table(methods: Mapping[str, Mapping[str, Any]], names: list[str]) -> Markup:
     """Return AUROC and AUPRC of all methods by organism, the best of each row in bold."""
-    metrics = ("auroc", "auprc")
+    metrics = {"auroc": "AUROC", "auprc_genome": "AUPRC (genome)"}
     heads: list[list[object]] = [
         [Markup('<th rowspan="2" scope="col">Organism</th>')],
         [method for _ in metrics for method in methods],
     ]
     for metric in metrics:
-        heads[0].append(element("th", metric.upper(), colspan=len(methods), scope="colgroup"))
+        heads[0].append(element("th", metrics[metric], colspan=len(methods), scope="colgroup"))
     rows: list[list[object]] = []
     for name in names:
         entries = [result["tasks"].get(name, {}) for result in methods.values()]
@@ -163,11 +171,11 @@ def results_table(methods: Mapping[str, Mapping[str, Any]], names: list[str]) ->
     means = [result["mean"] for result in methods.values()]
     rows.append(["Mean", *(cell for m in metrics for cell in _metric_cells(means, m))])
     bootstrap = next(iter(methods.values())).get("bootstrap")
-    caption = "Test windows; the best of each row is bold."
+    caption = "Every candidate in the test regions; the best of each row is bold."
     if bootstrap and bootstrap["n_resamples"]:
         caption += (
-            f" Below each value, the {100 * bootstrap['confidence']:g} % interval of "
-            f"{bootstrap['n_resamples']} bootstrap resamples."
+            f" Below each value, the {100 * bootstrap['confidence']:g}\N{NO-BREAK SPACE}% interval "
+            f"of {bootstrap['n_resamples']} bootstrap resamples."
         )
     return table(heads, rows, caption, has_total=True)
 
@@ -206,10 +214,11 @@ def genome_table(methods: Mapping[str, Mapping[str, Any]]) -> Markup:
     if not rows:
         return Markup()
     rows.sort(key=lambda row: str(row[0]))
-    head = ["Organism", "Model", "Prevalence", "AUPRC", "at 50 %", "at 80 %", "at 95 %"]
+    head = ["Organism", "Model", "Prevalence", "AUPRC (genome)"]
+    head += ["Precision at 50 %", "at 80 %", "at 95 %"]
     caption = (
-        "Over all candidates of the held-out part of the genome: AUPRC, and precision where 50, 80 "
-        "and 95 % of the sites are found."
+        "Over every candidate in the held-out part of the genome: AUPRC, and precision where 50, "
+        "80 and 95 % of the sites are found."
     )
     if has_expected:
         head += ["True sites", "Expected"]
@@ -349,7 +358,11 @@ def _models(signal: Signal) -> Markup:
     rows = []
     for name, model in signal.models.items():
         training = model.training
-        settings = ", ".join(f"{k}={v}" for k, v in training["settings"].items() if v is not None)
+        settings = ", ".join(
+            f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}"
+            for k, v in training["settings"].items()
+            if v is not None
+        )
         gap = f"{training['duality_gap']:.1e}" + ("" if training["converged"] else " (stopped)")
         counts = sum(task["n"] for task in training["tasks"].values())
         features = f"{model.features}: {model.W.shape[0]:,} weights"
@@ -361,7 +374,8 @@ def _models(signal: Signal) -> Markup:
         for model in signal.models.values()
         if (command := model.training.get("command"))
     ]
-    return join([table([head], rows, "Models of this signal"), *commands])
+    copies = [element("p", text) for text in signal.copies.values()]
+    return join([table([head], rows, "Models of this signal"), *commands, *copies])
 
 
 def _wrapped(content: str) -> Markup:

@@ -101,13 +101,10 @@ def score_track(
     start, end = richest_stretch(sites[contigs == contig] - first, length, min(length, _LONGEST))
     regions = np.clip(held.regions, first + start, first + end)
     regions = regions[regions[:, 0] < regions[:, 1]]
-    from seqmtl.scan.finder import SiteFinder
-    from seqmtl.scan.held_out import find_candidates  # loads compiled loops
-    from seqmtl.scan.organism import scanner_of
+    from seqmtl.scan.held_out import candidate_finder, find_candidates  # loads compiled loops
 
     site = site_of_model(model.site, dataset, model.length, model.shift)
-    scanner = scanner_of(model, organism, site_offset=site.offset, site_length=site.length)
-    finder = SiteFinder(scanner, consensus=site.letters or None)
+    finder = candidate_finder(model, site, organism)
     blocks = list(find_candidates(finder, replace(held, regions=regions)))
     columns = [(b.starts, b.is_reverse, b.scores, b.labels) for b in blocks]
     starts, is_reverse, scores, labels = map(np.concatenate, zip(*columns, strict=True))

@@ -145,14 +145,7 @@ def score_held_out(
     names = chosen_organisms(read_summary(path), organism)
     for name in names:
         held = read_split_genome(path, name, split)
-        scanner = scanner_of(
-            model,
-            name,
-            site_offset=site.offset,
-            site_length=site.length,
-            from_relatives=from_relatives,
-        )
-        finder = SiteFinder(scanner, consensus=site.letters or None)
+        finder = candidate_finder(model, site, name, from_relatives=from_relatives)
         columns.append(_count(name, finder, held, model.site))
     labels, words, levels, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
     if not labels.size:
@@ -165,6 +158,25 @@ def score_held_out(
         labels.astype(np.int8), levels / _LEVELS_PER_UNIT, tasks, counts,
         words.astype(np.int8) if len(model.site.words) > 1 else None,
     )  # fmt: skip
+
+
+def candidate_finder(
+    model: MultiTaskModel, site: Site, organism: str, *, from_relatives: bool = False
+) -> SiteFinder:
+    """Return what finds a dataset's candidates and scores them in windows cut as the model's.
+
+    Parameters
+    ----------
+    model, organism, from_relatives
+        See :func:`seqmtl.scan.organism.scanner_of`.
+    site : Site
+        Result of :func:`seqmtl.models.site.site_of_model`.
+    """
+    scanner = scanner_of(
+        model, organism, site_offset=site.offset, site_length=site.length,
+        from_relatives=from_relatives,
+    )  # fmt: skip
+    return SiteFinder(scanner, consensus=site.letters or None)
 
 
 def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Candidates]:

@@ -78,11 +78,31 @@ def test_all_methods_table_and_figure(folder, whole):
         assert all(set(chosen) == {"ape", "man", "fly"} for chosen in method["chosen"])
     assert whole["settings"]["command"] == "compare"
     assert whole["settings"]["per_organism"] == 30
+    assert whole["drawn"] == ["train"]
     assert whole["sizes"]["fly"]["train"]["n"] == 30
     assert whole["sizes"]["fly"]["test"]["n"] == 50
     assert (folder / "table.tsv").read_text().startswith("organism\tmethod")
     assert (folder / "bars.png").read_bytes().startswith(b"\x89PNG")
     assert not (folder / "out.json.partial").exists()
+
+
+def test_given_splits_are_run_once_with_intervals(data, tmp_path, capsys):
+    out, table = tmp_path / "o.json", tmp_path / "t.tsv"
+    command = ["compare", str(data), "--methods", "individual", "-C", "1", "--features", "wd:2"]
+    assert main([*command, "--splits", "4", "--json", str(out), "--table", str(table)]) == 0
+    told = capsys.readouterr()
+    assert "all splits would be the same run: running one" in told.err
+    assert "One split, with 95 % bootstrap intervals" in told.out
+    assert "AUPRC (windows) is over the test windows, with the decoys that were drawn" in told.out
+    found = json.loads(out.read_text())
+    assert (found["splits"], found["drawn"]) == ([0], [])
+    task = found["methods"]["individual"]["tasks"]["fly"]
+    low, high = task["auprc_windows_interval"][0]
+    assert low < task["auprc_windows"][0] < high
+    rows = [line.split("\t") for line in table.read_text().splitlines()]
+    assert rows[0][-3:] == ["auprc_windows_mean", "auprc_windows_sd", "auprc_windows_95"]
+    assert rows[3][:3] == ["fly", "individual", "1"]
+    assert rows[3][-2:] == ["NA", f"{low:.6f}-{high:.6f}"]
 
 
 def test_more_splits_and_methods_add_to_those_there_are(data, whole, tmp_path, capsys):
@@ -177,7 +197,8 @@ def test_a_stop_before_the_tolerance_is_told(data, tmp_path, capsys, monkeypatch
     import seqmtl.compare
 
     def stopped(comparison, jobs, partial, **options):
-        tasks = {"ape": {"auroc": 0.9, "auprc": 0.8}}
+        tasks = {"ape": {"auroc": 0.9, "auprc_windows": 0.8}}
+        tasks["ape"] |= {f"{metric}_interval": [0.7, 1.0] for metric in [*tasks["ape"]]}
         return [Result(split, method, tasks, {}, split == 0) for split, method in jobs]
 
     monkeypatch.setattr(seqmtl.compare, "run_comparison", stopped)

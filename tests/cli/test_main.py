@@ -92,7 +92,7 @@ def test_evaluate_gives_json_table_and_figure(model, data, tmp_path, capsys):
     assert code == 0
     found = json.loads(metrics.read_text())
     assert set(found["tasks"]) == {"ape", "man", "fly"}
-    assert {"auroc", "auprc", "n", "n_positive"} <= set(found["tasks"]["fly"])
+    assert {"auroc", "auprc_windows", "n", "n_positive"} <= set(found["tasks"]["fly"])
     assert found["mean"]["auroc"] > 0.7
     assert plot.read_bytes().startswith(b"\x89PNG")
     assert capsys.readouterr().out.startswith("organism\tn\tpositive")
@@ -372,14 +372,14 @@ def test_demo_runs_commands_that_can_be_copied(tmp_path, capsys):
         "evaluate", "scan", "explain", "report",
     ]  # fmt: skip
     table = [line.split("\t") for line in lines[-9:-1]]
-    assert table[0] == ["AUPRC", "individual", "union", "default"]
+    assert table[0] == ["AUPRC (genome)", "individual", "union", "default"]
     assert lines[-1] == f"{folder}/report.html: open it in a browser"
     values = {}
     for column, name in enumerate(table[0][1:], start=1):
         found = json.loads((folder / f"{name}.json").read_text())
         for row in table[1:-1]:
-            assert row[column] == f"{found['tasks'][row[0]]['auprc']:.4f}"
-        values[name] = found["mean"]["auprc"]
+            assert row[column] == f"{found['tasks'][row[0]]['auprc_genome']:.4f}"
+        values[name] = found["mean"]["auprc_genome"]
         assert table[-1] == ["mean", *table[-1][1:]]
         assert table[-1][column] == f"{values[name]:.4f}"
     assert values["default"] > max(values["individual"], values["union"])

@@ -8,6 +8,7 @@ from seqmtl.compare.figure import draw_comparison
 from seqmtl.compare.results import (
     FinishedRuns,
     Result,
+    check_document,
     make_document,
     read_results,
     summarize,
@@ -18,7 +19,11 @@ from seqmtl.exceptions import SeqmtlError
 
 
 def _result(split, method, a, b):
-    tasks = {"a|b": {"auroc": a, "auprc": a / 2}, "fly": {"auroc": b, "auprc": b / 2}}
+    tasks = {
+        name: {"auroc": x, "auprc_windows": x / 2, "auroc_interval": [x - 0.1, x],
+               "auprc_windows_interval": [0.0, x]}
+        for name, x in (("a|b", a), ("fly", b))
+    }  # fmt: skip
     return Result(split, method, tasks, {"fly": [{"C": 1.0}]}, True)
 
 
@@ -36,10 +41,12 @@ def document():
 
 
 def test_the_document_has_one_value_per_split(document):
-    assert document["methods"]["union"]["tasks"]["a|b"] == {"auroc": [0.6, 0.8],
-                                                            "auprc": [0.3, 0.4]}  # fmt: skip
+    assert document["methods"]["union"]["tasks"]["a|b"] == {
+        "auroc": [0.6, 0.8], "auroc_interval": [[0.5, 0.6], [pytest.approx(0.7), 0.8]],
+        "auprc_windows": [0.3, 0.4], "auprc_windows_interval": [[0.0, 0.6], [0.0, 0.8]],
+    }  # fmt: skip
     assert document["splits"] == [0, 1]
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     assert make_document(RESULTS[::-1], {"seed": 0}, {"fly": {}}, "digest") == document
 
 
@@ -54,9 +61,9 @@ def test_results_come_back_from_their_document(document, write):
 
 def test_means_and_spreads(document):
     table = summarize(document, "auroc")
-    assert table["a|b"]["union"] == pytest.approx((0.7, 0.02**0.5))
-    assert table["fly"]["union"] == pytest.approx((0.9, 0.0), abs=1e-12)
-    assert table["mean"]["union"] == pytest.approx((0.8, 0.005**0.5))
+    assert table["a|b"]["union"][:2] == pytest.approx((0.7, 0.02**0.5))
+    assert table["fly"]["union"][:2] == pytest.approx((0.9, 0.0), abs=1e-12)
+    assert table["mean"]["union"][:2] == pytest.approx((0.8, 0.005**0.5))
     assert list(table) == ["a|b", "fly", "mean"]
 
 
@@ -71,14 +78,45 @@ def test_markdown_has_the_best_in_bold(document):
 
 def test_one_split_has_no_spread():
     single = make_document(RESULTS[:2], {}, {}, "digest")
-    assert "±" not in to_markdown(single)
-    assert to_tsv(single).splitlines()[1] == "a|b\tunion\t1\t0.600000\tNA\t0.300000\tNA"
+    text = to_markdown(single)
+    assert "±" not in text
+    assert "0.6000 (0.5000-0.6000)" in text
+    assert "One split, with 95 % bootstrap intervals" in text
+    assert to_tsv(single).splitlines()[1] == (
+        "a|b\tunion\t1\t0.600000\tNA\t0.500000-0.600000\t0.300000\tNA\t0.000000-0.600000"
+    )
+
+
+def test_what_is_drawn_is_told():
+    for drawn, told in (
+        (("train", "test"), "standard deviation over 2 splits;"),
+        (("train",), "over 2 splits, which differ in their training windows; the test windows are"),
+    ):
+        assert told in to_markdown(make_document(RESULTS, {}, {}, "digest", drawn))
+
+
+def test_results_of_an_earlier_version_are_refused_by_name(document, tmp_path):
+    old = json.loads(json.dumps(document).replace("auprc_windows", "auprc"))
+    path = tmp_path / "old.json"
+    for content in ({**old, "schema_version": 1}, old | {"schema_version": None}):
+        path.write_text(json.dumps(content))
+        with pytest.raises(SeqmtlError, match=r"old\.json is of an earlier seqmtl .*name another"):
+            read_results(str(path), "digest")
+        with pytest.raises(ValueError, match="schema_version must be 2"):
+            check_document(content)
+    header = {"format": "seqmtl comparison, unfinished", "fingerprint": "digest"}
+    path.write_text(json.dumps(header) + "\n" + json.dumps({"split": 0}) + "\n")
+    with pytest.raises(SeqmtlError, match=r"old\.json is of an earlier seqmtl"):
+        FinishedRuns(str(path), "digest").load()
 
 
 def test_tsv_has_a_row_per_organism_and_method(document):
     rows = [line.split("\t") for line in to_tsv(document).splitlines()]
-    assert rows[0] == "organism method splits auroc_mean auroc_sd auprc_mean auprc_sd".split()
-    assert rows[1] == ["a|b", "union", "2", "0.700000", "0.141421", "0.350000", "0.070711"]
+    names = "auroc_mean auroc_sd auroc_95 auprc_windows_mean auprc_windows_sd auprc_windows_95"
+    assert rows[0] == f"organism method splits {names}".split()
+    assert rows[1] == [
+        "a|b", "union", "2", "0.700000", "0.141421", "NA", "0.350000", "0.070711", "NA"
+    ]  # fmt: skip
     assert [row[:2] for row in rows[1:]] == [
         [name, method] for name in ("a|b", "fly", "mean") for method in ("union", "mtl")
     ]
@@ -87,7 +125,7 @@ def test_tsv_has_a_row_per_organism_and_method(document):
 def test_the_figure_shows_every_mean(document):
     pytest.importorskip("matplotlib")
     figure = draw_comparison(document)
-    for axes, metric in zip(figure.axes, ("auroc", "auprc"), strict=True):
+    for axes, metric in zip(figure.axes, ("auroc", "auprc_windows"), strict=True):
         widths = [bar.get_x() + bar.get_width() for bar in axes.patches]
         table = summarize(document, metric)
         assert widths == pytest.approx(

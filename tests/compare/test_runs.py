@@ -56,7 +56,9 @@ def test_a_run_is_training_and_testing_on_its_split(comparison, expected):
         own = test.task_ids == t
         y = test.labels[own] > 0
         assert found.tasks[name]["auroc"] == pytest.approx(roc_auc_score(y, scores[own]))
-        assert found.tasks[name]["auprc"] == pytest.approx(average_precision_score(y, scores[own]))
+        assert found.tasks[name]["auprc_windows"] == pytest.approx(
+            average_precision_score(y, scores[own])
+        )
     assert found.chosen == model.training["selection"]["tasks"]
     assert found.converged
 

@@ -115,6 +115,16 @@ def test_rows_that_stand_for_several_examples_are_those_examples():
             evaluate(labels, scores, tasks, counts=counts)
 
 
+def test_the_name_of_the_auprc_says_what_it_is_over():
+    labels, scores, tasks = random_tasks()
+    plain = evaluate(labels, scores, tasks, n_bootstrap=20)
+    for name in ("auprc_windows", "auprc_genome"):
+        named = evaluate(labels, scores, tasks, n_bootstrap=20, auprc=name)
+        assert json.dumps(named) == json.dumps(plain).replace('"auprc', f'"{name}')
+    with pytest.raises(ValueError, match="auprc must be one of auprc, auprc_windows, auprc_genome"):
+        evaluate(labels, scores, tasks, auprc="area")
+
+
 @pytest.mark.parametrize("tied", [False, True])
 def test_point_values_counts_and_mean(tied):
     labels, scores, tasks = random_tasks(tied=tied)
@@ -128,7 +138,7 @@ def test_point_values_counts_and_mean(tied):
         values = [entry[metric] for entry in result["tasks"].values()]
         assert result["mean"][metric] == pytest.approx(np.mean(values))
     assert result["mean"]["n_tasks"] == 3
-    assert result["schema_version"] == 1
+    assert result["schema_version"] == 2
     json.dumps(result, allow_nan=False)
 
 

@@ -1,10 +1,13 @@
 """The consensus that a model finds in its windows."""
 
+import json
+
 import numpy as np
 import pytest
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.models.site import Site, find_site, site_of_model
+from seqmtl.io.dataset import HEADER, KIND
+from seqmtl.models.site import Site, find_misplaced, find_site, site_of_model
 from seqmtl.sequences import Windows, encode
 
 
@@ -46,23 +49,83 @@ def test_a_handful_of_windows_tells_nothing():
     assert find_site(_windows(10, 1.0)) == Site(15, 1, "")
 
 
-@pytest.mark.parametrize(
-    ("model", "is_refused"),
-    [
-        (Site(8, 2, "AG"), False),
-        (Site(8, 2, "GT"), True),
-        (Site(7, 2, "AG"), True),
-        (Site(8, 1, ""), False),
-        (Site(8, 2, "AG,AC"), False),
-    ],
-)
-def test_letters_tell_the_signal_of_a_model_that_does_not_know_it(model, is_refused, monkeypatch):
-    theirs = Site(8, 2, "AG", "acceptor")
-    monkeypatch.setattr("seqmtl.models.site.site_in_dataset", lambda *_: theirs)
-    if not is_refused:
-        assert site_of_model(model, "folder", 20, 0) == theirs
-        return
-    with pytest.raises(
-        SeqmtlError, match=r"trained on have .* of 20, but the sites of folder have"
+def _dataset(folder, site: Site):
+    """Write the heads of a dataset of windows of 30 bases."""
+    facts = {"sites": 1, "decoys": 1, "splits": {}, "left_out": {}}
+    summary = {
+        "kind": KIND, "schema_version": 2, "signal": site.signal, "window": 30, "shift": 0,
+        "site": vars(site), "organisms": {"x": facts}, "leakage": {}, "left_out": {},
+        "genomes": {"x": {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}},
+    }  # fmt: skip
+    (folder / "summary.json").write_text(json.dumps(summary))
+    (folder / "windows.tsv").write_text(HEADER + "\n")
+    return folder
+
+
+def test_a_dataset_has_the_signal_of_a_model_which_keeps_its_own_place(tmp_path):
+    folder = _dataset(tmp_path, Site(14, 2, "AG", "acceptor"))
+    for model, offset in (
+        (Site(9, 2, "AG"), 9),
+        (Site(3, 2, "AG"), 3),
+        (Site(17, 2, "AG", "acceptor"), 17),
+        (Site(9, 2, "AG,AC"), 9),
+        (Site(10, 1, ""), 9),  # it is unknown: cut from the centre
     ):
-        site_of_model(model, "folder", 20, 0)
+        assert site_of_model(model, folder, 20, 0) == Site(offset, 2, "AG", "acceptor")
+    for model, ours in ((Site(9, 2, "GT"), "GT"), (Site(9, 2, "AG", "donor"), "donor")):
+        with pytest.raises(SeqmtlError, match=rf"the model has {ours} sites at .* has acceptor"):
+            site_of_model(model, folder, 20, 0)
+
+
+def test_windows_without_the_site_are_told_with_the_place_where_they_have_it(caplog):
+    rng = np.random.default_rng(2)
+    texts = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(100)]
+    texts = [f"{text[:20]}AG{text[22:]}" for text in texts]
+    turned = [text.translate(str.maketrans("ACGT", "TGCA"))[::-1] for text in texts]
+    y = [1] * 50 + [-1] * 50
+    for site, letters, where in (
+        (Site(19, 2, "AG"), texts, r"they have AG at base 20\)"),
+        (Site(20, 2, "AG,AC"), turned, r"their other strand has AG,AC at base 20\)"),
+    ):
+        windows = Windows.from_strings(letters, y)
+        with pytest.raises(ValueError, match=rf"{site.letters} at base .* of 50 true .*{where}"):
+            site.require_in_place(windows, windows.labels)
+        caplog.clear()
+        site.tell_lacking(windows)
+        lacking = sum(text[site.offset :][:2] not in site.words for text in letters)
+        assert f"{lacking} of 100 windows lack the letters of the model's sites" in caplog.text
+    caplog.clear()
+    other, none = Windows.from_strings(texts, y), Site(20, 2, "GT")
+    none.require_in_place(other, other.labels)  # they have it nowhere: they are told, not refused
+    none.tell_lacking(other)
+    assert "100 of 100 windows lack" in caplog.text
+    some = Windows.from_strings([*texts, "C" * 30])
+    caplog.clear()
+    Site(20, 2, "AG").tell_lacking(some)
+    assert "1 of 101 windows lack" in caplog.text
+    assert "they have" not in caplog.text
+    caplog.clear()
+    right = Windows.from_strings(texts, y)
+    for site in (Site(20, 2, "AG"), Site(3, 1, "")):
+        site.require_in_place(right, right.labels)
+        site.tell_lacking(right)
+    assert not caplog.text
+
+
+def test_groups_of_windows_with_the_site_elsewhere_are_named():
+    rng = np.random.default_rng(3)
+    texts = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(400)]
+    names = ["ape"] * 200 + ["fly"] * 200
+    y = [1, -1] * 200
+    for moved, expected in ((0, []), (1, ["fly (test)"])):
+        for i, text in enumerate(texts):
+            at = 20 + moved * (i >= 300)
+            texts[i] = f"{text[:at]}AG{text[at + 2 :]}"
+        windows = Windows.from_strings(texts, y, names)
+        windows.splits, windows.split_names = np.repeat([0, 1, 0, 1], 100), ("train", "test")
+        faults = find_misplaced(windows)
+        assert [fault.split(" are elsewhere")[0] for fault in faults] == [
+            f"the sites of {name}" for name in expected
+        ]
+        assert all("0 of 50 true sites (they have AG at base 21)" in fault for fault in faults)
+    assert find_misplaced(windows[:100][np.arange(1, 100, 2)]) == []  # no true site

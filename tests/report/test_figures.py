@@ -19,19 +19,22 @@ def methods():
         method: rng.normal(size=tasks.size) + shift * labels
         for method, shift in (("individual", 1.0), ("union & all", 0.5), ("multi-task", 2.0))
     }
-    return {m: evaluate(labels, s, tasks, n_bootstrap=20) for m, s in scores.items()}
+    return {
+        m: evaluate(labels, s, tasks, auprc="auprc_genome", n_bootstrap=20)
+        for m, s in scores.items()
+    }
 
 
 def test_results_table_marks_the_best_and_escapes_names(methods):
     table = results_table(methods, list(NAMES))
     for name in NAMES:
-        for metric in ("auroc", "auprc"):
+        for metric in ("auroc", "auprc_genome"):
             values = {m: r["tasks"][name][metric] for m, r in methods.items()}
             best = max(values, key=values.get)
             for method, value in values.items():
                 cell = f"<b>{value:.4f}</b>" if method == best else f"<td>{value:.4f}<"
                 assert cell in table
-    low, high = methods["multi-task"]["tasks"]["plain"]["auprc_interval"]
+    low, high = methods["multi-task"]["tasks"]["plain"]["auprc_genome_interval"]
     assert f"{low:.4f} &ndash; {high:.4f}" in table
     assert table.count("<b>") == 2 * (len(NAMES) + 1)
     assert "<script" not in table
@@ -47,7 +50,9 @@ def test_equal_results_are_all_bold(methods):
 
 
 def test_task_with_one_class_is_shown_without_metrics():
-    result = evaluate([1, 0, 1, 1], [1.0, 0.0, 1.0, 2.0], ["a", "a", "b", "b"])
+    result = evaluate(
+        [1, 0, 1, 1], [1.0, 0.0, 1.0, 2.0], ["a", "a", "b", "b"], auprc="auprc_genome"
+    )
     table = results_table({"multi-task": result}, ["a", "b"])
     assert '<th scope="row">b</th><td>n/a</td><td>n/a</td>' in table
     assert "<b>" not in table
@@ -56,16 +61,16 @@ def test_task_with_one_class_is_shown_without_metrics():
 def test_bars_and_whiskers_are_the_results(methods):
     axes = draw_bars(methods, NAMES).axes[0]
     heights = [bar.get_height() for bar in axes.patches]
-    assert heights == [r["tasks"][name]["auprc"] for r in methods.values() for name in NAMES]
+    assert heights == [r["tasks"][name]["auprc_genome"] for r in methods.values() for name in NAMES]
     whiskers = [segment[:, 1].tolist() for c in axes.collections for segment in c.get_segments()]
     assert whiskers == [
-        r["tasks"][name]["auprc_interval"] for r in methods.values() for name in NAMES
+        r["tasks"][name]["auprc_genome_interval"] for r in methods.values() for name in NAMES
     ]
 
 
 def test_bars_of_many_organisms_are_the_extremes():
     values = np.random.default_rng(0).random(60)
-    tasks = {f"t{i}": {"auprc": float(v)} for i, v in enumerate(values)}
+    tasks = {f"t{i}": {"auprc_genome": float(v)} for i, v in enumerate(values)}
     axes = draw_bars({"one": {"tasks": tasks}}, list(tasks)).axes[0]
     ends = np.sort(np.argsort(values)[[*range(14), *range(-14, 0)]])
     assert [bar.get_height() for bar in axes.patches] == values[ends].tolist()

@@ -18,10 +18,14 @@ _SUMMARY = {
     "leakage": {"identical windows": 0, "overlaps": {"train, test": 0}}, "left_out": {"why": 1},
     "config": {"seed": 0},
 }  # fmt: skip
-_METRICS = {"auroc": [0.5, 0.6], "auprc": [0.1, 0.2]}
+_METRICS = {
+    "auroc": [0.5, 0.6], "auprc_windows": [0.1, 0.2],
+    "auroc_interval": [[0.4, 0.6], [0.5, 0.7]], "auprc_windows_interval": [[0.0, 0.2], [0.1, 0.3]],
+}  # fmt: skip
 _COMPARISON = {
-    "schema_version": 1, "version": "0.1.0", "settings": {"seed": 0}, "fingerprint": "f",
-    "splits": [0, 1], "sizes": {"ape": {"train": {"n": 90, "n_positive": 9}}},
+    "schema_version": 2, "version": "0.1.0", "settings": {"seed": 0}, "fingerprint": "f",
+    "drawn": ["train", "test"], "splits": [0, 1],
+    "sizes": {"ape": {"train": {"n": 90, "n_positive": 9}}},
     "methods": {
         name: {"tasks": {"ape": _METRICS}, "chosen": [{}, {}], "converged": [True, True]}
         for name in ("mtl", "union")
@@ -33,16 +37,16 @@ _SCAN = {
                "n_reported": 1, "megabases_per_second": 2.5}],
 }  # fmt: skip
 _JUDGED = {
-    "n_positive": 7, "expected": 6.5, "auprc": 0.3, "auprc_interval": [0.2, 0.4],
+    "n_positive": 7, "expected": 6.5, "auprc_genome": 0.3, "auprc_genome_interval": [0.2, 0.4],
     "genome": {"prevalence": 0.01, "auprc": 0.3,
                "precision_at_recall": {"0.5": 0.9, "0.8": 0.8, "0.95": None}},
 }  # fmt: skip
 _BETTER = {
-    **_JUDGED, "auprc": 0.8, "auprc_interval": None, "expected": 1234.5,
+    **_JUDGED, "auprc_genome": 0.8, "auprc_genome_interval": None, "expected": 1234.5,
     "genome": {**_JUDGED["genome"], "auprc": 0.8},
 }  # fmt: skip
 _PAIRED = {
-    "schema_version": 1, "split": "test",
+    "schema_version": 2, "model": "p.seqmtl", "split": "test",
     "signals": {
         signal: {"alone": {"tasks": {"ape": _JUDGED}}, "paired": {"tasks": {"ape": _BETTER}}}
         for signal in ("donor", "acceptor")
@@ -83,17 +87,21 @@ def test_an_evaluation_in_pairs_is_shown(folder):
     assert list(found.pairs) == ["pairs.json"]
     assert found.left_out == []
     assert "From pairs.json" in page
+    gain = (
+        "With their partners seen (p.seqmtl), the mean AUPRC (genome) changes from 0.300 to 0.800"
+    )
+    assert gain in page
     row = '<th scope="row">ape</th><td>{}</td><td>0.01</td><td>{}</td><td>0.900</td><td>0.800</td>'
     for cells, end in ((("alone", "0.300"), "7</td><td>6.5"), (("paired", "0.800"), "1,234.5")):
         start = page.index(row.format(*cells))
         assert end in page[start:].split("</tr>")[0]
-    assert page.count("<b>acceptor</b>") == 1
+    assert page.count("<b>splice acceptors</b>") == 1
     for interval in ([0.1], [0.1, 0.2, 0.3], ["a", "b"]):
         changed = json.loads(json.dumps(_PAIRED))
-        changed["signals"]["donor"]["alone"]["tasks"]["ape"]["auprc_interval"] = interval
+        changed["signals"]["donor"]["alone"]["tasks"]["ape"]["auprc_genome_interval"] = interval
         (folder / "pairs.json").write_text(json.dumps(changed))
         (line,) = read_folder(folder, n_bootstrap=0).left_out
-        assert "pairs.json: signals.donor.alone.tasks.ape.auprc_interval" in line
+        assert "pairs.json: signals.donor.alone.tasks.ape.auprc_genome_interval" in line
 
 
 @pytest.mark.parametrize(

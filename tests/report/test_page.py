@@ -13,9 +13,12 @@ from html.parser import HTMLParser
 import pytest
 from PIL import Image
 
+from seqmtl import MultiTaskModel
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.io import read_dataset
 from seqmtl.report.folder import read_folder
+from seqmtl.report.page import summarise
 from seqmtl.report.track import score_track
 
 VOID = {"meta", "img", "br"}
@@ -66,11 +69,17 @@ def results(tmp_path_factory):
     for n, score in ((90, 0.5), (300, 0.7)):
         sizes["bee"]["train"]["n"] = n
         comparison = {
-            "schema_version": 1, "splits": [0], "sizes": sizes, "settings": {},
+            "schema_version": 2, "drawn": [], "splits": [0], "sizes": sizes, "settings": {},
             "fingerprint": "",
             "methods": {
                 "union": {
-                    "tasks": {"bee": {"auroc": [score], "auprc": [score]}},
+                    "tasks": {
+                        "bee": {
+                            "auroc": [score], "auprc_windows": [score],
+                            "auroc_interval": [[score, score]],
+                            "auprc_windows_interval": [[score, score]],
+                        }
+                    },
                     "chosen": [{}], "converged": [True],
                 }
             },
@@ -156,11 +165,13 @@ def test_the_page_is_about_the_model_that_shares_and_shows_all(results, page, ca
              "--json", "-", "--bootstrap", 0)  # fmt: skip
         means[name] = json.loads(capsys.readouterr().out)
     text = page.read_text()
-    main, other = (f"{means[name]['mean']['auprc']:.3f}" for name in ("joint", "acceptor/alone"))
+    main, other = (
+        f"{means[name]['mean']['auprc_genome']:.3f}" for name in ("joint", "acceptor/alone")
+    )
     shown = re.findall(r'<div class="(card[^"]*)"><span class="number">(.*?)</span>', text)
     assert shown == [("card main", main), ("card", other)]
     ahead = sum(
-        task["auprc"] > means["acceptor/alone"]["tasks"][name]["auprc"]
+        task["auprc_genome"] > means["acceptor/alone"]["tasks"][name]["auprc_genome"]
         for name, task in means["joint"]["tasks"].items()
     )
     assert f"(AUPRC of the others: {other} for acceptor/alone)" in text
@@ -183,10 +194,37 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(r
     # whatever the test labels say
     found = read_folder(tmp_path).signals["acceptor"]
     found.metrics = {
-        name: {"mean": {"auprc": float(name == "a_individual")}, "tasks": {}}
+        name: {"mean": {"auprc_genome": float(name == "a_individual")}, "tasks": {}}
         for name in found.models
     }
     assert found.main == "d_default"
+
+
+def test_an_adapted_copy_is_no_rival_of_its_model(results, tmp_path):
+    data = results / "acceptor" / "dataset"
+    model = MultiTaskModel.load(results / "joint.seqmtl")
+    windows = read_dataset(data, split="train", organism="bee").windows
+    windows = windows.center(model.length)
+    for name, own in (("adapted", model.adapt("dog", windows, like="bee")), ("joint", model)):
+        own.save(tmp_path / f"{name}.seqmtl")
+    signal = read_folder(tmp_path).signals["acceptor"]
+    assert list(signal.models) == ["joint"]
+    added = f"adapted is joint with dog ({len(windows):,} windows) added by seqmtl adapt."
+    assert signal.copies == {"adapted": added}
+    (tmp_path / "joint.seqmtl").unlink()
+    assert list(read_folder(tmp_path).signals["acceptor"].models) == ["adapted"]
+
+
+def test_the_summary_tells_ties(results):
+    found = read_folder(results, n_bootstrap=0)
+    found.signals["acceptor"].metrics = {
+        name: {"mean": {"auprc_genome": 0.5, "auroc": 0.5},
+               "tasks": {"bee": {"auprc_genome": 0.5}, "cat": {"auprc_genome": 0.4 + other / 9}}}
+        for other, name in enumerate(("joint", "acceptor/alone"))
+    }  # fmt: skip
+    text = summarise(found)
+    assert "ahead of all others in 0 of 2 organism(s), equal to the best of them in 1" in text
+    assert text.startswith("Splice acceptors: the model joint.seqmtl of 3 organisms reaches")
 
 
 def test_the_track_and_its_thresholds_are_what_scan_and_annotation_say(results, page, tmp_path):
@@ -240,7 +278,7 @@ def test_the_numbers_are_those_of_evaluate(results, page, capsys):
     _run("evaluate", model, data, "--json", "-", "--bootstrap", 0)
     metrics = json.loads(capsys.readouterr().out)
     text = page.read_text()
-    assert f"{metrics['mean']['auprc']:.4f}" in text
+    assert f"{metrics['mean']['auprc_genome']:.4f}" in text
     for task in metrics["tasks"].values():
         assert f"{task['auroc']:.4f}" in text
         assert f"{task['genome']['precision_at_recall']['0.8']:.3f}" in text

@@ -163,6 +163,72 @@ def test_a_window_that_is_shorter_and_elsewhere(case, tmp_path):
             assert_allclose(_repeated(held, organism, label), expected, atol=ATOL)
 
 
+def _table(path, found, turned=False):
+    """Write windows of :func:`_brute_force` as a table."""
+    rows = [
+        f"{place[0]}\t{label}\t{reverse_complement(window) if turned else window}"
+        for place, (label, window) in found.items()
+    ]
+    path.write_text("\n".join(["organism\tlabel\tsequence", *rows]) + "\n")
+    return path
+
+
+def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
+    case, tmp_path, capsys
+):
+    folder, inputs = case
+    length, offset = WINDOW + 9, 5  # longer than the windows of the dataset
+    known = {split: _brute_force(folder, inputs, (split,), length, offset)[0]
+             for split in ("train", "valid", "test")}  # fmt: skip
+    table = _table(tmp_path / "train.tsv", known["train"])
+    path, out = tmp_path / "m", folder / "out"
+    _run("train", table, "--features", "wd:2", "--selection", "none", "-o", path)
+    model = MultiTaskModel.load(path)
+    assert (model.site.offset, model.length) == (offset, length)
+    held = score_held_out(model, out, split="test")
+    scores, labels = _expected_scores(model, known["test"])
+    organisms = np.array([place[0] for place in known["test"]])
+    for organism in "xy":
+        for label in (1, -1):
+            expected = np.sort(scores[(organisms == organism) & (labels == label)])
+            assert_allclose(_repeated(held, organism, label), expected, atol=ATOL)
+    _run("calibrate", path, out, "-o", tmp_path / "c")
+    assert list(MultiTaskModel.load(tmp_path / "c").curves) == ["x", "y"]
+    alone = _table(tmp_path / "x.tsv", {p: v for p, v in known["train"].items() if p[0] == "x"})
+    old = tmp_path / "old"
+    _run("train", alone, "--features", "wd:2", "--selection", "none", "-o", old)
+    _run("adapt", old, out, "--organism", "y", "-o", tmp_path / "a")
+    _run("predict", path, out, "-o", tmp_path / "s.tsv")
+    rows = [row.split("\t") for row in (tmp_path / "s.tsv").read_text().splitlines()[1:]]
+    assert {row[4] for row in rows} == {"yes"}
+    places = [place[1:] for place in known["test"] if place[0] == "x"]
+    (tmp_path / "x.bed").write_text(
+        "".join(f"{contig}\t{at}\t{at + 2}\t.\t1\t{strand}\n" for contig, at, strand in places)
+    )
+    _run("predict", path, "--genome", f"x={folder / 'x.fa'}", "--sites", f"x={tmp_path / 'x.bed'}",
+         "-o", tmp_path / "s.tsv")  # fmt: skip
+    rows = [row.split("\t") for row in (tmp_path / "s.tsv").read_text().splitlines()[1:]]
+    assert {row[4] for row in rows} == {"yes"}
+    assert_allclose([float(row[2]) for row in rows], scores[organisms == "x"], atol=1e-4)
+    moved = _brute_force(folder, inputs, ("test",), length, offset + 1)[0]
+    capsys.readouterr()
+    for windows, where in (
+        (_table(tmp_path / "moved.tsv", moved), f"GT at base {offset + 1}"),
+        (_table(tmp_path / "turned.tsv", known["test"], True), "their other strand has GT"),
+    ):
+        for command in (
+            ["evaluate", path, windows],
+            ["calibrate", path, windows, "-o", tmp_path / "c"],
+            ["adapt", old, windows, "--organism", "y", "-o", tmp_path / "a"],
+        ):
+            assert main([*map(str, command), "-q"]) == 1
+            told = capsys.readouterr().err
+            assert f"windows must have GT at base {offset} as in training" in told
+            assert where in told
+        assert main(["predict", str(path), str(windows), "-o", str(tmp_path / "s.tsv"), "-q"]) == 0
+        assert where in capsys.readouterr().err
+
+
 def test_places_and_strands_are_those_of_the_letters(case):
     folder, inputs = case
     model = MultiTaskModel.load(folder / "m")
@@ -187,6 +253,33 @@ def test_places_and_strands_are_those_of_the_letters(case):
     assert len(places[0]) == out["annotated"] - y_out[1]["annotated"]
 
 
+def test_rows_that_the_model_was_trained_on_are_told(case, tmp_path, capsys):
+    folder, _ = case
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    capsys.readouterr()
+    sure, unsure = "the model was trained on", "if the model was trained on another copy of"
+    for data, split, told in (
+        (folder / "out", "test", None), (folder / "out", "valid", None),
+        (folder / "out", "train", sure), (folder / "out" / "windows.tsv", "all", sure),
+        (copy / "out", "train", unsure), (copy / "out", "test", None),
+    ):  # fmt: skip
+        given = [str(folder / "m"), str(data), "--split", split, "-q"]
+        calibrated = ["-o", str(tmp_path / "c"), "--organism", "x"]
+        for command, what in (
+            (["evaluate", *given, "--bootstrap", "0"], "these figures are too good"),
+            (["calibrate", *given, *calibrated], "the probabilities of sites are too good"),
+        ):
+            assert main(command) == 0
+            warnings = [line for line in capsys.readouterr().err.splitlines() if "good" in line]
+            assert len(warnings) == (told is not None), (data, split)
+            assert all(f"{told} " in line and what in line for line in warnings)
+    _run("train", folder / "out", "--split", "test", "--features", "wd:1", "--selection", "none",
+         "-o", tmp_path / "other")  # fmt: skip
+    assert main(["evaluate", str(tmp_path / "other"), str(folder / "out"), "-q"]) == 0
+    assert "split test, so these figures are too good" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("split", ["test", "valid", "all"])
 def test_evaluate_is_over_all_candidates(case, split, tmp_path, capsys):
     folder, inputs = case
@@ -203,10 +296,10 @@ def test_evaluate_is_over_all_candidates(case, split, tmp_path, capsys):
         assert (entry["n"], entry["n_positive"]) == (mine.sum(), (labels[mine] > 0).sum())
         assert entry["auroc"] == pytest.approx(roc_auc_score(labels[mine], scores[mine]), abs=2e-4)
         expected = average_precision_score(labels[mine], scores[mine])
-        assert entry["auprc"] == pytest.approx(expected, abs=5e-3)
-        low, high = entry["auprc_interval"]
-        assert low < entry["auprc"] < high
-        assert entry["genome"]["auprc"] == pytest.approx(entry["auprc"])
+        assert entry["auprc_genome"] == pytest.approx(expected, abs=5e-3)
+        low, high = entry["auprc_genome_interval"]
+        assert low < entry["auprc_genome"] < high
+        assert entry["genome"]["auprc"] == pytest.approx(entry["auprc_genome"])
         assert entry["genome"]["prevalence"] == pytest.approx((labels[mine] > 0).mean())
         half = np.sort(scores[mine][labels[mine] > 0])[::-1][-(-(labels[mine] > 0).sum() // 2) - 1]
         precision = (labels[mine][scores[mine] >= half - ATOL] > 0).mean()
