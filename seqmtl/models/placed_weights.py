@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +26,7 @@ def placed_weights(
     See :meth:`~seqmtl.models.model.MultiTaskModel.position_weights`.
     """
     model.features.span(model.length)  # says so if the inputs are not windows
-    columns = (model.weights([task], from_relatives=from_relatives)[0][:, 0] for task in tasks)
-    column = reduce(np.add, columns) / len(tasks)
+    column = _mean_column(model, tasks, from_relatives)
     site = model.site
     codes = encode("".join(site.words)).reshape(-1, site.length)
     numbers = codes @ 4 ** np.arange(site.length)[::-1]
@@ -44,6 +42,19 @@ def placed_weights(
         return found
 
     return within
+
+
+def _mean_column(
+    model: MultiTaskModel, tasks: Sequence[str], from_relatives: bool
+) -> NDArray[np.floating]:
+    first, *others = tasks
+    column: NDArray[np.floating] = model.weights([first], from_relatives=from_relatives)[0][:, 0]
+    if others:
+        column = column.copy()
+        for task in others:
+            column += model.weights([task], from_relatives=from_relatives)[0][:, 0]
+        column /= len(tasks)
+    return column
 
 
 def weights_by_position(
@@ -82,8 +93,9 @@ def window_scorer(
 
     def score(windows: Windows) -> NDArray[np.float64]:
         n = len(windows)
-        rows, columns = model.features.bind(windows), np.zeros(n, dtype=np.int64)
-        scores = score_by_blocks(rows, np.arange(n), W, columns) + bias[0]
+        scores, columns = np.full(n, bias[0]), np.zeros(n, dtype=np.int64)
+        for view in model.features.bind(windows).views:
+            scores += score_by_blocks(view.rows, np.arange(n), W[view.columns], columns)
         return scores if model.word_bias is None else scores + added[model.site.word_of(windows)]
 
     return score
