@@ -218,6 +218,8 @@ class Tries:
         folder.mkdir()
         with contextlib.chdir(folder):
             fuzz_files.write_files()
+            if any(case.file.startswith("left/") for case in cases):
+                fuzz_files.write_left()
             self.good = {case.file: Path(case.file).read_bytes() for case in cases}
             self.counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
             self.examples: dict[tuple[str, str, str], list[str]] = defaultdict(list)

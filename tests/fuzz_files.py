@@ -74,11 +74,10 @@ def write_files() -> None:
         make.run("evaluate m.seqmtl w.tsv --split all -q --bootstrap 0 --json results/e.json")
         make.run("scan m.seqmtl g.fa --organism man -q -o t.bed --json results/s.json")
         make.run(RESUMED["compare"].replace("out", "results") + " -q")
-        _newer(rows[0], letters)
-        _left()
+        _newer(letters)
 
 
-def _newer(header: str, letters: list[str]) -> None:
+def _newer(letters: list[str]) -> None:
     """Write the inputs of ``adapt``, ``scan --genomes`` and sequences of a table."""
     sites = [f"{letters[0][i : i + 20]}{'GT' if i % 40 else 'AC'}{letters[0][i + 22 : i + 41]}"
              for i in range(0, 800, 20)]  # fmt: skip
@@ -106,7 +105,7 @@ def _newer(header: str, letters: list[str]) -> None:
     make.run(f"{PEPTIDES} -q -o p.seqmtl")
 
 
-def _left() -> None:
+def write_left() -> None:
     """Interrupt commands, and keep what they leave."""
     write = "seqmtl.files.resumable.Journal.write"
     moments = {

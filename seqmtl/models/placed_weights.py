@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,11 @@ from seqmtl._memory import require_memory
 from seqmtl.features._base import score_by_blocks
 from seqmtl.sequences import Windows, encode
 
-if TYPE_CHECKING:
-    from seqmtl.models.model import MultiTaskModel
-
 PlacedWeights = list[NDArray[np.float64]]
 
 
 def placed_weights(
-    model: MultiTaskModel, tasks: Sequence[str], from_relatives: bool
+    model: Any, tasks: Sequence[str], from_relatives: bool
 ) -> Callable[[int, int], PlacedWeights]:
     """Return the function that gives the mean weights of tasks in a range of positions.
 
@@ -44,9 +41,7 @@ def placed_weights(
     return within
 
 
-def _mean_column(
-    model: MultiTaskModel, tasks: Sequence[str], from_relatives: bool
-) -> NDArray[np.floating]:
+def _mean_column(model: Any, tasks: Sequence[str], from_relatives: bool) -> NDArray[np.floating]:
     first, *others = tasks
     column: NDArray[np.floating] = model.weights([first], from_relatives=from_relatives)[0][:, 0]
     if others:
@@ -58,7 +53,7 @@ def _mean_column(
 
 
 def weights_by_position(
-    model: MultiTaskModel, tasks: Sequence[str], *, from_relatives: bool = False
+    model: Any, tasks: Sequence[str], *, from_relatives: bool = False
 ) -> Iterator[PlacedWeights]:
     """Yield the mean weights of tasks at one position after another.
 
@@ -85,7 +80,7 @@ def weights_by_position(
 
 
 def window_scorer(
-    model: MultiTaskModel, task: str, *, from_relatives: bool = False
+    model: Any, task: str, *, from_relatives: bool = False
 ) -> Callable[[Windows], NDArray[np.float64]]:
     """Return a function that scores windows, each in the same way whatever the others are."""
     W, bias = model.weights([task], from_relatives=from_relatives)
