@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.files.whole import read_bytes
 
 
 def available_memory() -> int:
-    """Return the bytes that can be allocated now (physical memory, or the container's limit)."""
+    """Return the bytes that can be allocated now (physical memory, or a limit of the process)."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         lines = read_bytes("/proc/meminfo").decode().splitlines()
@@ -21,6 +22,10 @@ def available_memory() -> int:
         total = min(total, int(read_bytes("/sys/fs/cgroup/memory.max")))
     except (OSError, ValueError):
         pass
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]  # of ulimit -v, and some batch systems
+    if most != resource.RLIM_INFINITY:
+        used = int(read_bytes("/proc/self/statm").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        total = max(0, min(total, most - used))
     return total
 
 

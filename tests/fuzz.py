@@ -2,7 +2,7 @@
 
 ``python tests/fuzz.py --minutes 60`` does so for an hour and prints tables of counts and the first
 examples of everything that is not as promised; the exit code then is 1. The seed of every try
-is its number, so ``--first N`` repeats one.
+is its number, so ``--first N`` repeats one. All tries run in one process, within ``--memory``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import contextlib
 import gzip
 import io
 import itertools
+import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -30,9 +32,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests import fuzz_files, fuzz_runs  # noqa: E402
+from tests import fuzz_files, fuzz_runs, mutations  # noqa: E402
 
-SECONDS = 60  # a try that takes longer hangs
+SECONDS = 60  # of processor time; a try that takes longer hangs
 
 #: What tries should end in: an error that names the file, or a result.
 GOOD = ("clear error", "accepted")
@@ -47,13 +49,18 @@ _SEPARATORS = re.compile(rb"([\t,\n;=:() ])")
 
 
 class Case(NamedTuple):
-    """A format, a file of it, and a command that reads it."""
+    """A format, a file of it, and a command that reads it.
+
+    A file ``left/NAME/...`` is of what an interrupted run has left, which is in ``out`` when the
+    command begins.
+    """
 
     format: str
     file: str
     command: str
 
 
+_ADAPT = "adapt m.seqmtl few.tsv --organism new --split all -o out/m.seqmtl"
 CASES = [
     Case("windows, TSV", "w.tsv", "predict m.seqmtl w.tsv --split all -o out/s.tsv"),
     Case("windows, TSV", "w.tsv", "train w.tsv {fast} -o out/m.seqmtl"),
@@ -114,11 +121,58 @@ CASES = [
          "scan pair.seqmtl g.fa --organism man --format introns -o out/t.bed"),
     Case("paired model, header", "pair.seqmtl",
          "evaluate pair.seqmtl sim/don sim/acc --split all --bootstrap 0 --json out/e.json"),
-    Case("results for a report", "results/e.json", "report results -o out/r.html"),
+    Case("paired model, header", "pair.seqmtl",
+         "variants pair.seqmtl --vcf v.vcf --fasta g.fa --organism man -o out/v.vcf"),
+    *(Case("dataset of a pair", f"sim/{end}/{name}",
+           "pair don.seqmtl acc.seqmtl sim/don sim/acc -o out/p.seqmtl")
+      for end in ("don", "acc") for name in ("sites.tsv", "regions.tsv", "summary.json")),
+    Case("few windows", "few.tsv", f"{_ADAPT} --tree t.nwk --like ape"),
+    Case("few windows", "few.fa",
+         "adapt m.seqmtl few.fa --organism new --like ape -o out/m.seqmtl"),
+    Case("tree of a new organism", "t.nwk", f"{_ADAPT} --tree t.nwk --like ape"),
+    Case("tree of a new organism", "t.nwk",
+         "scan m.seqmtl g.fa --organism new --like primates --tree t2.nwk -o out/t.bed"),
+    Case("tree of a new organism", "t2.nwk",
+         "scan m.seqmtl g.fa --organism new --like primates --tree t2.nwk -o out/t.bed"),
+    Case("tree of a new organism", "dump/nodes.dmp",
+         "scan m.seqmtl g.fa --like primates --tree dump -o out/t.bed"),
+    Case("adapted model, header", "a.seqmtl",
+         "adapt a.seqmtl few.tsv --organism new --split all -o out/m.seqmtl"),
+    Case("table of genomes", "genomes.tsv", "scan m.seqmtl --genomes genomes.tsv -o out/t"),
+    Case("genome of a table", "g.fa", "scan m.seqmtl --genomes genomes.tsv -o out/t"),
+    Case("splice junctions, BED6", "j.bed6", "dataset j6.toml -o out/d"),
+    Case("calibration", "d/sites.tsv", "calibrate m.seqmtl d --split test -o out/m.seqmtl"),
+    Case("calibration", "d/regions.tsv", "calibrate m.seqmtl d --split test -o out/m.seqmtl"),
+    Case("calibration", "w.tsv",
+         "calibrate m.seqmtl w.tsv --split all --prevalence .01 -o out/m.seqmtl"),
+    Case("windows to explain", "w.tsv", "explain m.seqmtl w.tsv --split all -o out/e"),
+    Case("numbers, parquet", "n.parquet",
+         "train-table n.parquet --method one-class -o out/m.seqmtl"),
+    Case("numbers, CSV", "n.csv", "train-table n.csv --method minimax -o out/m.seqmtl"),
+    Case("numbers, CSV", "n.csv", "train-table n.csv --method partial-mkl -o out/m.seqmtl"),
+    Case("peptides", "p.tsv", f"{fuzz_files.PEPTIDES} -o out/m.seqmtl"),
+    Case("peptides", "p.tsv", "predict p.seqmtl p.tsv -o out/s.tsv"),
+    *(Case("results for a report", f"results/{name}.json", "report results -o out/r.html")
+      for name in ("e", "c", "s")),
+    *(Case(kind, f"left/{name}", fuzz_files.RESUMED[name.split("/")[0]] + more)
+      for kind, name, more in (
+          ("checkpoint", "train/m.seqmtl.checkpoint", " --resume"),
+          ("checkpoint, header", "train/m.seqmtl.checkpoint", " --resume"),
+          ("checkpoint of a selection", "selection/m.seqmtl.checkpoint", " --resume"),
+          ("checkpoint of a selection, header", "selection/m.seqmtl.checkpoint", " --resume"),
+          ("window store", "store/m.seqmtl.windows/store.json", " --resume"),
+          ("window store", "store/m.seqmtl.windows/00000.windows", " --resume"),
+          ("window store, header", "store/m.seqmtl.windows/00000.windows", " --resume"),
+          ("window store, header", "store/m.seqmtl.windows/state", " --resume"),
+          ("journal", "scan/t.bed.partial.journal", " --resume"),
+          ("journal", "bigwig/t.bw.partial.journal", " --resume"),
+          ("journal", "genomes/t/one.bed.gz.partial.journal", ""),
+          ("journal", "compare/c.json.partial", ""),
+      )),
 ]  # fmt: skip
 #: About how much longer these commands take than others.
-COSTS = {"report": 60, "simulate": 5, "train-table": 3, "train": 3, "dataset": 3, "scan": 2}
-FAST = "--features wd:2 --selection none --tol 0.1 -C 0.1"
+COSTS = {"report": 60, "explain": 200, "pair": 60, "compare": 8, "simulate": 5, "train-table": 3,
+         "train": 3, "dataset": 3, "scan": 2, "calibrate": 2, "adapt": 5}  # fmt: skip
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -129,7 +183,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--tries", type=int, help="of damaged input; default: as time permits")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--races", type=int, default=50)
+    parser.add_argument("--memory", type=int, default=6000, help="MB of address space")
     args = parser.parse_args(argv)
+    resource.setrlimit(resource.RLIMIT_AS, (args.memory * 10**6,) * 2)
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:4])  # a thread reserves 64 MB or more
     end = time.monotonic() + 60 * args.minutes
     with tempfile.TemporaryDirectory(prefix="seqmtl-fuzz.") as folder, contextlib.chdir(folder):
         for what, n in ((fuzz_runs.races, args.races), (fuzz_runs.kills, args.kills)):
@@ -161,6 +218,8 @@ class Tries:
         folder.mkdir()
         with contextlib.chdir(folder):
             fuzz_files.write_files()
+            if any(case.file.startswith("left/") for case in cases):
+                fuzz_files.write_left()
             self.good = {case.file: Path(case.file).read_bytes() for case in cases}
             self.counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
             self.examples: dict[tuple[str, str, str], list[str]] = defaultdict(list)
@@ -177,15 +236,18 @@ class Tries:
         )[0]
         with contextlib.chdir(self.folder):
             path = Path(case.file)
+            times = path.stat()
             path.write_bytes(damaged(case, self.good[case.file], rng))
             try:
                 verdict, said = run(case)
             finally:
                 path.write_bytes(self.good[case.file])
+                os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         key = (case.format, case.command.split()[0])
         self.counts[key][verdict] += 1
         if verdict not in GOOD:
             self.examples[*key, verdict].append(f"try {number}: {said[-1500:]}")
+            print(f"try {number}: {verdict}: {case.file}, {case.command}", file=sys.stderr)
         return verdict
 
     def report(self) -> str:
@@ -203,9 +265,11 @@ def run(case: Case) -> tuple[str, str]:
     from seqmtl.cli.main import main as seqmtl
 
     shutil.rmtree("out", ignore_errors=True)
-    os.mkdir("out")
+    left = Path(*Path(case.file).parts[:2]) if case.file.startswith("left/") else None
+    shutil.copytree(left, "out") if left else os.mkdir("out")
+    before = {*Path("out").iterdir()}
     said, printed = io.StringIO(), io.StringIO()
-    words = [*case.command.format(fast=FAST).split(), "-q"]
+    words = [*case.command.format(fast=fuzz_files.FAST).split(), "-q"]
     try:
         with (
             _limit(), contextlib.redirect_stderr(said), contextlib.redirect_stdout(printed),
@@ -216,18 +280,23 @@ def run(case: Case) -> tuple[str, str]:
         return "hang", case.command
     except SystemExit as error:
         code = error.code
+    except MemoryError:
+        return "out of memory", traceback.format_exc()
     except BaseException:
         return "traceback", traceback.format_exc()
     text = said.getvalue()
     if code in (0, 3):
         return _check_result(printed.getvalue()), text
-    if any(Path("out").iterdir()):
+    has_several = "--genomes" in case.command  # of which the others are done
+    if not has_several and {*Path("out").iterdir()} - before:
         return "leaves files", text
     errors = [line for line in text.splitlines() if "warning: " not in line]
-    if code != 1 or len(errors) != 1 or not errors[0].isprintable():
+    if code != 1 or len(errors) > 1 + has_several or not "".join(errors).isprintable():
         return "unclear error", text
     of_command = [word for word in case.command.split() if Path(word).exists()]
-    is_named = any(Path(path).name in text for path in (case.file, *of_command))
+    is_named = any(
+        Path(path).name in text for path in (case.file, *of_command, *Path(case.file).parts[2:])
+    )
     return ("clear error" if is_named else "error without the file"), text
 
 
@@ -252,13 +321,16 @@ def _limit() -> Iterator[None]:
     def stop(*_: object) -> None:
         raise _TooLong
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
+    before = [signal.signal(kind, stop) for kind in (signal.SIGPROF, signal.SIGALRM)]
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.alarm(20 * SECONDS)  # waiting for nothing; others may use the processors, too
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for kind, handler in zip((signal.SIGPROF, signal.SIGALRM), before, strict=True):
+            signal.signal(kind, handler)
 
 
 # -- damage --------------------------------------------------------------------------------------
@@ -268,6 +340,9 @@ def damaged(case: Case, data: bytes, rng: random.Random) -> bytes:
     """Return the content of a file with one to three changes."""
     if case.format.endswith("header"):
         return fuzz_runs.change_model(data, rng)
+    if case.file.endswith(".json") and rng.random() < 0.5:
+        ((_, document),) = mutations.documents(json.loads(data), rng.randrange(1 << 30), 1)
+        return json.dumps(document).encode()
     is_packed = case.file.endswith(".gz") and rng.random() < 0.6
     data = gzip.decompress(data) if is_packed else data
     for _ in range(rng.choice([1, 1, 1, 2, 3])):

@@ -6,9 +6,12 @@ import contextlib
 import gzip
 import io
 import os
+import pkgutil
 import shutil
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import count, pairwise
 from pathlib import Path
+from unittest.mock import patch
 
 from tests.expected import make
 
@@ -25,6 +28,21 @@ block = 1000
 clearance = 5
 [organisms."man"]
 """
+
+FAST = "--features wd:2 --selection none --tol 0.1 -C 0.1"
+PEPTIDES = "train-table p.tsv --method kernel-svc --sequence peptide --kernel spectrum:2:protein"
+#: Commands that are interrupted, by the name of the folder below ``left`` with what they leave.
+RESUMED = {
+    "train": "train w.tsv --features wd:4 --selection none --tol 1e-5 -C 100 --max-epochs 9 "
+             "-o out/m.seqmtl",
+    "selection": "train w.tsv --features wd:2 --max-epochs 5 -o out/m.seqmtl",
+    "store": f"train w.tsv {FAST} --memory 1G -o out/m.seqmtl",
+    "scan": "scan m.seqmtl g.fa --organism man -o out/t.bed",
+    "bigwig": "scan m.seqmtl g.fa --organism man -o out/t.bw",
+    "genomes": "scan m.seqmtl --genomes genomes.tsv --threads 1 --format bed -o out/t",
+    "compare": f"compare w.tsv {FAST.partition(' --sel')[0]} --methods individual,union --splits 2 "
+               "-C 0.1 --tol 0.1 --json out/c.json",
+}  # fmt: skip
 
 
 def write_files() -> None:
@@ -54,6 +72,71 @@ def write_files() -> None:
         os.mkdir("results")
         shutil.copy("m.seqmtl", "results")
         make.run("evaluate m.seqmtl w.tsv --split all -q --bootstrap 0 --json results/e.json")
+        make.run("scan m.seqmtl g.fa --organism man -q -o t.bed --json results/s.json")
+        make.run(RESUMED["compare"].replace("out", "results") + " -q")
+        _newer(letters)
+
+
+def _newer(letters: list[str]) -> None:
+    """Write the inputs of ``adapt``, ``scan --genomes`` and sequences of a table."""
+    sites = [f"{letters[0][i : i + 20]}{'GT' if i % 40 else 'AC'}{letters[0][i + 22 : i + 41]}"
+             for i in range(0, 800, 20)]  # fmt: skip
+    _write(
+        "few.tsv",
+        "organism\tlabel\tsequence\n"
+        + "\n".join(f"new\t{1 if i % 2 else -1}\t{s}" for i, s in enumerate(sites)),
+    )
+    _write(
+        "few.fa",
+        "\n".join(
+            f">{i} organism=new label={1 if i % 2 else -1}\n{s}" for i, s in enumerate(sites)
+        ),
+    )
+    _write("t2.nwk", "((ape:0.2,man:0.2,new:.1)primates:0.8,fly:1.0);")
+    make.run("adapt m.seqmtl few.tsv --organism new --split all -q -o a.seqmtl")
+    _write("genomes.tsv", "genome\torganism\tname\ng.fa\tman\tone\ni.fa\tfly\ttwo")
+    bed6 = [f"chr1\t{i}\t{i + 60}\tj{i}\t{i % 7}\t{'+-'[i % 2]}" for i in range(200, 4500, 150)]
+    _write("j.bed6", "\n".join(bed6))
+    config = Path("junctions.toml").read_text()
+    _write("j6.toml", config.replace("j.bed12", "j.bed6"))
+    rows = [f"{'ab'[i % 2]}\t{i // 2 % 2}\t{'KLMW'[i // 2 % 4] * 3}{'ACDEF'[i % 5]}GI"
+            for i in range(40)]  # fmt: skip
+    _write("p.tsv", "\n".join(["task\tlabel\tpeptide", *rows]))
+    make.run(f"{PEPTIDES} -q -o p.seqmtl")
+
+
+def write_left() -> None:
+    """Interrupt commands, and keep what they leave."""
+    write = "seqmtl.files.resumable.Journal.write"
+    moments = {
+        "train": ("seqmtl.models.checkpoint.Checkpoint.save", 1),
+        "selection": ("seqmtl.models.checkpoint.Checkpoint.save_scores", 2),
+        "store": ("seqmtl.cli._train_stored.write_arrays", 1),
+        "scan": (write, 3), "bigwig": (write, 3), "genomes": (write, 3),
+        "compare": (write, 3),
+    }  # fmt: skip
+    often = patch("seqmtl.scan.run.JOURNAL_SECONDS", 0), patch("seqmtl.solvers.dcd._SAVE_AFTER", 0)
+    with often[0], often[1], contextlib.redirect_stderr(io.StringIO()):
+        for name, (where, n) in moments.items():
+            os.mkdir("out")
+            with _interrupted(where, n), contextlib.suppress(RuntimeError):  # exit code 130
+                make.run(f"{RESUMED[name]} -q")
+            shutil.move("out", f"left/{name}")
+
+
+@contextlib.contextmanager
+def _interrupted(where: str, n: int) -> Iterator[None]:
+    """Press Ctrl-C after the nth call of a function."""
+    owner, _, name = where.rpartition(".")
+    own, calls = getattr(pkgutil.resolve_name(owner), name), count(1)
+
+    def stop(*arguments: object) -> None:
+        own(*arguments)
+        if next(calls) == n:
+            raise KeyboardInterrupt
+
+    with patch(where, stop):
+        yield
 
 
 def _pair() -> None:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from seqmtl.exceptions import ModelFileError, SeqmtlError, TrainingInterrupted
+from seqmtl._schema import anything, items, mapping, record, whole, word
+from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
 from seqmtl.files.atomic import files_not_of, remove_files, write_json
 from seqmtl.files.model_file import read_arrays, write_arrays
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seqmtl")
 
 _DONE, _STATE = "store.json", "state"
+_PART = {
+    "path": word, "first": whole(), "n": whole(1), "length": whole(1),
+    "task_names": items(word, 1, distinct=True),
+}  # fmt: skip
+_STORE = record({"request": mapping(anything), "parts": items(record(_PART), 1)})
 _OWN = re.compile(rf"\d{{5,}}\.windows|{re.escape(_DONE)}|{_STATE}")
 _OF_THE_RUN = frozenset(
     ["command_line", "run", "command", "quiet", "log_json", "debug", "threads", "resume", "json",
@@ -70,10 +76,9 @@ def train_on_disk(args: argparse.Namespace, fit: Any) -> Any:
         def on_look(active: Any) -> None:
             write_arrays(os.path.join(folder, _STATE), {}, active.state())
 
+        state = _state(folder, args, len(store))
         try:
-            return fit(
-                store, memory=memory, ask=ask, run=run, save=on_look, state=_state(folder, args)
-            )
+            return fit(store, memory=memory, ask=ask, run=run, save=on_look, state=state)
         except KeyboardInterrupt as error:
             if not os.path.exists(os.path.join(folder, _STATE)):
                 raise
@@ -123,14 +128,26 @@ def remove_store(args: argparse.Namespace) -> None:
     remove_files(_folder(args), _OWN)
 
 
-def _state(folder: str, args: argparse.Namespace) -> Any:
+def _state(folder: str, args: argparse.Namespace, n: int) -> Any:
+    """Read the state of the last look at n windows; None if there is none to resume."""
+    import numpy as np
+
+    from seqmtl.models.schema import Forms, check_arrays
+
     path = os.path.join(folder, _STATE)
     if not args.resume or not os.path.exists(path):
         return None
     try:
-        return read_arrays(path)[1]
-    except ModelFileError as error:
+        state = read_arrays(path)[1]
+        rows = np.array(state.get("rows", ()))
+        if rows.ndim != 1 or not rows.size or not (np.diff([-1, *rows.tolist(), n]) > 0).all():
+            raise ValueError(f"array rows must hold rising numbers from 0 to {n - 1}")
+        known = {"rows": "int64", "alpha": "float64", "margins": "float64"}
+        forms: Forms = {name: (dtype, (rows.size,)) for name, dtype in known.items()}
+        check_arrays(state, {**forms, "bound": ("uint8", (n,)), "primal": ("float64", (1,))})
+    except ValueError as error:  # also a ModelFileError
         raise SeqmtlError(f"{path}: damaged; train without --resume") from error
+    return state
 
 
 def _store(folder: str, args: argparse.Namespace, memory: int) -> WindowStore:
@@ -142,12 +159,12 @@ def _store(folder: str, args: argparse.Namespace, memory: int) -> WindowStore:
     if args.resume and os.path.exists(path):
         try:
             found = read_json(path)
+            _STORE("", found)
             before = found["request"]
             parts = [
-                StoredPart(where, first, n, length, tuple(names))
-                for where, first, n, length, names in found["parts"]
+                StoredPart(**{**own, "task_names": (*own["task_names"],)}) for own in found["parts"]
             ]
-        except (ValueError, KeyError, TypeError) as error:
+        except ValueError as error:
             raise SeqmtlError(f"{path}: damaged ({error}); train without --resume") from error
         if before != request:
             raise SeqmtlError(
@@ -162,7 +179,7 @@ def _store(folder: str, args: argparse.Namespace, memory: int) -> WindowStore:
         logger.warning("%s: what an interrupted run has left is replaced, without --resume", folder)
     remove_store(args)
     store = store_windows(_windows(args, memory), folder)
-    write_json(path, {"request": request, "parts": store.parts})
+    write_json(path, {"request": request, "parts": [own._asdict() for own in store.parts]})
     return store
 
 

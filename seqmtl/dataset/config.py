@@ -16,6 +16,7 @@ from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.inputs import note_input
 from seqmtl.files.whole import read_bytes
+from seqmtl.io._fields import LONGEST_NAME
 from seqmtl.models.site import SIGNALS, Site
 
 logger = logging.getLogger(__name__)
@@ -207,8 +208,9 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
     )
     top.finish()
     for name in config.organisms:
-        if not name.strip() or not name.isprintable():
-            top.refuse("organisms", "named by printable letters", name, "choose another name")
+        if not name.strip() or not name.isprintable() or len(name.encode()) > LONGEST_NAME:
+            rule = f"named by printable letters, at most {LONGEST_NAME} bytes"
+            top.refuse("organisms", rule, name[:60], "choose another name")
     check_distinct(list(config.organisms), config.path)
     if not 0 <= config.site.offset <= window - config.site.length:
         top.refuse("shift", f"such that the site is in the window of {window}", config.shift,

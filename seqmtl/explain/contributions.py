@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.placed_weights import weights_by_position
 from seqmtl.sequences import Windows
 
 
@@ -50,12 +51,9 @@ def contributions(
     """
     _check_length(model, windows)
     total = np.zeros(windows.shape)
-    weights = model.position_weights(organism, from_relatives=from_relatives)
-    for d, (w, dmers) in enumerate(zip(weights, _dmers(windows), strict=False), 1):
-        n_starts = dmers.number.shape[1]
-        part = np.where(dmers.n_other == 0, w[np.arange(n_starts), dmers.number], 0.0) / d
-        for i in range(d):
-            total[:, i : i + n_starts] += part
+    for place, w, dmers in _dmers(model, windows, organism, from_relatives):
+        part = np.where(dmers.n_other == 0, w[dmers.number], 0.0)
+        total[:, place] += part[:, np.newaxis] / (place.stop - place.start)
     return total
 
 
@@ -78,23 +76,18 @@ def mutagenesis(
     total = np.zeros((*windows.shape, 4))
     codes = windows.matrix().astype(np.int64)
     digits, is_other = codes & 3, codes > 3
-    weights = model.position_weights(organism, from_relatives=from_relatives)
-    for d, (w, dmers) in enumerate(zip(weights, _dmers(windows), strict=False), 1):
-        n_starts = dmers.number.shape[1]
-        starts = np.arange(n_starts)
-        before = np.where(dmers.n_other == 0, w[starts, dmers.number], 0.0)
-        for i in range(d):
-            place = slice(i, i + n_starts)
-            worth = 4 ** (d - 1 - i)
-            without = dmers.number - digits[:, place] * worth
-            after = w[starts[:, None], without[..., None] + np.arange(4) * worth]
-            after[dmers.n_other > is_other[:, place]] = 0.0
-            total[:, place] += after - before[..., None]
+    for place, w, dmers in _dmers(model, windows, organism, from_relatives):
+        worth = 4 ** np.arange(place.stop - place.start)[::-1]
+        before = np.where(dmers.n_other == 0, w[dmers.number], 0.0)
+        without = dmers.number[:, np.newaxis] - digits[:, place] * worth
+        after = w[without[..., np.newaxis] + np.arange(4) * worth[:, np.newaxis]]
+        after[dmers.n_other[:, np.newaxis] > is_other[:, place]] = 0.0
+        total[:, place] += after - before[:, np.newaxis, np.newaxis]
     return total
 
 
 class _Dmers(NamedTuple):
-    """The d-mers of n windows, shapes (n, L - d + 1): base-4 numbers, N read as A, and counts of N.
+    """The d-mers of n windows at a position, shapes (n,): base-4 numbers, N read as A; counts of N.
 
     N stands for any letter other than A, C, G, T.
     """
@@ -103,16 +96,18 @@ class _Dmers(NamedTuple):
     n_other: NDArray[np.int64]
 
 
-def _dmers(windows: Windows) -> Iterator[_Dmers]:
-    """Yield the 1-mers, 2-mers, ... of windows."""
+def _dmers(
+    model: MultiTaskModel, windows: Windows, organism: str, from_relatives: bool
+) -> Iterator[tuple[slice, NDArray[np.float64], _Dmers]]:
+    """Yield the place of each d-mer, the weights of all there, and those of the windows."""
     codes = windows.matrix().astype(np.int64)
-    digits, is_other = codes & 3, (codes > 3).astype(np.int64)
-    found = _Dmers(digits, is_other)
-    for d in range(1, windows.length + 1):
-        yield found
-        found = _Dmers(
-            4 * found.number[:, :-1] + digits[:, d:], found.n_other[:, :-1] + is_other[:, d:]
-        )
+    digits, is_other = codes & 3, codes > 3
+    weights = weights_by_position(model, [organism], from_relatives=from_relatives)
+    for first, levels in enumerate(weights):
+        number, n_other = np.zeros((2, len(windows)), dtype=np.int64)
+        for last, w in zip(range(first, windows.length), levels, strict=False):
+            number, n_other = 4 * number + digits[:, last], n_other + is_other[:, last]
+            yield slice(first, last + 1), w, _Dmers(number, n_other)
 
 
 def _check_length(model: MultiTaskModel, windows: Windows) -> None:

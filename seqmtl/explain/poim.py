@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl.explain.recursion import oligomer_importance
 from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.placed_weights import weights_by_position
 from seqmtl.models.site import Site
 from seqmtl.sequences import decode
 
@@ -172,8 +173,8 @@ def poim(
     """
     check_order(max_order, model.length)
     letters = check_background(background)
-    weights = model.position_weights(organism, from_relatives=from_relatives)
-    Q = oligomer_importance(weights, max_order, letters)
+    weights = weights_by_position(model, [organism], from_relatives=from_relatives)
+    Q = oligomer_importance(weights, model.length, max_order, letters)
     return Poim(organism, Q, model.site, tuple(letters))
 
 
@@ -187,12 +188,8 @@ def mean_poim(
     """
     check_order(max_order, model.length)
     letters = check_background(background)
-    weights = model.position_weights(model.tasks[0])
-    for organism in model.tasks[1:]:
-        for total, part in zip(weights, model.position_weights(organism), strict=True):
-            total += part
-    mean = [total / len(model.tasks) for total in weights]
-    Q = oligomer_importance(mean, max_order, letters)
+    weights = weights_by_position(model, model.tasks)
+    Q = oligomer_importance(weights, model.length, max_order, letters)
     return Poim("mean", Q, model.site, tuple(letters))
 
 

@@ -13,12 +13,13 @@ and, as an interval that does not contain the first (last) letter of J does not 
                  - Q_{j+1,k-2}(z without both)
                  + T_{j,k}(z) - (mr T_{j,k})(.) - (ml T_{j,k})(.) + (ml mr T_{j,k})(.)
 
-so that each value costs a few additions and no sequences are enumerated.
+so that each value costs a few additions and no sequences are enumerated. T is computed from left to
+right, so that the weights of d-mers are needed at two positions at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +28,19 @@ from seqmtl._memory import require_memory
 
 
 def oligomer_importance(
-    weights: Sequence[NDArray[np.float64]], max_order: int, letters: NDArray[np.float64]
+    weights: Iterable[Sequence[NDArray[np.float64]]],
+    length: int,
+    max_order: int,
+    letters: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], ...]:
     """Return Q_1..Q_K, shapes (L - k + 1, 4**k).
 
     Parameters
     ----------
-    weights : sequence of ndarray of float64, shapes (L, 4), (L, 16), ...
-        Weight of every d-mer by position.
+    weights : iterable of sequences of ndarray of float64, shapes (4,), (16,), ...
+        Weight of every d-mer at each position.
+    length : int
+        Number of positions L.
     max_order : int
         K.
     letters : ndarray of float64, shape (4,)
@@ -45,11 +51,10 @@ def oligomer_importance(
     MemoryLimitError
         If the result does not fit into memory.
     """
-    length = weights[0].shape[0]
-    n_bytes = 8.0 * length * (4 * 4.0 ** len(weights) + 5 * 4.0**max_order)
+    n_bytes = 8.0 * length * 5 * 4.0**max_order
     require_memory(n_bytes, f"a POIM of order {max_order}", "lower --max-order")
     found: list[NDArray[np.float64]] = []
-    for k, t in enumerate(_containing(weights, max_order, letters), 1):
+    for k, t in enumerate(_containing(weights, length, max_order, letters), 1):
         n = length - k + 1
         if k == 1:
             found.append(t - (t @ letters)[:, None])
@@ -68,20 +73,24 @@ def oligomer_importance(
 
 
 def _containing(
-    weights: Sequence[NDArray[np.float64]], max_order: int, letters: NDArray[np.float64]
+    weights: Iterable[Sequence[NDArray[np.float64]]],
+    length: int,
+    max_order: int,
+    letters: NDArray[np.float64],
 ) -> list[NDArray[np.float64]]:
     """Return T_1..T_K, averages of the d-mers that contain each k-mer; (L - k + 1, 4**k)."""
-    length, span = weights[0].shape[0], len(weights)
-    A = T = weights[-1][: length - span + 1]
-    found = {span: T.copy()}
-    for k in range(span - 1, 0, -1):
-        longer, A = A, weights[k - 1][: length - k + 1].copy()
-        A[:-1] += longer.reshape(length - k, -1, 4) @ letters
-        longer, T = T, A.copy()
-        T[1:] += _mean_first(longer, letters)
-        found[k] = T
-    orders = range(1, max_order + 1)
-    return [found[k] if k <= span else np.zeros((length - k + 1, 4**k)) for k in orders]
+    found = [np.zeros((length - k + 1, 4**k)) for k in range(1, max_order + 1)]
+    before: list[NDArray[np.float64]] = []
+    for j, levels in enumerate(weights):
+        here = list(levels[: length - j])
+        for k in range(len(here) - 1, 0, -1):
+            here[k - 1] = here[k - 1] + here[k].reshape(-1, 4) @ letters
+        for k, longer in enumerate(before[1 : len(here) + 1]):
+            here[k] += _mean_first(longer[None], letters)[0]
+        for q, t in zip(found, here, strict=False):
+            q[j] = t
+        before = here
+    return found
 
 
 def _mean_first(values: NDArray[np.float64], letters: NDArray[np.float64]) -> NDArray[np.float64]:

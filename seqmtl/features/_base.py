@@ -112,10 +112,8 @@ class FeatureDefinition:
         ends = [0, *itertools.accumulate(m.n_features(length) for m in self.side_by_side())]
         return [slice(*pair) for pair in itertools.pairwise(ends)]
 
-    def position_weights(self, w: NDArray[Any], length: int) -> list[NDArray[np.float64]]:
-        """Return the contribution of every k-mer to <w, phi(x)> at every position.
-
-        See :meth:`PositionalKmers.position_weights`.
+    def span(self, length: int) -> int:
+        """Return the length of the longest k-mers.
 
         Raises
         ------

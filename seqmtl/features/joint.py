@@ -84,25 +84,27 @@ class JointFeatures(FeatureDefinition):
         """Return weighted maps whose kernels sum to the kernel of this map."""
         return [part for view in self.views for part in view.parts(length)]
 
-    def position_weights(self, w: NDArray[Any], length: int) -> list[NDArray[np.float64]]:
+    def span(self, length: int) -> int:
+        """Return the length of the longest k-mers of all views."""
+        return max(view.span(length) for view in self.views)
+
+    def position_weights(
+        self, w: NDArray[Any], length: int, first: int = 0, last: int | None = None
+    ) -> list[NDArray[np.float64]]:
         """Return the contribution of every k-mer to <w, phi(x)> at every position, over all views.
 
         See :meth:`PositionalKmers.position_weights`.
-
-        Raises
-        ------
-        SeqmtlError
-            If the inputs of a view are not DNA windows.
         """
         found: list[NDArray[np.float64]] = []
-        first = 0
+        begin = 0
         for view in self.views:
-            last = first + view.n_features(length)
-            parts = view.position_weights(w[first:last], length)
-            found += [np.zeros_like(part) for part in parts[len(found) :]]
-            for total, part in zip(found, parts, strict=False):
+            end = begin + view.n_features(length)
+            parts = view.position_weights(w[begin:end], length, first, last)
+            shared = len(found)
+            found += parts[shared:]
+            for total, part in zip(found, parts[:shared], strict=False):
                 total += part
-            first = last
+            begin = end
         return found
 
 

@@ -158,7 +158,13 @@ class PositionalKmers(FeatureDefinition):
         bits = self._bits(layout)
         return 1 << bits if bits else layout.n_features
 
-    def position_weights(self, w: NDArray[Any], length: int) -> list[NDArray[np.float64]]:
+    def span(self, length: int) -> int:
+        """Return the length of the longest k-mers."""
+        return self.layout(length).span
+
+    def position_weights(
+        self, w: NDArray[Any], length: int, first: int = 0, last: int | None = None
+    ) -> list[NDArray[np.float64]]:
         """Return the contribution of every k-mer to <w, phi(x)> at every position.
 
         Parameters
@@ -167,11 +173,13 @@ class PositionalKmers(FeatureDefinition):
             Weights of one task, exact or hashed.
         length : int
             Window length L.
+        first, last : int
+            Range of positions, half-open. Default: all.
 
         Returns
         -------
         list of ndarray of float64
-            For d = 1..S, where S is the longest k, an array of shape (L, 4**d).
+            For d = 1..S, where S is the longest k, an array of shape (last - first, 4**d).
 
         Raises
         ------
@@ -182,14 +190,15 @@ class PositionalKmers(FeatureDefinition):
 
         layout = self.layout(length)
         starts, width = table_levels(layout.span)
+        last = length if last is None else last
         require_memory(
-            8.0 * width * length,
-            f"the weights of all {layout.span}-mers at {length} positions",
+            8.0 * width * (last - first),
+            f"the weights of all {layout.span}-mers at {last - first} positions",
             "train with shorter k-mers",
         )
-        table = np.zeros((length, width))
+        table = np.zeros((last - first, width))
         column = np.ascontiguousarray(w).reshape(-1, 1)
-        place_weights(column, 0, 0, length, layout.levels, self._bits(layout), starts, table)
+        place_weights(column, 0, first, last, layout.levels, self._bits(layout), starts, table)
         return [table[:, s : s + 4**d] for d, s in enumerate(starts.tolist(), 1)]
 
     def variants(self) -> list[PositionalKmers]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any
@@ -170,7 +171,9 @@ class PartialFile:
 
 
 class Journal:
-    """Journal of a long run, one JSON object per line: a header, then completed steps.
+    """Journal of a long run: a header, then completed steps.
+
+    Each line has a checksum and a JSON object.
 
     Parameters
     ----------
@@ -194,7 +197,7 @@ class Journal:
         Raises
         ------
         SeqmtlError
-            If a complete line is not a JSON object.
+            If a complete line was changed, or is not a JSON object.
         """
         try:
             with open(self.path, "rb") as stream:
@@ -202,7 +205,7 @@ class Journal:
         except FileNotFoundError:
             return []
         try:
-            entries = list(map(json.loads, whole))
+            entries = list(map(_content, whole))
             items(mapping(anything))("its lines", entries)
         except (ValueError, RecursionError) as error:
             raise self.damaged(error) from error
@@ -223,14 +226,22 @@ class Journal:
 
     def write(self, step: Mapping[str, Any]) -> None:
         """Append a step, and flush it to disk."""
+        text = json.dumps(step).encode()
         with _told(self.path), open(self.path, "ab") as stream:
-            stream.write(json.dumps(step).encode() + b"\n")
+            stream.write(b"%08x %b\n" % (zlib.crc32(text), text))
             stream.flush()
             os.fsync(stream.fileno())
 
     def remove(self) -> None:
         """Remove the file."""
         remove_file(self.path)
+
+
+def _content(line: bytes) -> Any:
+    checksum, _, text = line[:-1].partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(text):
+        raise ValueError("a line does not have its checksum")
+    return json.loads(text)
 
 
 @contextmanager

@@ -1,4 +1,8 @@
-"""Read bytes and numbered lines of plain or gzip files in blocks of bounded size."""
+"""Read bytes and numbered lines of plain or gzip files in blocks of bounded size.
+
+What is held as a whole has a bound, so that a damaged or malicious file is refused before it fills
+the memory: a line, and a text that is not read line by line. Sequences are bounded by the memory.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,10 @@ from seqmtl.files.inputs import note_input, open_input
 BLOCK_BYTES = 1 << 20
 #: Compressed bytes read at a time, the maximum size of a bgzip block.
 RAW_BYTES = 1 << 16
+#: Bytes of the longest line, much more than a window or the samples of a VCF record take.
+LONGEST_LINE = 1 << 28
+#: Bytes of the largest file that is read as a whole, such as a tree or an alignment.
+LARGEST_TEXT = 1 << 30
 #: Zero bytes after every block of lines, so that fixed-width reads stay inside it.
 PAD_BYTES = 256
 
@@ -103,7 +111,16 @@ class Lines:
         return enumerate(self.text[:-PAD_BYTES].split(b"\n")[:-1], self.first_line)
 
 
-def line_blocks(path: PathLike) -> Iterator[Lines]:
+def too_long(what: str, most: int, path: PathLike, line: int | None = None) -> InputFormatError:
+    """Return the error for what is longer than its bound."""
+    return InputFormatError(
+        f"{what} must have at most {most:,} bytes, got more; check that it is the right file",
+        path=source_name(path),
+        line=line,
+    )
+
+
+def line_blocks(path: PathLike, longest: int = LONGEST_LINE) -> Iterator[Lines]:
     """Yield the lines of a file in blocks of about `BLOCK_BYTES`, without byte order mark.
 
     CRLF is converted to LF, and a missing line end is added to the last line. A line longer than
@@ -112,7 +129,7 @@ def line_blocks(path: PathLike) -> Iterator[Lines]:
     Raises
     ------
     InputFormatError
-        If a line has a NUL byte.
+        If a line has a NUL byte, or is longer than `longest` bytes by about a block.
     """
     padding = bytes(PAD_BYTES)
     parts: list[bytes] = []
@@ -143,13 +160,16 @@ def line_blocks(path: PathLike) -> Iterator[Lines]:
             parts, size = [], len(block)
         if block:
             parts.append(block)
+        if size > max(longest, BLOCK_BYTES):
+            line += sum(part.count(b"\n") for part in parts)
+            raise too_long("a line", longest, path, line)
     if parts:
         yield lines(b"" if parts[-1].endswith(b"\n") else b"\n")
 
 
-def numbered_lines(path: PathLike) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(path: PathLike, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
     """Yield the 1-based number and the bytes of every line of a file, see :func:`line_blocks`."""
-    for block in line_blocks(path):
+    for block in line_blocks(path, longest):
         yield from block.rows()
 
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, NoReturn
 
+from seqmtl._memory import require_memory
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import BYTE_ORDER_MARK, PathLike, byte_blocks, readable, source_name
+from seqmtl.files.streams import (
+    BYTE_ORDER_MARK,
+    PathLike,
+    byte_blocks,
+    readable,
+    source_name,
+    too_long,
+)
 from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID
 
 _BLANKS = b"\n\r \t"
 _INVALID = bytes([INVALID])
+_LONGEST_HEADER = 1 << 24
+_CHECKED = 1 << 26  # bases read between two looks at the memory
 
 
 class Header(NamedTuple):
@@ -37,6 +47,21 @@ class Header(NamedTuple):
     def label(self) -> str:
         """Name of the record for messages, or its number if it has none."""
         return self.name or str(self.number)
+
+
+def hold(buffer: bytearray, codes: bytes, path: PathLike) -> None:
+    """Append codes to those held in memory.
+
+    Raises
+    ------
+    MemoryLimitError
+        If there is no room for more.
+    """
+    n = len(buffer)
+    if n // _CHECKED < (n + len(codes)) // _CHECKED:
+        what = f"{source_name(path)}: holding {n / 1e9:.1f} Gb and the next bases"
+        require_memory(2.0 * _CHECKED + n / 8, what, "use a machine with more memory")
+    buffer += codes
 
 
 def scan_fasta(
@@ -100,6 +125,7 @@ class _Scanner:
             self.head += block
             start = self.head.removeprefix(BYTE_ORDER_MARK).lstrip()
             if not start or BYTE_ORDER_MARK.startswith(self.head):
+                self._check_length(self.head)
                 return
             if not start.startswith(b">"):
                 self._refuse_foreign(start)
@@ -111,6 +137,7 @@ class _Scanner:
                 end = block.find(b"\n", place)
                 if end < 0:
                     self.open_header += block[place:]
+                    self._check_length(self.open_header)
                     return
                 yield self._close_header(self.open_header + block[place:end])
                 place = end + 1
@@ -139,6 +166,10 @@ class _Scanner:
                 path=self.source,
             )
         self._check_sequence()
+
+    def _check_length(self, header: bytes) -> None:
+        if len(header) > _LONGEST_HEADER:
+            raise too_long("a FASTA header", _LONGEST_HEADER, self.source, self.line)
 
     @staticmethod
     def _end_of_sequence(block: bytes, place: int) -> int:

@@ -14,7 +14,7 @@ from seqmtl.files.streams import PAD_BYTES, Lines, PathLike, numbered_lines, rea
 from seqmtl.io._table_columns import check_distinct
 
 _TAB, _LINE_FEED, _HASH = 9, 10, 35
-_LONGEST_NAME = PAD_BYTES - 1
+LONGEST_NAME = PAD_BYTES - 1
 _MOST_DIGITS = 18
 #: What :func:`is_coordinate` asks for.
 COORDINATES = f"whole numbers of up to {_MOST_DIGITS} digits"
@@ -132,10 +132,10 @@ class Fields:
         """
         lengths = self.lengths(column)
         width = max(1, int(lengths.max(initial=1)))
-        if width > _LONGEST_NAME:
+        if width > LONGEST_NAME:
             row = int(lengths.argmax())
             self.refuse(
-                row, f"{what} must have at most {_LONGEST_NAME} bytes, got {width}; shorten it"
+                row, f"{what} must have at most {LONGEST_NAME} bytes, got {width}; shorten it"
             )
         letters = self.cut(self.begins(column), width)
         letters[np.arange(width) >= lengths[:, None]] = 0

@@ -11,6 +11,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._memory import require_memory
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io._table_columns import Cells, Places, Roles, TableFile, check_distinct, refuse_missing
 
@@ -22,6 +23,7 @@ _DAMAGED = (
     RuntimeError,  # also NotImplementedError: encrypted, or an unknown compression
     zipfile.BadZipFile,
     zlib.error,
+    MemoryError,  # the shape is larger than the data
 )
 
 
@@ -55,6 +57,8 @@ class Archive(TableFile):
                 path=source,
             ) from error
         self.names = self.arrays.files
+        members: Any = self.arrays.zip.infolist()  # type: ignore[union-attr]
+        self._sizes = {own.filename.removesuffix(".npy"): own.file_size for own in members}
 
     def is_number(self, column: int) -> bool:
         """Tell whether an array holds numbers."""
@@ -101,6 +105,10 @@ class Archive(TableFile):
         """Return an array of numbers or text."""
         if name not in self.names:
             refuse_missing(self.rule, name, self.names, self)
+        size = self._sizes[name]
+        require_memory(
+            2.0 * size, f"{self.source}: array {name!r} of {size:,} bytes", "split the file"
+        )
         try:
             array = self.arrays[name]
             if not isinstance(array, np.ndarray):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._memory import require_memory
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.streams import PathLike, open_seekable, source_name
 from seqmtl.io._table_columns import Cells, Places, Roles, TableFile
@@ -40,7 +41,11 @@ class ParquetFile(TableFile):
         self.places = Places(source_name(path))
         with open_seekable(path) as stream:
             try:
-                table = pyarrow.parquet.ParquetFile(stream).read()
+                file = pyarrow.parquet.ParquetFile(stream)
+                facts = file.metadata
+                what = f"{self.places.source}: {facts.num_rows:,} rows"
+                require_memory(16.0 * facts.num_rows * facts.num_columns, what, "split the file")
+                table = file.read()
                 table.validate(full=True)  # detects invalid UTF-8 and offsets beyond the data
                 names = table.column_names
             except (pyarrow.ArrowException, OSError, ValueError) as error:

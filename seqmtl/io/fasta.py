@@ -14,7 +14,7 @@ from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, first_bytes, source_name
 from seqmtl.io._columns import RULE, LabelColumn
-from seqmtl.io._fasta_scanner import Header, scan_fasta
+from seqmtl.io._fasta_scanner import Header, hold, scan_fasta
 from seqmtl.sequences import Windows
 from seqmtl.sequences.windows import name_table
 
@@ -87,7 +87,7 @@ def _records(path: PathLike, *, unique_names: bool) -> Iterator[tuple[Header, ND
     codes = bytearray()
     for item in scan_fasta(path, unique_names=unique_names):
         if isinstance(item, bytes):
-            codes += item
+            hold(codes, item, path)
             continue
         if header is not None:
             yield header, np.frombuffer(codes, dtype=np.uint8)

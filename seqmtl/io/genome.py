@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, is_compressed, source_name
-from seqmtl.io._fasta_scanner import Header, scan_fasta
+from seqmtl.io._fasta_scanner import Header, hold, scan_fasta
 from seqmtl.io.indexed import index_is_current, read_index, scan_indexed
 from seqmtl.sequences.alphabet import LOWER, OTHER
 from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig
@@ -97,7 +97,7 @@ def _append(
     others: list[str] = []
     for item in _scan(path, only):
         if isinstance(item, bytes):
-            buffer += item
+            hold(buffer, item, path)
             ends[-1] = len(buffer)
             continue
         if only is not None and item not in only:
@@ -160,7 +160,7 @@ def open_contigs(path: PathLike) -> Iterator[tuple[str, NDArray[np.uint8]]]:
     codes = bytearray()
     for item in _scan(path):
         if isinstance(item, bytes):
-            codes += item
+            hold(codes, item, path)
             continue
         if name:
             yield name, np.frombuffer(codes, dtype=np.uint8)

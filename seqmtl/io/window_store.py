@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import make_folder
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.sequences import Windows, concatenate
+from seqmtl.sequences.alphabet import OTHER
 
 #: Windows of a part, at most.
 PART = 1 << 20
 
-_COLUMNS = ("codes", "starts", "is_reverse", "labels", "task_ids")
+_COLUMNS = {
+    "codes": np.uint8, "starts": np.int64, "is_reverse": np.uint8, "labels": np.int32,
+    "task_ids": np.int32,
+}  # fmt: skip
 
 
 class StoredPart(NamedTuple):
@@ -51,12 +55,23 @@ class StoredPart(NamedTuple):
             If the file cannot be read.
         """
         try:
-            columns = read_arrays(self.path)[1]
-            codes, starts, is_reverse, labels, task_ids = (columns[name] for name in _COLUMNS)
-        except (ModelFileError, KeyError) as error:
+            return self._windows(read_arrays(self.path)[1])
+        except ValueError as error:  # also a ModelFileError
             raise SeqmtlError(
                 f"{self.path}: cannot read stored windows ({error}); train again without --resume"
             ) from error
+
+    def _windows(self, columns: Mapping[str, NDArray[Any]]) -> Windows:
+        for name, dtype in _COLUMNS.items():
+            array = columns.get(name)
+            if array is None or array.dtype != dtype or array.ndim != 1:
+                raise ValueError(f"array {name} must be {np.dtype(dtype)}, one for each window")
+        codes, starts, is_reverse, labels, task_ids = (columns[name] for name in _COLUMNS)
+        is_labelled = np.isin(labels, (-1, 1)).all()
+        if starts.size != self.n or codes.max(initial=0) > OTHER or not is_labelled:
+            raise ValueError(f"its {self.n} windows must have letters and labels")
+        if task_ids.min() < 0 or task_ids.max() >= len(self.task_names):
+            raise ValueError(f"array task_ids must hold numbers below {len(self.task_names)}")
         return Windows(
             codes, starts, self.length, is_reverse=is_reverse, labels=labels, task_ids=task_ids,
             task_names=self.task_names,
@@ -136,11 +151,7 @@ def store_windows(found: Iterable[Windows], folder: str) -> WindowStore:
         windows.task_ids = np.array(number, dtype=np.int16)[windows.task_ids]
         path = os.path.join(folder, f"{len(parts):05}.windows")
         part = StoredPart(path, n, len(windows), windows.length, ())
-        types = (np.uint8, np.int64, np.uint8, np.int32, np.int32)
-        columns = {
-            name: getattr(windows, name).astype(dtype)
-            for name, dtype in zip(_COLUMNS, types, strict=True)
-        }
+        columns = {name: getattr(windows, name).astype(dtype) for name, dtype in _COLUMNS.items()}
         write_arrays(part.path, {}, columns)
         parts.append(part)
         labels.append(windows.labels)

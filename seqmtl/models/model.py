@@ -16,6 +16,7 @@ from seqmtl.features.definitions import features_from_dict
 from seqmtl.models.base import Model
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.grouped import forms_of_weights
+from seqmtl.models.placed_weights import placed_weights
 from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, part
 from seqmtl.models.site import Site
@@ -27,7 +28,7 @@ from seqmtl.models.training_text import (
     learnt_text,
     tasks_text,
 )
-from seqmtl.sequences import Windows, encode
+from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
@@ -295,16 +296,7 @@ class MultiTaskModel(Model):
         MemoryLimitError
             If the weights of all S-mers do not fit into memory.
         """
-        column = self.weights([task], from_relatives=from_relatives)[0][:, 0]
-        found: list[NDArray[np.float64]] = self.features.position_weights(column, self.length)
-        if self.word_bias is not None:
-            for d in range(len(found) + 1, self.site.length + 1):
-                found.append(np.zeros((self.length, 4**d)))
-            codes = encode("".join(self.site.words)).reshape(-1, self.site.length)
-            numbers = codes @ 4 ** np.arange(self.site.length)[::-1]
-            added = self.word_biases([task], from_relatives=from_relatives)[0, :-1]
-            found[self.site.length - 1][self.site.offset, numbers] += added
-        return found
+        return placed_weights(self, [task], from_relatives)(0, self.length)
 
     def _mixing(
         self, names: Sequence[str], from_relatives: bool, K: NDArray[np.float64] | None = None

@@ -88,7 +88,7 @@ def length_tables(
     shares = _borrowed(counts, relatedness)
     tables = {}
     for t, name in enumerate(lengths):
-        trust = counts[t] / (counts[t] + _ENOUGH) if (counts > 0).sum() > 1 else 1.0
+        trust = 1.0 if counts[t] == counts.sum() else counts[t] / (counts[t] + _ENOUGH)
         density = trust * own[t] + (1 - trust) * (shares[t] @ own)
         cumulative = np.cumsum(density) / density.sum()
         shortest = max(_FEWEST_BASES, int(grid[np.searchsorted(cumulative, 0.001)]) // 2)

@@ -8,8 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.placed_weights import window_scorer
 from seqmtl.models.probability_curve import to_probability
-from seqmtl.scan.scanner import Scanner
+from seqmtl.scan.scanner import Scanner, WindowScanner
+
+TABLE_BYTES = 16  # of an entry in tables, with the weights that they are from
+MOST_BYTES = 1 << 30  # of tables: those of 9-mers in windows of 141 bases, but not of 10-mers
 
 
 def scanner_of(
@@ -20,7 +24,7 @@ def scanner_of(
     site_length: int | None = None,
     from_relatives: bool = False,
 ) -> Scanner:
-    """Return a scanner with the weights of one organism.
+    """Return a scanner with the weights of one organism, with tables unless they would be large.
 
     Parameters
     ----------
@@ -40,6 +44,9 @@ def scanner_of(
     """
     offset = model.site.offset if site_offset is None else site_offset
     length = model.site.length if site_length is None else site_length
+    if TABLE_BYTES / 3 * 4.0 ** (model.features.span(model.length) + 1) * model.length > MOST_BYTES:
+        score = window_scorer(model, organism, from_relatives=from_relatives)
+        return WindowScanner(score, model.length, site_offset=offset, site_length=length)
     weights = model.position_weights(organism, from_relatives=from_relatives)
     bias = model.weights([organism], from_relatives=from_relatives)[1]
     return Scanner(weights, float(bias[0]), site_offset=offset, site_length=length)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from seqmtl.scan._scan_kernels import (
     index_rows,
 )
 from seqmtl.scan.score_tables import PRECISION, ScoreTables, build_tables
+from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 
 _DEAR = 6  # a window scored on its own takes as long as this many in a row
@@ -83,11 +84,7 @@ class Scanner:
         self.bias = float(bias)
         self.site_offset = self.length // 2 if site_offset is None else int(site_offset)
         self.site_length = int(site_length)
-        if not 0 <= self.site_offset < self.site_offset + self.site_length <= self.length:
-            raise ValueError(
-                f"the site must lie in the window of {self.length} bases, got offset "
-                f"{self.site_offset} and length {self.site_length}"
-            )
+        _check_site(self.site_offset, self.site_length, self.length)
         weights = position_weights[: self.length]
         self.tables: ScoreTables = build_tables(weights, 2 * PRECISION / self.length)
         self.max_error = self.tables.unit / 2 * self.length
@@ -153,13 +150,22 @@ class Scanner:
         """
         if last <= first:
             return RangeScores(np.zeros(0, dtype=np.float32), 0)
-        tables, n_scores = self.tables, last - first
         piece = np.ascontiguousarray(codes[first : last + self.length - 1])
+        starts = None if wanted is None else wanted - first
+        is_mixed = bool(piece.max() >= OTHER)
+        n_mixed = int(count_mixed(piece, self.length)) if is_mixed else 0
+        return RangeScores(self._scores(piece, is_reverse, starts), n_mixed)
+
+    def _scores(
+        self, piece: NDArray[np.uint8], is_reverse: bool, wanted: NDArray[np.int64] | None
+    ) -> NDArray[np.float32]:
+        """Score all windows of a piece of a contig, or those at the wanted starts."""
+        tables, n_scores = self.tables, self.count(piece)
         n = -(-piece.size // GROUP) * GROUP
         rows = np.zeros(n + AHEAD + GROUP, dtype=np.int32)
         index_rows(piece, is_reverse, tables.degree, tables.first_row, rows)
         if wanted is not None and _DEAR * wanted.size < n_scores:
-            starts = last - 1 - wanted if is_reverse else wanted - first
+            starts = n_scores - 1 - wanted if is_reverse else wanted
             scores = np.empty(starts.size, dtype=np.float32)
             total = np.zeros(starts.size, dtype=np.int32)
             add_windows(tables.columns, tables.n_rows, rows, starts, total)
@@ -170,10 +176,43 @@ class Scanner:
             add_rows(tables.rows, tables.stride, rows, n, total)
             finish_scores(total[self.length - 1 :], self.bias, tables.unit, scores)
             scores = scores[::-1] if is_reverse else scores
-            scores = scores if wanted is None else scores[wanted - first]
-        is_mixed = bool(piece.max() >= OTHER)
-        n_mixed = int(count_mixed(piece, self.length)) if is_mixed else 0
-        return RangeScores(scores, n_mixed)
+            scores = scores if wanted is None else scores[wanted]
+        return scores
+
+
+class WindowScanner(Scanner):
+    """Scores each window from its features, for k-mers whose tables would not fit into memory.
+
+    Parameters
+    ----------
+    score : callable
+        Scores :class:`~seqmtl.sequences.Windows`.
+    length : int
+        Window length.
+    site_offset, site_length : int
+        See :class:`Scanner`.
+    """
+
+    max_error = 0.0
+
+    def __init__(
+        self,
+        score: Callable[[Windows], NDArray[np.float64]],
+        length: int,
+        *,
+        site_offset: int,
+        site_length: int,
+    ) -> None:
+        self._score, self.length = score, length
+        self.site_offset, self.site_length = site_offset, site_length
+        _check_site(site_offset, site_length, length)
+
+    def _scores(
+        self, piece: NDArray[np.uint8], is_reverse: bool, wanted: NDArray[np.int64] | None
+    ) -> NDArray[np.float32]:
+        starts = np.arange(self.count(piece)) if wanted is None else wanted
+        windows = Windows(piece, starts, self.length, is_reverse=np.full(starts.size, is_reverse))
+        return self._score(windows).astype(np.float32)
 
 
 def is_minus(strand: str) -> bool:
@@ -189,6 +228,14 @@ def is_minus(strand: str) -> bool:
     return strand == "-"
 
 
+def _check_site(offset: int, n_bases: int, length: int) -> None:
+    if not 0 <= offset < offset + n_bases <= length:
+        raise ValueError(
+            f"the site must lie in the window of {length} bases, got offset {offset} and length "
+            f"{n_bases}"
+        )
+
+
 def _check_weights(weights: Sequence[NDArray[Any]]) -> int:
     if len(weights) == 0:
         raise ValueError("position_weights must hold at least the weights of degree 1")
@@ -197,7 +244,7 @@ def _check_weights(weights: Sequence[NDArray[Any]]) -> int:
         if w.shape != (L, 4**d):
             shape = (L, 4**d)
             raise ValueError(f"position_weights[{d - 1}] must have shape {shape}, got {w.shape}")
-        if not np.all(np.isfinite(w)):
+        if not all(np.isfinite(row).all() for row in w):
             raise ValueError(f"position_weights[{d - 1}] must be finite; train the model again")
     if L < 1:
         raise ValueError(f"position_weights must be those of a window, got {L} positions")

@@ -23,7 +23,8 @@ from seqmtl.scan._scan_kernels import GROUP, LINE, STEP
 #: Largest absolute error of a score from rounding the tables.
 PRECISION = 1e-5
 
-_COLUMNS = 16  # folded at a time
+_COLUMNS = 16  # at most folded at a time
+_ENTRIES = 1 << 22  # about as many
 
 
 class ScoreTables(NamedTuple):
@@ -80,17 +81,18 @@ def build_tables(weights: Sequence[NDArray[Any]], unit: float) -> ScoreTables:
     n_rows, first_row = int(n_before[-1]), n_before[:-1]
     stride = -(-(length + GROUP - 1) // LINE) * LINE
     n_entries, n_columns = n_rows * stride + LINE, -(-length // STEP) * STEP
-    unit = max(unit, _reach(weights) / 2**30, 1e-300)
+    at_a_time = max(1, min(_COLUMNS, length, _ENTRIES // n_rows))
     require_memory(
-        4 * (n_entries + n_rows * n_columns),
+        4 * (n_entries + n_rows * n_columns) + 32 * n_rows * at_a_time,
         f"a scan with {degree}-mers and windows of {length} bases",
         "train with shorter k-mers or windows",
     )
+    unit = max(unit, _reach(weights, at_a_time) / 2**30, 1e-300)
     table = _aligned_zeros(n_entries)
     by_row = table[: n_rows * stride].reshape(n_rows, stride)
     by_column = np.zeros((n_columns, n_rows), dtype=np.int32)
-    for first in range(0, length, _COLUMNS):
-        last = min(first + _COLUMNS, length)
+    for first in range(0, length, at_a_time):
+        last = min(first + at_a_time, length)
         columns = slice(GROUP - 1 + length - last, GROUP - 1 + length - first)
         levels = np.concatenate(_fold(weights, first, last), axis=1)
         by_column[first:last] = np.rint(levels / unit)
@@ -110,12 +112,12 @@ def _fold(weights: Sequence[NDArray[Any]], first: int, last: int) -> list[NDArra
     return levels
 
 
-def _reach(weights: Sequence[NDArray[Any]]) -> float:
+def _reach(weights: Sequence[NDArray[Any]], at_a_time: int) -> float:
     """Return sum_l max_c |F[c, l]|, an upper bound on scores."""
     length = weights[0].shape[0]
     total = 0.0
-    for first in range(0, length, _COLUMNS):
-        levels = _fold(weights, first, min(first + _COLUMNS, length))
+    for first in range(0, length, at_a_time):
+        levels = _fold(weights, first, min(first + at_a_time, length))
         largest = [np.abs(level).max(axis=1) for level in levels]
         total += float(np.max(largest, axis=0).sum())
     return total

@@ -229,8 +229,8 @@ class TaskKernel(NamedKernels):
         tree, wanted, order = prune_to(tree, names)
         if len(wanted) < 2:
             raise ValueError(
-                f"names must be at least two leaves of the tree, got {len(wanted)}; "
-                "a single task has no relatives: use individual"
+                f"names must be at least two leaves of the tree, got {len(wanted)} of "
+                f"{tree.source}; a single task has no relatives: use individual"
             )
         inner = np.setdiff1d(np.arange(len(tree)), tree.leaves)
         members = tree.membership()[np.ix_(inner, order)]

@@ -189,7 +189,7 @@ class EffectScorer:
         P = np.zeros((2, n))
         for strand, is_reverse in enumerate((False, True)):
             starts = np.flatnonzero(self._has_site(buffer, inside, n, is_reverse))
-            values = scanner.score_range(buffer, 0, n, is_reverse).scores[starts]
+            values = scanner.score_range(buffer, 0, n, is_reverse, starts).scores
             scores[strand, starts] = values
             P[strand, starts] = self.probability(values.astype(np.float64))
         return scores, P

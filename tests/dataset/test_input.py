@@ -79,6 +79,7 @@ def dataset(folder):
         (config_text().replace("signal", "signals"), "got None; 'signals' is no key: .* 'signal'"),
         (config_text().replace("organisms", "organism"), "'organism' is no key: .* 'organisms'"),
         (config_text().replace("s.x", 's." "'), "organisms must be named by printable letters"),
+        (config_text().replace("s.x", f"s.{'x' * 256}"), "letters, at most 255 bytes, got 'xxx"),
         (config_text() + "allow_missing_contigs = 1", "must be true or false, got 1"),
         (config_text().replace("s.x", 's."a\\tb"'), "organisms must be named by printable letters"),
     ],

@@ -18,7 +18,7 @@ from seqmtl import (
     WeightedDegree,
 )
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError, UnknownTaskError
-from seqmtl.explain import differential, mean_poim, oligomer, poim
+from seqmtl.explain import contributions, differential, mean_poim, oligomer, poim
 from seqmtl.models.site import Site
 from seqmtl.sequences import Windows
 from tests.summaries import training_summary
@@ -220,6 +220,23 @@ def test_what_cannot_be_had_is_said():
 
     with pytest.raises(SeqmtlError, match="must be one of windows of DNA"):
         poim(make_model(Numeric(), 6), "a")
+
+
+def test_long_kmers_are_taken_a_position_at_a_time(monkeypatch):
+    model = make_model(WeightedDegree(9, hash_bits=12), 30)
+    expected = [poim(model, "a", max_order=2).Q, mean_poim(model, max_order=2).Q]
+    part = model.position_weights("a")
+    windows = Windows.from_strings(["ACGTTNGCAT" * 3])
+    by_base = contributions(model, windows, "a")
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 10_000_000)
+    with pytest.raises(MemoryLimitError, match="9-mers at 30 positions would take"):
+        model.position_weights("a")
+    found = [poim(model, "a", max_order=2).Q, mean_poim(model, max_order=2).Q]
+    for own, others in zip(found, expected, strict=True):
+        for q, other in zip(own, others, strict=True):
+            np.testing.assert_array_equal(q, other)
+    np.testing.assert_array_equal(contributions(model, windows, "a"), by_base)
+    assert sum(level.nbytes for level in part) > 80_000_000
 
 
 def test_more_than_fits_into_memory_is_refused(monkeypatch):

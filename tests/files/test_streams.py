@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.files.resumable import Journal
 from seqmtl.files.streams import line_blocks, numbered_lines
 from seqmtl.files.whole import read_json, read_text, sha256_of
+from seqmtl.io._fasta_scanner import scan_fasta
 
 LINES = st.lists(st.binary(max_size=12).map(lambda b: b.translate(None, b"\r\n\0")), max_size=20)
 PACK = {"plain": bytes, "gzip": gzip.compress, "bgzip": lambda text: bgzip(text) + BGZIP_END}
@@ -86,6 +88,40 @@ def test_what_is_no_text_is_refused_with_its_name(place, content, message):
     assert str(place) in str(refused.value)
 
 
+@pytest.mark.parametrize("pack", PACK.values(), ids=PACK)
+def test_what_is_longer_than_its_bound_is_refused_before_it_is_held(place, pack):
+    text = b"a\nb\n" + b"x" * (50 << 20)
+    place.write_bytes(pack(text))
+    readers = {
+        "a line must have at most 2,000,000 bytes, got more": (
+            lambda: list(numbered_lines(place, 2_000_000))
+        ),
+        "the text must have at most 2,000,000 bytes, got more": (
+            lambda: read_text(place, "a tree", 2_000_000)
+        ),
+    }
+    for message, read in readers.items():
+        tracemalloc.start()
+        with pytest.raises(InputFormatError, match=message) as refused:
+            read()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 10 << 20
+        assert str(place) in str(refused.value)
+        assert ":3" in str(refused.value) or "text" in message
+    assert [line for line, _ in numbered_lines(place, 60 << 20)] == [1, 2, 3]
+
+
+def test_headers_of_fasta_have_a_bound(place):
+    for text, message in (
+        (b">a\nAC\n>" + b"x" * (20 << 20), r":3: a FASTA header must have at most 16,777,216"),
+        (b" " * (20 << 20), r":1: a FASTA header must have at most 16,777,216 bytes"),
+    ):
+        place.write_bytes(gzip.compress(text))
+        with pytest.raises(InputFormatError, match=message):
+            list(scan_fasta(place))
+
+
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(InputFormatError, match=r"cannot be read as a tree: .*No such file"):
         read_text(tmp_path / "absent", "a tree")
@@ -114,8 +150,9 @@ def test_a_journal_loses_at_most_half_a_line(tmp_path):
         assert journal.read() == [*whole[: text[:size].count(b"\n")], {"step": 3}]
     journal.start()
     assert journal.read() == whole[:1]
-    path.write_text("no json\n")
-    with pytest.raises(SeqmtlError, match=r"journal is damaged \(.*\); remove it"):
-        journal.read()
+    for damaged in ("no json\n", path.read_text().replace("1", "7", 1)):
+        path.write_text(damaged)
+        with pytest.raises(SeqmtlError, match=r"journal is damaged \(.*\); remove it"):
+            journal.read()
     journal.remove()
     assert not journal.exists()

@@ -11,9 +11,10 @@ from Bio import SeqIO
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqmtl.exceptions import InputFormatError
+from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files import streams as stream
-from seqmtl.io import load_genome, load_genomes, open_contigs, open_pieces
+from seqmtl.io import _fasta_scanner, load_genome, load_genomes, open_contigs, open_pieces
+from seqmtl.io.fasta import read_fasta_windows
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.indexed import index_is_current
 from seqmtl.sequences import Windows, concatenate, decode
@@ -300,3 +301,18 @@ def test_letters_that_are_hardly_nucleotides_are_told_of_once(write, caplog, tex
 def test_half_of_a_genome_may_be_unknown(write, caplog):
     load_genome(write(f">a\n{'N' * 40}\n>b\n{'ACGU' * 10}\n", "g.fa"), padding=1)
     assert "nucleotide sequence?" not in caplog.text
+
+
+def test_sequences_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "g.fa.gz"
+    path.write_bytes(gzip.compress(b">a\n" + b"ACGT\n" * 10_000))
+    monkeypatch.setattr(_fasta_scanner, "_CHECKED", 1000)
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1500)
+    readers = (
+        lambda path: load_genome(path, padding=1),
+        lambda path: list(open_contigs(path)),
+        read_fasta_windows,
+    )
+    for read in readers:
+        with pytest.raises(MemoryLimitError, match=r"g\.fa\.gz: holding .* Gb and the next bases"):
+            read(path)

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.exceptions import InputFormatError, MemoryLimitError, SeqmtlError
 from seqmtl.io import read_numeric_table
 
 TABLE = "task,label,a,b\nliver,1,0.5,2\nbrain,-1,-1e3,+.25\nliver,1,7,0\n"
@@ -662,3 +662,19 @@ def test_chosen_features_must_be_there(write, tmp_path):
     path = tmp_path / "t.npz"
     np.savez(path, X=np.eye(2), y=[1, -1], feature_names=["a", "b"])
     assert refused(path, features=["c"]).startswith("X must have the column 'c'")
+
+
+def test_arrays_that_do_not_fit_into_memory_are_refused(monkeypatch, tmp_path):
+    bomb, text = io.BytesIO(), io.BytesIO()
+    np.savez_compressed(bomb, X=np.zeros((1000, 200)), y=np.ones(1000))
+    pq.write_table(pa.table({"label": np.arange(100_000) % 2, "x": np.zeros(100_000)}), text)
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100_000)
+    for name, data, message in (
+        ("t.npz", bomb.getvalue(), "array 'X' of 1,600,128 bytes would take"),
+        ("t.parquet", text.getvalue(), r"t\.parquet: 100,000 rows would take"),
+    ):
+        path = tmp_path / name
+        path.write_bytes(data)
+        with pytest.raises(MemoryLimitError, match=message) as refused:
+            read_numeric_table(path)
+        assert str(path) in str(refused.value)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import copy
+import json
 import tempfile
 from pathlib import Path
 
@@ -10,13 +12,14 @@ import numpy as np
 import pytest
 
 from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load_model, use_threads
+from seqmtl.cli import _train_stored
 from seqmtl.cli.main import main
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files import streams
 from seqmtl.files.model_file import read_arrays
 from seqmtl.io import window_store
 from seqmtl.io.tables import read_windows, read_windows_in_parts
-from seqmtl.io.window_store import WindowStore, store_windows
+from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
 from seqmtl.models import stored_fit
 from seqmtl.models.fit import train_windows
 from seqmtl.models.selected import labelled, train_selected
@@ -25,6 +28,7 @@ from seqmtl.models.stored_fit import train_stored
 from seqmtl.models.stored_look import look
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
+from tests import mutations
 
 GIB = 1 << 30
 
@@ -262,6 +266,20 @@ def test_the_command_trains_the_model_of_memory(table, tmp_path, capsys):
     assert not (tmp_path / "disk.seqmtl.windows").exists()
 
 
+def assert_damage_is_told(path, read):
+    """Change a file in many ways: it is read, or refused with its name and a remedy."""
+    whole, said = path.read_bytes(), []
+    for _, content in mutations.mutations(whole, seed=0):
+        path.write_bytes(content)
+        try:
+            read()
+        except SeqmtlError as error:
+            said.append(str(error))
+    path.write_bytes(whole)
+    assert len(said) > 10
+    assert all(text.startswith(f"{path}: ") and "without --resume" in text for text in said)
+
+
 def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
     from seqmtl.models import stored_look
 
@@ -283,7 +301,9 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
     assert main([*command, "--resume", "-C", "2"]) == 1
     assert "of another DATA or other options" in capsys.readouterr().err
     whole = (folder / "store.json").read_text()
-    for text in ("{", "[]", '{"request": 1}'):
+    odd = json.loads(whole)
+    odd["parts"][0]["n"] = "1"
+    for text in ("{", "[]", '{"request": 1}', json.dumps(odd)):
         (folder / "store.json").write_text(text)
         assert main([*command, "--resume"]) == 1
         assert "store.json: damaged" in capsys.readouterr().err
@@ -292,6 +312,12 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
     assert main([*command, "--resume"]) == 1
     assert "state: damaged; train without --resume" in capsys.readouterr().err
     (folder / "state").write_bytes(state)
+    part = StoredPart(**json.loads(whole)["parts"][0])
+    resumed = argparse.Namespace(resume=True)
+    assert_damage_is_told(Path(part.path), part.load)
+    assert_damage_is_told(
+        folder / "state", lambda: _train_stored._state(str(folder), resumed, part.n)
+    )
 
     def watch(question, part, active, bound):
         asked.append((active.size, bool(np.asarray(question.W).any())))

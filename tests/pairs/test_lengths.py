@@ -77,6 +77,14 @@ def test_one_intron_is_enough_and_no_intron_is_refused():
         length_tables({"x": _lengths([])}, ONE)
 
 
+def test_organisms_without_introns_have_those_of_the_only_one_with_some():
+    none = np.zeros(0, dtype=np.int64)
+    tables = length_tables({"a": np.arange(80, 120), "b": none, "c": none}, np.eye(3))
+    for name in "bc":
+        assert_allclose(tables[name].introns, tables["a"].introns)
+    assert np.isfinite(tables["a"].introns).all()
+
+
 def test_the_longest_intron_can_be_given():
     introns = _lengths(np.arange(100, 400))
     for longest in (150, 5000):

@@ -147,7 +147,7 @@ def test_tables_that_cannot_fit_are_refused(monkeypatch):
 
     monkeypatch.setattr(tables_module, "require_memory", refuse)
     with pytest.raises(
-        MemoryLimitError, match="1-mers and windows of 5 bases would take 544; train with"
+        MemoryLimitError, match="1-mers and windows of 5 bases would take 1344; train with"
     ):
         build_tables([np.zeros((5, 4))], 1e-6)
 

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from seqmtl import JointFeatures, MultiTaskModel, PositionalKmers, TaskKernel, WeightedDegree
+from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features.weighted_degree import Spectrum
 from seqmtl.models.site import Site
+from seqmtl.scan import organism
 from seqmtl.scan.organism import scanner_of
 from seqmtl.scan.score_tables import PRECISION
-from seqmtl.sequences import encode
+from seqmtl.sequences import Windows, encode
 from tests.scan.test_scanner import flip, make_contig
 
 LENGTH, ANCHOR = 23, 10
@@ -116,3 +118,47 @@ def test_scores_equal_the_features_times_the_weights(features, strand):
 def test_contigs_shorter_than_the_window_have_no_scores(n):
     scanner = scanner_of(make_model(PositionalKmers(anchor=ANCHOR)), "worm")
     assert scanner.scan_contig(encode("G" * n), "-").size == 0
+
+
+def with_words(model):
+    """Return the model with two words of the consensus, of which one scores more."""
+    model.site, model.word_bias = Site(ANCHOR, 2, "GT,GC", "donor"), np.array([[0, 1.5], [-1, 0]])
+    return model
+
+
+@pytest.mark.parametrize("strand", ["+", "-"])
+@pytest.mark.parametrize("name", [*FEATURES, "joint", "words"])
+def test_windows_scored_without_tables(monkeypatch, name, strand):
+    joint = JointFeatures([WeightedDegree(3), Spectrum(2, 4, 15)])
+    features = {"joint": joint, "words": joint}.get(name) or FEATURES[name][0]
+    model = make_model(features)
+    model = with_words(model) if name == "words" else model
+    codes = encode(make_contig(np.random.default_rng(3), 300, 0.2))
+    tables = scanner_of(model, "fly")
+    monkeypatch.setattr(organism, "MOST_BYTES", 0)
+    scanner = scanner_of(model, "fly")
+    scores = scanner.scan_contig(codes, strand)
+    np.testing.assert_allclose(scores, tables.scan_contig(codes, strand), atol=2 * PRECISION)
+    pieces = [part for _, part in scanner.scan_chunks(codes, strand, 37)]
+    np.testing.assert_array_equal(np.concatenate(pieces), scores)
+    wanted = np.array([3, 40, 41, 200])
+    found, other = (
+        own.score_range(codes, 2, 250, strand == "-", wanted) for own in (scanner, tables)
+    )
+    np.testing.assert_array_equal(found.scores, scores[wanted])
+    assert found.n_mixed == other.n_mixed > 0
+    assert scanner.score_range(codes, 5, 9, False, np.zeros(0, np.int64)).scores.size == 0
+    with pytest.raises(ValueError, match="the site must lie in the window of 23 bases"):
+        scanner_of(model, "fly", site_offset=22)
+
+
+def test_long_kmers_are_scanned_in_little_memory(monkeypatch):
+    model = make_model(WeightedDegree(12, hash_bits=10))
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1 << 28)
+    with pytest.raises(MemoryLimitError, match="12-mers at 23 positions would take"):
+        model.position_weights("fly")
+    text = make_contig(np.random.default_rng(4), 100)
+    scores = scanner_of(model, "fly").scan_contig(encode(text), "-")
+    windows = Windows.from_strings(windows_of(text, "-"))
+    expected = model.decision_function(windows, tasks="fly")
+    np.testing.assert_allclose(scores, expected, rtol=1e-6)
