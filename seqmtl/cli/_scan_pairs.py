@@ -107,7 +107,7 @@ def _scan(
     try:
         summary = write_paired_scan(
             sys.stdout.buffer if path == "-" else path, pieces, finder, file_format=file_format,
-            tracks=tracks_of(model, organism, args.value, lengths), progress=progress,
+            tracks=tracks_of(model, organism, args.value or "probability", lengths), progress=progress,
             recovery=setup.recovery_of(organism, args), runs=runs,
         )  # fmt: skip
     finally:
