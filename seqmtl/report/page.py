@@ -19,7 +19,7 @@ from seqmtl.report._html import (
 )
 from seqmtl.report.figures import draw_bars, draw_learning_curves, training_windows
 from seqmtl.report.folder import FolderContents, read_folder
-from seqmtl.report.signal_sections import genome_table, signal_sections
+from seqmtl.report.signal_sections import genome_table, reliability, signal_sections
 from seqmtl.similarity.trees import read_tree
 
 
@@ -171,6 +171,7 @@ def _pairs(name: str, document: Mapping[str, Any]) -> Markup:
             f"site alone and with its partners; whiskers are bootstrap intervals. From {name}.",
         )
         parts += [element("p", element("b", signal)), figure, genome_table(methods)]
+        parts.append(reliability(methods["paired"]["tasks"]))
     return join(parts)
 
 
