@@ -225,7 +225,7 @@ def test_evaluate_is_over_all_candidates(case, split, tmp_path, capsys):
 def test_calibrate_is_on_all_candidates_at_the_share_of_the_genome(case, tmp_path):
     folder, inputs = case
     out, summary = tmp_path / "c", tmp_path / "c.json"
-    _run("calibrate", folder / "m", folder / "out", "-o", out, "--json", summary)
+    _run("calibrate", folder / "m", folder / "out", "-o", out, "--json", summary, "--folds", 1)
     found, _ = _brute_force(folder, inputs, ("valid",))
     facts = json.loads((folder / "out" / "summary.json").read_text())["organisms"]
     tasks = json.loads(summary.read_text())["tasks"]
