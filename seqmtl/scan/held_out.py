@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,10 +146,14 @@ def score_held_out(
     UnknownTaskError
         If the model does not know an organism.
     """
-    names = chosen_organisms(read_summary(path), organism)
-    regions = {name: read_split_genome(path, name, split) for name in names}
-    found = score_regions(model, path, regions, from_relatives=from_relatives)
+
+    def regions() -> Iterator[tuple[str, SplitGenome]]:
+        for name in chosen_organisms(read_summary(path), organism):
+            yield name, read_split_genome(path, name, split)
+
+    found = score_regions(model, path, regions(), from_relatives=from_relatives)
     if not found.labels.size:
+        names = chosen_organisms(read_summary(path), organism)
         raise SeqmtlError(
             f"{path}: no candidates in split {split or 'all'!r} of {', '.join(names)}; "
             "the splits are train, valid and test"
@@ -160,14 +164,16 @@ def score_held_out(
 def score_regions(
     model: MultiTaskModel,
     path: PathLike,
-    regions: Mapping[str, SplitGenome],
+    regions: Iterable[tuple[str, SplitGenome]],
     *,
     from_relatives: bool = False,
 ) -> HeldOut:
     """Score every candidate in regions of organisms of a dataset; see :func:`score_held_out`."""
     site = site_of_model(model.site, path, model.length, model.shift)
+    names: list[str] = []
     columns: list[tuple[NDArray[np.int64], ...]] = []
-    for name, held in regions.items():
+    for name, held in regions:
+        names.append(name)
         scanner = scanner_of(
             model,
             name,
@@ -178,7 +184,7 @@ def score_regions(
         finder = SiteFinder(scanner, consensus=site.letters or None)
         columns.append(_count(name, finder, held, model.site))
     labels, words, blocks, levels, counts = map(np.concatenate, zip(*columns, strict=True))
-    tasks = np.repeat(np.array([*regions]), [part[0].size for part in columns])
+    tasks = np.repeat(np.array(names), [part[0].size for part in columns])
     return HeldOut(
         labels.astype(np.int8), levels / _LEVELS_PER_UNIT, tasks, counts,
         words.astype(np.int8) if len(model.site.words) > 1 else None, blocks,

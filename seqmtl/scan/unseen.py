@@ -92,7 +92,7 @@ def score_unseen(
             if organism is not None:
                 chosen = chosen_organisms(read_summary(path), organism)[0]
                 own_parts = {chosen: own_parts[chosen]}
-            found.append(score_regions(other, path, own_parts))
+            found.append(score_regions(other, path, own_parts.items()))
     return join_held_out(found)
 
 
