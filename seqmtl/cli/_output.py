@@ -183,10 +183,7 @@ def table(metrics: dict[str, Any], task_column: str = "organism") -> str:
     if any("genome" in task for task in metrics["tasks"].values()):
         lines = _with_genome(lines, list(metrics["tasks"].values()))
     if any("expected" in task for task in metrics["tasks"].values()):
-        shown = [f"{task['expected']:.1f}" for task in metrics["tasks"].values()]
-        lines = [
-            f"{line}\t{end}" for line, end in zip(lines, ["expected", *shown, ""], strict=True)
-        ]
+        lines = _with_expected(lines, list(metrics["tasks"].values()))
     if "accuracy" in mean:
         shown = [_number(task["accuracy"]) for task in (*metrics["tasks"].values(), mean)]
         lines = [f"{line}\t{end}" for line, end in zip(lines, ["accuracy", *shown], strict=True)]
@@ -211,6 +208,15 @@ def _with_genome(lines: list[str], tasks: list[dict[str, Any]]) -> list[str]:
         columns.append("\t".join(fields))
     columns.append("\t" * (len(names) - 1))
     return [f"{line}\t{end}" for line, end in zip(lines, columns, strict=True)]
+
+
+def _with_expected(lines: list[str], tasks: list[dict[str, Any]]) -> list[str]:
+    """Append the columns of expected numbers of sites."""
+    columns = ["expected\terror_0.1\tholds"]
+    for task in tasks:
+        holds = task["reliability"][0]["holds"]
+        columns.append(f"{task['expected']:.1f}\t{_number(task['error_likely'])}\t{holds}")
+    return [f"{line}\t{end}" for line, end in zip(lines, [*columns, "\t\t"], strict=True)]
 
 
 def _number(value: float | None) -> str:

@@ -104,10 +104,11 @@ def _scan(
         args.genome, size=_PIECE, only=filters.scanned, keep_case=filters.skip_lower,
         on_read=progress.read,
     )  # fmt: skip
+    value = args.value or "probability"
     try:
         summary = write_paired_scan(
             sys.stdout.buffer if path == "-" else path, pieces, finder, file_format=file_format,
-            tracks=tracks_of(model, organism, args.value, lengths), progress=progress,
+            tracks=tracks_of(model, organism, value, lengths), progress=progress,
             recovery=setup.recovery_of(organism, args), runs=runs,
         )  # fmt: skip
     finally:

@@ -139,8 +139,17 @@ def prepare(
         scanner, strands=args.strand, consensus=consensus, threshold=args.threshold,
         filters=filters,
     )  # fmt: skip
-    track = Track(args.value, model.site.kind, lengths, model.prevalence(organism))
+    value = value_of(model, organism, args)
+    track = Track(value, model.site.kind, lengths, model.prevalence(organism))
     return Scan(finder, probability, track, recovery_of(organism, args))
+
+
+def value_of(model: Any, organism: str, args: argparse.Namespace) -> str:
+    """Return what bedGraph and bigWig hold: what was asked for, or probabilities if they hold."""
+    from seqmtl.models.base import is_known
+
+    holds = is_known(organism, model.tasks) and model.match(organism) in model.curves
+    return args.value or ("probability" if holds else "score")
 
 
 def recovery_of(organism: str, args: argparse.Namespace) -> Any:
@@ -159,7 +168,8 @@ def tell_of_probabilities(
     from seqmtl.models.base import is_known
 
     is_track = file_format in ("bigwig", "bedgraph")
-    if is_track and args.value == "score" and args.min_probability is None:
+    shows_scores = is_track and value_of(model, organism, args) == "score"
+    if shows_scores and args.min_probability is None:
         return
     if not is_known(organism, model.tasks):
         logger.info(

@@ -23,16 +23,21 @@ _EXAMPLES = """\
   seqmtl calibrate splice.seqmtl dataset -o calibrated.seqmtl --plot reliability.png
   seqmtl calibrate splice.seqmtl windows.tsv.gz --prevalence 0.002 -o calibrated.seqmtl
 
-For a `seqmtl dataset` folder, every candidate of the validation regions is scored (such as every
-GT, on both strands) and the prevalence is that of the whole genome, so probabilities hold
-genome-wide. Windows of a table must be held out from training; give their --prevalence, the share
-of true sites among the candidates to be scored. Every probability rests on at least ten true
-sites, so with few sites no high probabilities are assigned. If the consensus has several words,
-such as GT and GC, a constant is added to the scores of each, so that each has its own prior.
+For the `seqmtl dataset` folder that the model was trained on, every candidate of the validation and
+training regions is scored (such as every GT, on both strands), so probabilities hold genome-wide.
+Those of training regions are scored by models with the same hyperparameters that were trained
+without their region (--folds). For another dataset only the validation regions are scored, and the
+prevalence is that of its whole genomes. Windows of a table must be held out from training; give
+their --prevalence, the share of true sites among the candidates to be scored. Probabilities rest on
+at least ten true sites, so with few sites no high ones are assigned; they rise with the score
+everywhere. If the consensus has several words, such as GT and GC, a constant is added to the scores
+of each, so that each has its own prior.
 
 columns: precision is that of all candidates with at least this score, probability that of
-candidates with just this score, which is lower. error is the calibration error: the mean absolute
-difference between probability and share of true sites, over ten bins, cross-fitted."""
+candidates with just this score, which is lower. expected is the sum of all probabilities, beside
+the true number, positive; error_0.1 and error are the mean absolute difference between probability
+and share of true sites, over bins: of the candidates above .1, and of all, nearly all of which have
+probabilities near 0. Probabilities are cross-fitted. The second table is as in seqmtl evaluate."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -55,6 +60,12 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "--split", default="valid",
         help="split to use, if DATA is a dataset or has a split column; all for every row "
         "(default: valid)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--folds", type=_options.positive_int, default=4, metavar="N",
+        help="models trained without a part of the training regions of a dataset, to calibrate on "
+        "these, too; 1 for the validation regions only, as when the model is from other data "
+        "(default: 4)",
     )  # fmt: skip
     parser.add_argument(
         "--method", choices=("auto", "isotonic", "sigmoid"), default="auto",
@@ -94,7 +105,10 @@ def run(args: argparse.Namespace) -> int:
     if model.kind != "classification" or len(model.classes) > 2:
         raise SeqmtlError(f"{args.model}: only two-class models have probabilities")
     held = score_labelled(model, args, "the probabilities of sites are")
-    summary = calibrate(model, held, _shares(args, held.names), args)
+    shares = _shares(args, held.names)
+    if args.split == "valid" and args.folds > 1 and held.counts is not None:
+        held, shares = with_training_regions(model, held, shares, args)
+    summary = calibrate(model, held, shares, args)
     model.save(args.output)
     write_metrics(summary, _table(summary), args.json)
     logger.info(
@@ -102,6 +116,25 @@ def run(args: argparse.Namespace) -> int:
         sum(task["n"] for task in summary["tasks"].values()),
     )  # fmt: skip
     return 0
+
+
+def with_training_regions(
+    model: Any, held: HeldOut, shares: dict[str, float | None], args: argparse.Namespace
+) -> tuple[HeldOut, dict[str, float | None]]:
+    """Add the training regions, scored by models that have not seen them, if there can be any.
+
+    The prevalence is then that of the candidates, unless one is asked for.
+    """
+    from seqmtl.scan.held_out import join_held_out
+    from seqmtl.scan.unseen import score_unseen
+
+    unseen = score_unseen(model, args.data, folds=args.folds, organism=args.organism)
+    if unseen is None:
+        logger.info("calibrating on the validation regions only; see --folds")
+        return held, shares
+    if args.prevalence is None:
+        shares = dict.fromkeys(held.names)
+    return join_held_out([held, unseen]), shares
 
 
 def calibrate(
@@ -114,7 +147,7 @@ def calibrate(
     import numpy as np
 
     from seqmtl._names import match_names
-    from seqmtl.evaluation import calibration_error, plot_reliability
+    from seqmtl.evaluation import calibration_error, expected_sites, plot_reliability
     from seqmtl.models.probability_curve import cross_fitted, weights_for_prevalence
 
     checked: list[tuple[Any, ...]] = []
@@ -134,8 +167,13 @@ def calibrate(
         weight, y = held_out.astype(float), candidates["y"]
         if share is not None:
             weight = weights_for_prevalence(y[rows], share, weight)
-        error_ = calibration_error(y[rows], p, weights=weight)
-        by_task[name]["calibration_error"] = error_
+        by_task[name]["calibration_error"] = calibration_error(y[rows], p, weights=weight)
+        blocks = None if held.blocks is None else held.blocks[held.tasks == task][rows]
+        own = expected_sites(
+            y[rows], p, np.full(p.size, name),
+            weight if blocks is None else held_out, blocks,
+        )  # fmt: skip
+        by_task[name] |= own[name]
         checked.append((y[rows], p, np.full(p.size, task), weight))
     if not by_task:
         raise SeqmtlError("; ".join(problems))
@@ -167,16 +205,21 @@ def _shares(args: argparse.Namespace, names: Sequence[str]) -> dict[str, float |
 
 
 def _table(summary: dict[str, Any]) -> str:
-    """Format the score thresholds of every organism as a table."""
+    """Format the score thresholds and the reliability of every organism as tables."""
+    from seqmtl.evaluation import reliability_table
+
     lines = [
-        "organism\tmethod\tn\tpositive\tprevalence\terror\trecall\tprecision\tscore\tprobability"
+        "organism\tmethod\tn\tpositive\tprevalence\texpected\terror_0.1\terror\trecall\tprecision"
+        "\tscore\tprobability"
     ]
     for name, task in summary["tasks"].items():
         head = f"{name}\t{task['method']}\t{task['n']}\t{task['n_positive']}"
-        head += f"\t{task['prevalence']:.2g}\t{task['calibration_error']:.2g}"
+        error = "NA" if task["error_likely"] is None else f"{task['error_likely']:.3f}"
+        head += f"\t{task['prevalence']:.2g}\t{task['expected']:.1f}\t{error}"
+        head += f"\t{task['calibration_error']:.2g}"
         lines += [
             f"{head}\t{row['recall']:.2f}\t{row['precision']:.3f}\t{row['score']:.4f}"
             f"\t{row['probability']:.4g}"
             for row in task["thresholds"]
         ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + f"\n\n{reliability_table(summary['tasks'])}"

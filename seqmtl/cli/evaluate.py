@@ -14,6 +14,7 @@ from seqmtl.exceptions import SeqmtlError
 if TYPE_CHECKING:
     from seqmtl.models.base import Model
     from seqmtl.models.paired import PairedModel
+    from seqmtl.scan.held_out import HeldOut
 
 logger = logging.getLogger("seqmtl")
 
@@ -28,11 +29,18 @@ For a `seqmtl dataset` folder, every candidate in the test regions is scored (su
 both strands), so AUPRC and precision hold genome-wide: the column is auprc_genome. Of a table, only
 the rows are scored: auprc_windows, which is higher if decoys are fewer than in the genome.
 
-columns: precision_50, _80 and _95 are the precision at 50, 80 and 95 % recall.
+columns: precision_50, _80 and _95 are the precision at 50, 80 and 95 % recall. expected, of a
+calibrated model and a dataset, is the number of true sites by the model, the sum of all
+probabilities (positive: the true number). error_0.1 is the mean absolute difference of probability
+and share of true sites, over bins, among the candidates above .1.
+
+The second table compares both numbers for all candidates, those above .1, and bins of the
+probability. true_95 is where the true number would be by chance if the model is right (blocks of
+the genome, and a Poisson variable). holds: yes, if both are within a factor of 1.25; by chance, if
+not, but the expected number is in true_95; no, if the probabilities do not hold.
 
 A model of seqmtl pair takes two datasets, and compares the sites alone with those that see their
-partners, on the regions that are in the same split of both. The column expected is the number of
-true sites by the model, the sum of all probabilities; compare it with the column positive."""
+partners, on the regions that are in the same split of both."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -96,16 +104,30 @@ def run(args: argparse.Namespace) -> int:
     metrics = model.evaluate(
         *data, counts=held.counts, auprc=auprc, n_bootstrap=args.bootstrap, seed=args.seed
     )
+    text = _texts(model, held, metrics)
     if args.plot:
         plot_curves(*data, args.plot, counts=held.counts, auprc=auprc)
     if args.multiqc:
         write_multiqc(metrics, args.model, args.multiqc)
-    write_metrics(metrics, table(metrics, "organism" if model.can_scan else "task"), args.json)
+    write_metrics(metrics, text, args.json)
     return 0
+
+
+def _texts(model: Model, held: HeldOut, metrics: dict[str, Any]) -> str:
+    """Return the tables; those of a calibrated model have expected numbers of sites."""
+    from seqmtl.evaluation import add_expected, reliability_table
+
+    details = ""
+    if model.curves and held.counts is not None:
+        p = model.probability(held.scores, held.tasks.tolist())
+        add_expected(metrics, held.labels, p, held.tasks, held.counts, held.blocks)
+        details = f"\n{reliability_table(metrics['tasks'])}"
+    return table(metrics, "organism" if model.can_scan else "task") + details
 
 
 def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
     """Compare the sites alone with those that see their partners."""
+    from seqmtl.evaluation import add_expected, reliability_table
     from seqmtl.models.probability_curve import to_probability
     from seqmtl.pairs import score_paired
 
@@ -131,6 +153,7 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
     )
     signals: dict[str, Any] = {}
     lines: list[str] = []
+    details: list[str] = []
     for signal, held in found.items():
         signals[signal] = {}
         p_alone = getattr(model, signal).probability(held.alone, held.tasks.tolist())
@@ -141,14 +164,16 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
                 held.labels, scores, held.tasks, counts=[1] * held.labels.size,
                 auprc="auprc_genome", n_bootstrap=args.bootstrap, seed=args.seed,
             )  # fmt: skip
-            for name, task in metrics["tasks"].items():
-                task["expected"] = float(p[held.tasks == name].sum())
+            add_expected(metrics, held.labels, p, held.tasks, None, held.blocks)
             signals[signal][method] = metrics
+            head, *rows = reliability_table(metrics["tasks"]).splitlines()
+            details += [] if details else [f"\nsignal\tmethod\t{head}"]
+            details += [f"{signal}\t{method}\t{row}" for row in rows]
             head, *rows = table(metrics).splitlines()
             lines += [] if lines else [f"signal\tmethod\t{head}"]
             lines += [f"{signal}\t{method}\t{row}" for row in rows]
     summary = {
         "schema_version": 2, "model": args.model, "split": args.split, "signals": signals,
     }  # fmt: skip
-    write_metrics(summary, "\n".join(lines) + "\n", args.json)
+    write_metrics(summary, "\n".join(lines + details) + "\n", args.json)
     return 0

@@ -77,8 +77,9 @@ def add_parser(subparsers: _options.Subparsers) -> None:
         "one)",
     )  # fmt: skip
     parser.add_argument(
-        "--value", choices=("score", "probability"), default="score",
-        help="value in bedGraph and bigWig (default: the raw score)",
+        "--value", choices=("score", "probability"),
+        help="value in bedGraph and bigWig (default: the probability if the model is calibrated "
+        "for the organism or of seqmtl pair, else the raw score)",
     )  # fmt: skip
     _add_what(parser)
     add_relatives(parser)

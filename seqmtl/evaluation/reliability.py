@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _SMALLEST = 1e-5
 _BINS_PER_FACTOR_OF_TEN = 2
+_Z = 1.96  # standard deviations of a 95 % interval
 _LEAST = 10  # minimum number of examples in a bin shown for weighted data
 
 
@@ -106,6 +107,8 @@ def plot_reliability(
 ) -> None:
     """Plot a reliability diagram: share of positives against predicted probability, by task.
 
+    Vertical lines are 95 % intervals of the shares (Wilson).
+
     Parameters
     ----------
     labels : array-like, shape (n,)
@@ -177,6 +180,8 @@ def draw_reliability(
             bins = reliability_bins(group.positive, group.scores, n_bins, weight)
             full = reliability_bins(group.positive, group.scores, n_bins)[2] >= least
             lines += axes.plot(bins[0][full], bins[1][full], **look)
+            ends = _wilson(bins[1][full], bins[2][full])
+            axes.vlines(bins[0][full], *ends, color=look["color"], linewidth=0.8, alpha=0.6)
             if weight is None:
                 second.plot(bins[0], bins[2], **look)
             else:
@@ -205,6 +210,15 @@ def draw_reliability(
         if title:
             figure.suptitle(plain_text(title, 120), fontsize=12, fontweight="bold")
     return figure
+
+
+def _wilson(
+    share: NDArray[np.float64], n: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the bounds of Wilson's 95 % intervals of shares of n."""
+    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z * np.sqrt(share * (1 - share) / n + (_Z / (2 * n)) ** 2) / (1 + _Z**2 / n)
+    return middle - half, middle + half
 
 
 def _small_bins(

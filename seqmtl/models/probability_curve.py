@@ -20,6 +20,8 @@ RECALLS = (0.5, 0.8, 0.9, 0.95)
 _FOLDS = 5
 _CLOSE = 1e-9  # of the range of scores
 _FEWEST = 10  # smallest number of true sites behind a probability
+_SLOW = 0.02  # rise where too few true sites are left, as a share of that of Platt's line
+_LEAST_RISE = 0.01  # of the log-odds over all scores
 
 
 class ProbabilityCurve(NamedTuple):
@@ -30,9 +32,9 @@ class ProbabilityCurve(NamedTuple):
     scores : ndarray of float64, shape (k,)
         Rising scores, at least one.
     log_odds : ndarray of float64, shape (k,)
-        Log-odds at these scores, non-decreasing.
+        Log-odds at these scores; rising, but never falling in files of earlier versions.
     slopes : ndarray of float64, shape (2,)
-        Non-negative slopes below the first and above the last knot.
+        Slopes below the first and above the last knot; positive, or 0 in such files.
     """
 
     scores: NDArray[np.float64]
@@ -83,13 +85,18 @@ def fit_curve(
     -----
     Isotonic regression pools adjacent violators. Each pool becomes a knot at its mean score, and
     knots are joined linearly in log-odds (after the centred isotonic regression of Oron and
-    Flournoy, 2017). Beyond the outermost pools the curve is flat.
+    Flournoy, 2017).
 
-    Every probability rests on at least 10 true sites. In isotonic regression, pools are merged from
-    the highest scores down until they have that many. The sigmoid is capped at the largest share of
-    true sites among the candidates above any threshold that 10 or more true sites exceed. Both
-    count one additional decoy, so a high probability needs many true sites. Another prevalence
-    shifts the curve by the difference in log-odds.
+    Probabilities rest on at least 10 true sites. In isotonic regression, pools are merged from the
+    highest scores down until they have that many. The sigmoid reaches, at the highest score, the
+    largest share of true sites among the candidates above any threshold that 10 or more true sites
+    exceed; isotonic regression reaches that of its highest pool. Both count one additional decoy,
+    so a high probability needs many true sites. Another prevalence shifts the curve by the
+    difference in log-odds.
+
+    The curve rises everywhere, so that candidates are in the order of their scores. Below the
+    lowest pool its slope is that of the sigmoid; above the highest pool, and where the sigmoid
+    approaches its largest share, at most 2 % of that, also beyond the highest score.
     """
     check_choice("method", method, METHODS)
     levels, true, decoys = _count_levels(scores, y, counts)
@@ -214,7 +221,7 @@ def describe_curve(
             }
         )
     return {
-        "method": "sigmoid" if curve.slopes.any() else "isotonic",
+        "method": "sigmoid" if curve.scores.size == 1 else "isotonic",
         "n": int(n_true + n_decoys),
         "n_positive": int(n_true),
         "prevalence": share,
@@ -384,25 +391,32 @@ def _count_levels(
     return levels[kept], true[kept], decoys[kept]
 
 
+def _line(
+    levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Return slope and intercept of Platt's line; the slope is never 0, so that order is kept."""
+    y = np.repeat([1.0, -1.0], levels.size)
+    a, b = fit_sigmoid(np.tile(levels, 2), y, np.concatenate([true, decoys]))
+    return max(a, _LEAST_RISE / (float(np.ptp(levels)) or 1.0)), b
+
+
 def _capped_sigmoid(
     levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
 ) -> ProbabilityCurve:
-    """Fit a straight line, flat above the largest supported log-odds."""
-    y = np.repeat([1.0, -1.0], levels.size)
-    a, b = fit_sigmoid(np.tile(levels, 2), y, np.concatenate([true, decoys]))
+    """Fit a straight line that rises slowly to the largest supported log-odds."""
+    a, b = _line(levels, true, decoys)
     found, wrong = np.cumsum(true[::-1]), np.cumsum(decoys[::-1])
     is_enough = found >= min(_FEWEST, found[-1])
     cap = float(np.log(np.max(found[is_enough] / (wrong[is_enough] + 1))))
-    if a * levels[-1] + b <= cap:
-        return ProbabilityCurve(levels[-1:], np.array([a * levels[-1] + b]), np.array([a, 0.0]))
-    knot = levels[-1] if a == 0 else (cap - b) / a
-    return ProbabilityCurve(np.array([knot]), np.array([cap]), np.array([a, 0.0]))
+    slopes, top = np.array([a, _SLOW * a]), float(levels[-1])
+    knot = min((cap - b - slopes[1] * top) / (slopes[0] - slopes[1]), top)
+    return ProbabilityCurve(np.array([knot]), np.array([a * knot + b]), slopes)
 
 
 def _isotonic(
     levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
 ) -> ProbabilityCurve:
-    """Pool adjacent violators, then merge top pools with too few true sites."""
+    """Pool adjacent violators, then top pools with too few true sites, and those that are level."""
     from sklearn.isotonic import isotonic_regression
 
     total = true + decoys
@@ -414,8 +428,22 @@ def _isotonic(
         if n_true >= _FEWEST or head == 0:
             joined.append(head)
             n_true = 0.0
-    heads = np.array(joined[::-1])
-    centers = np.add.reduceat(total * levels, heads) / np.add.reduceat(total, heads)
-    true_of, decoys_of = np.add.reduceat(true, heads), np.add.reduceat(decoys, heads)
-    log_odds = np.log(np.where(true_of > 0, true_of, 0.5)) - np.log(decoys_of + 1)
-    return ProbabilityCurve(centers, np.maximum.accumulate(log_odds), np.zeros(2))
+    sums = np.add.reduceat(np.stack([true, decoys, total * levels]), joined[::-1], axis=1)
+    pools: list[NDArray[np.float64]] = []
+    for pool in sums.T:
+        while pools and _log_odds(pool) <= _log_odds(pools[-1]):
+            pool = pool + pools.pop()
+        pools.append(pool)
+    kept = np.array(pools)
+    a, _ = _line(levels, true, decoys)
+    centers, log_odds = kept[:, 2] / (kept[:, 0] + kept[:, 1]), _log_odds(kept.T)
+    left = float(levels[-1] - centers[-1])  # the highest score has the log-odds of its pool
+    gap = float(log_odds[-1] - log_odds[-2]) if centers.size > 1 else np.inf
+    slow = min(_SLOW * a, 0.5 * gap / left if left else np.inf)
+    log_odds[-1] -= slow * left
+    return ProbabilityCurve(centers, log_odds, np.array([a, slow]))
+
+
+def _log_odds(pool: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log-odds of pools from their true sites and decoys, with one decoy more."""
+    return np.asarray(np.log(np.where(pool[0] > 0, pool[0], 0.5)) - np.log(pool[1] + 1))

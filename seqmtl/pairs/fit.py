@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import read_summary
+from seqmtl.io.dataset_regions import SplitGenome
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairLayer, check_ends
 from seqmtl.pairs.candidates import EndFinder, Piece, cut_regions, find_piece
@@ -35,7 +36,10 @@ _MANY = 0.01  # share of introns too long to be considered
 
 
 class _Task(NamedTuple):
-    """Candidates and lengths of one organism, and what its shift has besides the shared one."""
+    """Candidates and lengths of one organism, and what its shift has besides the shared one.
+
+    `denser` is the log of how much denser true sites are where the layer is not fitted, too.
+    """
 
     pieces: list[Piece]
     lengths: LengthTable
@@ -43,6 +47,7 @@ class _Task(NamedTuple):
     offset: float
     n_introns: int
     n_sites: int
+    denser: float
 
     def layer(self, values: NDArray[np.float64]) -> PairLayer:
         """Return the layer with these values."""
@@ -71,6 +76,10 @@ def fit_layer(
     the log posteriors of the true sites and of log(1 - posterior) of the others. Organisms share
     values, and have deviations of their own with a Gaussian prior: where there are few sites, they
     stay close to the shared ones.
+
+    The regions of `split` may have more or fewer sites than the genome, so the odds of introns are
+    then multiplied by the density of true sites in these and the training regions, over that in the
+    regions fitted on.
 
     Parameters
     ----------
@@ -115,7 +124,7 @@ def fit_layer(
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
     values = _fit(tasks)
-    return {name: task.layer(values[name]) for name, task in tasks.items()}
+    return {name: _moved(task.layer(values[name]), task.denser) for name, task in tasks.items()}
 
 
 def _read_task(
@@ -128,7 +137,8 @@ def _read_task(
     table: LengthTable,
 ) -> _Task:
     """Return what the layer of an organism, called `name` in the datasets, is fitted to."""
-    content = coding_content(stretches(*read_both(*paths, name, "train")))
+    train = read_both(*paths, name, "train")
+    content = coding_content(stretches(*train))
     longest = table.shortest + table.introns.size - 1
     if (n_longer := int((lengths > longest).sum())) > _MANY * lengths.size:
         logger.warning(
@@ -141,9 +151,10 @@ def _read_task(
         EndFinder(models[1], paths[1], models[1].match(task)),
     )
     pieces: list[Piece] = []
-    n_sites, bounds = 0, cut_regions(held, longest)
+    n_sites, n_bases, bounds = 0, 0, cut_regions(held, longest)
     for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
         pieces.append(find_piece(finders, held, bounds[k], content.table))
+        n_bases += bounds[k].last - bounds[k].first
         n_sites += int((pieces[-1].labels > 0).sum())
         if n_sites >= _ENOUGH or (len(pieces) >= _PIECES and n_sites >= _SOME):
             break
@@ -152,7 +163,20 @@ def _read_task(
         "%s: %d introns and %d coding bases in train, %d true %ss and %ss of %s",
         task, lengths.size, content.n_bases, n_sites, *ENDS, split,
     )  # fmt: skip
-    return _Task(pieces, table, content, offset, lengths.size, n_sites)
+    density = np.sum([_count_sites(own) for own in (train, held)], axis=0)
+    denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
+    return _Task(pieces, table, content, offset, lengths.size, n_sites, denser)
+
+
+def _count_sites(held: tuple[SplitGenome, SplitGenome]) -> tuple[int, int]:
+    """Return the true sites of both signals, and the bases, of regions."""
+    n_true = sum(int(own.is_true.sum()) for own in known_sites(*held))
+    return n_true, int((held[0].regions[:, 1] - held[0].regions[:, 0]).sum())
+
+
+def _moved(layer: PairLayer, change: float) -> PairLayer:
+    """Return a layer for which introns have other odds, by a change of their logarithm."""
+    return layer._replace(shift=layer.shift + change, coding_shift=layer.coding_shift + change)
 
 
 def log_likelihood(pieces: Sequence[Piece], layer: PairLayer) -> float:

@@ -12,6 +12,7 @@ from seqmtl.models.paired import PairedModel
 from seqmtl.pairs.candidates import EndFinder, cut_regions, find_piece
 from seqmtl.pairs.chain import run_chain, to_log_odds
 from seqmtl.pairs.regions import PathLike, read_both, shared_organisms
+from seqmtl.scan.held_out import block_edges
 
 logger = logging.getLogger(__name__)
 
@@ -29,12 +30,15 @@ class PairedScores(NamedTuple):
         Log-odds of the posterior.
     tasks : ndarray of str, shape (n,)
         Organisms.
+    blocks : ndarray of int64, shape (n,)
+        Number of the part of the regions where a candidate is.
     """
 
     labels: NDArray[np.int8]
     alone: NDArray[np.float64]
     paired: NDArray[np.float64]
     tasks: NDArray[np.str_]
+    blocks: NDArray[np.int64]
 
 
 def score_paired(
@@ -81,18 +85,22 @@ def score_paired(
             EndFinder(model.acceptor, acceptors, model.acceptor.match(task)),
         )
         layer, held = model.layer_of(task), read_both(donors, acceptors, name, split)
+        edges = block_edges(held[0].regions)
         for bounds in cut_regions(held, layer.longest):
             piece = find_piece(finders, held, bounds, layer.coding)
             log_p = run_chain(piece.sites, layer).sites
+            blocks = np.empty(log_p.size, dtype=np.int64)
+            blocks[piece.sites.order] = np.searchsorted(
+                edges, bounds.begin + piece.sites.places, "right"
+            )
             for end, own in zip(
                 parts, (slice(piece.n_donors), slice(piece.n_donors, None)), strict=True
             ):
                 labels = piece.labels[own]
                 kept = labels != 0
                 columns = piece.scores[own][kept].astype(float), to_log_odds(log_p[own][kept])
-                parts[end].append(
-                    PairedScores(labels[kept], *columns, np.full(int(kept.sum()), task))
-                )
+                tasks = np.full(int(kept.sum()), task)
+                parts[end].append(PairedScores(labels[kept], *columns, tasks, blocks[own][kept]))
     return {
         end: PairedScores(*(np.concatenate(column) for column in zip(*found, strict=True)))
         for end, found in parts.items()

@@ -10,7 +10,7 @@ import numpy as np
 from seqmtl.report._html import Markup, element, join, number, picture, table
 from seqmtl.report.figures import draw_bars
 from seqmtl.report.folder import SIGNAL_NAMES, FolderContents
-from seqmtl.report.signal_sections import genome_table
+from seqmtl.report.signal_sections import genome_table, reliability
 
 _NOT_EVALUATED = (
     "There is no evaluation of a paired model in this folder: seqmtl evaluate PAIR.seqmtl DONORS "
@@ -75,4 +75,5 @@ def _evaluation(name: str, document: Mapping[str, Any]) -> Markup:
             f"{name}.",
         )
         parts += [element("p", element("b", sites)), figure, genome_table(methods)]
+        parts.append(reliability(methods["paired"]["tasks"]))
     return join(parts)

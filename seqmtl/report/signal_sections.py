@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from seqmtl.evaluation import draw_reliability
+from seqmtl.evaluation import draw_reliability, expected_sites
 from seqmtl.evaluation.curves import draw_curves
 from seqmtl.explain import poim
 from seqmtl.explain.figures import draw_logo, draw_poim
@@ -242,6 +242,9 @@ def _calibration(signal: Signal) -> Markup:
                 "All candidates of the test regions: no part of training and calibration.",
             )
         )
+        parts.append(
+            reliability(expected_sites(test.labels, p, test.tasks, test.counts, test.blocks))
+        )
     rows = [
         [
             name,
@@ -257,6 +260,31 @@ def _calibration(signal: Signal) -> Markup:
     head = ["Organism", "Method", "Sites found", "Score", "Probability", "Precision"]
     parts.append(table([head], rows, "Thresholds, from the candidates of the calibration"))
     return join(parts)
+
+
+def reliability(tasks: Mapping[str, Mapping[str, Any]]) -> Markup:
+    """Return the numbers of sites expected and true, of all candidates and by probability."""
+    rows = []
+    for name, task in tasks.items():
+        for row in task.get("reliability", []):
+            low, high = row["true_interval"]
+            holds = row["holds"]
+            rows.append(
+                [
+                    name, row["probability"], f"{row['n']:,.0f}", f"{row['expected']:,.1f}",
+                    f"{row['true']:,.0f}", f"{low:,.1f} to {high:,.1f}",
+                    element("b", holds) if holds == "no" else holds,
+                ]
+            )  # fmt: skip
+    if not rows:
+        return Markup()
+    head = ["Organism", "Probability", "Candidates", "Expected", "True sites", "By chance", "Holds"]
+    caption = (
+        "Expected is the sum of the probabilities. By chance: where the true number would be with "
+        "other blocks of the genome, if the probabilities hold. They do not where both numbers "
+        "differ by more than a factor of 1.25 and by more than chance."
+    )
+    return table([head], rows, caption)
 
 
 def _track(signal: Signal) -> Markup:

@@ -40,6 +40,15 @@ def put_decimal(buffer, p, value, n_decimals):
 
 
 @njit
+def put_probability(buffer, p, value, n_decimals):
+    """Write a probability, with more decimals if it or its complement is small (3 digits of it)."""
+    rest = min(value, 1.0 - value)
+    while n_decimals < 12 and rest * 10 ** (n_decimals - 2) < 1.0:
+        n_decimals += 1
+    return put_decimal(buffer, p, value, n_decimals)
+
+
+@njit
 def put_start(buffer, p, contig, start, end):
     """Write contig, start and end, a tab after each."""
     for k in range(contig.size):
@@ -54,12 +63,15 @@ def put_start(buffer, p, contig, start, end):
 
 
 @njit
-def bedgraph_lines(contig, starts, ends, values, n_decimals, buffer):
+def bedgraph_lines(contig, starts, ends, values, n_decimals, is_probability, buffer):
     """Write ``contig start end value`` lines; return the number of bytes."""
     p = 0
     for i in range(starts.size):
         p = put_start(buffer, p, contig, starts[i], ends[i])
-        p = put_decimal(buffer, p, np.float64(values[i]), n_decimals)
+        if is_probability:
+            p = put_probability(buffer, p, np.float64(values[i]), n_decimals + 1)
+        else:
+            p = put_decimal(buffer, p, np.float64(values[i]), n_decimals)
         buffer[p] = _NEWLINE
         p += 1
     return p
@@ -107,7 +119,7 @@ def bed_lines(piece, site_length, sites, heights, probabilities, n_decimals, buf
         p = put_decimal(buffer, p + 3, np.float64(scores[i]), n_decimals)
         if probabilities.size > 0:
             buffer[p] = _TAB
-            p = put_decimal(buffer, p + 1, probabilities[i], n_decimals + 1)
+            p = put_probability(buffer, p + 1, probabilities[i], n_decimals + 1)
         buffer[p] = _NEWLINE
         p += 1
     return p
@@ -135,7 +147,7 @@ def gff_lines(piece, site_length, sites, probabilities, n_decimals, words, buffe
         buffer[p] = _TAB
         p += 1
         if probabilities.size > 0:
-            p = put_decimal(buffer, p, probabilities[i], n_decimals + 1)
+            p = put_probability(buffer, p, probabilities[i], n_decimals + 1)
         else:
             buffer[p] = _POINT
             p += 1
@@ -151,7 +163,7 @@ def gff_lines(piece, site_length, sites, probabilities, n_decimals, words, buffe
         p = put_decimal(buffer, p, np.float64(scores[i]), n_decimals)
         if probabilities.size > 0:
             p = put_text(buffer, p, word_probability)
-            p = put_decimal(buffer, p, probabilities[i], n_decimals + 1)
+            p = put_probability(buffer, p, probabilities[i], n_decimals + 1)
         p = put_text(buffer, p, word_letters)
         p = put_letters(buffer, p, codes, start - origin, site_length, is_reverse[i])
         buffer[p] = _NEWLINE

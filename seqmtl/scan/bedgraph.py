@@ -47,7 +47,6 @@ class BedgraphSink(TextSink):
     ) -> None:
         super().__init__(path, finder, probability, track)
         self._held: _Run | None = None
-        self._decimals = DECIMALS + (track.value == "probability")
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -126,8 +125,9 @@ class BedgraphSink(TextSink):
         for first in range(0, starts.size, sink.LINES):
             part = slice(first, first + sink.LINES)
             size = bedgraph_lines(
-                contig, starts[part], ends[part], values[part], self._decimals, buffer
-            )
+                contig, starts[part], ends[part], values[part], DECIMALS,
+                self.track.value == "probability", buffer,
+            )  # fmt: skip
             parts.append(buffer[:size].tobytes())
         return parts
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.evaluation.expected import BLOCKS
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import chosen_organisms, read_summary
 from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
@@ -28,8 +28,11 @@ from seqmtl.sequences.candidates import clean_windows
 
 logger = logging.getLogger(__name__)
 
+PathLike = str | os.PathLike[str]
 _BLOCK = 1 << 20
 _LEVELS_PER_UNIT = 1 << 14  # the rounding error of scores is below that of the scanner
+_LEVELS = 1 << 50  # rounded scores, from -_LEVELS / 2
+_MOST_BLOCKS = 1_000  # more than a part has
 _NONE = np.zeros(0, dtype=np.int64)
 _Counts = tuple[NDArray[np.int64], NDArray[np.int64]]  # levels, and number of candidates at each
 
@@ -49,6 +52,8 @@ class HeldOut(NamedTuple):
         Number of candidates that each row represents; None if each row is one window.
     words : ndarray of int8, shape (n,), or None
         Word of the model's consensus at the site, -1 for none; None unless it has several.
+    blocks : ndarray of int64, shape (n,), or None
+        Number of the part of the regions where the candidates are; None if each row is one window.
     """
 
     labels: NDArray[np.int8]
@@ -56,6 +61,7 @@ class HeldOut(NamedTuple):
     tasks: NDArray[np.str_]
     counts: NDArray[np.int64] | None
     words: NDArray[np.int8] | None = None
+    blocks: NDArray[np.int64] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -99,7 +105,7 @@ class Candidates(NamedTuple):
 
 def score_held_out(
     model: MultiTaskModel,
-    path: str | os.PathLike[str],
+    path: PathLike,
     *,
     split: str | None,
     organism: str | None = None,
@@ -127,8 +133,8 @@ def score_held_out(
     Returns
     -------
     HeldOut
-        Candidates with the same organism, class, word and score share a row. Scores are rounded to
-        multiples of 2^-14. Memory does not grow with the genome.
+        Candidates with the same organism, class, word, block and score share a row. Scores are
+        rounded to multiples of 2^-14. Memory does not grow with the genome.
 
     Raises
     ------
@@ -140,23 +146,41 @@ def score_held_out(
     UnknownTaskError
         If the model does not know an organism.
     """
-    site = site_of_model(model.site, path, model.length, model.shift)
-    columns: list[tuple[NDArray[np.int64], ...]] = []
-    names = chosen_organisms(read_summary(path), organism)
-    for name in names:
-        held = read_split_genome(path, name, split)
-        finder = candidate_finder(model, site, name, from_relatives=from_relatives)
-        columns.append(_count(name, finder, held, model.site))
-    labels, words, levels, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-    if not labels.size:
+
+    def regions() -> Iterator[tuple[str, SplitGenome]]:
+        for name in chosen_organisms(read_summary(path), organism):
+            yield name, read_split_genome(path, name, split)
+
+    found = score_regions(model, path, regions(), from_relatives=from_relatives)
+    if not found.labels.size:
+        names = chosen_organisms(read_summary(path), organism)
         raise SeqmtlError(
             f"{path}: no candidates in split {split or 'all'!r} of {', '.join(names)}; "
             "the splits are train, valid and test"
         )
+    return found
+
+
+def score_regions(
+    model: MultiTaskModel,
+    path: PathLike,
+    regions: Iterable[tuple[str, SplitGenome]],
+    *,
+    from_relatives: bool = False,
+) -> HeldOut:
+    """Score every candidate in regions of organisms of a dataset; see :func:`score_held_out`."""
+    site = site_of_model(model.site, path, model.length, model.shift)
+    names: list[str] = []
+    columns: list[tuple[NDArray[np.int64], ...]] = []
+    for name, held in regions:
+        names.append(name)
+        finder = candidate_finder(model, site, name, from_relatives=from_relatives)
+        columns.append(_count(name, finder, held, model.site))
+    labels, words, blocks, levels, counts = map(np.concatenate, zip(*columns, strict=True))
     tasks = np.repeat(np.array(names), [part[0].size for part in columns])
     return HeldOut(
         labels.astype(np.int8), levels / _LEVELS_PER_UNIT, tasks, counts,
-        words.astype(np.int8) if len(model.site.words) > 1 else None,
+        words.astype(np.int8) if len(model.site.words) > 1 else None, blocks,
     )  # fmt: skip
 
 
@@ -177,6 +201,18 @@ def candidate_finder(
         from_relatives=from_relatives,
     )  # fmt: skip
     return SiteFinder(scanner, consensus=site.letters or None)
+
+
+def join_held_out(parts: Sequence[HeldOut]) -> HeldOut:
+    """Return the candidates of several parts, all of them scored by one set of organisms."""
+    moved = [
+        part._replace(blocks=None if part.blocks is None else part.blocks + k * _MOST_BLOCKS)
+        for k, part in enumerate(parts)
+    ]
+    columns: list[Any] = [
+        None if column[0] is None else np.concatenate(column) for column in zip(*moved, strict=True)
+    ]
+    return HeldOut(*columns)
 
 
 def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Candidates]:
@@ -210,21 +246,23 @@ def _keys(starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]) -> NDArray[n
 def _count(
     name: str, finder: SiteFinder, held: SplitGenome, site: Site
 ) -> tuple[NDArray[np.int64], ...]:
-    """Return the distinct labels, words and rounded scores, with the number of candidates."""
-    words = range(-1, len(site.words))
-    counts = {key: (_NONE, _NONE) for key in product((1, -1), words)}
+    """Return the distinct labels, words, blocks and rounded scores, with their candidates."""
+    edges, n_labels = block_edges(held.regions), len(site.words) + 1
+    found = (_NONE, _NONE)  # keys of all but the score, and the score, as one number
     n_left_out = n_mixed = n_found = 0
     for block in find_candidates(finder, held):
-        n_left_out += int((block.labels == 0).sum())
+        kept = block.labels != 0
+        n_left_out += int((~kept).sum())
         n_mixed += block.n_mixed
         n_found += block.labels.size + block.n_mixed
         levels = np.rint(block.scores.astype(np.float64) * _LEVELS_PER_UNIT).astype(np.int64)
         word_at = site.word_at(held.genome.codes, block.starts, block.is_reverse)
-        for (label, word), known in counts.items():
-            rows = (block.labels == label) & (word_at == word)
-            counts[label, word] = _merge(known, np.unique(levels[rows], return_counts=True))
-    sizes = {key: int(number.sum()) for key, (_, number) in counts.items()}
-    n_true, n_false = (sum(n for (x, _), n in sizes.items() if x == label) for label in (1, -1))
+        keys = (np.searchsorted(edges, block.starts, "right") * n_labels + word_at + 1) * 2
+        codes = (keys + (block.labels > 0)) * _LEVELS + levels + _LEVELS // 2
+        found = _merge(found, np.unique(codes[kept], return_counts=True))
+    (keys, levels), counts = np.divmod(found[0], _LEVELS), found[1]
+    labels = np.where(keys % 2 > 0, 1, -1)
+    n_true, n_false = (int(counts[labels == label].sum()) for label in (1, -1))
     logger.info("%s: %d candidates, %d of them true sites", name, n_true + n_false, n_true)
     n_words = sum(_n_words(held.genome.codes[a:b], finder) for a, b in held.regions.tolist())
     for n, what in (
@@ -237,12 +275,22 @@ def _count(
     ):
         if n:
             logger.info("%s: %d %s", name, n, what)
-    keys = np.repeat(np.array([*counts]), [levels.size for levels, _ in counts.values()], axis=0)
-    return (
-        *keys.T,
-        np.concatenate([levels for levels, _ in counts.values()]),
-        np.concatenate([number for _, number in counts.values()]),
-    )
+    words, blocks = keys // 2 % n_labels - 1, keys // 2 // n_labels
+    return labels, words, blocks, levels - _LEVELS // 2, counts
+
+
+def block_edges(regions: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions at which regions, shape (n, 2), are cut into blocks of about one size.
+
+    The block of a position p is ``np.searchsorted(edges, p, "right")``, from 0 to 19.
+    """
+    if not regions.size:
+        return _NONE
+    begins, sizes = regions[:, 0], regions[:, 1] - regions[:, 0]
+    before = np.cumsum(sizes) - sizes
+    cuts = np.arange(1, BLOCKS) * int(sizes.sum()) // BLOCKS
+    region = np.searchsorted(before, cuts, "right") - 1
+    return np.asarray(begins[region] + cuts - before[region])
 
 
 def _merge(a: _Counts, b: _Counts) -> _Counts:

@@ -13,7 +13,7 @@ from seqmtl.scan.filters import Probability
 from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.site_block import SiteBlock
 
-#: Decimals of a raw score; a probability has one more.
+#: Decimals of a raw score; a probability has one more, or as many as show three digits of it.
 DECIMALS = 5
 #: Lines formatted at a time.
 LINES = 1 << 15

@@ -53,8 +53,11 @@ def test_isotonic_curve_joins_the_pools_of_the_min_max_formula(seed):
             rows = []
     assert len(expected) > 2
     assert_allclose(curve.scores, [knot for knot, _ in expected[::-1]])
-    assert_allclose(curve.log_odds, np.maximum.accumulate([value for _, value in expected[::-1]]))
-    assert_allclose(curve(np.array([-99.0, 99.0])), curve.log_odds[[0, -1]])  # flat beyond
+    values = [value for _, value in expected[::-1]]
+    assert (np.diff(values) > 0).all()
+    assert_allclose(curve.log_odds[:-1], values[:-1])
+    assert curve(x[-1:])[0] == pytest.approx(values[-1])  # no score seen has more than its pool
+    assert curve.log_odds[-1] == pytest.approx(values[-1], abs=0.03)
 
 
 @pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
@@ -62,9 +65,9 @@ def test_isotonic_curve_joins_the_pools_of_the_min_max_formula(seed):
 def test_high_probabilities_need_many_true_sites(method, n_true, highest):
     scores = np.concatenate([np.linspace(5, 6, n_true), np.linspace(-6, -5, 1000)])
     y = np.repeat([1, -1], [n_true, 1000])
-    p = to_probability(fit_curve(scores, y, None, method)(np.array([5.5, 9.0, 1e6])))
-    assert (p <= highest + 1e-12).all()
-    assert p[2] == p[1]
+    p = to_probability(fit_curve(scores, y, None, method)(np.array([5.5, 6.0, 9.0])))
+    assert (p[:2] <= highest + 1e-12).all()
+    assert p[1] < p[2] < highest + 0.03  # beyond all scores seen
     if n_true == 12:  # more than ten are enough
         assert p[1] == pytest.approx(highest)
 
@@ -101,6 +104,17 @@ def test_rows_of_many_candidates_are_those_candidates(method):
         assert order.size == counts.sum()
 
 
+@pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
+def test_equal_probabilities_come_from_equal_scores_only(method):
+    rng = np.random.default_rng(7)
+    for n_true, strength in ((15, 3.0), (150, 1.0), (600, 4.0), (300, 0.0), (300, -1.0)):
+        y = np.repeat([1, -1], [n_true, 4000])
+        scores = np.where(y > 0, strength, 0.0) + rng.standard_normal(y.size)
+        curve = fit_curve(scores, y, None, method, 0.003)
+        places = np.sort(np.concatenate([scores, np.linspace(-9, 15, 1000)]))
+        assert (np.diff(curve(places)[np.append(True, np.diff(places) > 1e-9)]) > 0).all()
+
+
 def test_a_prevalence_moves_the_log_odds():
     rng = np.random.default_rng(6)
     y = np.repeat([1, -1], [300, 900])
@@ -125,7 +139,7 @@ def test_sigmoid_is_a_straight_line_of_log_odds():
     curve = fit_curve(scores, y, method="sigmoid")
     found = curve(np.array([-3.0, 0.0, 3.0]))
     assert_allclose(found, 2 * np.array([-3.0, 0.0, 3.0]) + np.log(3 / 7), atol=0.5)
-    assert_allclose(np.diff(found)[0], np.diff(found)[1])
+    assert_allclose(np.diff(found)[0], np.diff(found)[1], rtol=1e-6)
 
 
 def test_auto_asks_for_enough_true_sites():

@@ -40,7 +40,12 @@ def _check_expected(lines, metrics, signal, organism):
     """The table and the JSON agree, and the probabilities hold over the test regions."""
     for method in ("alone", "paired"):
         task = metrics[signal][method]["tasks"][organism]
-        (row,) = [line for line in lines if line[:3] == [signal, method, organism]]
+        (row,) = [
+            line for line in lines[: lines.index([""])] if line[:3] == [signal, method, organism]
+        ]
+        details = [line for line in lines[lines.index([""]) :] if line[:3] == row[:3]]
+        assert details[0][3:6] == ["all", str(task["n"]), f"{task['expected']:.1f}"]
+        assert [line[-1] for line in details] == [own["holds"] for own in task["reliability"]]
         assert row[lines[0].index("expected")] == f"{task['expected']:.1f}"
         assert row[lines[0].index("positive")] == str(task["n_positive"])
         assert task["expected"] == pytest.approx(task["n_positive"], rel=0.5)
@@ -364,3 +369,20 @@ def test_evaluate_names_what_it_cannot_do(case, capsys):
     assert main([*map(str, ("evaluate", case / "splice", *data)), "--split", "valid",
                  "--bootstrap", "0"]) == 0  # fmt: skip
     assert "the layer was fitted on the valid regions" in capsys.readouterr().err
+
+
+def test_the_layer_holds_at_the_density_of_all_regions_known(case, monkeypatch):
+    layer = load_model(case / "splice").layer_of("b")
+    known, calls = fit._count_sites, []
+
+    def doubled(held):  # as if the training regions had twice as many sites
+        calls.append(held)
+        n_true, n_bases = known(held)
+        return (n_true * (1 + len(calls) % 2), n_bases)  # training regions come first
+
+    monkeypatch.setattr(fit, "_count_sites", doubled)
+    other = fit.fit_layer(*_inputs(case))["b"]
+    change = other.shift - layer.shift
+    assert 0.0 < change < np.log(2)
+    assert other.coding_shift - layer.coding_shift == pytest.approx(change)
+    assert other.scale == pytest.approx(layer.scale)

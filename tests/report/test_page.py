@@ -346,8 +346,8 @@ def test_thresholds_of_rare_sites_are_no_zeros(tmp_path, results, capsys):
     page = (tmp_path / "r.html").read_text()
     assert main(["info", str(rare)]) == 0
     shown = re.findall(r"probability +(\S+)", capsys.readouterr().out)
-    shown += [line.split("\t")[-1] for line in table.splitlines()[1:]]
-    rows = re.findall(r"<tr>.*?<td>sigmoid</td>.*?</tr>", page)
+    shown += [line.split("\t")[-1] for line in table.split("\n\n")[0].splitlines()[1:]]
+    rows = re.findall(r"<tr>.*?<td>(?:sigmoid|isotonic)</td>.*?</tr>", page)
     shown += [re.findall(r"<td>(.*?)</td>", row)[3] for row in rows]
     assert len(shown) == 3 * 12  # three places, three organisms, four recalls
     assert min(map(float, shown)) > 0

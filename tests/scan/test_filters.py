@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -425,6 +426,42 @@ def test_probabilities_of_a_calibrated_model_need_no_warning(folder, tmp_path, c
     assert "not calibrated" not in capsys.readouterr().err
     run_scan(tmp_path, tmp_path / "x.bed", "--organism", "fly")
     assert "fly is not calibrated" in capsys.readouterr().err
+
+
+def test_tracks_hold_probabilities_if_the_organism_is_calibrated(folder, tmp_path):
+    model = make_model(tmp_path / "model.seqmtl")
+    rng = np.random.default_rng(0)
+    y = np.repeat([1, -1], 50)
+    model.calibrate("man", rng.normal(size=100) + y, y)
+    model.save(tmp_path / "model.seqmtl")
+    shutil.copy(folder / "genome.fa", tmp_path)
+    values = {}
+    for name, options in {
+        "default": [], "asked": ["--value", "probability"], "raw": ["--value", "score"],
+        "fly": ["--organism", "fly"], "raw_fly": ["--organism", "fly", "--value", "score"],
+    }.items():  # fmt: skip
+        path = tmp_path / f"{name}.bedgraph"
+        run_scan(tmp_path, path, *options)
+        values[name] = path.read_text().splitlines()
+    assert values["default"] == values["asked"] != values["raw"]
+    assert values["fly"] == values["raw_fly"]
+    sites = [row.split("\t") for row in values["raw"] if row[0] != "#"]
+    shown = [row.split("\t") for row in values["default"] if row[0] != "#"]
+    p = model.probability(np.array([float(row[3]) for row in sites]), ["man"] * len(sites))
+    np.testing.assert_allclose([float(row[3]) for row in shown], p, atol=5e-6)
+
+
+def test_lines_are_in_the_order_of_the_scores(folder, tmp_path):
+    model = make_model(tmp_path / "model.seqmtl")
+    y = np.repeat([1, -1], [20, 100])
+    model.calibrate("man", np.where(y > 0, 1.0, -1.0), y, method="isotonic", prevalence=1e-4)
+    model.save(tmp_path / "model.seqmtl")
+    shutil.copy(folder / "genome.fa", tmp_path)
+    lines = run_scan(tmp_path, tmp_path / "x.bed").read_text().splitlines()
+    rows = sorted(tuple(map(float, line.split("\t")[6:])) for line in lines if line[0] != "#")
+    assert len(rows) > 50
+    for (low, p_low), (high, p_high) in pairwise(rows):
+        assert p_low < p_high or high - low < 0.002 * (1 + abs(high))
 
 
 def test_probabilities_from_relatives_are_for_ranking(folder, tmp_path, capsys):

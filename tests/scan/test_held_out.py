@@ -14,6 +14,7 @@ from seqmtl.cli.main import main
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.scan import held_out
 from seqmtl.scan.held_out import score_held_out
+from seqmtl.scan.unseen import score_unseen
 from tests.dataset.test_build import (
     OFFSET,
     WINDOW,
@@ -317,7 +318,7 @@ def test_evaluate_is_over_all_candidates(case, split, tmp_path, capsys):
 def test_calibrate_is_on_all_candidates_at_the_share_of_the_genome(case, tmp_path):
     folder, inputs = case
     out, summary = tmp_path / "c", tmp_path / "c.json"
-    _run("calibrate", folder / "m", folder / "out", "-o", out, "--json", summary)
+    _run("calibrate", folder / "m", folder / "out", "-o", out, "--json", summary, "--folds", 1)
     found, _ = _brute_force(folder, inputs, ("valid",))
     facts = json.loads((folder / "out" / "summary.json").read_text())["organisms"]
     tasks = json.loads(summary.read_text())["tasks"]
@@ -407,3 +408,43 @@ def test_errors(case, tmp_path, capsys):
     (out / "summary.json").write_text(json.dumps(summary | {"folder": str(out)}))
     assert main(["evaluate", str(copy / "m"), str(out), "--organism", "y"]) == 1
     assert "but there is no such file" in capsys.readouterr().err
+
+
+def test_training_regions_are_scored_by_models_that_have_not_seen_them(case):
+    folder, _ = case
+    model = MultiTaskModel.load(folder / "m")
+    seen = score_held_out(model, folder / "out", split="train")
+    unseen = score_unseen(model, folder / "out", folds=3)
+    for name in ("x", "y"):
+        mine, own = seen.tasks == name, unseen.tasks == name
+        for label in (1, -1):  # a few windows go over the cuts
+            n = seen.counts[mine & (seen.labels == label)].sum()
+            assert 0.9 * n <= unseen.counts[own & (unseen.labels == label)].sum() <= n
+        means = [
+            np.average(held.scores[rows], weights=held.counts[rows])
+            for held, rows in (
+                (seen, mine & (seen.labels > 0)), (unseen, own & (unseen.labels > 0)),
+            )
+        ]  # fmt: skip
+        assert means[1] < means[0] - 0.1  # what a model knows, it scores too high
+    assert np.unique(unseen.blocks // 1000).tolist() == [0, 1, 2]
+    only = score_unseen(model, folder / "out", folds=3, organism="y")
+    assert set(only.tasks) == {"y"}
+    assert only.counts.sum() == unseen.counts[unseen.tasks == "y"].sum()
+
+
+def test_a_model_of_other_windows_is_calibrated_on_validation_regions_only(case, tmp_path):
+    folder, _ = case
+    model = MultiTaskModel.load(folder / "m")
+    model.training["tasks"]["x"]["n"] += 1
+    assert score_unseen(model, folder / "out") is None
+    model.save(tmp_path / "other")
+    for name, options in {"a": [], "b": ["--folds", "1"]}.items():
+        _run("calibrate", tmp_path / "other", folder / "out", "-o", tmp_path / name, *options)
+    a, b = (MultiTaskModel.load(tmp_path / name) for name in "ab")
+    for task in a.tasks:
+        assert_allclose(a.curves[task].log_odds, b.curves[task].log_odds)
+    _run("calibrate", folder / "m", folder / "out", "-o", tmp_path / "c")
+    c = MultiTaskModel.load(tmp_path / "c")
+    n_sites = [model.training["calibration"]["x"]["n_positive"] for model in (b, c)]
+    assert n_sites[1] > 1.5 * n_sites[0]

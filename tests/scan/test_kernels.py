@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.scan import score_tables as tables_module
 from seqmtl.scan._scan_kernels import AHEAD, GROUP, LINE, STEP, add_rows, add_windows, index_rows
-from seqmtl.scan._text_kernels import NUMBER_BYTES, put_decimal, put_integer
+from seqmtl.scan._text_kernels import NUMBER_BYTES, put_decimal, put_integer, put_probability
 from seqmtl.scan.score_tables import build_tables
 from seqmtl.sequences import encode
 
@@ -157,6 +157,15 @@ def test_integers_are_written_as_python_does(value, n_digits):
     buffer = np.zeros(NUMBER_BYTES, np.uint8)
     size = put_integer(buffer, 0, value, n_digits)
     assert buffer[:size].tobytes().decode() == f"{value:0{n_digits}d}"
+
+
+@given(p=st.floats(0, 1))
+@settings(deadline=None)
+def test_probabilities_near_0_and_1_keep_three_digits(p):
+    buffer = np.zeros(NUMBER_BYTES, np.uint8)
+    text = buffer[: put_probability(buffer, 0, p, 6)].tobytes().decode()
+    assert 8 <= len(text) <= 14
+    assert abs(float(text) - p) <= max(0.0051 * min(p, 1 - p, 1e-4), 0.51e-12)
 
 
 @given(value=st.floats(-1e9, 1e9), n_decimals=st.integers(1, 6))

@@ -1,0 +1,140 @@
+"""Numbers of sites expected by probabilities beside the true numbers, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.evaluation._groups import group_by_task
+
+#: Number of blocks into which held-out regions are cut, at most; intervals come from these.
+BLOCKS = 20
+#: Candidates above this probability are those that users look at.
+LIKELY = 0.1
+#: Expected and true numbers that differ by no more than this factor agree.
+FACTOR = 1.25
+_EDGES = (0.0, 1e-3, 1e-2, LIKELY, 0.25, 0.5, 0.75, 0.9, 1.0)
+_RESAMPLES = 1000
+_TAILS = (0.025, 0.975)
+
+
+def expected_sites(
+    labels: NDArray[Any],
+    probabilities: NDArray[np.float64],
+    tasks: NDArray[Any],
+    counts: NDArray[Any] | None = None,
+    blocks: NDArray[np.int64] | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Compare the number of sites expected by a model with the true number, by task.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (n,)
+        -1/+1, 0/1 or bool.
+    probabilities : ndarray of float64, shape (n,)
+        Probability of a true site.
+    tasks : ndarray of str, shape (n,)
+        Task of each row.
+    counts : ndarray, shape (n,), optional
+        Number of candidates that each row represents. Default: 1.
+    blocks : ndarray of int64, shape (n,), optional
+        Number of the block of the genome in which the candidates of a row are. Default: rows are
+        dealt to 20 blocks.
+
+    Returns
+    -------
+    dict
+        By task ``{"expected", "error_likely", "reliability": [row, ...]}``. The rows are those of
+        all candidates, of those above :data:`LIKELY`, and of bins of the probability:
+        ``{"probability", "n", "expected", "true", "true_interval", "holds"}``.
+        ``error_likely`` is the mean absolute difference of probability and share of true sites
+        among the candidates above :data:`LIKELY`, over the bins; None if there are none.
+
+    Notes
+    -----
+    The interval is where the true number would be with other blocks of the genome or other sites
+    in them, if the model is right on average: the wider of the 95 % intervals of a bootstrap over
+    blocks, of the difference between true and expected number, and of a Poisson variable.
+    ``holds`` is ``"yes"`` if both numbers are within a factor of :data:`FACTOR`, ``"by chance"``
+    if not, but the expected number is in the interval, else ``"no"``.
+    """
+    weight = np.ones(len(labels)) if counts is None else np.asarray(counts, dtype=np.float64)
+    dealt = np.arange(len(labels)) % BLOCKS if blocks is None else np.asarray(blocks)
+    columns = [group_by_task(labels, x, tasks) for x in (probabilities, weight, dealt)]
+    found = {}
+    for p, n, block in zip(*columns, strict=True):
+        block_of = np.unique(block.scores, return_inverse=True)[1]
+        bin_of = np.searchsorted(_EDGES[1:-1], p.scores, side="right")
+        shape = int(block_of.max()) + 1, len(_EDGES) - 1
+        cell = block_of * shape[1] + bin_of
+        sums = np.array(
+            [
+                np.bincount(cell, n.scores * part, shape[0] * shape[1]).reshape(shape)
+                for part in (np.ones(cell.size), p.scores, p.positive)
+            ]
+        )
+        found[p.name] = _describe(sums)
+    return found
+
+
+def add_expected(metrics: Mapping[str, Any], *data: Any) -> None:
+    """Add the results of :func:`expected_sites`, which takes `data`, to those of `evaluate`."""
+    for name, found in expected_sites(*data).items():
+        metrics["tasks"][name] |= found
+
+
+def _describe(sums: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the entry of a task from numbers, expected and true by block and bin."""
+    draws = np.random.default_rng(0).multinomial(
+        sums.shape[1], np.full(sums.shape[1], 1 / sums.shape[1]), _RESAMPLES
+    )
+    likely = _EDGES.index(LIKELY)
+    parts = [("all", slice(None)), (f">{LIKELY:g}", slice(likely, None))]
+    parts += [
+        (f"{low:g}-{high:g}", slice(k, k + 1)) for k, (low, high) in enumerate(pairwise(_EDGES))
+    ]
+    rows = []
+    for name, own in parts:
+        by_block = sums[:, :, own].sum(axis=2)
+        n, expected, true = by_block.sum(axis=1).tolist()
+        if not n and own.stop is not None:
+            continue
+        low, high = np.quantile(expected + draws @ (by_block[2] - by_block[1]), _TAILS).tolist()
+        least, most = _poisson_interval(true)
+        low, high = max(0.0, min(low, least)), max(high, most)
+        agrees = expected <= FACTOR * true and true <= FACTOR * expected
+        holds = "yes" if agrees else "by chance" if low <= expected <= high else "no"
+        rows.append(
+            {
+                "probability": name, "n": n, "expected": expected, "true": true,
+                "true_interval": [low, high], "holds": holds,
+            }
+        )  # fmt: skip
+    n, expected, true = sums[:, :, likely:].sum(axis=1)
+    error = float(np.abs(expected - true).sum() / n.sum()) if n.any() else None
+    return {"expected": rows[0]["expected"], "error_likely": error, "reliability": rows}
+
+
+def _poisson_interval(n: float) -> tuple[float, float]:
+    """Return the exact 95 % interval of the mean of a Poisson variable that is n."""
+    from scipy.special import gammaincinv
+
+    least = float(gammaincinv(n, _TAILS[0])) if n else 0.0
+    return least, float(gammaincinv(n + 1, _TAILS[1]))
+
+
+def reliability_table(tasks: Mapping[str, Mapping[str, Any]], column: str = "organism") -> str:
+    """Format the rows of :func:`expected_sites` as a tab-separated table."""
+    lines = [f"{column}\tprobability\tcandidates\texpected\ttrue\ttrue_95\tholds"]
+    for name, task in tasks.items():
+        for row in task.get("reliability", []):
+            low, high = row["true_interval"]
+            lines.append(
+                f"{name}\t{row['probability']}\t{row['n']:.0f}\t{row['expected']:.1f}\t"
+                f"{row['true']:.0f}\t{low:.1f}-{high:.1f}\t{row['holds']}"
+            )
+    return "\n".join(lines) + "\n"

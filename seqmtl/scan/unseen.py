@@ -1,0 +1,136 @@
+"""Score the candidates of training regions with models that were trained without their region.
+
+Validation regions alone have few true sites, and a contig or two of them may have more or fewer
+than the genome. Training regions have many, but the model has seen these, so that its scores there
+are too good. Here the training regions are divided into folds, and those of each fold are scored by
+a model of the others with the same hyperparameters (cross-fitting).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._messages import messages_from
+from seqmtl.io.dataset import chosen_organisms, read_dataset, read_summary
+from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
+from seqmtl.models.fit import train_model
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.training import Settings
+from seqmtl.scan.held_out import HeldOut, PathLike, join_held_out, score_regions
+from seqmtl.sequences.windows import concatenate
+
+#: Number of folds.
+FOLDS = 4
+_MOST = 200_000  # training windows; with more, validation regions have enough sites
+
+logger = logging.getLogger(__name__)
+
+
+def score_unseen(
+    model: MultiTaskModel, path: PathLike, *, folds: int = FOLDS, organism: str | None = None
+) -> HeldOut | None:
+    """Score every candidate in the training regions by a model that has not seen its region.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        Model trained on the dataset.
+    path : path-like
+        Folder written by ``seqmtl dataset``, or the windows.tsv in it.
+    folds : int, default 4
+        Number of models trained, each without the regions that it scores.
+    organism : str, optional
+        Organism to score. Default: all.
+
+    Returns
+    -------
+    HeldOut or None
+        As of :func:`seqmtl.scan.held_out.score_held_out`. None if the model was trained on other
+        windows or with learnt kernel weights, if there are more than 200,000 windows, or if
+        without a fold an organism would lack true sites or decoys.
+    """
+    parts, held, folds_of = [], {}, []
+    names = chosen_organisms(read_summary(path), None)
+    if "mkl" in model.training or {model.match(name) for name in names} != {*model.tasks}:
+        return None
+    for name in names:
+        with messages_from(logging.WARNING):
+            own = read_dataset(path, split="train", organism=name).windows
+            regions = read_split_genome(path, name, "train")
+        pieces, fold_of = _deal(regions, folds)
+        held[name] = [replace(regions, regions=pieces[fold_of == k]) for k in range(folds)]
+        middles = own.starts + own.length // 2
+        folds_of.append(fold_of[np.searchsorted(pieces[:, 0], middles, "right") - 1])
+        parts.append(
+            own.center(model.length, model.shift).with_tasks([model.match(name)] * len(own))
+        )
+    windows, fold = concatenate(parts), np.concatenate(folds_of)
+    ids = np.repeat(
+        np.array([model.tasks.index(own.task_names[0]) for own in parts], dtype=np.int16),
+        [len(own) for own in parts],
+    )
+    if len(windows) > _MOST or not _is_same(model, windows.labels, ids, fold, folds):
+        return None
+    logger.info("training %d models, each without a part of the training regions", folds)
+    found = []
+    with messages_from(logging.WARNING):
+        for k in range(folds):
+            rows = np.flatnonzero(fold != k)
+            other, _ = train_model(
+                windows[rows], windows.labels[rows], ids[rows], model.tasks,
+                features=model.features, task_kernel=model.kernel,
+                settings=Settings(**model.training["settings"]), site=model.site,
+            )  # fmt: skip
+            other.shift = model.shift
+            own_parts = {name: regions[k] for name, regions in held.items()}
+            if organism is not None:
+                chosen = chosen_organisms(read_summary(path), organism)[0]
+                own_parts = {chosen: own_parts[chosen]}
+            found.append(score_regions(other, path, own_parts.items()))
+    return join_held_out(found)
+
+
+def _deal(held: SplitGenome, folds: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cut regions into pieces no longer than a fold; return them and the fold of each.
+
+    Pieces are dealt by their true sites, in falling order, each to the fold that has fewest.
+    """
+    sizes = held.regions[:, 1] - held.regions[:, 0]
+    n = np.maximum(1, np.rint(folds * sizes / sizes.sum())).astype(np.int64)
+    edges = [
+        np.linspace(a, b, k + 1).astype(np.int64) for (a, b), k in zip(held.regions, n, strict=True)
+    ]
+    pieces = np.array([pair for own in edges for pair in pairwise(own)])
+    sites = np.sort(held.sites[held.is_true])
+    n_true = np.searchsorted(sites, pieces[:, 1]) - np.searchsorted(sites, pieces[:, 0])
+    fold_of, load = np.zeros(len(pieces), dtype=np.int64), np.zeros(folds)
+    for i in np.argsort(-n_true, kind="stable").tolist():
+        fold_of[i] = int(load.argmin())
+        load[fold_of[i]] += n_true[i] + 1e-3
+    return pieces, fold_of
+
+
+def _is_same(
+    model: MultiTaskModel,
+    labels: NDArray[Any],
+    ids: NDArray[np.int16],
+    fold: NDArray[np.int64],
+    folds: int,
+) -> bool:
+    """Tell whether the model was trained on these windows, and can be without each fold."""
+    for t, name in enumerate(model.tasks):
+        own, facts = ids == t, model.training["tasks"][name]
+        n_true = int((labels[own] > 0).sum())
+        if (facts["n"], facts.get("n_positive")) != (int(own.sum()), n_true):
+            return False
+        for sign in (1, -1):
+            mine = np.bincount(fold[own & (labels * sign > 0)], minlength=folds)
+            if mine.max() == mine.sum():
+                return False
+    return True

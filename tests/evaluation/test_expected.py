@@ -1,0 +1,57 @@
+"""Numbers of sites expected and true, against sums and intervals by hand."""
+
+import numpy as np
+import pytest
+from scipy.stats import poisson
+
+from seqmtl.evaluation import expected_sites, reliability_table
+
+
+def test_numbers_and_error_by_hand():
+    p = np.array([0.0005, 0.2, 0.2, 0.3, 0.95])
+    labels, counts = np.array([-1, 1, -1, 1, 1]), np.array([1000, 2, 8, 1, 3])
+    found = expected_sites(labels, p, np.full(5, "t"), counts, np.array([0, 0, 1, 1, 2]))["t"]
+    assert found["expected"] == pytest.approx(0.5 + 0.4 + 1.6 + 0.3 + 2.85)
+    by_name = {row["probability"]: row for row in found["reliability"]}
+    assert list(by_name) == ["all", ">0.1", "0-0.001", "0.1-0.25", "0.25-0.5", "0.9-1"]
+    assert [by_name["all"][key] for key in ("n", "true")] == [1014, 6]
+    assert [by_name[">0.1"][key] for key in ("n", "true")] == [14, 6]
+    assert by_name["0.1-0.25"]["expected"] == pytest.approx(2.0)
+    assert found["error_likely"] == pytest.approx((0.0 + 0.7 + 0.15) / 14)
+
+
+def test_what_does_not_hold_is_told_from_chance():
+    rng = np.random.default_rng(0)
+    n, p = 40_000, 0.005
+    blocks = np.arange(n) // (n // 20)
+    labels = (rng.random(n) < p).astype(int)
+    few = (np.arange(n) % 100 == 0) & (labels > 0)  # about two sites
+    cases = {"yes": (labels, 1.0), "no": (labels, 2.0), "by chance": (few.astype(int), 1.0)}
+    for holds, (y, factor) in cases.items():
+        share = factor * (p if holds != "by chance" else 1.6 * y.sum() / n)
+        found = expected_sites(y, np.full(n, share), np.full(n, "t"), None, blocks)["t"]
+        row = found["reliability"][0]
+        assert row["holds"] == holds
+        low, high = row["true_interval"]
+        least, most = (poisson.sf(row["true"] - 1, low), poisson.cdf(row["true"], high))
+        assert max(least, most) <= 0.0251  # no narrower than that of a Poisson variable
+        line = f"t\tall\t40000\t{row['expected']:.1f}\t{y.sum()}\t"
+        assert line in reliability_table({"t": found})
+
+
+def test_sites_that_come_in_clusters_have_wider_intervals():
+    n = 20_000
+    blocks, p = np.arange(n) // 1000, np.full(n, 0.01)
+    even, clustered = np.arange(n) % 100 == 0, (blocks < 2) & (np.arange(n) % 10 == 0)
+    widths = []
+    for labels in (even, clustered):
+        found = expected_sites(labels, p, np.full(n, "t"), None, blocks)["t"]
+        low, high = found["reliability"][0]["true_interval"]
+        widths.append(high - low)
+    assert widths[1] > 3 * widths[0]
+
+
+def test_without_likely_candidates_there_is_no_error():
+    found = expected_sites(np.array([1, -1]), np.array([0.01, 0.02]), np.full(2, "t"))["t"]
+    assert found["error_likely"] is None
+    assert [row["probability"] for row in found["reliability"]][1] == ">0.1"
