@@ -240,7 +240,8 @@ class Journal:
 def _content(line: bytes) -> Any:
     checksum, _, text = line[:-1].partition(b" ")
     if checksum != b"%08x" % zlib.crc32(text):
-        raise ValueError("a line does not have its checksum")
+        is_old = line.startswith(b"{")  # no checksum, as before format 2 of journals
+        raise ValueError(f"a line {'of an earlier seqmtl ' * is_old}does not have its checksum")
     return json.loads(text)
 
 

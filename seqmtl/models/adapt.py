@@ -61,7 +61,7 @@ def adapt_model(
     check_labels(y, name)
     model.check_examples(data)
     if model.can_scan:
-        model.site.require_in_place(data, y)
+        model.site.require_in_place(data, y, or_nowhere=True)
         model.site.tell_lacking(data)
     examples = Labelled(data, y, np.zeros(y.size, dtype=np.int64), (name,), np.ones(y.size))
     adapted, found = _learnt(model, placed, examples, own)

@@ -89,19 +89,54 @@ def train_selected(  # noqa: PLR0913
     features, site = _placed(features, examples.data, examples.y, site)
     space = space or Space.of_sharing(examples.names)
     few = _few_labels(examples) if len(space.trusts) > 1 else []
-    joint, rows = examples.without(few) if few else (examples, slice(None))
+    joint = examples.without(few)[0] if few else examples
     chosen = select(
         joint, space.led_by(joint.names) if few else space, features=features, settings=settings,
         known=known, on_score=on_score,
     )  # fmt: skip
+    return train_with_few(
+        examples, few, features=chosen.features, task_kernel=chosen.kernel,
+        settings=chosen.settings, site=site, state=state, on_epoch=on_epoch,
+        selection=chosen.report,
+    )  # fmt: skip
+
+
+def train_with_few(
+    examples: Labelled,
+    few: list[str],
+    *,
+    site: Site | None,
+    selection: dict[str, Any] | None = None,
+    **options: Any,
+) -> tuple[MultiTaskModel, Solution]:
+    """Train jointly on all tasks but some with few labels, then learn these from the others.
+
+    Parameters
+    ----------
+    examples : Labelled
+        Examples of all tasks.
+    few : list of str
+        Tasks with few labels.
+    selection : dict, optional
+        Report of a selection, kept in the summary; the trust in it places the tasks of `few`.
+    site, **options
+        See :func:`seqmtl.models.fit.train_model`.
+
+    Returns
+    -------
+    model : MultiTaskModel
+        Its tasks are in the order of the examples.
+    solution : Solution
+        Of the joint training; alpha is 0 for the tasks of `few`.
+    """
+    joint, rows = examples.without(few) if few else (examples, slice(None))
     has_weights = bool((joint.weight != 1.0).any())
     model, solution = train_model(
-        joint.data, joint.y, joint.ids, joint.names, features=chosen.features,
-        task_kernel=chosen.kernel, settings=chosen.settings,
-        sample_weight=joint.weight if has_weights else None, site=site, state=state,
-        on_epoch=on_epoch,
+        joint.data, joint.y, joint.ids, joint.names, site=site,
+        sample_weight=joint.weight if has_weights else None, **options,
     )  # fmt: skip
-    model.training["selection"] = chosen.report
+    if selection is not None:
+        model.training["selection"] = selection
     for name in few:
         own, _ = examples.without([other for other in examples.names if other != name])
         at = sum(other in model.tasks for other in examples.names[: examples.names.index(name)])

@@ -110,18 +110,23 @@ class Site:
                 self._elsewhere(windows),
             )  # fmt: skip
 
-    def require_in_place(self, windows: Windows, y: NDArray[Any]) -> None:
+    def require_in_place(
+        self, windows: Windows, y: NDArray[Any], *, or_nowhere: bool = False
+    ) -> None:
         """Check that true sites do not have the consensus elsewhere than at the site.
 
         Raises
         ------
         ValueError
-            If nearly all have it at another base or on the other strand, and most lack it here.
+            If most lack it here, and nearly all have it at another base or on the other strand;
+            with `or_nowhere` also if they do not.
         """
         true = windows[np.flatnonzero(np.asarray(y) > 0)]
         is_in = self.is_in(true)
-        where = "" if is_in.sum() >= _LEAST_IN_PLACE * len(true) else self._elsewhere(true)
-        if where:
+        if is_in.sum() >= _LEAST_IN_PLACE * len(true):
+            return
+        where = self._elsewhere(true)
+        if where or or_nowhere:
             raise ValueError(
                 f"windows must have {self.letters} at base {self.offset} as in training, got "
                 f"{int(is_in.sum())} of {len(true)} true sites{where}; cut them around the same "

@@ -13,6 +13,7 @@ from seqmtl import WeightedDegree
 from seqmtl.cli.compare import _most_at_once
 from seqmtl.cli.main import main
 from seqmtl.compare import Comparison, Protocol, Result
+from seqmtl.files.resumable import Journal
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 
@@ -136,9 +137,8 @@ def test_a_killed_run_goes_on(data, whole, tmp_path, capsys):
 
 
 def test_runs_of_other_settings_are_not_mixed(data, tmp_path, capsys):
-    (tmp_path / "out.json.partial").write_text(
-        '{"format": "seqmtl comparison, unfinished", "fingerprint": "other"}\n'
-    )
+    header = {"format": "seqmtl comparison, unfinished", "fingerprint": "other"}
+    Journal(str(tmp_path / "out.json.partial"), header).start()
     assert main(_arguments(data, tmp_path)) == 1
     assert "out.json.partial belongs to other data or settings" in capsys.readouterr().err
 

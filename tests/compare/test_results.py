@@ -106,7 +106,7 @@ def test_results_of_an_earlier_version_are_refused_by_name(document, tmp_path):
             check_document(content)
     header = {"format": "seqmtl comparison, unfinished", "fingerprint": "digest"}
     path.write_text(json.dumps(header) + "\n" + json.dumps({"split": 0}) + "\n")
-    with pytest.raises(SeqmtlError, match=r"old\.json is of an earlier seqmtl"):
+    with pytest.raises(SeqmtlError, match=r"old\.json is damaged \(a line of an earlier seqmtl"):
         FinishedRuns(str(path), "digest").load()
 
 

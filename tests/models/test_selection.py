@@ -277,3 +277,52 @@ class TestBadInput:
             labelled(
                 np.zeros((5, 1)), np.array([1, -1, -1, 1, -1]), np.array([0, 0, 1, 2, 2]), NAMES
             )
+
+
+class TestFewLabels:
+    """Tasks with far fewer labels than the others are learnt afterwards."""
+
+    @staticmethod
+    def _data(n_few):
+        rng = np.random.default_rng(3)
+        ids = np.repeat(np.arange(3), [n_few, 200, 200])
+        y = np.where(rng.random(ids.size) < 0.5, 1.0, -1.0)
+        X = rng.normal(size=(ids.size, 30)) + y[:, None] * np.eye(30)[0]
+        return X, y, ids
+
+    def test_they_are_adapted_from_the_joint_model_of_the_others(self):
+        X, y, ids = self._data(30)
+        model, solution = train_selected(labelled(X, y, ids, NAMES), features=Numeric())
+        others, own = ids > 0, ids == 0
+        joint, _ = train_selected(
+            labelled(X[others], y[others], ids[others] - 1, NAMES[1:]),
+            Space.of_sharing(NAMES[1:], TaskKernel.union((*NAMES[1:], NAMES[0]))),
+            features=Numeric(),
+        )  # fmt: skip
+        adapted = joint.adapt(NAMES[0], X[own], y[own])
+        assert model.tasks == NAMES
+        for name in NAMES:
+            assert_allclose(
+                model.decision_function(X, [name] * y.size),
+                adapted.decision_function(X, [name] * y.size), rtol=1e-5, atol=1e-6,
+            )  # fmt: skip
+        assert [*model.training["adapted"]] == [NAMES[0]]
+        assert model.training["tasks"][NAMES[0]]["n"] == 30
+        assert (solution.alpha[own] == 0.0).all()
+        assert (solution.alpha[others] > 0.0).any()
+
+    @pytest.mark.parametrize("n_few", [50, 3])
+    def test_a_quarter_of_the_median_is_enough_and_a_class_needs_two(self, n_few):
+        X, y, ids = self._data(n_few)
+        y[:n_few] = 1.0
+        y[0] = -1.0 if n_few == 3 else y[0]
+        y[: n_few // 2] = -1.0
+        model, _ = train_selected(labelled(X, y, ids, NAMES), features=Numeric())
+        assert "adapted" not in model.training
+
+    def test_a_similarity_that_is_fixed_stays_fixed(self):
+        X, y, ids = self._data(30)
+        model, _ = train_selected(
+            labelled(X, y, ids, NAMES), Space.of_cost(TREE, (1.0,)), features=Numeric()
+        )
+        assert "adapted" not in model.training

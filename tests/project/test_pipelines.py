@@ -48,7 +48,7 @@ def test_snakemake_makes_tracks_and_a_report(tmp_path):
     results = tmp_path / "results"
     page = (results / "report.html").read_text()
     assert "Genome scans" in page
-    assert "Accuracy, donor" in page
+    assert "splice donors" in page
     metrics = json.loads((results / "acceptor" / "metrics.json").read_text())
     assert set(metrics["tasks"]) == {"A. bee", "b"}
     multiqc = json.loads((results / "donor" / "metrics_mqc.json").read_text())
