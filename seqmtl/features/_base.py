@@ -92,8 +92,12 @@ class FeatureDefinition:
         return self
 
     def variants(self) -> list[Any]:
-        """Return reweighted maps among which selection may choose, or an empty list."""
-        return []
+        """Return this map, and reweighted ones among which selection may choose."""
+        return [self]
+
+    def kinds(self) -> list[Any]:
+        """Return maps that differ in kind, the cheapest first and this one second, or this alone."""
+        return [self]
 
     def parts(self, length: int) -> list[tuple[float, Any]]:
         """Return weighted maps whose kernels sum to the kernel of this map."""

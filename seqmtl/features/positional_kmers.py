@@ -25,7 +25,6 @@ from seqmtl.sequences import Windows
 _HASH_BITS = 22
 _SHORT = 6  # bases; shorter windows cannot hold the default views
 _NEAR, _EVERYWHERE, _BINS = range(3)  # kinds of views
-_CHANGES = ((_BINS, 1.0 / 3.0), (_BINS, 3.0), (_EVERYWHERE, 3.0))  # factors on weights to try
 
 
 class PositionalKmers(FeatureDefinition):
@@ -201,32 +200,43 @@ class PositionalKmers(FeatureDefinition):
         place_weights(column, 0, first, last, layout.levels, self._bits(layout), starts, table)
         return [table[:, s : s + 4**d] for d, s in enumerate(starts.tolist(), 1)]
 
-    def variants(self) -> list[PositionalKmers]:
-        """Return this map, and maps with other weights of bins and of distant exact positions.
+    def kinds(self) -> list[PositionalKmers]:
+        """Return maps without distant exact positions, with these, and with three times their weight.
 
-        The best weights depend on the signal; see the documentation. A map with views of one kind
-        is its only variant.
+        Distant are those of views of the whole window, if others have a region. A map that lacks
+        either is the only one.
         """
-        views = self.kmer_views(0)
-        kinds = {_kind(view) for view in views}
-        found = [self]
-        for changed, factor in _CHANGES:
-            if changed not in kinds or changed == min(kinds):
-                continue
-            scaled = [
-                view._replace(weight=view.weight * factor) if _kind(view) == changed else view
-                for view in views
-            ]
-            found.append(
-                PositionalKmers(format_views(scaled), self.anchor, self.hash_bits, self.max_memory)
-            )
-        return found
+        if {_NEAR, _EVERYWHERE} <= {_kind(view) for view in self.kmer_views(0)}:
+            return [self._scaled(_EVERYWHERE, factor) for factor in (0.0, 1.0, 3.0)]
+        return [self]
+
+    def variants(self) -> list[PositionalKmers]:
+        """Return this map, and maps with a third and three times the weight of its bins.
+
+        The best weight of bins depends on the signal; see the documentation. A map without bins, or
+        with bins only, is its only variant. Three times the weight was best for no signal if there
+        are distant exact positions, and is then left out.
+        """
+        kinds = {_kind(view) for view in self.kmer_views(0)}
+        if _BINS not in kinds or len(kinds) < 2:
+            return [self]
+        factors = (1.0 / 3.0,) if _NEAR in kinds and _EVERYWHERE in kinds else (1.0 / 3.0, 3.0)
+        return [self, *(self._scaled(_BINS, factor) for factor in factors)]
+
+    def _scaled(self, kind: int, factor: float) -> PositionalKmers:
+        """Return the map with the weight of its views of a kind multiplied; 0 drops them."""
+        views = [
+            view._replace(weight=view.weight * factor) if _kind(view) == kind else view
+            for view in self.kmer_views(0)
+            if factor or _kind(view) != kind
+        ]
+        return PositionalKmers(format_views(views), self.anchor, self.hash_bits, self.max_memory)
 
     def parts(self, length: int) -> list[tuple[float, PositionalKmers]]:
         """Return weighted maps whose kernels sum to the kernel of this map.
 
-        Each has the views of one kind. All :meth:`variants` have the same maps, with different
-        weights.
+        Each has the views of one kind. All :meth:`kinds` and :meth:`variants` have the same maps,
+        with different weights.
         """
         views = self.kmer_views(length)
         groups = [[v for v in views if _kind(v) == kind] for kind in sorted(set(map(_kind, views)))]

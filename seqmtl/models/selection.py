@@ -27,7 +27,8 @@ candidate. p is half the task's own average and half the mean over tasks. At thi
 selected next, then the variants of the features, if there are any. All tasks use the same variant,
 and the given one is replaced only by one that is better by a standard error.
 
-If there are too many labels to cross-validate all, a tenth of up to :data:`_AT_SIZE` is held out
+If there are too many labels to cross-validate all, a sample first tells whether exact positions far
+from the site are worth their time; then a tenth of up to :data:`_AT_SIZE` is held out
 to compare the variants and to test whether a smaller cost suits more labels. Trust stays as it is:
 lowered by the same evidence, which the many decoys dominate, it ranked sites worse.
 """
@@ -214,7 +215,10 @@ class _Selector:
         self._sample = (
             examples.take(examples.sample(MOST, self._rng)) if self._is_large else examples
         )
-        self._variants = _variants(features, examples.data.shape[1])
+        self._kinds = features.kinds() if self._is_large else []
+        self._variants = [features, *features.variants()[1:]]
+        if not self._is_large:
+            self._variants[1:1] = features.kinds()[2:]
         self._few = _find_few(self._sample)
         self._scored: set[str] = set()
         self._n_all = self._count()
@@ -230,8 +234,7 @@ class _Selector:
         if self._is_large:
             features, variants, costs = self._at_size(R, parts, trust, costs)
         else:
-            by_folds = partial(_by_folds, self._sample, self._settings, self._grams, K)
-            features, variants = self._choose_variant(by_folds, in_order)
+            features, variants = self._choose("features", self._variants, self._by_folds(K))
         C = float(np.exp(np.log(costs).mean()))
         known = next(iter(self._space.relations.values()))
         source = known.source if len(self._space.trusts) == 1 else "trust tuned on held-out labels"
@@ -312,18 +315,24 @@ class _Selector:
         is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
         return examples.take(np.flatnonzero(~is_held)), examples.take(np.flatnonzero(is_held))
 
-    def _choose_variant(self, judge: Callable[[Any], Array], run: Run) -> tuple[Any, list[Any]]:
-        """Return the variant of the features for all tasks, and the results of each."""
-        if len(self._variants) < 2:
-            return self._features, []
-        values = self._score({f"features {v}": partial(judge, v) for v in self._variants}, run)
+    def _by_folds(self, K: Array) -> Callable[[Any], Array]:
+        """Return what judges features by cross-validation."""
+        return partial(_by_folds, self._sample, self._settings, self._grams, K)
+
+    def _choose(
+        self, what: str, maps: list[Any], judge: Callable[[Any], Array], run: Run = in_order
+    ) -> tuple[Any, list[Any]]:
+        """Return the map for all tasks, the first unless one is clearly better, and all results."""
+        if len(maps) < 2:
+            return maps[0], []
+        values = self._score({f"{what} {one}": partial(judge, one) for one in maps}, run)
         best = int(np.argmax([value.sum() for value in values]))
         ahead = values[best] - values[0]
         if ahead.sum() <= ahead.std() * ahead.size**0.5:  # one standard error
             best = 0
-        return self._variants[best], [
-            {"features": str(variant), "log_likelihood": float(value.sum()), "chosen": i == best}
-            for i, (variant, value) in enumerate(zip(self._variants, values, strict=True))
+        return maps[best], [
+            {"features": str(one), "log_likelihood": float(value.sum()), "chosen": i == best}
+            for i, (one, value) in enumerate(zip(maps, values, strict=True))
         ]
 
     def _at_size(
@@ -336,7 +345,12 @@ class _Selector:
             K, nodes = self._kernel(R, trust, costs), self._nodes(parts, trust, costs)
             return partial(_by_hold_out, train, held, self._settings, K, nodes)
 
-        features, variants = self._choose_variant(judge(costs), self._run)
+        if len(self._kinds) > 1:
+            by_folds = self._by_folds(self._kernel(R, trust, costs))
+            self._features, _ = self._choose("kind", self._kinds, by_folds)
+            self._variants = [self._features, *self._features.variants()[1:]]
+            self._n_all = self._count()
+        features, variants = self._choose("features", self._variants, judge(costs), self._run)
         if len(self._space.costs) == 1:
             return features, variants, costs
         size = f"{train.y.size:,} examples"
@@ -422,7 +436,7 @@ class _Selector:
         """Count the candidates that will be scored."""
         trusts, costs = self._space.trusts, self._space.costs
         n_trusts = len(self._space.relations) * sum(x > 0 for x in trusts) + (0.0 in trusts)
-        counts = [n_trusts, len(costs), len(self._variants)]
+        counts = [n_trusts, len(costs), len(self._kinds), len(self._variants)]
         total = sum(n for n in counts if n > 1)
         if self._is_large:
             total += (len(_CHEAPER) + (len(self._variants) < 2)) * (len(costs) > 1)
@@ -462,13 +476,6 @@ def weigh(found: Array, prior: Any = 1.0) -> Array:
     log = np.reshape(np.log(prior), (-1, 1)) + _SHARPNESS * own + _OTHERS * others
     weights = np.exp(log - log.max(axis=0))
     return np.asarray(weights / weights.sum(axis=0))
-
-
-def _variants(features: Any, length: int) -> list[Any]:
-    """Return the candidate feature maps, the given one first."""
-    given = features.to_dict(length)
-    others = (other for other in features.variants() if other.to_dict(length) != given)
-    return [features, *others]
 
 
 def _find_few(examples: Labelled) -> NDArray[np.bool_]:

@@ -226,18 +226,24 @@ def test_an_anchor_outside_the_window_is_refused(anchor):
         PositionalKmers(anchor=anchor).transform(["ACGTACGTAC"])
 
 
-def test_variants_scale_one_kind_of_views():
-    def weights(views):
-        variants = PositionalKmers(views).variants()
-        return [[view.weight for view in parse_views(variant.views)] for variant in variants]
+def test_variants_scale_bins_and_kinds_distant_exact_positions():
+    def weights(maps):
+        return [[view.weight for view in parse_views(one.views)] for one in maps]
 
-    assert_allclose(weights("wd:2,kmers:3/4=0.2"), [[1, 0.2], [1, 0.2 / 3], [1, 0.6]])
-    three = "wd:2@-9..9,wd:2=0.3,kmers:3/4=0.2"
-    assert_allclose(
-        weights(three), [[1, 0.3, 0.2], [1, 0.3, 0.2 / 3], [1, 0.3, 0.6], [1, 0.9, 0.2]]
-    )
-    for one_kind in ("wd:5", "wd:5@-9..9", "kmers:3/4,kmers:3/9=0.1"):
-        assert [variant.views for variant in PositionalKmers(one_kind).variants()] == [one_kind]
+    two = PositionalKmers("wd:2,kmers:3/4=0.2")
+    assert weights(two.variants()) == [
+        [1, 0.2],
+        [1, pytest.approx(0.2 / 3)],
+        [1, pytest.approx(0.6)],
+    ]
+    assert two.kinds() == [two]
+    three = PositionalKmers("wd:2@-9..9,wd:2=0.3,kmers:3/4=0.2", anchor=7)
+    assert weights(three.variants()) == [[1, 0.3, 0.2], [1, 0.3, pytest.approx(0.2 / 3)]]
+    assert weights(three.kinds()) == [[1, 0.2], [1, 0.3, 0.2], [1, pytest.approx(0.9), 0.2]]
+    assert {one.anchor for one in three.kinds()} == {7}
+    for text in ("wd:5", "wd:5@-9..9", "kmers:3/4,kmers:3/9=0.1"):
+        features = PositionalKmers(text)
+        assert features.variants() == features.kinds() == [features]
 
 
 def test_maps_are_shown_as_the_text_of_their_views():
@@ -264,7 +270,7 @@ def test_kernels_of_the_parts_add_up_for_every_variant():
     strings = _strings(4, 8, 30, "ACGT")
     features = PositionalKmers("wd:3@-9..9,wd:2=0.4,kmers:2-4/5=0.2,kmers:3/inf=0.06", anchor=12)
     known = set()
-    for variant in features.variants():
+    for variant in [*features.variants(), *features.kinds()[1:]]:
         X = variant.transform(strings).toarray().astype(float)
         total = 0.0
         for share, part in variant.parts(30):
