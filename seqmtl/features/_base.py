@@ -96,7 +96,7 @@ class FeatureDefinition:
         return [self]
 
     def kinds(self) -> list[Any]:
-        """Return maps that differ in kind, the cheapest first and this one second, or this alone."""
+        """Return maps that differ in kind, among which selection may choose, or this one alone."""
         return [self]
 
     def parts(self, length: int) -> list[tuple[float, Any]]:

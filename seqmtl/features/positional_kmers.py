@@ -24,7 +24,7 @@ from seqmtl.sequences import Windows
 
 _HASH_BITS = 22
 _SHORT = 6  # bases; shorter windows cannot hold the default views
-_NEAR, _EVERYWHERE, _BINS = range(3)  # kinds of views
+_NEAR, _EVERYWHERE, _NARROW, _BINS = range(4)  # kinds of views
 
 
 class PositionalKmers(FeatureDefinition):
@@ -201,36 +201,38 @@ class PositionalKmers(FeatureDefinition):
         return [table[:, s : s + 4**d] for d, s in enumerate(starts.tolist(), 1)]
 
     def kinds(self) -> list[PositionalKmers]:
-        """Return maps without distant exact positions, with these, and with three times their weight.
+        """Return two maps that differ in kind and take the same time, or this map alone.
 
-        Distant are those of views of the whole window, if others have a region. A map that lacks
-        either is the only one.
+        One has no exact positions far from the site; the other gives these three times the weight
+        and has no narrow bins. Far are views of the whole window, if others have a region; narrow
+        are the narrowest bins of several. A map without such views is the only one.
         """
-        if {_NEAR, _EVERYWHERE} <= {_kind(view) for view in self.kmer_views(0)}:
-            return [self._scaled(_EVERYWHERE, factor) for factor in (0.0, 1.0, 3.0)]
-        return [self]
+        if not {_NEAR, _EVERYWHERE} <= {*_kinds(self.kmer_views(0))}:
+            return [self]
+        return [self._scaled({_EVERYWHERE: 0.0}), self._scaled({_EVERYWHERE: 3.0, _NARROW: 0.0})]
 
     def variants(self) -> list[PositionalKmers]:
         """Return this map, and maps with a third and three times the weight of its bins.
 
         The best weight of bins depends on the signal; see the documentation. A map without bins, or
         with bins only, is its only variant. Three times the weight was best for no signal if there
-        are distant exact positions, and is then left out.
+        are exact positions far from the site, and is then left out.
         """
-        kinds = {_kind(view) for view in self.kmer_views(0)}
-        if _BINS not in kinds or len(kinds) < 2:
+        kinds = {*_kinds(self.kmer_views(0))}
+        if _BINS not in kinds or kinds <= {_BINS, _NARROW}:
             return [self]
-        factors = (1.0 / 3.0,) if _NEAR in kinds and _EVERYWHERE in kinds else (1.0 / 3.0, 3.0)
-        return [self, *(self._scaled(_BINS, factor) for factor in factors)]
+        factors = (1.0 / 3.0,) if {_NEAR, _EVERYWHERE} <= kinds else (1.0 / 3.0, 3.0)
+        return [self, *(self._scaled({_BINS: factor, _NARROW: factor}) for factor in factors)]
 
-    def _scaled(self, kind: int, factor: float) -> PositionalKmers:
-        """Return the map with the weight of its views of a kind multiplied; 0 drops them."""
-        views = [
-            view._replace(weight=view.weight * factor) if _kind(view) == kind else view
-            for view in self.kmer_views(0)
-            if factor or _kind(view) != kind
+    def _scaled(self, factors: dict[int, float]) -> PositionalKmers:
+        """Return the map with the weights of views multiplied by kind; 0 drops them."""
+        views = self.kmer_views(0)
+        scaled = [
+            view._replace(weight=view.weight * factors.get(kind, 1.0))
+            for view, kind in zip(views, _kinds(views), strict=True)
+            if factors.get(kind) != 0.0
         ]
-        return PositionalKmers(format_views(views), self.anchor, self.hash_bits, self.max_memory)
+        return PositionalKmers(format_views(scaled), self.anchor, self.hash_bits, self.max_memory)
 
     def parts(self, length: int) -> list[tuple[float, PositionalKmers]]:
         """Return weighted maps whose kernels sum to the kernel of this map.
@@ -239,7 +241,11 @@ class PositionalKmers(FeatureDefinition):
         with different weights.
         """
         views = self.kmer_views(length)
-        groups = [[v for v in views if _kind(v) == kind] for kind in sorted(set(map(_kind, views)))]
+        kinds = _kinds(views)
+        groups = [
+            [view for view, own in zip(views, kinds, strict=True) if own == kind]
+            for kind in sorted(set(kinds))
+        ]
         if len(groups) < 2 or self.resolved_hash_bits(length):
             return [(1.0, self)]
         anchor = self.resolved_anchor(length)
@@ -267,8 +273,14 @@ class PositionalKmers(FeatureDefinition):
         return PositionalKmers(views, description["anchor"], bits or None, 1.0 if bits else np.inf)
 
 
-def _kind(view: KmerView) -> int:
-    """Return whether a view has exact positions in a region or everywhere, or bins."""
-    if view.width != 1:
-        return _BINS
-    return _EVERYWHERE if view.begin is None and view.end is None else _NEAR
+def _kinds(views: Sequence[KmerView]) -> list[int]:
+    """Return which views have exact positions in a region or everywhere, narrow or wider bins."""
+    widths = [view.width or np.inf for view in views]
+    bins = {width for width in widths if width != 1}
+    narrow = min(bins) if len(bins) > 1 else 0
+    kinds = []
+    for view, width in zip(views, widths, strict=True):
+        is_everywhere = view.begin is None and view.end is None
+        exact = _EVERYWHERE if is_everywhere else _NEAR
+        kinds.append(exact if width == 1 else _NARROW if width == narrow else _BINS)
+    return kinds
