@@ -7,6 +7,9 @@ each of the others (the default of `seqmtl train`, with the tree). AUPRC on up t
 the test split of the organism:
 
     adapt       the model adapted by n labels, placed by the tree
+    default     the same, placed by the task kernel of the model: what `seqmtl train` makes of these
+                labels beside the windows of the relatives if they are few (a quarter of the median)
+    tree        `seqmtl train --selection none -C 1` on the same windows, with the tree
     permuted    the same, with the leaves of the tree shifted by one
     own         the default of `seqmtl train` on the n labels alone
     joint       the default on the n labels and all windows of the relatives, in --joint-draws draws
@@ -15,8 +18,8 @@ the test split of the organism:
     single      the best relative, chosen on the test windows; no labels
 
 The labels of a draw are nested; true sites are as frequent as in the train split, or a fifth if
-they are rarer. Differences are paired by draw, with their standard error over draws. CPU seconds of
-one thread, in this process.
+they are rarer. Differences of adapt, and of default and tree, are paired by draw, with their
+standard error over draws. CPU seconds of one thread, in this process.
 """
 
 from __future__ import annotations
@@ -33,9 +36,11 @@ from numpy.typing import NDArray
 
 from seqmtl import MultiTaskModel, TaskKernel, Windows, read_windows
 from seqmtl.evaluation.metrics import weighted_auroc_auprc
+from seqmtl.models.fit import train_windows
 from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.selected import labelled, train_selected
 from seqmtl.models.selection import Space
+from seqmtl.models.training import Settings
 from seqmtl.sequences import concatenate
 from seqmtl.similarity.trees import Tree, read_tree
 
@@ -118,39 +123,45 @@ class Study:
     def with_labels(self, n: int, seed: int) -> dict[str, float]:
         """Return the AUPRC of the methods that use labels."""
         own = draw(self.data, self.organism, n, seed)
+        both = concatenate([self.data[self.relatives], own])
+        both = both.with_tasks(both.tasks)
         model, name = self.model, self.organism
+        kernel = resolve_kernel(TaskKernel.from_newick(self.tree), both.task_names)
+        plain = {"task_kernel": kernel, "settings": Settings(C=1.0)}
         found = {
             "adapt": self.timed("adapt", n, lambda: model.adapt(name, own, tree=self.tree)),
+            "default": self.auprc(model.adapt(name, own)),
+            "tree": self.timed("tree", n, lambda: train_windows(both, **plain)[0]),
             "permuted": self.auprc(model.adapt(name, own, tree=permute(self.tree))),
             "own": self.timed("own", n, lambda: train(own, None)),
         }
         if seed < self.arguments.joint_draws and n in self.arguments.joint_sizes:
-            both = concatenate([self.data[self.relatives], own])
             found["joint"] = self.timed("joint", n, lambda: train(both, self.tree))
         return found
 
 
 def show(results: Results, sizes: list[int], organisms: list[str]) -> None:
     """Print every method's mean over draws, and paired differences from adapt."""
-    print(f"{'labels':<7}{'method':<17}{'mean':>7}  " + "".join(f"{o[:13]:>15}" for o in organisms))
+    print(f"{'labels':<7}{'method':<18}{'mean':>7}  " + "".join(f"{o[:13]:>15}" for o in organisms))
     for n in sizes:
         methods = dict.fromkeys(method for method, size, _ in results if size == n)
         for method in methods:
             values = [np.array(results[method, n, o]) for o in organisms]
             means = [value.mean() for value in values]
             print(
-                f"{n:<7}{method:<17}{np.mean(means):7.4f}  "
+                f"{n:<7}{method:<18}{np.mean(means):7.4f}  "
                 + "".join(f"{mean:15.4f}" for mean in means)
             )
             if method == "adapt":
                 continue
+            first = "default" if method == "tree" else "adapt"
             change = [
-                np.array(results["adapt", n, o])[: value.size] - value
+                np.array(results[first, n, o])[: value.size] - value
                 for o, value in zip(organisms, values, strict=True)
             ]
             every = np.mean(change, axis=0)
             print(
-                f"{'':<7}{'  adapt minus it':<17}{every.mean():+7.4f}  "
+                f"{'':<7}{f'  {first} minus it':<18}{every.mean():+7.4f}  "
                 + "".join(f"{c.mean():+8.4f}±{error(c):.4f}" for c in change)
                 + f"  mean ±{error(every):.4f}",
                 flush=True,

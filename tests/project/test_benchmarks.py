@@ -114,6 +114,19 @@ def few_processes(monkeypatch, request):
     monkeypatch.setattr(subprocess, "run", run_here)
 
 
+def features(folder):
+    rng = np.random.default_rng(0)
+    rows = ["organism\tlabel\tsplit\tsequence"]
+    for n in range(240):
+        bases, label = rng.choice(list("ACGT"), size=50), 1 if n % 3 == 0 else -1
+        bases[20:23] = list("TTC" if label > 0 else "GCA")
+        split = "test" if n // 6 % 2 else "train"
+        rows.append(f"{('bee', 'ant')[n % 2]}\t{label}\t{split}\t{''.join(bases)}")
+    (folder / "windows.tsv").write_text("\n".join(rows) + "\n")
+    options = ["--sizes", 20, "--draws", 2, "--maps", "default", "exact", "--crop", 5, 45]
+    return run("features", folder / "windows.tsv", *options)
+
+
 def adapt(folder):
     rng = np.random.default_rng(0)
     rows = ["organism\tlabel\tsplit\tsequence"]
@@ -330,6 +343,7 @@ def worm(folder):
 
 
 FIGURES = {
+    features: [r"^ +20 default +1\.0000 ", r"^ +20 exact +1\.0000 .*\+0\.0000 ± "],
     adapt: [
         r"^0 +adapt +1\.0000  ( +1\.0000){3}$",  # the motif tells all true sites
         r"^0 +single +1\.0000",
