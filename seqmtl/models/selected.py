@@ -29,7 +29,7 @@ from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
 
 _FEW = 0.25  # labels of a task as a share of the median, below which it is learnt afterwards
-_FEWEST = 2  # labels per class that this needs
+_FEWEST, _MOST_FEW = 2, 1000  # labels per class that this needs; labels up to which it was better
 
 
 def labelled(
