@@ -402,7 +402,9 @@ def _local(n_workers: int) -> Iterator[Any]:
     from distributed import LocalCluster
     from distributed.security import Security
 
-    with temporary_folder() as folder, dask.config.set({"temporary-directory": folder}):
+    # on a busy machine a new worker may take longer than the 30 s after which dask gives it up
+    patience = {"distributed.comm.timeouts.connect": "300s"}
+    with temporary_folder() as folder, dask.config.set({"temporary-directory": folder} | patience):
         try:
             cluster = LocalCluster(
                 n_workers=n_workers,
