@@ -10,10 +10,12 @@ import json
 import logging
 import os
 import signal
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from seqmtl._memory import available_memory
@@ -24,6 +26,8 @@ from seqmtl.files.atomic import temporary_folder
 
 #: Seconds to wait for a scheduler; a busy machine takes several to answer.
 TIMEOUT = 30.0
+#: Seconds in which a worker of this machine that died is back, however busy the machine is.
+PATIENCE = 300.0
 _LOCAL = "local:"
 _CONFIG = {
     "distributed.admin.large-graph-warning-threshold": "1TB",
@@ -154,10 +158,14 @@ class Cluster:
         Connection to the scheduler.
     address : str
         What the user calls it.
+    patience : float
+        Seconds without any worker after which those of this machine count as lost; those of a
+        scheduler elsewhere are waited for.
     """
 
-    def __init__(self, client: Any, address: str) -> None:
+    def __init__(self, client: Any, address: str, patience: float = 2 * PATIENCE) -> None:
         self.client, self._address = client, address
+        self._patience = patience if address.startswith(_LOCAL) else float("inf")
 
     def n_threads(self) -> int:
         """Return the number of pieces that the workers do at a time, now."""
@@ -169,6 +177,22 @@ class Cluster:
             f"the scheduler {self._address} is gone; start it again, and repeat the command (train "
             "and the scan of one genome: with --resume)"
         )
+
+    def next_of(self, arriving: SimpleQueue[Any]) -> Any:
+        """Return the next future that is done."""
+        last_seen = time.monotonic()
+        while True:
+            try:
+                return arriving.get(timeout=min(self._patience, TIMEOUT))
+            except Empty:
+                if self.n_threads():
+                    last_seen = time.monotonic()
+                elif time.monotonic() - last_seen >= self._patience:
+                    raise ClusterError(
+                        f"{self._address}: all workers died, and none came back within "
+                        f"{self._patience:g} seconds; repeat the command with fewer workers, or on "
+                        "a machine that is less busy"
+                    ) from None
 
     def _share(self, value: Any) -> Any:
         """Return a future of a pickled value; the scheduler can send it again if workers die."""
@@ -262,18 +286,16 @@ class _Run:
 
     def results(self, queue: Iterator[tuple[int, Piece]], ordered: bool) -> Iterator[Done]:
         """Yield the results; only so many pieces are on their way as keep the workers busy."""
-        from distributed import as_completed
-
-        arriving = as_completed(loop=self._client.loop)
+        arriving: SimpleQueue[Any] = SimpleQueue()
         early: dict[int, Done] = {}
         n_yielded = 0
         while True:
             n_wanted = 2 * self._cluster.n_threads() + 2 - len(self._waiting) - len(early)
             for _, (number, piece) in zip(range(n_wanted), queue, strict=False):
-                arriving.add(self._submit(number, piece))
+                self._submit(number, piece).add_done_callback(arriving.put)
             if not self._waiting:
                 return
-            future = next(arriving)
+            future = self._cluster.next_of(arriving)
             number, piece = self._waiting.pop(future)
             early[number] = self._outcome(future, number, piece)
             while early and (not ordered or n_yielded in early):
@@ -403,7 +425,7 @@ def _local(n_workers: int) -> Iterator[Any]:
     from distributed.security import Security
 
     # on a busy machine a new worker may take longer than the 30 s after which dask gives it up
-    patience = {"distributed.comm.timeouts.connect": "300s"}
+    patience = {"distributed.comm.timeouts.connect": f"{PATIENCE:g}s"}
     with temporary_folder() as folder, dask.config.set({"temporary-directory": folder} | patience):
         try:
             cluster = LocalCluster(

@@ -21,7 +21,7 @@ from distributed.security import Security
 
 from seqmtl import __version__, cluster
 from seqmtl.cli.main import main
-from seqmtl.cluster import Done, Here, Piece, check_address, connect
+from seqmtl.cluster import Cluster, Done, Here, Piece, check_address, connect
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 
 
@@ -193,6 +193,14 @@ def test_a_piece_at_which_every_worker_dies_ends(workers):
     with pytest.raises(SeqmtlError, match=r"^piece 0: one worker after the other died at it, the"):
         list(workers.map(die, pieces(1)))
     assert [done.result for done in workers.map(square, pieces(2), ordered=True)] == [0, 1]
+
+
+def test_workers_of_this_machine_that_never_come_back_are_no_hang():
+    with connect("local:1") as lost:
+        lost.client.cluster.scale(0)
+        patient = Cluster(lost.client, "local:1", patience=0.1)
+        with pytest.raises(SeqmtlError, match=r"^local:1: all workers died, and none came back wi"):
+            list(patient.map(square, pieces(2)))
 
 
 @pytest.mark.parametrize("make", [list, iter])
