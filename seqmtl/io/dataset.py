@@ -17,7 +17,8 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.inputs import note_input
 from seqmtl.files.streams import Lines, PathLike, first_bytes, line_blocks, pop_header, readable
 from seqmtl.files.whole import read_json
-from seqmtl.io.columns import Fields, PlaceColumns, WindowColumns, split_fields
+from seqmtl.io.columns import PlaceColumns, WindowColumns
+from seqmtl.io.fields import Fields, split_fields
 from seqmtl.io.genome import load_genomes
 from seqmtl.sequences import Genome, Windows
 

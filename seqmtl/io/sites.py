@@ -21,13 +21,8 @@ from seqmtl.files.streams import (
     readable,
     source_name,
 )
-from seqmtl.io.columns import (
-    Fields,
-    PlaceColumns,
-    WindowColumns,
-    find_columns,
-    split_fields,
-)
+from seqmtl.io.columns import PlaceColumns, WindowColumns
+from seqmtl.io.fields import Fields, find_columns, split_fields
 from seqmtl.io.rows import is_row
 from seqmtl.sequences import Genome, Windows
 

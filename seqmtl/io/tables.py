@@ -19,7 +19,8 @@ from seqmtl.files.streams import (
     pop_header,
     source_name,
 )
-from seqmtl.io.columns import Fields, WindowColumns, cut, find_columns, split_fields
+from seqmtl.io.columns import WindowColumns
+from seqmtl.io.fields import Fields, cut, find_columns, split_fields
 from seqmtl.sequences import RowNames, Windows
 from seqmtl.sequences.alphabet import CHECKED_CODES, OTHER
 
