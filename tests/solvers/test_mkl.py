@@ -411,7 +411,8 @@ def test_the_solution_is_the_best_with_its_weights(gram_rows):
     data = case(2.0, n_views=2)
     solution = data.solve(gram_rows=gram_rows)
     K = KernelSet(data.matrices, data.which, data.norm).couple(solution.theta)
-    best = CoordinateDescent(replace(data.problem(), coupling=K), tol=1e-9, dtype=np.float64).solve()
+    problem = replace(data.problem(), coupling=K)
+    best = CoordinateDescent(problem, tol=1e-9, dtype=np.float64).solve()
     assert solution.primal == pytest.approx(best.primal, rel=1e-8)
     assert_allclose(solution.margins, best.margins, atol=1e-3)
 

@@ -288,7 +288,8 @@ def test_sparse_matrices_that_are_full_take_part():
     ):
         q = Problem(NumericRows(X), p.y, p.tasks, p.kernels[0], p.C)
         assert np.isfinite(NewtonDescent(q)._patience_for_newton) == is_few
-    assert solve(Problem(NumericRows(csr_matrix(p.rows.X)), p.y, p.tasks, p.kernels[0], p.C)).gap <= 1e-8
+    rows = NumericRows(csr_matrix(p.rows.X))
+    assert solve(Problem(rows, p.y, p.tasks, p.kernels[0], p.C)).gap <= 1e-8
 
 
 def test_single_precision_keeps_its_digits():
