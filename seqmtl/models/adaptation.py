@@ -32,7 +32,8 @@ from seqmtl.coupling import Coupling
 from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.held_out import MOST, CrossValidation, Labelled, label_likelihood
 from seqmtl.models.training import Settings, class_factors
-from seqmtl.solvers.dcd import CoordinateDescent
+from seqmtl.solvers.dcd import Descent
+from seqmtl.solvers.losses import find_loss
 from seqmtl.solvers.problem import Problem
 
 #: Trust values to choose from, with their prior weights.
@@ -150,10 +151,10 @@ def _descend(
     y, rows = examples.y, features.bind(examples.data)
     problem = Problem(
         rows, y, np.zeros(y.size, dtype=np.int16), Coupling.of(scales[:, np.newaxis, np.newaxis]),
-        C * class_factors(y, settings.class_weight) * examples.weight, settings.loss,
+        C * class_factors(y, settings.class_weight) * examples.weight, find_loss(settings.loss),
         float(settings.fit_intercept), targets=-y * given,
     )  # fmt: skip
-    solver = CoordinateDescent(
+    solver = Descent(
         problem, tol=settings.tol, max_epochs=settings.max_epochs, seed=settings.seed
     )
     return np.asarray(y * solver.solve().alpha)

@@ -87,7 +87,7 @@ def train_model(  # noqa: PLR0913
     site : Site, optional
         Position of the signal. Default: the result of :func:`~seqmtl.models.site.find_site`.
     state, on_epoch : optional
-        See :meth:`seqmtl.solvers.dcd.CoordinateDescent.solve`.
+        See :meth:`seqmtl.solvers.dcd.Descent.solve`.
 
     Raises
     ------

@@ -38,7 +38,7 @@ from seqmtl.models.training import ONE_THREAD, Settings, check_classes, class_fa
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
-from seqmtl.solvers.problem import dual_terms, loss_values
+from seqmtl.solvers.losses import LOSSES
 from seqmtl.solvers.weights import GroupedWeights, scores_of
 
 Array = NDArray[np.float64]
@@ -312,9 +312,9 @@ class _Search:
 
     def _share_of_gap(self, active: Active, gap: float) -> float:
         """Return the share of the gap that is due to the active windows."""
-        loss, alpha, margins = self._settings.loss, active.alpha, active.margins
+        loss, alpha, margins = LOSSES[self._settings.loss], active.alpha, active.margins
         C = np.where(active.y > 0, *self._costs)
-        own = C * loss_values(loss, margins) + alpha * margins - dual_terms(loss, alpha, C)
+        own = C * loss.values(margins) + alpha * margins - loss.dual(alpha, C)
         return min(float(own.sum()) / max(gap * active.primal, 1e-300), 1.0)
 
     def _train(self, active: Active, tol: float) -> Solution:
@@ -327,7 +327,9 @@ class _Search:
             return solve(rows, y, ids, self._K, replace(self._inner, tol=tol), **options)
         given = scores_of(rows, ids, self._W, self._scale * self._bias)
         q = active.alpha * (active.margins - y * given)
-        losses = np.where(y > 0, *self._costs) * loss_values(self._settings.loss, active.margins)
+        losses = np.where(y > 0, *self._costs) * LOSSES[self._settings.loss].values(
+            active.margins
+        )
         solution = solve(
             rows, y, ids, self._K, replace(self._inner, tol=tol, dtype=_PRECISE), given=given,
             constant=active.primal - float((losses + 0.5 * q).sum()), **options,
@@ -411,13 +413,13 @@ class _Search:
 
     def _objectives(self, active: Active, answers: list[Answer]) -> tuple[float, float]:
         """Return the primal and dual objective of all windows."""
-        alpha, loss = active.alpha, self._settings.loss
+        alpha, loss = active.alpha, LOSSES[self._settings.loss]
         C = np.where(active.y > 0, *self._costs)
         pulls = float((alpha * active.margins).sum()) + sum(answer.pull for answer in answers)
         n_true = int((active.bound & (self._store.labels > 0)).sum())
         n_decoys = int(active.bound.sum()) - n_true
         bound = n_true * self._costs[0] + n_decoys * self._costs[1]  # alpha = C, hinge loss
-        dual = float(dual_terms(loss, alpha, C).sum()) + bound - 0.5 * pulls
+        dual = float(loss.dual(alpha, C).sum()) + bound - 0.5 * pulls
         return sum(answer.loss for answer in answers) + 0.5 * pulls, dual
 
     def calibrate(self, solution: Solution, active: Active, answers: list[Answer]) -> Array:

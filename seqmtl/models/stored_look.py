@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from seqmtl.io.window_store import StoredPart, compact
 from seqmtl.sequences import Windows
-from seqmtl.solvers.problem import loss_values, own_kernel
+from seqmtl.solvers.losses import LOSSES
+from seqmtl.solvers.problem import own_kernel
 from seqmtl.solvers.weights import scores_of
 
 Array = NDArray[np.float64]
@@ -127,7 +128,7 @@ def look(
         for weights in (None, scores[rest], steps[rest])
     )
     return Answer(
-        float((C * loss_values(q.loss, margins)).sum()), float((alpha * margins).sum()),
+        float((C * LOSSES[q.loss].values(margins)).sum()), float((alpha * margins).sum()),
         part.first + short, alpha[short], margins[short], compact(windows[short]), bins, counts,
         totals, step_totals,
     )  # fmt: skip

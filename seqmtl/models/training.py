@@ -16,11 +16,10 @@ from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
 from seqmtl.coupling import Coupling, Nodes
 from seqmtl.models.calibration import CALIBRATION
-from seqmtl.solvers.dcd import Progress, Solution, State
+from seqmtl.solvers.dcd import Descent, Progress, Solution, State
 from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.mkl import MultipleKernelDescent
-from seqmtl.solvers.newton import NewtonDescent
-from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
+from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
+from seqmtl.solvers.problem import Problem
 
 #: The number of threads of matrix products changes their rounding, and so the result.
 ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="blas")
@@ -179,13 +178,14 @@ def solve(  # noqa: PLR0913
     if sample_weight is not None:
         C = C * sample_weight
     problem = Problem(
-        rows, y, np.ascontiguousarray(task_ids, dtype=np.int16), coupling, C, settings.loss,
+        rows, y, np.ascontiguousarray(task_ids, dtype=np.int16), coupling, C,
+        find_loss(settings.loss, settings.epsilon),
         1.0 if settings.fit_intercept else 0.0,
     )  # fmt: skip
     if given is not None:
         problem = replace(problem, targets=-y * given, constant=constant)
     if settings.kind == "regression":
-        problem = replace(problem, y=np.ones(y.size), targets=y, epsilon=float(settings.epsilon))
+        problem = replace(problem, y=np.ones(y.size), targets=y)
     options: dict[str, Any] = {
         "tol": settings.tol,
         "max_epochs": settings.max_epochs,
@@ -193,9 +193,8 @@ def solve(  # noqa: PLR0913
         "seed": settings.seed,
         "state": state,
     }
-    if isinstance(K, KernelSet):
-        return MultipleKernelDescent(problem, K, **options).solve(on_epoch)
-    return NewtonDescent(problem, **options).solve(on_epoch)
+    kernels = K if isinstance(K, KernelSet) else None
+    return Descent(problem, kernels, **options).solve(on_epoch)
 
 
 def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
 """Multi-task multiple kernel learning on kernel matrices, for kernels without features.
 
-The problem of :mod:`seqmtl.solvers.mkl` with the hinge loss, given <phi_g(x), phi_g(z)> instead of
+The problem of :mod:`seqmtl.solvers.kernel_set` with the hinge loss, given kernels instead of
 phi_g. SVM training alternates with the closed-form step of the kernel weights (Widmer et al. 2015,
 Section 3.1 and eq. 22). The intercept is a feature.
 """
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.solvers.joint import JointProblem
 from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.mkl_polish import KernelMatrices, margins_of, virtual_grams
 from seqmtl.solvers.problem import Problem
 from seqmtl.solvers.svm import solve_dual
 
@@ -82,17 +82,17 @@ def solve_on_matrices(
     """
     theta = kernels.start()
     problem = Problem(None, y, tasks, kernels.couple(theta), C)  # type: ignore[arg-type]
-    matrices = KernelMatrices(problem, np.arange(y.size), grams)
+    matrices = JointProblem(problem, kernels, np.arange(y.size), grams)
     gap, n_read, gaps = 1.0, 0, []
     for n_iter in range(1, max_iter + 1):
         K = kernels.couple(theta).K
-        H = y[:, None] * matrices.hessian(K) * y  # the kernel matrix itself
+        H = y[:, None] * matrices._coupled(K) * y  # the kernel matrix itself
         alpha = solve_dual(
             H, y, C, max(_SVM_SHARE * min(tol, gap), _SVM_LEAST), has_intercept=False
         )
-        U = matrices.virtual_scores(alpha * y, K.shape[-1])
-        q = kernels.energies(virtual_grams(U, alpha * y, tasks))
-        primal, dual = problem.objectives(alpha, margins_of(U, K, matrices))
+        U = matrices._virtual_scores(alpha * y, K.shape[-1])
+        q = kernels.energies(matrices._virtual_grams(U, alpha * y))
+        primal, dual = problem.objectives(alpha, matrices._residuals(U, K))
         is_solved = primal - dual <= tol * abs(primal)
         dual += 0.5 * (float(theta @ q) - kernels.dual_norm(q))
         gap = (primal - dual) / max(abs(primal), 1e-300)
