@@ -9,6 +9,7 @@ from seqmtl.features.numeric import NumericRows
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.sequences import Windows
 from seqmtl.solvers import weights
+from seqmtl.solvers.dcd import Descent
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.problem import Problem
 from seqmtl.solvers.weights import change_of_coupling
