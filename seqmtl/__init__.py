@@ -45,8 +45,11 @@ if TYPE_CHECKING:
 
 #: What can be asked of seqmtl, as on the command line: a module of seqmtl.verbs for each.
 _VERBS = (
+    "adapt",
     "calibrate",
     "predict",
+    "similarity",
+    "train",
 )
 
 _HOME = {
@@ -106,6 +109,7 @@ __all__ = [
     "WeightedDegree",
     "Windows",
     "__version__",
+    "adapt",
     "calibrate",
     "load_model",
     "pareto_path",
@@ -113,7 +117,9 @@ __all__ = [
     "read_annotation",
     "read_dataset",
     "read_windows",
+    "similarity",
     "simulate",
+    "train",
     "use_threads",
 ]
 
