@@ -14,7 +14,6 @@ from seqmtl import _kinds
 from seqmtl._schema import anything, items, mapping, record, whole, word
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
 from seqmtl.files.atomic import files_not_of, remove_files, write_json
-from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.request import option
 from seqmtl.verbs import _options
 
@@ -34,7 +33,7 @@ _OWN = re.compile(rf"\d{{5,}}\.windows|{re.escape(_DONE)}|{_STATE}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnDisk(_options.TrainingRows, _options.TrainingRun):
+class OnDisk(_options.TrainingRun, _options.TrainingRows):
     """Options of training on windows that stay on disk."""
 
     memory: int | None = option(
@@ -69,6 +68,7 @@ def train_on_disk(request: OnDisk, fit: Any) -> Any:
     """
     from seqmtl._memory import available_memory
     from seqmtl.cluster import Piece, connect
+    from seqmtl.files.model_file import write_arrays
     from seqmtl.models.stored_look import look
 
     folder = _folder(request)
@@ -146,6 +146,7 @@ def _state(folder: str, request: OnDisk, n: int) -> Any:
     """Read the state of the last look at n windows; None if there is none to resume."""
     import numpy as np
 
+    from seqmtl.files.model_file import read_arrays
     from seqmtl.models.schema import Forms, check_arrays
 
     path = os.path.join(folder, _STATE)

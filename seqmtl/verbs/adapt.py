@@ -20,7 +20,7 @@ logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adapt(_options.WindowInput, _options.TrainingRun):
+class Adapt(_options.TrainingRun, _options.WindowInput):
     """Add an organism to a trained model, from few labels or none."""
 
     model: str = _options.model_file(
