@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from seqmtl import TaskKernel, WeightedDegree, Windows, read_windows
 from seqmtl._jit import njit, prefetch
 from seqmtl.blocks import rows_per_block
+from seqmtl.models.examples import Examples
 from seqmtl.models.training import Settings, solve
 from seqmtl.solvers.dcd import CoordinateDescent, Solution
 from seqmtl.solvers.problem import Problem
@@ -115,7 +116,8 @@ class Task:
         """Return CPU seconds, with features bound afresh, and the solution."""
         started = time.process_time()
         rows = self.features.bind(self.windows)
-        solution = solve(rows, self.y, self.tasks, self.K, Settings(tol=tol, dtype=dtype))
+        examples = Examples(self.windows, self.y, self.tasks, self.windows.task_names)
+        solution = solve(rows, examples, self.K, Settings(tol=tol, dtype=dtype))
         return time.process_time() - started, solution
 
 

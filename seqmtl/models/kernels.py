@@ -123,12 +123,34 @@ def kernel_set(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float) -> K
     return replace(found, nodes=factor.nodes, owners=factor.owners)
 
 
-def mean_nodes(kernel: TaskKernel, n_tasks: int) -> NDArray[np.float64] | None:
-    """Return N, shape (T, J), with N N' the mean of the kernels on the first tasks, if known."""
+def couple(
+    kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = None
+) -> tuple[Any, NDArray[np.float64] | None]:
+    """Return the task kernels of a training run on the first tasks.
+
+    Parameters
+    ----------
+    kernel : TaskKernel
+        K, or K_1..K_M.
+    n_tasks, n_views : int
+        T, the number of tasks with data, and G, that of the views of the features.
+    norm : float, optional
+        p of the p-norm on kernel weights. Default: they are not learnt; K is the mean.
+
+    Returns
+    -------
+    K : ndarray of float64, shape (G, T, T), or KernelSet
+        K of every view, or the kernels to be weighted.
+    nodes : ndarray of float64, shape (T, J), or None
+        N with N N' = K, where known.
+    """
+    if norm is not None:
+        return kernel_set(kernel, n_tasks, n_views, norm), None
+    K = np.tile(kernel.matrix[:n_tasks, :n_tasks], (n_views, 1, 1))
     if kernel.factor is None:
-        return None
-    M = kernel.n_kernels
-    return kernel.factor.take(np.arange(n_tasks)).combine(np.full(M, 1.0 / M)).nodes
+        return K, None
+    shares = np.full(kernel.n_kernels, 1.0 / kernel.n_kernels)
+    return K, kernel.factor.take(np.arange(n_tasks)).combine(shares).nodes
 
 
 def used_kernels(kernel: TaskKernel, n_tasks: int) -> NDArray[np.int64]:
