@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.coupling import Coupling
 from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.evidence import weigh
 from seqmtl.models.examples import Examples
@@ -160,7 +161,7 @@ def _descend(
     examples: Examples, given: Array, settings: Settings, features: Any, scales: Array
 ) -> Array:
     """Return the amounts of many examples, whose scores have a given part."""
-    K = scales[:, np.newaxis, np.newaxis]
+    K = Coupling.of(scales[:, np.newaxis, np.newaxis])
     settings = replace(settings, dtype="float32")
     solution = solve(features.bind(examples.data), examples, K, settings, given=given)
     return np.asarray(examples.y * solution.alpha)

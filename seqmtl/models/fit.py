@@ -179,18 +179,18 @@ def _fit_in_memory(
     """Solve for examples that are all in memory, and calibrate the solution."""
     settings, kernel, T = plan.settings, plan.kernel, len(examples.names)
     rows, views = plan.features.bind(examples.data), view_names(plan.features)
-    K, nodes = couple(kernel, T, len(views), settings.norm)
-    solution = solve(rows, examples, K, settings, nodes=nodes, state=state, on_epoch=on_epoch)
+    coupling = couple(kernel, T, len(views), settings.norm)
+    solution = solve(rows, examples, coupling, settings, state=state, on_epoch=on_epoch)
     facts = {}
     if settings.norm is None:
         kernel = TaskKernel(kernel.names, kernel.matrix, kernel.source)
     else:
-        K = K.couple(solution.theta)
+        coupling = coupling.couple(solution.theta)
         facts["mkl"] = _describe_weights(kernel, T, views, solution.theta)
         kernel = learnt_kernel(kernel, T, solution.theta, views)
     if settings.kind == "classification":
         left_out, _ = left_out_scores(
-            rows, examples, K, solution, settings.upper(examples), settings.bias_scale
+            rows, examples, coupling.K, solution, settings.upper(examples), settings.bias_scale
         )
         calibration = calibrate_tasks(left_out, examples.y, examples.ids, T, examples.weight)
     else:  # novelty detection: the margin, f(x) = 1

@@ -215,8 +215,8 @@ class HoldOut:
         """Return the log-likelihood of every held-out label."""
         settings, train, held = replace(self._settings, C=C), self._train, self._held
         T = len(held.names)
-        K, nodes = couple(kernel, T, len(self._rows.views), settings.norm)
-        solution = solve(self._rows, train, K, settings, nodes=nodes)
+        coupling = couple(kernel, T, len(self._rows.views), settings.norm)
+        solution = solve(self._rows, train, coupling, settings)
         intercepts = settings.bias_scale * solution.bias
         scores = scores_of(self._held_rows, held.ids, solution.W, intercepts)
         return label_likelihood(scores, held.y, held.ids, T, held.weight)

@@ -45,14 +45,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
+from seqmtl.coupling import FEWEST, Nodes
 from seqmtl.models.evidence import Evidence, Run, weigh
 from seqmtl.models.examples import Examples
 from seqmtl.models.held_out import MOST, CrossValidation, HoldOut, draw_folds
 from seqmtl.models.kernels import resolve_kernels
 from seqmtl.models.training import Plan, Settings
 from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.factor import Factor
-from seqmtl.solvers.groups import FEWEST
 
 COSTS = (1.0, 3.0, 10.0)
 #: Trust values to choose from, with their prior weights.
@@ -140,9 +139,9 @@ class Space:
 
 def _unit_diagonal(kernel: TaskKernel) -> TaskKernel:
     own = np.sqrt(np.diagonal(kernel.matrix))
-    factor = kernel.factor and kernel.factor.scaled(1.0 / own)
+    nodes = kernel.nodes and kernel.nodes.scaled(1.0 / own)
     K = kernel.matrix / np.outer(own, own)
-    return TaskKernel(kernel.names, K, kernel.source, factor=factor)
+    return TaskKernel(kernel.names, K, kernel.source, nodes=nodes)
 
 
 def select(
@@ -229,7 +228,7 @@ class _Selector:
         self._features, self._evidence, self._run = features, evidence, run
         self._T = len(examples.names)
         relations = space.relations.values()
-        self._has_nodes = self._T > FEWEST and all(R.factor is not None for R in relations)
+        self._has_nodes = self._T > FEWEST and all(R.nodes is not None for R in relations)
         self._rng = np.random.default_rng(settings.seed)
         self._variants: list[Any] = features.variants()
         self._kinds: list[Any] = []
@@ -380,14 +379,15 @@ class _Selector:
             for level, step in zip(levels, np.diff(levels, prepend=0.0), strict=True):
                 own = np.sqrt(p * step) * (x >= level)
                 K += np.outer(own, own) * relation.matrix[:n, :n]
-                if relation.factor is not None and self._has_nodes:
-                    nodes.append(relation.factor.take(np.arange(n)).scaled(own).nodes)
+                if relation.nodes is not None and self._has_nodes:
+                    below = relation.nodes.take(np.arange(n)).scaled(own)
+                    nodes.append((below.values, below.lengths))
         if self._space.is_shared:
-            nodes.append(np.diag(np.sqrt(np.maximum(1.0 - np.diagonal(K), 0.0))))
+            nodes.append((np.eye(n), np.maximum(1.0 - np.diagonal(K), 0.0)))
             np.fill_diagonal(K, 1.0)
-        factor = Factor.of(*nodes).scaled(scale) if self._has_nodes else None
+        of_tree = Nodes.of(*nodes).scaled(scale) if self._has_nodes else None
         source = "trust tuned on held-out labels" if self._space.is_shared else relation.source
-        return TaskKernel(relation.names[:n], K * np.outer(scale, scale), source, factor=factor)
+        return TaskKernel(relation.names[:n], K * np.outer(scale, scale), source, nodes=of_tree)
 
     def _weigh(
         self,

@@ -31,7 +31,6 @@ from seqmtl.models.training import Fitted, Plan, Settings, class_factors, solve
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
-from seqmtl.solvers.groups import Groups
 from seqmtl.solvers.problem import dual_terms, loss_values
 from seqmtl.solvers.weights import GroupedWeights, scores_of
 
@@ -175,7 +174,7 @@ class _Search:
         self._store, self._features, self._disk = examples.data, plan.features, disk
         T, labels = len(examples.names), examples.y
         n_views = len(view_names(plan.features))
-        self._K, self._nodes = couple(plan.kernel, T, n_views)
+        self._coupling = couple(plan.kernel, T, n_views)
         factors = class_factors(labels, plan.settings.class_weight)
         weight = {sign: float(factors[np.argmax(labels == sign)]) for sign in (1, -1)}
         self._costs = plan.settings.C * weight[1], plan.settings.C * weight[-1]
@@ -256,15 +255,14 @@ class _Search:
         rng = np.random.default_rng(settings.seed)
         state = State(alpha.copy(), np.arange(y.size), rng)
         rows = self._features.bind(examples.data)
-        options: dict[str, Any] = {"nodes": self._nodes, "state": state}
         if self._W is None:
-            return solve(rows, examples, self._K, settings, **options)
+            return solve(rows, examples, self._coupling, settings, state=state)
         given = scores_of(rows, examples.ids, self._W, settings.bias_scale * self._bias)
         q = alpha * (margins - y * given)
         losses = settings.costs(examples) * loss_values(settings.loss, margins)
         solution = solve(
-            rows, examples, self._K, replace(settings, dtype=_PRECISE), given=given,
-            constant=active.primal - float((losses + 0.5 * q).sum()), **options,
+            rows, examples, self._coupling, replace(settings, dtype=_PRECISE), given=given,
+            constant=active.primal - float((losses + 0.5 * q).sum()), state=state,
         )  # fmt: skip
         solution.W += self._W
         solution.W = solution.W.astype(settings.dtype)
@@ -314,14 +312,14 @@ class _Search:
             return
         rows, ids, n = self._features.bind(windows), windows.task_ids, len(windows)
         amount = sign * windows.labels * np.where(windows.labels > 0, *self._costs)
-        weights = GroupedWeights(Groups.of(self._K, self._nodes), rows.views, _PRECISE)
+        weights = GroupedWeights(self._coupling, rows.views, _PRECISE)
         W = weights.solution(np.arange(n), amount, ids.astype(np.int16))
         if self._W is None:
             self._W = W
         else:
             self._W += W
         sums = np.bincount(ids, amount, minlength=self._bias.size)
-        self._bias += self._settings.bias_scale * (self._K.sum(axis=0) @ sums)
+        self._bias += self._settings.bias_scale * (self._coupling.K.sum(axis=0) @ sums)
 
     def _look(self, active: Active, solution: Solution, room: int) -> list[Answer]:
         """Score all windows."""
@@ -333,7 +331,7 @@ class _Search:
         ]
         settings = self._settings
         question = Question(
-            self._features, solution.W, solution.bias, settings.bias_scale, self._K,
+            self._features, solution.W, solution.bias, settings.bias_scale, self._coupling.K,
             settings.loss, self._costs, room // len(parts),
         )  # fmt: skip
         return list(self._disk.ask(question, jobs))
@@ -352,7 +350,7 @@ class _Search:
         """Fit the sigmoids to the active windows, and to the others by the mean of their bin."""
         examples, settings = active.examples, self._settings
         left_out, share = left_out_scores(
-            self._features.bind(examples.data), examples, self._K, solution,
+            self._features.bind(examples.data), examples, self._coupling.K, solution,
             settings.upper(examples), settings.bias_scale,
         )  # fmt: skip
         bins, inverse = np.unique(

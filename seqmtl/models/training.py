@@ -14,11 +14,11 @@ from threadpoolctl import threadpool_limits
 from seqmtl._checks import check_choice, check_integer, check_number
 from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
+from seqmtl.coupling import Coupling
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.examples import Examples
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
-from seqmtl.solvers.groups import Groups
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.mkl import MultipleKernelDescent
 from seqmtl.solvers.newton import NewtonDescent
@@ -176,13 +176,12 @@ def check_norm(norm: Any) -> None:
     check_number("norm", norm, least=1, is_finite=False, remedy=remedy)
 
 
-def solve(  # noqa: PLR0913
+def solve(
     rows: Rows,
     examples: Examples,
-    K: NDArray[np.float64] | KernelSet,
+    coupling: Coupling | KernelSet,
     settings: Settings,
     *,
-    nodes: NDArray[np.float64] | None = None,
     given: NDArray[np.float64] | None = None,
     constant: float = 0.0,
     state: State | None = None,
@@ -196,13 +195,10 @@ def solve(  # noqa: PLR0913
         Examples bound to their features, n of them.
     examples : Examples
         Their labels, tasks and weights; the tasks are rows of K.
-    K : ndarray, shape (T, T) or (G, T, T), or KernelSet
-        Task kernel, one matrix or one per view of the rows; or the kernels to be weighted.
+    coupling : Coupling or KernelSet
+        Task kernel of every view of the rows; or the kernels to be weighted.
     settings : Settings
         Training settings.
-    nodes : ndarray, shape (T, J), optional
-        N of K = N N', where known: non-negative, with few nodes per task, as trees have. With
-        many tasks, training is much faster.
     given : ndarray of float64, shape (n,), optional
         Classification: part of the scores that is given. The solution is that of the rest.
     constant : float, default=0.0
@@ -221,20 +217,16 @@ def solve(  # noqa: PLR0913
     """
     settings.check()
     dtype = np.dtype(settings.dtype)
-    start = K.couple(K.start()) if isinstance(K, KernelSet) else K
-    T = start.shape[-1]
-    kernels = start.reshape(-1, T, T)
-    groups = K.group(K.start()) if isinstance(K, KernelSet) else Groups.of(kernels, nodes)
-    n_bytes = rows.n_features * groups.widths.sum() * dtype.itemsize
+    fixed = coupling.couple(coupling.start()) if isinstance(coupling, KernelSet) else coupling
+    n_bytes = rows.n_features * fixed.widths.sum() * dtype.itemsize
     require_memory(
         n_bytes,
-        f"weights of {rows.n_features:,} features for {T} tasks",
+        f"weights of {rows.n_features:,} features for {len(fixed.group)} tasks",
         "lower the degree or the window, or hash to fewer bits",
     )
     y, ids = examples.y, np.ascontiguousarray(examples.ids, dtype=np.int16)
     problem = Problem(
-        rows, y, ids, start, settings.costs(examples), settings.loss, settings.bias_scale,
-        groups=groups,
+        rows, y, ids, fixed, settings.costs(examples), settings.loss, settings.bias_scale,
     )  # fmt: skip
     if given is not None:
         problem = replace(problem, targets=-y * given, constant=constant)
@@ -247,8 +239,8 @@ def solve(  # noqa: PLR0913
         "seed": settings.seed,
         "state": state,
     }
-    if isinstance(K, KernelSet):
-        return MultipleKernelDescent(problem, K, **options).solve(on_epoch)
+    if isinstance(coupling, KernelSet):
+        return MultipleKernelDescent(problem, coupling, **options).solve(on_epoch)
     return NewtonDescent(problem, **options).solve(on_epoch)
 
 
