@@ -41,12 +41,14 @@ if TYPE_CHECKING:
     from seqmtl.models.saved import load_model
     from seqmtl.sequences import TaskArray, Windows
     from seqmtl.similarity import TaskKernel
-    from seqmtl.simulate import simulate
+    from seqmtl.verbs.simulate import simulate
 
 #: What can be asked of seqmtl, as on the command line: a module of seqmtl.verbs for each.
 _VERBS = (
     "calibrate",
+    "dataset",
     "predict",
+    "simulate",
 )
 
 _HOME = {
@@ -78,7 +80,6 @@ _HOME = {
     "read_annotation": "seqmtl.io.annotation",
     "read_dataset": "seqmtl.io.dataset",
     "read_windows": "seqmtl.io.tables",
-    "simulate": "seqmtl.simulate",
     "use_threads": "seqmtl._threads",
 }
 
@@ -107,6 +108,7 @@ __all__ = [
     "Windows",
     "__version__",
     "calibrate",
+    "dataset",
     "load_model",
     "pareto_path",
     "predict",
