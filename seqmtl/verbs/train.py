@@ -17,12 +17,10 @@ from seqmtl.verbs import _options, _relations
 from seqmtl.verbs._train_stored import OnDisk, remove_store, train_on_disk
 
 if TYPE_CHECKING:
-    from seqmtl.models.checkpoint import Checkpoint
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.models.selection import Space
     from seqmtl.models.site import Site
     from seqmtl.models.training import Settings
-    from seqmtl.sequences import Windows
     from seqmtl.similarity.build import KernelRequest
 
 logger = logging.getLogger("seqmtl")
@@ -115,21 +113,15 @@ class Train(OnDisk, _relations.TrainingRelations):
         MultiTaskModel
             The model; ``training["converged"]`` tells whether it reached the tolerance.
         """
-        from seqmtl.models.site import site_in_dataset
-        from seqmtl.verbs._windows import organisms_named, read_for_training
+        from seqmtl.verbs._windows import organisms_named
 
         check_outputs(self.output, self.json)
         relation = self.training_relation()
         self._refuse_tables()
         _relations.check_tree(relation, organisms_named(self))
         started = time.perf_counter()
-        if self.is_on_disk:
-            model, site, remove = _trained_on_disk(self, relation)
-        else:
-            windows = read_for_training(self, split=self.split)
-            site = site_in_dataset(self.data, windows.length, self.shift)
-            model, checkpoint = _trained_with_checkpoint(windows, self, relation, site)
-            remove = checkpoint.remove
+        fit = _trained_on_disk if self.is_on_disk else _trained_in_memory
+        model, site, remove = fit(self, relation)
         self._describe(model, site, time.perf_counter() - started)
         model.save(self.output)
         remove()
@@ -179,25 +171,27 @@ def _trained_on_disk(
     request: Train, relation: KernelRequest | None
 ) -> tuple[MultiTaskModel, Site | None, Callable[[], None]]:
     """Train on windows that stay on disk; also return the site of a dataset, and what tidies up."""
-    from seqmtl._progress import SelectionProgress, TrainingProgress
+    from seqmtl.models.examples import Examples
+    from seqmtl.models.fit import train
     from seqmtl.models.site import site_in_dataset
-    from seqmtl.models.stored_fit import train_stored
+    from seqmtl.models.stored_fit import Disk
 
-    show = TrainingProgress(request.tol)
+    show, show_choice = _progress(request)
 
-    def fit(store: Any, save: Any, **options: Any) -> tuple[MultiTaskModel, Site | None]:
-        names = store.task_names
-        kernel = request.task_kernel(relation, names)
+    def fit(
+        store: Any, save: Any, state: Any, **options: Any
+    ) -> tuple[MultiTaskModel, Site | None]:
+        examples = Examples(store, store.labels, store.task_ids, store.task_names)
+        problem, space = _problem(request, relation, store.task_names)
         site = site_in_dataset(request.data, store.shape[1], request.shift)
 
         def on_look(active: Any, progress: Any) -> None:
             save(active)
             show(progress)
 
-        model, _ = train_stored(
-            store, space=_space(request, kernel, names), task_kernel=kernel,
-            features=_features(request), settings=_settings(request), site=site,
-            on_score=SelectionProgress(), on_look=on_look, **options,
+        model, _ = train(
+            examples, space, site=site, disk=Disk(**options), on_score=show_choice,
+            on_epoch=on_look, state=state, **problem,
         )  # fmt: skip
         return model, site
 
@@ -207,30 +201,32 @@ def _trained_on_disk(
         show.close()
 
 
-def _trained_with_checkpoint(
-    windows: Windows, request: Train, relation: KernelRequest | None, site: Site | None
-) -> tuple[MultiTaskModel, Checkpoint]:
-    """Train, with a checkpoint from time to time; the caller removes it once the model is saved.
+def _trained_in_memory(
+    request: Train, relation: KernelRequest | None
+) -> tuple[MultiTaskModel, Site | None, Callable[[], None]]:
+    """Train, with a checkpoint from time to time, which the caller removes.
 
     Raises
     ------
     TrainingInterrupted
         On Ctrl-C; the message says how to resume.
     """
-    from seqmtl._progress import SelectionProgress, TrainingProgress
     from seqmtl.models.checkpoint import Checkpoint
-    from seqmtl.models.fit import train_windows
-    from seqmtl.models.selected import labelled, train_selected
+    from seqmtl.models.examples import Examples
+    from seqmtl.models.fit import train
+    from seqmtl.models.site import site_in_dataset
+    from seqmtl.verbs._windows import read_for_training
 
+    windows = read_for_training(request, split=request.split)
+    site = site_in_dataset(request.data, windows.length, request.shift)
     windows = windows.with_tasks(windows.tasks)
-    names, settings, features = windows.task_names, _settings(request), _features(request)
-    kernel = request.task_kernel(relation, names)
-    space = _space(request, kernel, names)
-    choices = None if space is None else space.to_dict()
-    path = f"{request.output}.checkpoint"
-    checkpoint = Checkpoint(path, windows, features, kernel, settings, choices)
+    problem, space = _problem(request, relation, windows.task_names)
+    checkpoint = Checkpoint(
+        f"{request.output}.checkpoint", windows, problem["features"], problem["task_kernel"],
+        problem["settings"], None if space is None else space.to_dict(),
+    )  # fmt: skip
     state = checkpoint.load() if request.resume else None
-    show, show_choice = TrainingProgress(request.tol), SelectionProgress()
+    show, show_choice = _progress(request)
 
     def on_epoch(state: Any, progress: Any) -> None:
         if state.is_resumable:
@@ -241,20 +237,12 @@ def _trained_with_checkpoint(
         checkpoint.save_scores()
         show_choice(*progress)
 
-    options: dict[str, Any] = {
-        "features": features, "settings": settings, "site": site, "state": state,
-        "on_epoch": on_epoch,
-    }  # fmt: skip
     try:
-        if space is None:
-            model, _ = train_windows(windows, task_kernel=kernel, **options)
-        else:
-            examples = labelled(windows, windows.labels, windows.task_ids, names)
-            model, _ = train_selected(
-                examples, space, known=checkpoint.scores, on_score=on_score, **options
-            )
+        model, _ = train(
+            Examples.of(windows), space, site=site, known=checkpoint.scores, on_score=on_score,
+            on_epoch=on_epoch, state=state, **problem,
+        )  # fmt: skip
     except KeyboardInterrupt as error:
-        show.close()
         if not checkpoint.is_written:
             raise
         raise TrainingInterrupted(
@@ -262,8 +250,25 @@ def _trained_with_checkpoint(
             "to continue",
             checkpoint.path,
         ) from error
-    show.close()
-    return model, checkpoint
+    finally:
+        show.close()
+    return model, site, checkpoint.remove
+
+
+def _progress(request: Train) -> tuple[Any, Any]:
+    from seqmtl._progress import SelectionProgress, TrainingProgress
+
+    return TrainingProgress(request.tol), SelectionProgress()
+
+
+def _problem(
+    request: Train, relation: KernelRequest | None, names: tuple[str, ...]
+) -> tuple[dict[str, Any], Space | None]:
+    """Return what is trained, and the hyperparameters to tune, if any."""
+    kernel = request.task_kernel(relation, names)
+    features, settings = _features(request), _settings(request)
+    problem = {"task_kernel": kernel, "features": features, "settings": settings}
+    return problem, _space(request, kernel, names)
 
 
 def _features(request: Train) -> Any:
