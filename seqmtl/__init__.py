@@ -13,20 +13,12 @@ from seqmtl._version import __version__
 if TYPE_CHECKING:
     from seqmtl._threads import use_threads
     from seqmtl.estimators import (
-        IndividualMKLClassifier,
-        KernelMKLClassifier,
-        MinimaxClassifier,
         MultiTaskClassifierCV,
-        MultiTaskKernelSVC,
         MultiTaskMKLClassifier,
         MultiTaskOneClassSVM,
         MultiTaskSVC,
         MultiTaskSVR,
-        ParetoMKLClassifier,
-        PartiallySharedMKLClassifier,
-        SparseMKLClassifier,
         TaskScorer,
-        pareto_path,
     )
     from seqmtl.features.joint import JointFeatures
     from seqmtl.features.kmer_views import KmerView
@@ -40,19 +32,29 @@ if TYPE_CHECKING:
     from seqmtl.sequences import TaskArray, Windows
     from seqmtl.similarity import TaskKernel
     from seqmtl.simulate import simulate
+    from seqmtl.tables import (
+        IndividualMKLClassifier,
+        KernelMKLClassifier,
+        MinimaxClassifier,
+        MultiTaskKernelSVC,
+        ParetoMKLClassifier,
+        PartiallySharedMKLClassifier,
+        SparseMKLClassifier,
+        pareto_path,
+    )
 
 _HOME = {
-    "IndividualMKLClassifier": "seqmtl.estimators",
-    "KernelMKLClassifier": "seqmtl.estimators",
-    "MinimaxClassifier": "seqmtl.estimators",
+    "IndividualMKLClassifier": "seqmtl.tables",
+    "KernelMKLClassifier": "seqmtl.tables",
+    "MinimaxClassifier": "seqmtl.tables",
     "MultiTaskClassifierCV": "seqmtl.estimators",
-    "MultiTaskKernelSVC": "seqmtl.estimators",
-    "ParetoMKLClassifier": "seqmtl.estimators",
-    "PartiallySharedMKLClassifier": "seqmtl.estimators",
-    "SparseMKLClassifier": "seqmtl.estimators",
+    "MultiTaskKernelSVC": "seqmtl.tables",
+    "ParetoMKLClassifier": "seqmtl.tables",
+    "PartiallySharedMKLClassifier": "seqmtl.tables",
+    "SparseMKLClassifier": "seqmtl.tables",
     "TaskArray": "seqmtl.sequences",
     "TaskScorer": "seqmtl.estimators",
-    "pareto_path": "seqmtl.estimators",
+    "pareto_path": "seqmtl.tables",
     "load_model": "seqmtl.models.saved",
     "JointFeatures": "seqmtl.features.joint",
     "KmerView": "seqmtl.features.kmer_views",
