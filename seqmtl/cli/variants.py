@@ -108,7 +108,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.cluster import Cluster, connect
-    from seqmtl.io.chrom_map import read_chrom_map
+    from seqmtl.io.rows import read_chrom_map
     from seqmtl.models.saved import load_model
     from seqmtl.variants import Annotator, annotate_vcf
 
