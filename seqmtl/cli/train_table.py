@@ -122,8 +122,8 @@ def _add_model_options(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.cli._input import organisms_named
     from seqmtl.cli._kernel_train import train_kernels
+    from seqmtl.verbs._windows import organisms_named
 
     _methods.check_usage(args)
     method = _methods.METHODS[args.method]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import check_outputs, write_json
-from seqmtl.cli._scoring import add_relatives, with_relatives
 from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.verbs._scoring import add_relatives, with_relatives
 
 if TYPE_CHECKING:
     from seqmtl.cluster import Cluster

@@ -107,7 +107,10 @@ def test_kernels_neither_raise_nor_close_over_names():
 
 
 def test_only_the_command_line_prints_and_exits():
-    for node, name in _nodes(p for p in MODULES if "cli" not in p.relative_to(ROOT).parts):
+    an_output = ROOT / "seqmtl" / "files" / "outputs.py"  # one that is named -
+    for node, name in _nodes(
+        p for p in MODULES if "cli" not in p.relative_to(ROOT).parts and p != an_output
+    ):
         if isinstance(node, ast.Call):
             stops = {"print", "exit", "quit", "sys.exit", "os._exit"}
             assert _dotted(node.func) not in stops, name
