@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seqmtl.estimators._base import Examples
 from seqmtl.models.kernels import resolve_kernels, used_kernels
 from seqmtl.tables.classifier import MKLClassifier, Prepared
-from seqmtl.tables.descent import KernelSolution
+from seqmtl.tables.descent import KernelSolution, descend
 from seqmtl.tables.rules import Shared
+from seqmtl.tables.svm import Machine
+
+Array = NDArray[np.float64]
+
+_FEW = 500  # examples up to which training to rounding takes a tenth of a second
+_ROUNDING = 1e-12  # relative gap below which there is nothing to gain
 
 
 @dataclass(eq=False, repr=False)
@@ -84,6 +91,12 @@ class KernelMKLClassifier(MKLClassifier):
 
     def _rule(self) -> Shared:
         return Shared(self.norm)
+
+    def _solve(self, machines: list[Machine], state: Array | None = None) -> KernelSolution:
+        is_small = machines[0].y.size <= _FEW
+        tol = min(self.tol, _ROUNDING) if is_small else self.tol
+        solution = descend(machines, self._rule(), tol=tol, max_iter=self.max_iter, state=state)
+        return solution._replace(converged=solution.gap <= self.tol)
 
     def _prepare(self, examples: Examples) -> Prepared:
         self.task_kernel_ = resolve_kernels(self.task_kernels, examples.names)
