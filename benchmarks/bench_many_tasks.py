@@ -118,7 +118,7 @@ def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
     import numpy as np
 
     from seqmtl import TaskKernel
-    from seqmtl.similarity.factor import Factor
+    from seqmtl.coupling import Nodes
 
     if method in ("individual", "union"):
         return getattr(TaskKernel, method)(names)
@@ -127,8 +127,8 @@ def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
     if method == "clade":
         n_halvings = max(0, (tasks - 1).bit_length() - 3)
         own = (np.arange(tasks) << n_halvings) // tasks  # as the tree is halved, but for rounding
-        nodes = (own[:, None] == np.arange(1 << n_halvings)).astype(float)
-        return TaskKernel(names, nodes @ nodes.T, "clades", factor=Factor.of(nodes))
+        N = (own[:, None] == np.arange(1 << n_halvings)).astype(float)
+        return TaskKernel(names, N @ N.T, "clades", nodes=Nodes.of((N, 1.0)))
     kernel = TaskKernel.from_newick(balanced_tree(tasks), names)
     return TaskKernel(names, kernel.matrix) if method == "matrix" else kernel
 

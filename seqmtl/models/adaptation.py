@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.coupling import Coupling
 from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.held_out import MOST, CrossValidation, Labelled, label_likelihood
 from seqmtl.models.training import Settings, class_factors
@@ -148,7 +149,7 @@ def _descend(
     """Return the amounts of many examples, whose scores have a given part, at one cost."""
     y, rows = examples.y, features.bind(examples.data)
     problem = Problem(
-        rows, y, np.zeros(y.size, dtype=np.int16), scales[:, np.newaxis, np.newaxis],
+        rows, y, np.zeros(y.size, dtype=np.int16), Coupling.of(scales[:, np.newaxis, np.newaxis]),
         C * class_factors(y, settings.class_weight) * examples.weight, settings.loss,
         float(settings.fit_intercept), targets=-y * given,
     )  # fmt: skip

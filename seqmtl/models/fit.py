@@ -119,7 +119,7 @@ def train_model(  # noqa: PLR0913
     if settings.norm is None:
         kernel = TaskKernel(kernel.names, kernel.matrix, kernel.source)
     else:
-        K = K.couple(solution.theta)
+        K = K.couple(solution.theta).K
         summary["mkl"] = _describe_weights(kernel, T, views, solution.theta)
         kernel = learnt_kernel(kernel, T, solution.theta, views)
     if settings.kind == "classification":

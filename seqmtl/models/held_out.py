@@ -233,7 +233,7 @@ class HoldOut:
         self._rows, self._held_rows = features.bind(train.data), features.bind(held.data)
         self._settings = replace(settings, tol=max(_TOL, settings.tol))
 
-    def log_likelihood(self, K: Any, C: float, nodes: Array | None = None) -> Array:
+    def log_likelihood(self, K: Any, C: float, nodes: Any = None) -> Array:
         """Return the log-likelihood of every held-out label.
 
         K may be kernels to be weighted; `nodes` are those of :func:`~seqmtl.models.training.solve`.

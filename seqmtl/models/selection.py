@@ -45,11 +45,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
+from seqmtl.coupling import FEWEST, Nodes
 from seqmtl.models.held_out import MOST, CrossValidation, HoldOut, Labelled
 from seqmtl.models.training import Settings
 from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.factor import Factor
-from seqmtl.solvers.groups import FEWEST
 
 COSTS = (1.0, 3.0, 10.0)
 #: Trust values to choose from, with their prior weights.
@@ -125,9 +124,9 @@ class Space:
 
 def _unit_diagonal(kernel: TaskKernel) -> TaskKernel:
     own = np.sqrt(np.diagonal(kernel.matrix))
-    factor = kernel.factor and kernel.factor.scaled(1.0 / own)
+    nodes = kernel.nodes and kernel.nodes.scaled(1.0 / own)
     K = kernel.matrix / np.outer(own, own)
-    return TaskKernel(kernel.names, K, kernel.source, factor=factor)
+    return TaskKernel(kernel.names, K, kernel.source, nodes=nodes)
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ class _Selector:
         self._features, self._known, self._on_score, self._run = features, known, on_score, run
         self._T = len(examples.names)
         relations = space.relations.values()
-        self._has_nodes = self._T > FEWEST and all(R.factor is not None for R in relations)
+        self._has_nodes = self._T > FEWEST and all(R.nodes is not None for R in relations)
         self._rng = np.random.default_rng(settings.seed)
         self._is_large = examples.y.size > MOST
         self._sample = (
@@ -240,9 +239,8 @@ class _Selector:
         known = next(iter(self._space.relations.values()))
         source = known.source if len(self._space.trusts) == 1 else "trust tuned on held-out labels"
         n, nodes = len(known), self._nodes(parts, trust, costs / C, len(known))
-        factor = None if nodes is None else Factor.of(nodes)
         K = self._kernel(R, trust, costs / C, n)
-        kernel = TaskKernel(known.names, K, source, factor=factor)
+        kernel = TaskKernel(known.names, K, source, nodes=nodes)
         tasks = {
             name: {
                 "trust": float(trust[t]),
@@ -376,8 +374,8 @@ class _Selector:
 
     def _nodes(
         self, parts: dict[str, Array], trust: Array, costs: Array, n: int | None = None
-    ) -> Array | None:
-        """Return N of K = N N' for the arguments of `_kernel`, if it is a sum over nodes."""
+    ) -> Nodes | None:
+        """Return K for the arguments of `_kernel` as a sum over nodes, if it is one."""
         if not self._has_nodes:
             return None
         n = n or self._T
@@ -385,17 +383,18 @@ class _Selector:
         x[: self._T], scale[: self._T] = trust, np.sqrt(costs)
         levels = np.unique(x[x > 0.0])
         steps = np.diff(levels, prepend=0.0)
-        nodes, shared = [], np.zeros(n)
+        nodes: list[tuple[Array, Any]] = []
+        shared = np.zeros(n)
         for name, kernel in self._space.relations.items():
-            assert kernel.factor is not None
+            assert kernel.nodes is not None
             p = self._share(parts[name], n)
-            of_relation = kernel.factor.take(np.arange(n)).scaled(np.sqrt(p))
+            of_relation = kernel.nodes.take(np.arange(n)).scaled(np.sqrt(p))
             for level, step in zip(levels, steps, strict=True):
-                nodes.append(of_relation.scaled(np.sqrt(step) * (x >= level)).nodes)
+                nodes.append((of_relation.scaled(x >= level).values, step * of_relation.lengths))
             shared += p * x * np.diagonal(kernel.matrix)[:n]
         if len(self._space.trusts) > 1:
-            nodes.append(np.diag(np.sqrt(np.maximum(1.0 - shared, 0.0))))
-        return np.concatenate(nodes, axis=1) * scale[:, None]
+            nodes.append((np.eye(n), np.maximum(1.0 - shared, 0.0)))
+        return Nodes.of(*nodes).scaled(scale)
 
     def _share(self, part: Array, n: int) -> Array:
         """Return p of the first n tasks; those without data have the mean."""

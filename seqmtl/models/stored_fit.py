@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
+from seqmtl.coupling import Coupling
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.positional_kmers import PositionalKmers
@@ -37,7 +38,6 @@ from seqmtl.models.training import ONE_THREAD, Settings, check_classes, class_fa
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
-from seqmtl.solvers.groups import Groups
 from seqmtl.solvers.problem import dual_terms, loss_values
 from seqmtl.solvers.weights import GroupedWeights, scores_of
 
@@ -386,7 +386,7 @@ class _Search:
         rows, ids = self._features.bind(windows), windows.task_ids
         y = windows.labels.astype(np.float64)
         amount = sign * y * np.where(y > 0, *self._costs)
-        weights = GroupedWeights(Groups.of(self._K, self._nodes), rows.views, _PRECISE)
+        weights = GroupedWeights(Coupling.of(self._K, self._nodes), rows.views, _PRECISE)
         W = weights.solution(np.arange(y.size), amount, ids.astype(np.int16))
         if self._W is None:
             self._W = W

@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits
 from seqmtl._checks import check_choice, check_integer, check_number
 from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
+from seqmtl.coupling import Coupling, Nodes
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.solvers.dcd import Progress, Solution, State
-from seqmtl.solvers.groups import Groups
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.mkl import MultipleKernelDescent
 from seqmtl.solvers.newton import NewtonDescent
@@ -125,7 +125,7 @@ def solve(  # noqa: PLR0913
     K: NDArray[np.float64] | KernelSet,
     settings: Settings,
     *,
-    nodes: NDArray[np.float64] | None = None,
+    nodes: Nodes | None = None,
     sample_weight: NDArray[np.float64] | None = None,
     given: NDArray[np.float64] | None = None,
     constant: float = 0.0,
@@ -146,9 +146,8 @@ def solve(  # noqa: PLR0913
         Task kernel, one matrix or one per view of the rows; or the kernels to be weighted.
     settings : Settings
         Training settings.
-    nodes : ndarray, shape (T, J), optional
-        N of K = N N', where known: non-negative, with few nodes per task, as trees have. With
-        many tasks, training is much faster.
+    nodes : Nodes, optional
+        K as a sum over nodes, where known; with many tasks, training is much faster.
     sample_weight : ndarray, shape (n,), optional
         Positive factors on C.
     given : ndarray of float64, shape (n,), optional
@@ -169,22 +168,19 @@ def solve(  # noqa: PLR0913
     """
     settings.check()
     dtype = np.dtype(settings.dtype)
-    start = K.couple(K.start()) if isinstance(K, KernelSet) else K
-    T = start.shape[-1]
-    kernels = start.reshape(-1, T, T)
-    groups = K.group(K.start()) if isinstance(K, KernelSet) else Groups.of(kernels, nodes)
-    n_bytes = rows.n_features * groups.widths.sum() * dtype.itemsize
+    coupling = K.couple(K.start()) if isinstance(K, KernelSet) else Coupling.of(K, nodes)
+    n_bytes = rows.n_features * coupling.widths.sum() * dtype.itemsize
     require_memory(
         n_bytes,
-        f"weights of {rows.n_features:,} features for {T} tasks",
+        f"weights of {rows.n_features:,} features for {len(coupling.group)} tasks",
         "lower the degree or the window, or hash to fewer bits",
     )
     C = settings.C * class_factors(y, settings.class_weight)
     if sample_weight is not None:
         C = C * sample_weight
     problem = Problem(
-        rows, y, np.ascontiguousarray(task_ids, dtype=np.int16), start, C, settings.loss,
-        1.0 if settings.fit_intercept else 0.0, groups=groups,
+        rows, y, np.ascontiguousarray(task_ids, dtype=np.int16), coupling, C, settings.loss,
+        1.0 if settings.fit_intercept else 0.0,
     )  # fmt: skip
     if given is not None:
         problem = replace(problem, targets=-y * given, constant=constant)
