@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,14 @@ from sklearn.utils.validation import (
 
 from seqmtl._names import check_distinct
 from seqmtl.features.numeric import Numeric
-from seqmtl.models.fit import train_model
+from seqmtl.models.examples import Examples
+from seqmtl.models.fit import train
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
-from seqmtl.solvers.dcd import Solution, State
+from seqmtl.solvers.dcd import Solution
 
 _MATRIX: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -44,30 +45,6 @@ _REPORTED = {
     "task_weights_": "weights",
     "losses_": "losses",
 }
-
-
-class Examples(NamedTuple):
-    """Validated training examples.
-
-    Attributes
-    ----------
-    X : Windows, ndarray or csr_matrix of shape (n, d)
-        Examples.
-    y : ndarray, shape (n,)
-        Classes or targets.
-    ids : ndarray of int16, shape (n,)
-        Task of every example, an index into `names`.
-    names : tuple of str
-        Task names, sorted.
-    weight : ndarray of float64, shape (n,), or None
-        Positive factors on C.
-    """
-
-    X: Any
-    y: NDArray[Any]
-    ids: NDArray[np.int16]
-    names: tuple[str, ...]
-    weight: NDArray[np.float64] | None
 
 
 class ExampleReader(BaseEstimator):
@@ -102,7 +79,7 @@ class ExampleReader(BaseEstimator):
         """Return validated examples with their tasks as indices, without those of weight 0."""
         names, ids = _number_tasks(X, tasks)
         if sample_weight is None:
-            return Examples(X, y, ids, names, None)
+            return Examples(X, y, ids, names)
         weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         used = np.flatnonzero(weight)
         return Examples(X[used], y[used], ids[used], names, weight[used])
@@ -191,27 +168,12 @@ class MultiTaskEstimator(ExampleReader):
             )
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        return self._train_model(examples, settings, self.task_kernel)
+        return self._train_model(examples, settings, task_kernel=self.task_kernel)
 
     def _train_model(
-        self,
-        examples: Examples,
-        settings: Settings,
-        task_kernel: Any,
-        state: State | None = None,
+        self, examples: Examples, settings: Settings, **options: Any
     ) -> tuple[MultiTaskModel, Solution]:
-        X, y, ids, names, weight = examples
-        return train_model(
-            X,
-            y,
-            ids,
-            names,
-            features=self._features(X),
-            task_kernel=task_kernel,
-            settings=settings,
-            sample_weight=weight,
-            state=state,
-        )
+        return train(examples, features=self._features(examples.data), settings=settings, **options)
 
     def _features(self, X: Any) -> Any:
         if self.features is None and not isinstance(X, Windows):

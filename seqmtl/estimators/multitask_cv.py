@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from seqmtl.estimators._base import Examples, FeatureParameters
+from seqmtl.estimators._base import FeatureParameters
 from seqmtl.estimators._classifier import MultiTaskClassifier
+from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.selected import labelled, train_selected
 from seqmtl.models.selection import COSTS, Space
 from seqmtl.models.training import Settings
 from seqmtl.solvers.dcd import Solution
@@ -100,17 +100,13 @@ class MultiTaskClassifierCV(FeatureParameters, MultiTaskClassifier):
     C = 1.0  # until one is chosen
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        X, y, ids, names, weight = examples
+        names = examples.names
         relation = None if self.task_kernel is None else resolve_kernel(self.task_kernel, names)
         costs = tuple(sorted(float(cost) for cost in self.costs))
         if not costs:
             raise ValueError("costs must hold at least one cost to choose from, got none")
-        model, solution = train_selected(
-            labelled(X, y, ids, names, weight),
-            Space.of_sharing(names, relation, costs),
-            features=self._features(X),
-            settings=settings,
-        )
+        space = Space.of_sharing(names, relation, costs)
+        model, solution = self._train_model(examples, settings, space=space)
         self.selection_: dict[str, Any] = model.training["selection"]
         self.C_: float = model.training["settings"]["C"]
         return model, solution

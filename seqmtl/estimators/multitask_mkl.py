@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.estimators._base import Examples, FeatureParameters
+from seqmtl.estimators._base import FeatureParameters
 from seqmtl.estimators._classifier import MultiTaskClassifier
 from seqmtl.features.joint import JointFeatures
+from seqmtl.models.examples import Examples
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.training import Settings
 from seqmtl.solvers.dcd import Solution
@@ -100,7 +101,7 @@ n_features_in_
         return super()._features(X)
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        model, solution = self._train_model(examples, settings, self.task_kernels)
+        model, solution = self._train_model(examples, settings, task_kernel=self.task_kernels)
         self.theta_: NDArray[np.float64] = solution.theta
         self.kernel_weights_: list[dict[str, Any]] = model.training["mkl"]
         return model, solution

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from seqmtl.estimators._base import Examples, FeatureParameters
+from seqmtl.estimators._base import FeatureParameters
 from seqmtl.estimators._classifier import MultiTaskClassifier
+from seqmtl.models.examples import Examples
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.training import Settings
 from seqmtl.solvers.dcd import Solution, State
@@ -96,7 +97,7 @@ class MultiTaskSVC(FeatureParameters, MultiTaskClassifier):
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
         state = self._start(examples.y.size, settings.seed)
-        trained = self._train_model(examples, settings, self.task_kernel, state)
+        trained = self._train_model(examples, settings, task_kernel=self.task_kernel, state=state)
         self._C = float(self.C)
         return trained
 

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 
 from seqmtl._checks import check_integer, check_number
 from seqmtl._memory import require_memory
-from seqmtl.estimators._base import Examples
 from seqmtl.estimators._classifier import TaskClassifier
 from seqmtl.kernels import BaseKernel, check_psd, make_kernel
 from seqmtl.models.calibration import calibrate_tasks, find_copies
+from seqmtl.models.examples import Examples
 from seqmtl.models.held_out import draw_folds
 from seqmtl.models.training import check_classes, class_factors
 from seqmtl.sequences import Windows
@@ -159,10 +159,10 @@ class KernelClassifier(TaskClassifier):
         has_intercept : bool
             Whether the SVMs have unregularised intercepts.
         """
-        X, y, ids, names, weight = examples
+        X, y, ids, names = examples.data, examples.y, examples.ids, examples.names
         check_classes(y, ids, names)
         resolved = resolve_all(kernels, examples)
-        C = self._costs(y, weight)
+        C = self._costs(examples)
         members = [np.array(group) for group in groups]
         rows = [np.flatnonzero(np.isin(ids, group)) for group in members]
         require_matrices(len(resolved), *(part.size for part in rows))
@@ -185,14 +185,14 @@ class KernelClassifier(TaskClassifier):
         sources = np.arange(y.size) if sources is None else sources
         return Prepared(examples, sources, resolved, members, machines, constant)
 
-    def _costs(self, y: Array, weight: Array | None) -> Array:
+    def _costs(self, examples: Examples) -> Array:
         """Return the cost C_i of every example."""
-        C = self.C * class_factors(y, self._class_weight())
+        C = self.C * class_factors(examples.y, self._class_weight())
         if not (np.isfinite(C) & (C > 0.0)).all():
             raise ValueError(
                 f"class_weight must hold finite numbers above 0, got {self.class_weight!r}"
             )
-        return C if weight is None else C * weight
+        return C * examples.weight
 
     def _keep(self, prepared: Prepared, solution: KernelSolution) -> None:
         """Set the fitted attributes that all kernel classifiers have."""
@@ -215,7 +215,7 @@ class KernelClassifier(TaskClassifier):
         )
         self.model_ = KernelModel(
             kernels=prepared.kernels,
-            examples=examples.X[kept[first]],
+            examples=examples.data[kept[first]],
             example_ids=example_ids,
             amounts=amounts[kept],
             task_ids=examples.ids[kept],
@@ -305,7 +305,7 @@ def resolve_all(kernels: Any, examples: Examples) -> tuple[BaseKernel, ...]:
     found = tuple(make_kernel(spec) for spec in kernels)
     if not found:
         raise ValueError("kernels must hold at least one kernel, got none")
-    return tuple(kernel.resolve(examples.X, examples.weight) for kernel in found)
+    return tuple(kernel.resolve(examples.data, examples.weight) for kernel in found)
 
 
 def kernel_matrix(kernel: BaseKernel, X: Any, Z: Any = None) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.estimators._base import Examples
+from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import resolve_kernels, used_kernels
 from seqmtl.tables.classifier import MKLClassifier, Prepared
 from seqmtl.tables.descent import KernelSolution, descend

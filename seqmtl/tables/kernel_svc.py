@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from seqmtl.estimators._base import Examples
 from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial
+from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import resolve_kernel
 from seqmtl.tables.classifier import KernelClassifier, Prepared
 from seqmtl.tables.descent import KernelSolution, Look, Step
@@ -128,8 +128,8 @@ class MultiTaskKernelSVC(KernelClassifier):
         kernel, compared = self._base_kernel(), None
         examples = self._signs(examples)
         if self._is_precomputed():
-            kernel, compared = KernelRows(), examples.X[:, 1:]
-            examples = examples._replace(X=examples.X[:, :1])
+            kernel, compared = KernelRows(), examples.data[:, 1:]
+            examples = replace(examples, data=examples.data[:, :1])
         self.task_kernel_ = resolve_kernel(self.task_kernel, examples.names)
         T = len(examples.names)
         K = self.task_kernel_.matrix[:T, :T]

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice, check_number
 from seqmtl._memory import require_memory
-from seqmtl.estimators._base import Examples
 from seqmtl.estimators._classifier import MultiTaskClassifier
 from seqmtl.features.numeric import Numeric
-from seqmtl.models.calibration import calibrate_tasks
-from seqmtl.models.fit import left_out_scores, summarise
+from seqmtl.models.calibration import calibrate_tasks, left_out_scores
+from seqmtl.models.examples import Examples
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site
-from seqmtl.models.training import Settings, check_classes, check_norm, class_factors
+from seqmtl.models.training import Settings, check_classes, check_norm, class_factors, summarise
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Solution
@@ -112,7 +111,7 @@ class MinimaxClassifier(MultiTaskClassifier):
     from_relatives = False
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        X, y, ids, names, weight = examples
+        X, y, ids, names = examples.data, examples.y, examples.ids, examples.names
         if isinstance(X, Windows):
             raise TypeError(
                 "X must be a matrix of numbers, got Windows; pass the matrix that "
@@ -141,15 +140,9 @@ class MinimaxClassifier(MultiTaskClassifier):
         self.losses_, self.task_weights_ = solution.losses, solution.tau
         self.objective_ = solution.primal
         features = Numeric()
+        upper = self.C * cost * solution.tau[ids] * (1.0 - _ROUNDING)
         left_out, _ = left_out_scores(
-            features.bind(X),
-            y,
-            ids,
-            kernel.matrices,
-            solution,
-            upper=self.C * cost * solution.tau[ids] * (1.0 - _ROUNDING),
-            bias_scale=float(self.fit_intercept),
-            weight=weight,
+            features.bind(X), examples, kernel.matrices, solution, upper, settings.bias_scale
         )
         model = MultiTaskModel(
             features,
@@ -158,9 +151,9 @@ class MinimaxClassifier(MultiTaskClassifier):
             kernel,
             solution.W,
             solution.bias,
-            calibrate_tasks(left_out, y, ids, len(names), weight),
+            calibrate_tasks(left_out, y, ids, len(names), examples.weight),
             Site(0, 0, ""),
-            summarise(y, ids, names, settings, solution) | {"minimax": self._summary(names)},
+            summarise(examples, settings, solution) | {"minimax": self._summary(names)},
         )
         return model, solution
 
@@ -183,9 +176,8 @@ class MinimaxClassifier(MultiTaskClassifier):
 
 def _costs(examples: Examples, class_weight: Any) -> NDArray[np.float64]:
     """Return the weight of every example in the loss of its task, shape (n,)."""
-    weight = np.ones_like(examples.y) if examples.weight is None else examples.weight
-    cost = weight * class_factors(examples.y, class_weight)
-    return np.asarray(cost / np.bincount(examples.ids, weight)[examples.ids])
+    cost = examples.weight * class_factors(examples.y, class_weight)
+    return np.asarray(cost / np.bincount(examples.ids, examples.weight)[examples.ids])
 
 
 def _dense(X: Any, n_tasks: int, with_constant: bool) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from seqmtl.estimators._base import Examples
+from seqmtl.models.examples import Examples
 from seqmtl.tables.classifier import MKLClassifier, Prepared
 from seqmtl.tables.descent import KernelSolution, descend
 from seqmtl.tables.one_vs_one import split_pairs
@@ -46,8 +46,8 @@ class TaskMKLClassifier(MKLClassifier):
             examples, sources = self._signs(examples), None
         elif len(examples.names) == 1:
             names, sources, signs, ids = split_pairs(examples.y, self.classes_)
-            weight = None if examples.weight is None else examples.weight[sources]
-            examples = Examples(examples.X[sources], signs, ids, names, weight)
+            weight = examples.weight[sources]
+            examples = Examples(examples.data[sources], signs, ids, names, weight)
         else:
             raise ValueError(
                 f"y must have two classes where there are tasks, got {self.classes_.size}; "
