@@ -147,7 +147,8 @@ def calibrate(
     import numpy as np
 
     from seqmtl._names import match_names
-    from seqmtl.evaluation import calibration_error, expected_sites, plot_reliability
+    from seqmtl.evaluation import calibration_error, draw_reliability, expected_sites
+    from seqmtl.evaluation.figures import save_figure
     from seqmtl.models.probability_curve import cross_fitted, weights_for_prevalence
 
     checked: list[tuple[Any, ...]] = []
@@ -184,7 +185,7 @@ def calibrate(
         logger.warning("the probabilities of %s stay as trained", ", ".join(left))
     if args.plot:
         labels, p, tasks, weights = map(np.concatenate, zip(*checked, strict=True))
-        plot_reliability(labels, p, tasks, args.plot, weights=weights)
+        save_figure(draw_reliability(labels, p, tasks, weights=weights), args.plot)
     return {"schema_version": 1, "source": args.data or "sites", "tasks": by_task}
 
 
@@ -206,20 +207,6 @@ def _shares(args: argparse.Namespace, names: Sequence[str]) -> dict[str, float |
 
 def _table(summary: dict[str, Any]) -> str:
     """Format the score thresholds and the reliability of every organism as tables."""
-    from seqmtl.evaluation import reliability_table
+    from seqmtl.evaluation import reliability_table, thresholds_table
 
-    lines = [
-        "organism\tmethod\tn\tpositive\tprevalence\texpected\terror_0.1\terror\trecall\tprecision"
-        "\tscore\tprobability"
-    ]
-    for name, task in summary["tasks"].items():
-        head = f"{name}\t{task['method']}\t{task['n']}\t{task['n_positive']}"
-        error = "NA" if task["error_likely"] is None else f"{task['error_likely']:.3f}"
-        head += f"\t{task['prevalence']:.2g}\t{task['expected']:.1f}\t{error}"
-        head += f"\t{task['calibration_error']:.2g}"
-        lines += [
-            f"{head}\t{row['recall']:.2f}\t{row['precision']:.3f}\t{row['score']:.4f}"
-            f"\t{row['probability']:.4g}"
-            for row in task["thresholds"]
-        ]
-    return "\n".join(lines) + f"\n\n{reliability_table(summary['tasks'])}"
+    return f"{thresholds_table(summary['tasks'])}\n{reliability_table(summary['tasks'])}"

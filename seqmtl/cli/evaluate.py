@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl.cli import _options
-from seqmtl.cli._output import check_outputs, table, write_metrics, write_multiqc
+from seqmtl.cli._output import check_outputs, write_metrics
 from seqmtl.cli._scoring import add_scoring_options, score_labelled, tell_known, with_relatives
 from seqmtl.exceptions import SeqmtlError
 
@@ -64,9 +64,6 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument(
         "--json", metavar="FILE", help="write metrics as JSON; - for standard output"
     )
-    parser.add_argument(
-        "--multiqc", metavar="FILE_mqc.json", help="write metrics as MultiQC custom content"
-    )
     parser.add_argument("--plot", metavar="FILE", help="ROC and PR curves: .png, .svg or .pdf")
     parser.add_argument(
         "--bootstrap", type=int, default=200, metavar="N",
@@ -81,18 +78,18 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.evaluation import plot_curves
+    from seqmtl.evaluation import draw_curves
+    from seqmtl.evaluation.figures import save_figure
     from seqmtl.models.saved import load_model
 
-    check_outputs(args.json, args.plot, args.multiqc)
+    check_outputs(args.json, args.plot)
     if args.plot:
         _options.check_figure(args.plot)
     model = with_relatives(load_model(args.model), args)
-    for flag in ("plot", "multiqc"):
-        if getattr(args, flag) and len(model.classes) > 2:
-            raise SeqmtlError(
-                f"--{flag} needs a two-class model, got {len(model.classes)} classes; leave it out"
-            )
+    if args.plot and len(model.classes) > 2:
+        raise SeqmtlError(
+            f"--plot needs a two-class model, got {len(model.classes)} classes; leave it out"
+        )
     if model.structure == "pairs":
         return _evaluate_pairs(model, args)
     if args.acceptors:
@@ -104,30 +101,32 @@ def run(args: argparse.Namespace) -> int:
     metrics = model.evaluate(
         *data, counts=held.counts, auprc=auprc, n_bootstrap=args.bootstrap, seed=args.seed
     )
+    if held.counts is not None:
+        metrics |= {"model": args.model, "signal": model.site.kind, "split": args.split}
+        metrics |= {"plot": args.plot} if args.plot else {}
     text = _texts(model, held, metrics)
     if args.plot:
-        plot_curves(*data, args.plot, counts=held.counts, auprc=auprc)
-    if args.multiqc:
-        write_multiqc(metrics, args.model, args.multiqc)
+        save_figure(draw_curves(*data, held.counts, auprc=auprc), args.plot)
     write_metrics(metrics, text, args.json)
     return 0
 
 
 def _texts(model: Model, held: HeldOut, metrics: dict[str, Any]) -> str:
     """Return the tables; those of a calibrated model have expected numbers of sites."""
-    from seqmtl.evaluation import add_expected, reliability_table
+    from seqmtl.evaluation import add_expected, metrics_table, reliability_table
 
     details = ""
     if model.curves and held.counts is not None:
         p = model.probability(held.scores, held.tasks.tolist())
         add_expected(metrics, held.labels, p, held.tasks, held.counts, held.blocks)
         details = f"\n{reliability_table(metrics['tasks'])}"
-    return table(metrics, "organism" if model.can_scan else "task") + details
+    return metrics_table(metrics, "organism" if model.can_scan else "task") + details
 
 
 def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
     """Compare the sites alone with those that see their partners."""
-    from seqmtl.evaluation import add_expected, reliability_table
+    from seqmtl.evaluation import add_expected, metrics_table, reliability_table
+    from seqmtl.evaluation.tables import stacked
     from seqmtl.models.probability_curve import to_probability
     from seqmtl.pairs import score_paired
 
@@ -136,7 +135,7 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
             "a model of seqmtl pair is evaluated on two datasets; name that of donors, then that "
             "of acceptors"
         )
-    for flag in ("plot", "multiqc", "from_relatives", "genome", "sites"):
+    for flag in ("plot", "from_relatives", "genome", "sites"):
         if getattr(args, flag):
             name = flag.replace("_", "-")
             raise SeqmtlError(f"--{name} is not for a model of seqmtl pair; leave it out")
@@ -152,7 +151,7 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
         cast("PairedModel", model), args.data, args.acceptors, split=split, organism=args.organism
     )
     signals: dict[str, Any] = {}
-    lines: list[str] = []
+    tables: list[str] = []
     details: list[str] = []
     for signal, held in found.items():
         signals[signal] = {}
@@ -166,14 +165,11 @@ def _evaluate_pairs(model: Model, args: argparse.Namespace) -> int:
             )  # fmt: skip
             add_expected(metrics, held.labels, p, held.tasks, None, held.blocks)
             signals[signal][method] = metrics
-            head, *rows = reliability_table(metrics["tasks"]).splitlines()
-            details += [] if details else [f"\nsignal\tmethod\t{head}"]
-            details += [f"{signal}\t{method}\t{row}" for row in rows]
-            head, *rows = table(metrics).splitlines()
-            lines += [] if lines else [f"signal\tmethod\t{head}"]
-            lines += [f"{signal}\t{method}\t{row}" for row in rows]
+            labels = {"signal": signal, "method": method}
+            tables.append(metrics_table(metrics, **labels))
+            details.append(reliability_table(metrics["tasks"], **labels))
     summary = {
         "schema_version": 2, "model": args.model, "split": args.split, "signals": signals,
     }  # fmt: skip
-    write_metrics(summary, "\n".join(lines + details) + "\n", args.json)
+    write_metrics(summary, f"{stacked(tables)}\n{stacked(details)}", args.json)
     return 0

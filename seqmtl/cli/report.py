@@ -32,10 +32,6 @@ def add_parser(subparsers: _options.Subparsers) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="HTML", help="page to write")
     parser.add_argument("--title", help="heading (default: signals and organisms)")
     parser.add_argument("--tree", metavar="NEWICK|NAME", help="tree to draw next to the similarity")
-    parser.add_argument(
-        "--bootstrap", type=int, default=200, metavar="N",
-        help="bootstrap resamples for the 95%% intervals; 0 for none (default: 200)",
-    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from seqmtl.report import write_folder_report
 
     found = write_folder_report(
-        args.folder, args.output, title=args.title, tree=args.tree, n_bootstrap=args.bootstrap,
+        args.folder, args.output, title=args.title, tree=args.tree,
         command=args.command_line, versions=software_versions(),
     )  # fmt: skip
     for line in found.left_out:
