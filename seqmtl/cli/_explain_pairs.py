@@ -51,10 +51,10 @@ def explain_pairs(model: PairedModel, args: argparse.Namespace, folder: Path) ->
 
 def _rows(model: PairedModel, args: argparse.Namespace) -> Iterator[tuple[str, ...]]:
     """Yield the lines of the table, in the order of the files."""
-    from seqmtl.cli._input import genomes_with_sites
     from seqmtl.io import load_genome, read_sites
     from seqmtl.pairs import PairedFinder
     from seqmtl.pairs.contributions import explain_site
+    from seqmtl.verbs._windows import genomes_with_sites
 
     for organism, fasta, path in genomes_with_sites(args):
         finder = PairedFinder(model, organism)

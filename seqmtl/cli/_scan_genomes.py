@@ -84,16 +84,16 @@ def scan_genome(args: argparse.Namespace) -> dict[str, Any] | str:
     """Do one scan, unless it is complete; return its entry in the JSON summary, or what failed."""
     from seqmtl._messages import messages_from
     from seqmtl.cli._console import message_of
-    from seqmtl.cli._output import claims_of_a_command
     from seqmtl.cli._scan_single import scan_single
     from seqmtl.exceptions import OutputInUseError
+    from seqmtl.files.outputs import files_of_a_run
     from seqmtl.files.resumable import Journal, partial_path
     from seqmtl.files.whole import read_json
 
     is_told = False
     while True:
         try:
-            with messages_from(logging.WARNING), claims_of_a_command():
+            with messages_from(logging.WARNING), files_of_a_run():
                 if not _is_complete(args):
                     args = copy.copy(args)
                     journal = Journal(partial_path(args.output, "journal"), args.fingerprint)
@@ -266,7 +266,7 @@ def _fault(
     """
     from seqmtl.cli._scan_pairs import check_options
     from seqmtl.cli._scan_single import outputs_of
-    from seqmtl.cli._scoring import with_relatives
+    from seqmtl.verbs._scoring import with_relatives
 
     if isinstance(model, str):
         return model

@@ -81,7 +81,7 @@ def _scan(
     """Scan for one organism; return its entry in the JSON summary."""
     import sys
 
-    from seqmtl.cli._console import ScanProgress
+    from seqmtl._progress import ScanProgress
     from seqmtl.io import open_pieces
     from seqmtl.models.probability_curve import to_probability
     from seqmtl.pairs import PairedFinder, write_paired_scan
@@ -98,7 +98,7 @@ def _scan(
     )
     finder = PairedFinder(model, organism, strands=args.strand, filters=filters)
     is_file = os.path.isfile(args.genome)
-    progress = ScanProgress(os.path.getsize(args.genome) if is_file else None, args)
+    progress = ScanProgress(os.path.getsize(args.genome) if is_file else None)
     started = time.perf_counter()
     pieces = open_pieces(
         args.genome, size=_PIECE, only=filters.scanned, keep_case=filters.skip_lower,

@@ -299,7 +299,7 @@ def contigs_of(text: str | None, lengths: Mapping[str, int] | None) -> frozenset
 
 def regions_of(path: str | None, lengths: Mapping[str, int] | None) -> Any:
     """Return the regions of a file, None without one."""
-    from seqmtl.io.regions import read_regions
+    from seqmtl.io.rows import read_regions
 
     if path is None:
         return None

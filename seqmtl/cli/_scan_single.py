@@ -11,8 +11,8 @@ from typing import Any
 
 from seqmtl._messages import messages_from
 from seqmtl.cli import _scan_setup as setup
-from seqmtl.cli._scoring import with_relatives
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.verbs._scoring import with_relatives
 
 _PIECE = 1 << 22
 
@@ -72,13 +72,13 @@ def _scan(
     organism: str, path: str, file_format: str, scan: Any, args: argparse.Namespace, runs: Any
 ) -> dict[str, Any]:
     """Scan for one organism; return its entry in the JSON summary."""
-    from seqmtl.cli._console import ScanProgress
+    from seqmtl._progress import ScanProgress
     from seqmtl.io import open_pieces
     from seqmtl.scan import write_scan
     from seqmtl.scan.writers import output_paths
 
     is_file = os.path.isfile(args.genome)
-    progress = ScanProgress(os.path.getsize(args.genome) if is_file else None, args)
+    progress = ScanProgress(os.path.getsize(args.genome) if is_file else None)
     started = time.perf_counter()
     pieces = open_pieces(
         args.genome, size=_PIECE, only=scan.finder.filters.scanned,

@@ -178,12 +178,11 @@ def _windows(
     args: argparse.Namespace, model: MultiTaskModel, organisms: list[str]
 ) -> dict[str, Windows]:
     """Read the windows of each requested organism; empty if no input is given."""
-    from seqmtl.cli._input import read_as_of_model
+    from seqmtl.verbs._windows import read_as_of_model
 
     if not (args.data or args.genome):
         return {}
-    source = argparse.Namespace(**{**vars(args), "organism": None})
-    windows = read_as_of_model(model, source, require_labels=False)
+    windows = read_as_of_model(model, args, None, require_labels=False)
     if windows.task_names == ("task",) and "task" not in model.tasks:
         if len(organisms) > 1:
             raise SeqmtlError(

@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from seqmtl.cli import _options
-from seqmtl.cli._scoring import add_relatives
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.verbs._scoring import add_relatives
 
 _EXAMPLES = """\
   seqmtl scan starter:donor mosquito.fa.gz --like Diptera --top 200 -o donors.bed.gz

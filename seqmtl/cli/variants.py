@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import check_outputs, write_json
-from seqmtl.cli._scoring import add_relatives, with_relatives
 from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.verbs._scoring import add_relatives, with_relatives
 
 if TYPE_CHECKING:
     from seqmtl.cluster import Cluster
@@ -108,7 +108,7 @@ def add_parser(subparsers: _options.Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from seqmtl.cluster import Cluster, connect
-    from seqmtl.io.chrom_map import read_chrom_map
+    from seqmtl.io.rows import read_chrom_map
     from seqmtl.models.saved import load_model
     from seqmtl.variants import Annotator, annotate_vcf
 

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from seqmtl.files.bgzip import BGZIP_END, bgzip, packer
-from seqmtl.io._fields import check_first_field
+from seqmtl.io.rows import check_first_field
 from seqmtl.pairs.finder import Introns, PairedFinder
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.sink import Output, Sink, Track

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seqmtl.io._fields import check_first_field
+from seqmtl.io.rows import check_first_field
 from seqmtl.scan import sink
 from seqmtl.scan._text_kernels import NUMBER_BYTES, bed_lines
 from seqmtl.scan.blocks import Block

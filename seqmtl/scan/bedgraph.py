@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.io._fields import check_first_field
+from seqmtl.io.rows import check_first_field
 from seqmtl.scan import sink
 from seqmtl.scan._text_kernels import NUMBER_BYTES, bedgraph_lines
 from seqmtl.scan.blocks import Block

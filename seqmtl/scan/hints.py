@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.io._fields import check_first_field
+from seqmtl.io.rows import check_first_field
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
 from seqmtl.scan.finder import SiteFinder

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.io._fields import check_first_field
+from seqmtl.io.rows import check_first_field
 from seqmtl.scan._text_kernels import NUMBER_BYTES, junction_lines
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.filters import Probability
