@@ -41,14 +41,16 @@ if TYPE_CHECKING:
     from seqmtl.models.saved import load_model
     from seqmtl.sequences import TaskArray, Windows
     from seqmtl.similarity import TaskKernel
-    from seqmtl.simulate import simulate
+    from seqmtl.verbs.simulate import simulate
 
 #: What can be asked of seqmtl, as on the command line: a module of seqmtl.verbs for each.
 _VERBS = (
     "calibrate",
+    "dataset",
     "evaluate",
     "predict",
     "report",
+    "simulate",
 )
 
 _HOME = {
@@ -80,7 +82,6 @@ _HOME = {
     "read_annotation": "seqmtl.io.annotation",
     "read_dataset": "seqmtl.io.dataset",
     "read_windows": "seqmtl.io.tables",
-    "simulate": "seqmtl.simulate",
     "use_threads": "seqmtl._threads",
 }
 
@@ -109,6 +110,7 @@ __all__ = [
     "Windows",
     "__version__",
     "calibrate",
+    "dataset",
     "evaluate",
     "load_model",
     "pareto_path",

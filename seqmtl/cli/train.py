@@ -146,12 +146,16 @@ def _train_on_disk(
 ) -> tuple[MultiTaskModel, Site | None]:
     """Train on windows that stay on disk; return the model and the site of a dataset."""
     from seqmtl.cli._train_stored import train_on_disk
+    from seqmtl.models.examples import Examples
+    from seqmtl.models.fit import train
     from seqmtl.models.site import site_in_dataset
-    from seqmtl.models.stored_fit import train_stored
+    from seqmtl.models.stored_fit import Disk
 
     show, show_choice = _progress(args)
 
-    def fit(store: Any, save: Any, **options: Any) -> tuple[MultiTaskModel, Site | None]:
+    def fit(
+        store: Any, save: Any, state: Any, **options: Any
+    ) -> tuple[MultiTaskModel, Site | None]:
         names = store.task_names
         kernel = _similarity.task_kernel(args, request, names)
         site = site_in_dataset(args.data, store.shape[1], args.shift)
@@ -161,9 +165,10 @@ def _train_on_disk(
             save(active)
             show(progress)
 
-        model, _ = train_stored(
-            store, space=space, task_kernel=kernel, features=args.features,
-            settings=_settings(args), site=site, on_score=show_choice, on_look=on_look, **options,
+        model, _ = train(
+            Examples(store, store.labels, store.task_ids, names), space, task_kernel=kernel,
+            features=args.features, settings=_settings(args), site=site, disk=Disk(**options),
+            on_score=show_choice, on_epoch=on_look, state=state,
         )  # fmt: skip
         return model, site
 
@@ -188,8 +193,8 @@ def train_with_checkpoint(
     """
     from seqmtl.features.positional_kmers import PositionalKmers
     from seqmtl.models.checkpoint import Checkpoint
-    from seqmtl.models.fit import train_windows
-    from seqmtl.models.selected import labelled, train_selected
+    from seqmtl.models.examples import Examples
+    from seqmtl.models.fit import train
 
     windows = windows.with_tasks(windows.tasks)
     names = windows.task_names
@@ -217,13 +222,10 @@ def train_with_checkpoint(
         "on_epoch": on_epoch,
     }  # fmt: skip
     try:
-        if space is None:
-            model, _ = train_windows(windows, task_kernel=kernel, **options)
-        else:
-            examples = labelled(windows, windows.labels, windows.task_ids, names)
-            model, _ = train_selected(
-                examples, space, known=checkpoint.scores, on_score=on_score, **options
-            )
+        model, _ = train(
+            Examples.of(windows), space, task_kernel=kernel, known=checkpoint.scores,
+            on_score=on_score, **options,
+        )  # fmt: skip
     except KeyboardInterrupt as error:
         show.close()
         if not checkpoint.is_written:

@@ -19,7 +19,8 @@ from sklearn.utils.validation import (
 
 from seqmtl._names import check_distinct
 from seqmtl.features.numeric import Numeric
-from seqmtl.models.fit import train_model
+from seqmtl.models import examples as training_examples
+from seqmtl.models.fit import train
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
@@ -163,11 +164,10 @@ class MultiTaskEstimator(ExampleReader):
             )
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        X, y, ids, names, weight = examples
-        return train_model(
-            X, y, ids, names,
-            features=self._features(X), task_kernel=self.task_kernel, settings=settings,
-            sample_weight=weight, state=self._start(y.size, settings.seed),
+        return train(
+            training_examples.Examples(*examples), features=self._features(examples.X),
+            task_kernel=self.task_kernel, settings=settings,
+            state=self._start(examples.y.size, settings.seed),
         )  # fmt: skip
 
     def _features(self, X: Any) -> Any:

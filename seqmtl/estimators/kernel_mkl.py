@@ -135,7 +135,7 @@ class KernelMKLClassifier(KernelClassifier):
                 itertools.product(kernels, labels), found.theta, strict=True
             )
         ]
-        A, amount = weighed.couple(found.theta), found.alpha * y
+        A, amount = weighed.couple(found.theta).K, found.alpha * y
         sums = np.bincount(ids, amount, minlength=len(names))
         kept = np.flatnonzero(amount)
         s, t = np.ix_(ids, ids)

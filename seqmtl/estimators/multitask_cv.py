@@ -6,9 +6,10 @@ from typing import Any
 
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._classifier import MultiTaskClassifier
+from seqmtl.models import examples as training_examples
+from seqmtl.models.fit import train
 from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.selected import labelled, train_selected
 from seqmtl.models.selection import COSTS, Space
 from seqmtl.models.training import Settings
 from seqmtl.solvers.dcd import Solution
@@ -118,14 +119,14 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
         return super()._settings(X, C=1.0, **options)  # replaced
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        X, y, ids, names, weight = examples
+        names = examples.names
         relation = None if self.task_kernel is None else resolve_kernel(self.task_kernel, names)
         costs = tuple(sorted(float(cost) for cost in self.costs))
         if not costs:
             raise ValueError("costs must hold at least one cost to choose from, got none")
-        model, solution = train_selected(
-            labelled(X, y, ids, names, weight), Space.of_sharing(names, relation, costs),
-            features=self._features(X), settings=settings,
+        model, solution = train(
+            training_examples.Examples(*examples), Space.of_sharing(names, relation, costs),
+            features=self._features(examples.X), settings=settings,
         )  # fmt: skip
         self.selection_: dict[str, Any] = model.training["selection"]
         self.C_: float = model.training["settings"]["C"]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from seqmtl.estimators._base import Examples
 from seqmtl.estimators._classifier import MultiTaskClassifier
 from seqmtl.features.joint import JointFeatures
-from seqmtl.models.fit import train_model
+from seqmtl.models import examples as training_examples
+from seqmtl.models.fit import train
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.training import Settings
 from seqmtl.solvers.dcd import Solution
@@ -119,11 +120,9 @@ n_features_in_
         return super()._features(X)
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        X, y, ids, names, weight = examples
-        model, solution = train_model(
-            X, y, ids, names,
-            features=self._features(X), task_kernel=self.task_kernels, settings=settings,
-            sample_weight=weight,
+        model, solution = train(
+            training_examples.Examples(*examples), features=self._features(examples.X),
+            task_kernel=self.task_kernels, settings=settings,
         )  # fmt: skip
         self.theta_: NDArray[np.float64] = solution.theta
         self.kernel_weights_: list[dict[str, Any]] = model.training["mkl"]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice, check_number
 from seqmtl._memory import require_memory
 from seqmtl.features.numeric import Numeric
-from seqmtl.models.calibration import calibrate_tasks
-from seqmtl.models.fit import left_out_scores, summarise
+from seqmtl.models.calibration import calibrate_tasks, left_out_scores
+from seqmtl.models.examples import Examples
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site
 from seqmtl.models.training import (
@@ -20,6 +20,7 @@ from seqmtl.models.training import (
     check_classes,
     check_norm,
     class_factors,
+    summarise,
 )
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.minimax import (
@@ -93,7 +94,8 @@ def train_minimax(  # noqa: PLR0913
     if regularizer == "trace":
         kernel = _trace_kernel(solution.W, names)
     solution = _split_intercept(solution, X.shape[1])
-    summary = summarise(y, task_ids, names, settings, solution)
+    examples = Examples(X, y, task_ids, names, sample_weight)
+    summary = summarise(examples, settings, solution)
     summary["minimax"] = {
         "regularizer": regularizer,
         "share": float(share) if regularizer == "mean" else None,
@@ -102,11 +104,10 @@ def train_minimax(  # noqa: PLR0913
         "task_weights": dict(zip(names, solution.tau.tolist(), strict=True)),
     }
     features = Numeric()
+    upper = settings.C * cost * solution.tau[task_ids] * (1.0 - _ROUNDING)
     left_out, _ = left_out_scores(
-        features.bind(X), y, task_ids, kernel.matrices, solution,
-        upper=settings.C * cost * solution.tau[task_ids] * (1.0 - _ROUNDING),
-        bias_scale=float(settings.fit_intercept), weight=sample_weight,
-    )  # fmt: skip
+        features.bind(X), examples, kernel.matrices, solution, upper, settings.bias_scale
+    )
     calibration = calibrate_tasks(left_out, y, task_ids, len(names), sample_weight)
     model = MultiTaskModel(
         features, X.shape[1], names, kernel, solution.W, solution.bias, calibration,

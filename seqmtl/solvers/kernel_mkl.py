@@ -85,7 +85,7 @@ def solve_on_matrices(
     matrices = KernelMatrices(problem, np.arange(y.size), grams)
     gap, n_read, gaps = 1.0, 0, []
     for n_iter in range(1, max_iter + 1):
-        K = kernels.couple(theta)
+        K = kernels.couple(theta).K
         H = y[:, None] * matrices.hessian(K) * y  # the kernel matrix itself
         alpha = solve_dual(
             H, y, C, max(_SVM_SHARE * min(tol, gap), _SVM_LEAST), has_intercept=False

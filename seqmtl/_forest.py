@@ -1,4 +1,4 @@
-"""The nodes of a factor, ordered as trees."""
+"""The nodes of a task kernel, ordered as trees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SAME = 1e-12  # relative difference up to which two columns count as proportion
 
 
 class Forest:
-    """Trees of the columns of a factor N, shape (T, J).
+    """Trees of the columns of N, shape (T, J).
 
     A node is below another if its tasks are among those of the other, and its values on them are
     proportional to those of the other. Columns with the same tasks and proportional values are one
@@ -33,9 +33,9 @@ class Forest:
         Nodes directly below each node, which have no task in common.
     """
 
-    def __init__(self, factor: Array) -> None:
-        self.members = _alike(factor)
-        self.values = factor[:, [columns[0] for columns in self.members]]
+    def __init__(self, N: Array) -> None:
+        self.members = _alike(N)
+        self.values = N[:, [columns[0] for columns in self.members]]
         self._is_on = self.values > 0.0
         self.roots: list[int] = []
         self.children: list[list[int]] = [[] for _ in self.members]
@@ -50,7 +50,7 @@ class Forest:
             root_of.append(root)
             (self.roots if parent < 0 else self.children[parent]).append(j)
             t = int(np.argmax(self.values[:, j]))
-            self.heights.append(factor[t, columns] / self.values[t, root])
+            self.heights.append(N[t, columns] / self.values[t, root])
 
     def _parent(self, j: int, n_shared: Array, products: Array, squares: Array) -> int:
         """Return the smallest earlier node that j is below of, or -1."""
@@ -90,10 +90,10 @@ class Forest:
         return [*parts, (-1, rest, path)] if rest.size else parts
 
 
-def _alike(factor: Array) -> list[list[int]]:
+def _alike(N: Array) -> list[list[int]]:
     """Return the columns of every node, nodes with more tasks first."""
     found: dict[bytes, list[int]] = {}
-    for j in np.flatnonzero(factor.any(axis=0)).tolist():
-        own = factor[:, j] / factor[:, j].max()
+    for j in np.flatnonzero(N.any(axis=0)).tolist():
+        own = N[:, j] / N[:, j].max()
         found.setdefault(np.round(own, 11).tobytes(), []).append(j)
-    return sorted(found.values(), key=lambda columns: -np.count_nonzero(factor[:, columns[0]]))
+    return sorted(found.values(), key=lambda columns: -np.count_nonzero(N[:, columns[0]]))
