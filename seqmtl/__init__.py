@@ -49,7 +49,9 @@ if TYPE_CHECKING:
 _VERBS = (
     "calibrate",
     "dataset",
+    "evaluate",
     "predict",
+    "report",
     "simulate",
 )
 
@@ -111,12 +113,14 @@ __all__ = [
     "__version__",
     "calibrate",
     "dataset",
+    "evaluate",
     "load_model",
     "pareto_path",
     "predict",
     "read_annotation",
     "read_dataset",
     "read_windows",
+    "report",
     "simulate",
     "use_threads",
 ]

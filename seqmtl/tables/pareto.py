@@ -54,10 +54,12 @@ class ParetoPath:
         path : str or path-like
             Output file: .png, .svg or .pdf.
         """
-        from seqmtl.evaluation.pareto import plot_path
+        from seqmtl.evaluation.figures import save_figure
+        from seqmtl.evaluation.pareto import draw_path
 
         kernels = [short_name(kernel) for kernel in self.estimators[0].kernels_]
-        plot_path(self.p, self.objectives, self.tasks, self.theta, kernels, path)
+        figure = draw_path(self.p, self.objectives, self.tasks, self.theta, kernels)
+        save_figure(figure, path)
 
 
 def pareto_path(
