@@ -11,6 +11,7 @@ from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.joint import JointRows
 from seqmtl.features.numeric import Numeric, NumericRows
 from seqmtl.sequences import Windows
+from seqmtl.solvers.dcd import Descent
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.problem import Problem
 from tests.oracles import kmers, mkl, wd
