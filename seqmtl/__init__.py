@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 _VERBS = (
     "adapt",
     "calibrate",
+    "compare",
     "dataset",
     "evaluate",
     "predict",
@@ -116,6 +117,7 @@ __all__ = [
     "__version__",
     "adapt",
     "calibrate",
+    "compare",
     "dataset",
     "evaluate",
     "load_model",
