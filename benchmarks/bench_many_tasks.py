@@ -136,16 +136,14 @@ def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
 def train(method: str, windows: Windows, tol: float) -> tuple[Any, Any]:
     """Train by a method; return the model and the solution."""
     from seqmtl.models.fit import train_windows
-    from seqmtl.models.selected import labelled, train_selected
     from seqmtl.models.selection import Space
     from seqmtl.models.training import Settings
 
     names = windows.task_names
     kernel = kernel_of(method, len(names), names)
     if method == "default":
-        examples = labelled(windows, windows.labels, windows.task_ids, names)
         space = Space.of_sharing(names, kernel)
-        return train_selected(examples, space, settings=Settings(tol=tol))
+        return train_windows(windows, space=space, settings=Settings(tol=tol))
     settings = Settings(C=1.0, tol=tol, norm=2.0 if method == "mkl" else None)
     return train_windows(windows, task_kernel=kernel, settings=settings)
 

@@ -15,20 +15,12 @@ from seqmtl._version import __version__
 if TYPE_CHECKING:
     from seqmtl._threads import use_threads
     from seqmtl.estimators import (
-        IndividualMKLClassifier,
-        KernelMKLClassifier,
-        MinimaxClassifier,
         MultiTaskClassifierCV,
-        MultiTaskKernelSVC,
         MultiTaskMKLClassifier,
         MultiTaskOneClassSVM,
         MultiTaskSVC,
         MultiTaskSVR,
-        ParetoMKLClassifier,
-        PartiallySharedMKLClassifier,
-        SparseMKLClassifier,
         TaskScorer,
-        pareto_path,
     )
     from seqmtl.features.joint import JointFeatures
     from seqmtl.features.kmer_views import KmerView
@@ -41,29 +33,44 @@ if TYPE_CHECKING:
     from seqmtl.models.saved import load_model
     from seqmtl.sequences import TaskArray, Windows
     from seqmtl.similarity import TaskKernel
+    from seqmtl.tables import (
+        IndividualMKLClassifier,
+        KernelMKLClassifier,
+        MinimaxClassifier,
+        MultiTaskKernelSVC,
+        ParetoMKLClassifier,
+        PartiallySharedMKLClassifier,
+        SparseMKLClassifier,
+        pareto_path,
+    )
     from seqmtl.verbs.simulate import simulate
 
 #: What can be asked of seqmtl, as on the command line: a module of seqmtl.verbs for each.
 _VERBS = (
+    "adapt",
     "calibrate",
     "dataset",
+    "evaluate",
     "predict",
+    "report",
+    "similarity",
     "simulate",
+    "train",
 )
 
 _HOME = {
     **{name: f"seqmtl.verbs.{name}" for name in _VERBS},
-    "IndividualMKLClassifier": "seqmtl.estimators",
-    "KernelMKLClassifier": "seqmtl.estimators",
-    "MinimaxClassifier": "seqmtl.estimators",
+    "IndividualMKLClassifier": "seqmtl.tables",
+    "KernelMKLClassifier": "seqmtl.tables",
+    "MinimaxClassifier": "seqmtl.tables",
     "MultiTaskClassifierCV": "seqmtl.estimators",
-    "MultiTaskKernelSVC": "seqmtl.estimators",
-    "ParetoMKLClassifier": "seqmtl.estimators",
-    "PartiallySharedMKLClassifier": "seqmtl.estimators",
-    "SparseMKLClassifier": "seqmtl.estimators",
+    "MultiTaskKernelSVC": "seqmtl.tables",
+    "ParetoMKLClassifier": "seqmtl.tables",
+    "PartiallySharedMKLClassifier": "seqmtl.tables",
+    "SparseMKLClassifier": "seqmtl.tables",
     "TaskArray": "seqmtl.sequences",
     "TaskScorer": "seqmtl.estimators",
-    "pareto_path": "seqmtl.estimators",
+    "pareto_path": "seqmtl.tables",
     "load_model": "seqmtl.models.saved",
     "JointFeatures": "seqmtl.features.joint",
     "KmerView": "seqmtl.features.kmer_views",
@@ -107,15 +114,20 @@ __all__ = [
     "WeightedDegree",
     "Windows",
     "__version__",
+    "adapt",
     "calibrate",
     "dataset",
+    "evaluate",
     "load_model",
     "pareto_path",
     "predict",
     "read_annotation",
     "read_dataset",
     "read_windows",
+    "report",
+    "similarity",
     "simulate",
+    "train",
     "use_threads",
 ]
 

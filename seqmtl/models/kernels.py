@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import match_names
-from seqmtl.coupling import Nodes
+from seqmtl.coupling import Coupling, Nodes
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.build import PLAIN
 from seqmtl.solvers.kernel_set import KernelSet
@@ -118,10 +118,29 @@ def kernel_set(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float) -> K
     return KernelSet(np.tile(K, (n_views, 1, 1)), views, float(norm), nodes)
 
 
-def mean_nodes(kernel: TaskKernel, n_tasks: int) -> Nodes | None:
-    """Return the mean of the kernels on the first tasks as a sum over nodes, if known."""
+def couple(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = None) -> Any:
+    """Return the coupling of a training run on the first tasks, as :class:`Problem` takes it.
+
+    Parameters
+    ----------
+    kernel : TaskKernel
+        K, or K_1..K_M.
+    n_tasks, n_views : int
+        T, the number of tasks with data, and G, that of the views of the features.
+    norm : float, optional
+        p of the p-norm on kernel weights. Default: they are not learnt; K is the mean.
+
+    Returns
+    -------
+    Coupling or KernelSet
+        That of every view, or the kernels to be weighted.
+    """
+    if norm is not None:
+        return kernel_set(kernel, n_tasks, n_views, norm)
+    K = np.tile(kernel.matrix[:n_tasks, :n_tasks], (n_views, 1, 1))
     shares = np.full(kernel.n_kernels, 1.0 / kernel.n_kernels)
-    return kernel.nodes and kernel.nodes.take(np.arange(n_tasks)).combine(shares)
+    nodes = kernel.nodes and kernel.nodes.take(np.arange(n_tasks)).combine(shares)
+    return Coupling.of(K, nodes)
 
 
 def used_kernels(kernel: TaskKernel, n_tasks: int) -> NDArray[np.int64]:
