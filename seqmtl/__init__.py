@@ -1,3 +1,4 @@
+# ruff: noqa: I001 - one import a module
 """Train predictors of genomic signals jointly for many organisms.
 
 Names are imported on first use, so that ``import seqmtl`` and ``seqmtl --help`` are fast.
