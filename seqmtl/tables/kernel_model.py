@@ -23,7 +23,6 @@ from seqmtl._schema import refuse
 from seqmtl.exceptions import SeqmtlError, UnknownTaskError
 from seqmtl.kernels import BaseKernel, kernel_from_dict, short_name
 from seqmtl.models.base import Model
-from seqmtl.models.one_vs_one import vote
 from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, part
 from seqmtl.models.training_text import calibration_text
@@ -31,6 +30,7 @@ from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity.tree_text import draw_tree_text
+from seqmtl.tables.one_vs_one import vote
 
 _CHUNK = 1 << 22  # kernel values at a time
 _SHOWN = ("C", "p", "q", "norm", "share", "regularizer", "tol", "balanced", "task_kernel")

@@ -19,13 +19,13 @@ from seqmtl import (
     TaskKernel,
 )
 from seqmtl.kernels import RBF, Linear
-from seqmtl.solvers import svm as svm_module
-from seqmtl.solvers.alternation import descend
 from seqmtl.solvers.interior import minimise_in_box
-from seqmtl.solvers.kernel_set import conjugate, dual_norm, minimise_on_ball, norm_of
-from seqmtl.solvers.kernel_weights import MixedNorm, Partial, Separate, Shared, trade_off
-from seqmtl.solvers.saddle import divergence, find_saddle, step_in_ball
-from seqmtl.solvers.svm import TaskProblem, best_intercept, solve_dual
+from seqmtl.solvers.norms import conjugate, dual_norm, minimise_on_ball, norm_of
+from seqmtl.tables import svm as svm_module
+from seqmtl.tables.descent import descend
+from seqmtl.tables.rules import MixedNorm, Partial, Separate, Shared, trade_off
+from seqmtl.tables.saddle import divergence, find_saddle, step_in_ball
+from seqmtl.tables.svm import Machine, best_intercept, solve_dual
 from tests.oracles import kernel_space as oracle
 
 KERNELS = [Linear(), *map(RBF, oracle.GAMMAS)]
@@ -42,7 +42,10 @@ def fit(kind, data, **options):
 
 
 def problems(data):
-    return [TaskProblem(H, y, np.full(y.size, data.C)) for H, y in data.tasks]
+    return [
+        Machine(H, y, np.full(y.size, data.C), np.zeros(y.size, int), np.ones((1, 1, 1)))
+        for H, y in data.tasks
+    ]
 
 
 # -- trade-offs between tasks ----------------------------------------------------------------
@@ -79,7 +82,7 @@ def test_a_trade_off_below_one_is_stationary_and_a_local_minimum(p, norm, seed):
     for _ in range(3):
         start = model.theta_ * np.exp(0.1 * rng.standard_normal(3)) + 1e-3
         start /= np.linalg.norm(start, norm)
-        near = descend(problems(data), Shared(p, norm), tol=1e-5, state=start[None])
+        near = descend(problems(data), Shared(norm, p), tol=1e-5, state=start[None])
         assert near.objective >= model.objective_ * (1 - 1e-5)
         first = np.array([task.solve(start, 1e-8).primal for task in problems(data)])
         assert (first**p).sum() ** (1 / p) >= model.objective_ * (1 - 1e-6)
@@ -98,7 +101,7 @@ def test_a_saddle_point_is_found_from_any_start():
     data = given()
     expected, _ = oracle.pareto(data, 3, 2)
     for start in ([1.0, 0.0, 0.0], [0.0, 1e-9, 1.0], [1e-5, 1e-5, 1e-5]):
-        found = find_saddle(problems(data), 3, 2, tol=1e-6, state=np.array([start]))
+        found = find_saddle(problems(data), Shared(2, 3), tol=1e-6, state=np.array([start]))
         assert found.converged
         assert_allclose(found.objective, expected, rtol=1e-5)
 
@@ -231,7 +234,7 @@ def test_weights_of_a_mixed_norm_give_that_norm(p, q):
 
 def test_a_state_stays_where_no_function_is():
     g, q = np.ones(2), np.zeros((2, 3))
-    for rule in (Shared(0.5, 2.0), Separate(1.0), Partial(0.3), MixedNorm(1.0, 1.5)):
+    for rule in (Shared(2.0, 0.5), Separate(1.0), Partial(0.3), MixedNorm(1.0, 1.5)):
         state = rule.start(2, 3)
         assert_array_equal(rule.step(state, g, q), state)
 

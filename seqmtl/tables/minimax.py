@@ -225,7 +225,7 @@ class _Alternation:
 
         First those of the constraints, of rho and sigma, then those of optimality.
         """
-        from seqmtl.solvers._minimax_kernels import project
+        from seqmtl.tables._minimax_kernels import project
 
         rho, sigma, m, B = self.rho, self.sigma, self.m, self.B
         target = rho * self._virtual(m - self.u) + sigma * (B - self.S)
@@ -247,7 +247,7 @@ class _Alternation:
 
     def _look(self) -> None:
         """Store B and alpha if they are the best so far."""
-        from seqmtl.solvers._minimax_kernels import norm_of
+        from seqmtl.tables._minimax_kernels import norm_of
 
         margins = self._margins(self.B)
         missing = self.h * np.maximum(0.0, self.h - margins)

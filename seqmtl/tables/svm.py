@@ -1,4 +1,4 @@
-"""One SVM per task on a weighted sum of kernels, by libsvm.
+"""One SVM on a weighted sum of kernels, by libsvm.
 
     g_t(theta) = min over w, b   1/2 sum_m ||w_m||^2 / theta_m + sum_i C_i hinge(y_i (f(x_i) + b))
                = max over alpha  sum_i alpha_i - 1/2 sum_m theta_m q_m,
@@ -17,7 +17,8 @@ Source: Li, Georgiopoulos, Anagnostopoulos (2014), eq. 2, in the notation of Wid
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,21 +44,21 @@ class SVMSolution(NamedTuple):
     ----------
     alpha : ndarray of float64, shape (n,)
         Dual variables.
+    f : ndarray of float64, shape (n,)
+        Scores of the examples, with the intercept.
     bias : float
-        Intercept.
+        Intercept; 0 without one.
     primal, dual : float
         Objectives; g_t lies between them.
-    total : float
-        Sum of alpha.
     q : ndarray of float64, shape (M,)
         q_m.
     """
 
     alpha: Array
+    f: Array
     bias: float
     primal: float
     dual: float
-    total: float
     q: Array
 
     @property
@@ -66,34 +67,71 @@ class SVMSolution(NamedTuple):
         return (self.primal - self.dual) / max(abs(self.primal), 1e-300)
 
 
-class TaskProblem(NamedTuple):
-    """The training problem of one task.
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """An SVM to be trained, on base kernels times task kernels.
+
+    Kernel m is ``products[m % K, s, t] * grams[m // K, i, j]`` for examples i and j of the tasks
+    s and t.
 
     Attributes
     ----------
-    kernels : ndarray of float64, shape (M, n, n)
-        Kernel matrices.
+    grams : ndarray of float64, shape (G, n, n)
+        Matrices of the base kernels.
     y : ndarray of float64, shape (n,)
         Labels, -1 or +1, both present.
     C : ndarray of float64, shape (n,)
         Cost of each example, positive.
+    tasks : ndarray of int, shape (n,)
+        Task of each example.
+    products : ndarray of float64, shape (K, T, T)
+        Task kernels; of a single task ``[[[1.0]]]``.
+    has_intercept : bool
+        Whether there is an unregularised intercept.
     """
 
-    kernels: Array
+    grams: Array
     y: Array
     C: Array
+    tasks: NDArray[Any]
+    products: Array
+    has_intercept: bool = True
+
+    @property
+    def n_kernels(self) -> int:
+        """M = G K."""
+        return len(self.grams) * len(self.products)
+
+    def couple(self, theta: Array) -> Array:
+        """Return sum_k theta_gk K_k for every base kernel, shape (G, T, T)."""
+        return np.tensordot(theta.reshape(len(self.grams), -1), self.products, 1)
+
+    def matrix(self, theta: Array) -> Array:
+        """Return the matrix of sum_m theta_m k_m, shape (n, n)."""
+        coupled = self.couple(theta)
+        if coupled.shape[1] == 1:
+            return np.tensordot(coupled[:, 0, 0], self.grams, 1)
+        pairs = np.ix_(self.tasks, self.tasks)
+        H = coupled[0][pairs] * self.grams[0]
+        for A, gram in zip(coupled[1:], self.grams[1:], strict=True):
+            H += A[pairs] * gram
+        return H
 
     def solve(self, theta: Array, tol: float) -> SVMSolution:
         """Train with the kernel sum_m theta_m k_m; theta has shape (M,)."""
-        alpha = solve_dual(np.tensordot(theta, self.kernels, 1), self.y, self.C, tol)
-        amount = alpha * self.y
-        products = self.kernels @ amount
-        q = np.maximum(products @ amount, 0.0)
-        f = theta @ products
-        bias = best_intercept(f, self.y, self.C)
-        losses = self.C * np.maximum(0.0, 1.0 - self.y * (f + bias))
-        total, half_q = float(alpha.sum()), 0.5 * float(theta @ q)
-        return SVMSolution(alpha, bias, half_q + float(losses.sum()), total - half_q, total, q)
+        y, C, tasks = self.y, self.C, self.tasks
+        alpha = solve_dual(self.matrix(theta), y, C, tol, has_intercept=self.has_intercept)
+        amounts = np.zeros((y.size, self.products.shape[1]))
+        amounts[np.arange(y.size), tasks] = alpha * y
+        scores = self.grams @ amounts  # of every example by the examples of every task
+        energies = amounts.T @ scores
+        q = np.maximum(np.einsum("gst,kst->gk", energies, self.products).ravel(), 0.0)
+        f = np.einsum("git,git->i", scores, self.couple(theta)[:, tasks])
+        bias = best_intercept(f, y, C) if self.has_intercept else 0.0
+        losses = C * np.maximum(0.0, 1.0 - y * (f + bias))
+        half_q = 0.5 * float(theta @ q)
+        primal, dual = half_q + float(losses.sum()), float(alpha.sum()) - half_q
+        return SVMSolution(alpha, f + bias, bias, primal, dual, q)
 
 
 def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool = True) -> Array:

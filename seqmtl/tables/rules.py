@@ -1,7 +1,7 @@
 """Rules by which several tasks weight several kernels: the closed-form steps of block descent.
 
 Task t has the kernel sum_m theta_tm k_m and the objective g_t(theta_t) of
-:mod:`seqmtl.solvers.svm`. A rule defines the feasible theta and the objective over them:
+:mod:`seqmtl.tables.svm`. A rule defines the feasible theta and the objective over them:
 
 ==================  ==========================================  ================================
 rule                feasible                                    objective
@@ -21,35 +21,42 @@ objective. A weight that is 0 stays 0.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.solvers.kernel_set import conjugate, dual_norm, minimise_on_ball, norm_of
+from seqmtl._checks import check_number
+from seqmtl.solvers.norms import conjugate, dual_norm, minimise_on_ball, norm_of
 
 Array = NDArray[np.float64]
 
 
-class WeightRule(Protocol):
+class WeightRule(ABC):
     """The feasible kernel weights, and their optimum for given functions."""
 
+    @abstractmethod
     def start(self, n_tasks: int, n_kernels: int) -> Array:
         """Return a state with equal weights."""
 
     def theta(self, state: Array) -> Array:
-        """Return the weights of every task, shape (T, M)."""
+        """Return the weights of every task, shape (T, M), or (1, M) if they are the same."""
+        return state
 
     def objective(self, g: Array) -> float:
         """Return the objective, from g_t, shape (T,)."""
+        return float(g.sum())
 
+    @abstractmethod
     def step(self, state: Array, g: Array, q: Array) -> Array:
         """Return the optimal state for the current functions; q has shape (T, M)."""
 
+    @abstractmethod
     def rescale(self, state: Array) -> Array:
         """Scale a positive state to the boundary of the feasible set."""
 
+    @abstractmethod
     def gap(self, g: Array, totals: Array, q: Array) -> float:
         """Return a bound on the relative distance from the optimum, or NaN if unknown.
 
@@ -58,54 +65,7 @@ class WeightRule(Protocol):
 
 
 @dataclass(frozen=True)
-class Shared:
-    """One theta for all tasks, and a trade-off between them (Li et al. 2014, problem 1, p <= 1).
-
-    With p < 1 the objective is not convex, and :meth:`gap` certifies a stationary point: it bounds
-    the decrease of the sum of lambda_t g_t for fixed lambda_t = (g_t / ||g||_p)^(p - 1).
-
-    Attributes
-    ----------
-    p : float
-        Trade-off, 0 < p <= 1; 1 is the sum.
-    norm : float
-        q of the norm on theta, 1 to infinity.
-    """
-
-    p: float
-    norm: float
-
-    def start(self, n_tasks: int, n_kernels: int) -> Array:
-        """Return M^(-1/q) for all, shape (1, M)."""
-        return np.full((1, n_kernels), n_kernels ** (-1.0 / self.norm))
-
-    def theta(self, state: Array) -> Array:
-        """Return the weights, one row for all tasks."""
-        return state
-
-    def objective(self, g: Array) -> float:
-        """Return (sum_t g_t^p)^(1/p)."""
-        return norm_of(g, self.p)
-
-    def step(self, state: Array, g: Array, q: Array) -> Array:
-        """Weight the tasks by g_t^(p - 1), then the kernels in closed form (Algorithm 2)."""
-        a = state[0] ** 2 * (trade_off(g, self.p) @ q)
-        best = minimise_on_ball(a, self.norm)
-        return state if best is None else best[None]
-
-    def rescale(self, state: Array) -> Array:
-        """Return weights of norm 1."""
-        return _to_norm(state, self.norm)
-
-    def gap(self, g: Array, totals: Array, q: Array) -> float:
-        """Return the relative duality gap of the sum of lambda_t g_t."""
-        weights = trade_off(g, self.p)
-        primal = float(weights @ g)
-        return _relative(primal, float(weights @ totals) - 0.5 * dual_norm(weights @ q, self.norm))
-
-
-@dataclass(frozen=True)
-class Separate:
+class Separate(WeightRule):
     """Independent tasks: separate MKL for each.
 
     Attributes
@@ -116,22 +76,16 @@ class Separate:
 
     norm: float
 
+    def __post_init__(self) -> None:
+        check_number("norm", self.norm, least=1.0, is_finite=False)
+
     def start(self, n_tasks: int, n_kernels: int) -> Array:
         """Return M^(-1/q) for all, shape (T, M)."""
         return np.full((n_tasks, n_kernels), n_kernels ** (-1.0 / self.norm))
 
-    def theta(self, state: Array) -> Array:
-        """Return the weights."""
-        return state
-
-    def objective(self, g: Array) -> float:
-        """Return the sum of g_t."""
-        return float(g.sum())
-
     def step(self, state: Array, g: Array, q: Array) -> Array:
         """Weight the kernels of every task in closed form."""
-        best = [minimise_on_ball(a, self.norm) for a in state**2 * q]
-        return np.array([old if new is None else new for old, new in zip(state, best, strict=True)])
+        return _best_on_balls(state, q, self.norm)
 
     def rescale(self, state: Array) -> Array:
         """Return weights of norm 1 for every task."""
@@ -144,7 +98,51 @@ class Separate:
 
 
 @dataclass(frozen=True)
-class Partial:
+class Shared(Separate):
+    """One theta for all tasks, and a trade-off between them (Li et al. 2014, problem 1).
+
+    With p < 1 the objective is not convex, and :meth:`gap` certifies a stationary point: it bounds
+    the decrease of the sum of lambda_t g_t for fixed lambda_t = (g_t / ||g||_p)^(p - 1). With p > 1
+    use :func:`~seqmtl.tables.saddle.find_saddle`, as steps may then increase the objective.
+
+    Attributes
+    ----------
+    norm : float
+        q of the norm on theta, 1 to infinity.
+    p : float
+        Trade-off above 0; 1 is the sum.
+    """
+
+    p: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("p", self.p, is_finite=False)
+        super().__post_init__()
+
+    def start(self, n_tasks: int, n_kernels: int) -> Array:
+        """Return M^(-1/q) for all, shape (1, M)."""
+        return super().start(1, n_kernels)
+
+    def objective(self, g: Array) -> float:
+        """Return (sum_t g_t^p)^(1/p)."""
+        return norm_of(g, self.p)
+
+    def step(self, state: Array, g: Array, q: Array) -> Array:
+        """Weight the tasks by g_t^(p - 1), then the kernels in closed form (Algorithm 2)."""
+        return _best_on_balls(state, (trade_off(g, self.p) @ q)[None], self.norm)
+
+    def gap(self, g: Array, totals: Array, q: Array) -> float:
+        """Return the relative duality gap of the sum of lambda_t g_t."""
+        weights = trade_off(g, self.p)
+        return _relative(float(weights @ g), self.bound(weights, totals, q))
+
+    def bound(self, weights: Array, totals: Array, q: Array) -> float:
+        """Return the dual objective of sum_t lambda_t g_t, the `weights` being lambda_t."""
+        return float(weights @ totals) - 0.5 * dual_norm(weights @ q, self.norm)
+
+
+@dataclass(frozen=True)
+class Partial(WeightRule):
     """A shared kernel and one kernel per task (Tang, Chen, Ye 2009).
 
     The state holds zeta in the first row and gamma_t in the others.
@@ -157,35 +155,31 @@ class Partial:
 
     share: float
 
+    def __post_init__(self) -> None:
+        check_number("share", self.share, least=0.0, most=1.0)
+
+    def _sums(self, n_rows: int) -> Array:
+        """Return mu for the first row and 1 - mu for the others, shape (n_rows, 1)."""
+        sums = np.full((n_rows, 1), 1.0 - self.share)
+        sums[0] = self.share
+        return sums
+
     def start(self, n_tasks: int, n_kernels: int) -> Array:
         """Return mu / M in the first row and (1 - mu) / M in the others, shape (1 + T, M)."""
-        state = np.full((1 + n_tasks, n_kernels), (1.0 - self.share) / n_kernels)
-        state[0] = self.share / n_kernels
-        return state
+        return np.tile(self._sums(1 + n_tasks) / n_kernels, n_kernels)
 
     def theta(self, state: Array) -> Array:
         """Return zeta + gamma_t."""
         return state[0] + state[1:]
 
-    def objective(self, g: Array) -> float:
-        """Return the sum of g_t."""
-        return float(g.sum())
-
     def step(self, state: Array, g: Array, q: Array) -> Array:
         """Weight both parts in closed form; each has its share of the functions."""
         both = np.vstack([q.sum(axis=0), q])
-        new = state.copy()
-        for row, (old, energies) in enumerate(zip(state, both, strict=True)):
-            best = minimise_on_ball(old**2 * energies, 1.0)
-            if best is not None:
-                new[row] = best * (self.share if row == 0 else 1.0 - self.share)
-        return new
+        return _best_on_balls(state, both, 1.0, self._sums(len(state)))
 
     def rescale(self, state: Array) -> Array:
         """Scale the shared weights to sum to mu, and those of every task to 1 - mu."""
-        sums = np.full((len(state), 1), 1.0 - self.share)
-        sums[0] = self.share
-        return sums * _to_norm(state, 1.0)
+        return self._sums(len(state)) * _to_norm(state, 1.0)
 
     def gap(self, g: Array, totals: Array, q: Array) -> float:
         """Return the relative duality gap."""
@@ -195,7 +189,7 @@ class Partial:
 
 
 @dataclass(frozen=True)
-class MixedNorm:
+class MixedNorm(WeightRule):
     """Few kernels, similar for all tasks: squared l_p-l_q norm of the functions.
 
     Minimises 1/2 (sum_m (sum_t ||w_tm||^q)^(p/q))^(2/p) + the losses, with the weights of its
@@ -213,17 +207,13 @@ class MixedNorm:
     p: float
     q: float
 
+    def __post_init__(self) -> None:
+        check_number("p", self.p, most=1.0)
+        check_number("q", self.q, least=1.0, most=2.0)
+
     def start(self, n_tasks: int, n_kernels: int) -> Array:
         """Return equal weights of mixed norm 1, shape (T, M)."""
         return self._weights(np.ones((n_tasks, n_kernels)))
-
-    def theta(self, state: Array) -> Array:
-        """Return the weights."""
-        return state
-
-    def objective(self, g: Array) -> float:
-        """Return the sum of g_t."""
-        return float(g.sum())
 
     def step(self, state: Array, g: Array, q: Array) -> Array:
         """Weight the kernels in closed form, from ||w_tm|| = theta_tm sqrt(q_tm)."""
@@ -235,19 +225,19 @@ class MixedNorm:
         r = self.p / (2.0 - self.p)
         s = np.inf if self.q == 2.0 else self.q / (2.0 - self.q)
         largest = state / state.max()
-        return np.asarray(largest / norm_of(np.array([norm_of(c, s) for c in largest.T]), r))
+        return np.asarray(largest / norm_of(_norms_of_columns(largest, s), r))
 
     def gap(self, g: Array, totals: Array, q: Array) -> float:
         """Return the relative duality gap if p = 1, else NaN."""
         if self.p < 1.0:
             return float("nan")
-        largest = max(norm_of(column, conjugate(self.q)) for column in np.sqrt(q).T)
+        largest = float(_norms_of_columns(np.sqrt(q), conjugate(self.q)).max())
         return _relative(float(g.sum()), float(totals.sum()) - 0.5 * largest**2)
 
     def _weights(self, norms: Array) -> Array:
         """Return the theta_tm that minimise sum ||w_tm||^2 / theta_tm."""
         norms = norms / norms.max()
-        A = np.array([norm_of(column, self.q) for column in norms.T])
+        A = _norms_of_columns(norms, self.q)
         D = A ** (2.0 - self.p) / (A**self.p).sum() ** ((2.0 - self.p) / self.p)
         within = np.divide(norms, A, out=np.zeros_like(norms), where=A > 0.0)
         if self.q == 2.0:
@@ -265,6 +255,18 @@ def trade_off(g: Array, p: float) -> Array:
         weights[int(np.argmax(g))] = 1.0
         return weights
     return np.asarray((g / norm_of(g, p)) ** (p - 1.0))
+
+
+def _best_on_balls(state: Array, q: Array, p: float, sizes: Array | float = 1.0) -> Array:
+    """Return the best theta of norm `sizes` in every row; a row without functions stays."""
+    best = [minimise_on_ball(a, p) for a in state**2 * q]
+    rows = [old if new is None else new for old, new in zip(state, best, strict=True)]
+    is_new = np.array([[new is not None] for new in best])
+    return np.where(is_new, sizes, 1.0) * np.array(rows)
+
+
+def _norms_of_columns(values: Array, p: float) -> Array:
+    return np.array([norm_of(column, p) for column in values.T])
 
 
 def _to_norm(rows: Array, p: float) -> Array:

@@ -19,16 +19,16 @@ Nemirovski (2005) for the halving.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.solvers.alternation import KernelSolution, Patience, Step, train_tasks
-from seqmtl.solvers.kernel_set import conjugate, dual_norm, norm_of
-from seqmtl.solvers.kernel_weights import trade_off
-from seqmtl.solvers.svm import SVMSolution, TaskProblem
+from seqmtl.solvers.norms import conjugate, norm_of
+from seqmtl.tables.descent import KernelSolution, Look, Step, Watch
+from seqmtl.tables.rules import Shared, trade_off
+from seqmtl.tables.svm import Machine
 
 Array = NDArray[np.float64]
 
@@ -38,119 +38,82 @@ _SHORTEST = 1e-12  # step length below which rounding dominates
 
 
 class Point(NamedTuple):
-    """Kernel weights, task weights, and the SVMs trained with them."""
+    """Kernel weights, task weights, and the SVMs trained with the former."""
 
     theta: Array
     weights: Array
-    svms: list[SVMSolution]
-    g: Array
-    q: Array
-    totals: Array
+    look: Look
+
+    def move(self, at: Point, rule: Shared, length: float) -> tuple[Array, Array]:
+        """Return theta and lambda after a step from here with the derivatives of another point."""
+        theta_slope, weights_slope = at.slopes
+        return (
+            step_in_ball(self.theta, theta_slope, length, rule.norm),
+            step_in_ball(self.weights, weights_slope, length / _NEARNESS, conjugate(rule.p)),
+        )
 
     @property
     def slopes(self) -> tuple[Array, Array]:
-        """Return derivatives for descent: of the saddle function in theta, minus that in lambda."""
-        return -0.5 * (self.weights @ self.q), -self.g
+        """Derivatives for descent: of the saddle function in theta, minus that in lambda."""
+        return -0.5 * (self.weights @ self.look.q), -self.look.g
 
 
 def find_saddle(
-    tasks: list[TaskProblem],
-    p: float,
-    norm: float,
+    machines: Sequence[Machine],
+    rule: Shared,
     *,
     tol: float = 1e-4,
     max_iter: int = 1000,
     state: Array | None = None,
-    on_iteration: Callable[[Step], None] | None = None,
 ) -> KernelSolution:
     """Minimise (sum_t g_t^p)^(1/p), p > 1, to a certified duality gap.
 
     Parameters
     ----------
-    tasks : list of TaskProblem
-        The tasks, all with the same kernels.
-    p : float
-        Trade-off, above 1, to infinity.
-    norm : float
-        q of the norm on theta, 1 to infinity.
+    machines : sequence of Machine
+        The SVM of every task, all with the same kernels.
+    rule : Shared
+        Trade-off p above 1, to infinity, and the norm on theta.
     tol : float
         Relative duality gap at which training stops.
     max_iter : int
         Maximum number of iterations.
     state : ndarray, shape (1, M), optional
         Initial theta.
-    on_iteration : callable, optional
-        Called after every iteration.
     """
-    M = len(tasks[0].kernels)
-    theta = np.full(M, M ** (-1.0 / norm)) if state is None else state[0]
-    now = _look(tasks, theta, None, p, tol)
-    best, lowest, bound, length = now, np.inf, -np.inf, 1.0
-    history: list[Step] = []
-    patience = Patience(tol)
+    if state is None:
+        state = rule.start(len(machines), machines[0].n_kernels)
+    look = Look.at(state, machines, tol)
+    now = best = Point(state[0], trade_off(look.g, rule.p), look)
+    lowest, bound, length = np.inf, -np.inf, 1.0
+    watch = Watch(tol, max_iter)
     while True:
-        objective = norm_of(now.g, p)
-        bound = max(bound, _bound(now, now.weights, norm), _bound(now, trade_off(now.g, p), norm))
-        if objective < lowest:
-            best, lowest = now, objective
-        history.append(Step(lowest, (lowest - bound) / lowest))
-        if on_iteration is not None:
-            on_iteration(history[-1])
-        converged = history[-1].gap <= tol
-        if converged or len(history) >= max_iter or length < _SHORTEST:
+        g, q, totals = now.look.g, now.look.q, now.look.totals
+        for weights in (now.weights, trade_off(g, rule.p)):
+            bound = max(bound, rule.bound(weights, totals, q))
+        if rule.objective(g) < lowest:
+            best, lowest = now, rule.objective(g)
+        if watch.is_over(Step(lowest, (lowest - bound) / lowest), now.look) or length < _SHORTEST:
             break
-        if patience.is_lost(now.svms):
-            break
-        now, length = _advance(tasks, now, p, norm, tol, length)
+        now, length = _advance(machines, now, rule, tol, length)
         length *= _LONGER
-    theta = np.tile(best.theta, (len(tasks), 1))
-    return KernelSolution(theta, best.theta[None], best.svms, *history[-1], converged, history)
-
-
-def _look(
-    tasks: list[TaskProblem], theta: Array, weights: Array | None, p: float, tol: float
-) -> Point:
-    """Train all tasks at theta; without given task weights, use the best for the outcome."""
-    svms = train_tasks(tasks, theta[None], tol)
-    g = np.array([svm.primal for svm in svms])
-    return Point(
-        theta,
-        trade_off(g, p) if weights is None else weights,
-        svms,
-        g,
-        np.array([svm.q for svm in svms]),
-        np.array([svm.total for svm in svms]),
-    )
-
-
-def _bound(point: Point, weights: Array, norm: float) -> float:
-    """Return the dual objective for the alphas of a point and given task weights."""
-    return float(weights @ point.totals) - 0.5 * dual_norm(weights @ point.q, norm)
+    return KernelSolution(best.look, best.theta[None], watch.converged, watch.history)
 
 
 def _advance(
-    tasks: list[TaskProblem], now: Point, p: float, norm: float, tol: float, length: float
+    machines: Sequence[Machine], now: Point, rule: Shared, tol: float, length: float
 ) -> tuple[Point, float]:
     """Take one step; return its end and length."""
-    dual = conjugate(p)
-    slopes = now.slopes
     while True:
-        ahead = _look(
-            tasks,
-            step_in_ball(now.theta, slopes[0], length, norm),
-            step_in_ball(now.weights, slopes[1], length / _NEARNESS, dual),
-            p,
-            tol,
-        )
-        theta = step_in_ball(now.theta, ahead.slopes[0], length, norm)
-        weights = step_in_ball(now.weights, ahead.slopes[1], length / _NEARNESS, dual)
-        strayed = ahead.slopes[0] @ (ahead.theta - theta) + ahead.slopes[1] @ (
-            ahead.weights - weights
-        )
-        distance = divergence(theta, now.theta, norm)
-        distance += _NEARNESS * divergence(weights, now.weights, dual)
+        theta, weights = now.move(now, rule, length)
+        ahead = Point(theta, weights, Look.at(theta[None], machines, tol))
+        theta, weights = now.move(ahead, rule, length)
+        slopes = ahead.slopes
+        strayed = slopes[0] @ (ahead.theta - theta) + slopes[1] @ (ahead.weights - weights)
+        distance = divergence(theta, now.theta, rule.norm)
+        distance += _NEARNESS * divergence(weights, now.weights, conjugate(rule.p))
         if length * strayed <= distance + 1e-15 or length < _SHORTEST:
-            return _look(tasks, theta, weights, p, tol), length
+            return Point(theta, weights, Look.at(theta[None], machines, tol)), length
         length *= 0.5
 
 

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from seqmtl.estimators._base import Examples
-from seqmtl.estimators._kernel_base import (
-    KernelClassifier,
-    held_out_scores,
-    kernel_matrix,
-    require_matrices,
-    resolve_all,
-)
-from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial, Precomputed
-from seqmtl.models.calibration import calibrate_tasks
-from seqmtl.models.kernel_model import KernelModel
+from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial
+from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import resolve_kernel
-from seqmtl.models.training import check_classes
-from seqmtl.solvers.svm import best_intercept, duality_gap, solve_dual, violation
+from seqmtl.tables.classifier import KernelClassifier, Prepared
+from seqmtl.tables.descent import KernelSolution, Look, Step
+from seqmtl.tables.svm import Machine, violation
+
+Array = NDArray[np.float64]
 
 _PRECOMPUTED = "precomputed"
 _LARGE = 10.0  # multiple of the tolerance; larger violations and gaps mean the solver gave up
 
 
+@dataclass(eq=False, repr=False)
 class MultiTaskKernelSVC(KernelClassifier):
     """Support vector machine for several related tasks, with an arbitrary base kernel.
 
@@ -92,27 +88,14 @@ class MultiTaskKernelSVC(KernelClassifier):
     array([1, 0])
     """
 
-    _reported: ClassVar[dict[str, str]] = {"gap": "dual_gap_"}
-
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        task_kernel: Any = None,
-        C: float = 1.0,
-        class_weight: Any = None,
-        tol: float = 1e-3,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.task_kernel = task_kernel
-        self.C = C
-        self.class_weight = class_weight
-        self.tol = tol
+    kernel: Any = "rbf"
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    task_kernel: Any = None
+    C: float = 1.0
+    class_weight: Any = None
+    tol: float = 1e-3
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -124,68 +107,52 @@ class MultiTaskKernelSVC(KernelClassifier):
 
     def _base_kernel(self) -> Any:
         """Return the base kernel with the parameters of this estimator."""
-        if not isinstance(self.kernel, str):
-            return self.kernel
-        named: dict[str, BaseKernel] = {
+        named: dict[Any, BaseKernel] = {
             "linear": Linear(),
             "poly": Polynomial(self.degree, self.gamma, self.coef0),
             "rbf": RBF(self.gamma),
         }
-        return named.get(self.kernel, self.kernel)
-
-    def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> Examples:
-        try:
-            return super()._read(X, y, tasks, sample_weight)
-        except BaseException:
-            self.__dict__.pop("_given", None)
-            raise
+        return named.get(self.kernel, self.kernel) if isinstance(self.kernel, str) else self.kernel
 
     def _gather(self, X: Any, y: NDArray[Any], tasks: Any, sample_weight: Any) -> Examples:
-        """Use row indices as examples if the kernel matrix is given."""
-        if not self._is_precomputed():
-            return super()._gather(X, y, tasks, sample_weight)
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"X must be a square kernel matrix where kernel='precomputed', got {X.shape}"
-            )
-        self._given = Precomputed(X)  # until training begins
-        return super()._gather(np.arange(len(X))[:, None], y, tasks, sample_weight)
+        """Put the numbers of the rows of a given kernel matrix into a first column."""
+        if self._is_precomputed():
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"X must be a square kernel matrix where kernel='precomputed', got {X.shape}"
+                )
+            X = np.column_stack([np.arange(len(X)), X])
+        return super()._gather(X, y, tasks, sample_weight)
 
-    def _fit_classes(self, examples: Examples) -> None:
-        given = self.__dict__.pop("_given", None)
-        X, y, ids, names, weight = self._signs(examples)
-        check_classes(y, ids, names)
-        self.task_kernel_ = resolve_kernel(self.task_kernel, names)
-        K = self.task_kernel_.matrix[: len(names), : len(names)]
-        C = self._costs(y, weight, self._class_weight())
-        (used,) = resolve_all([given or self._base_kernel()], examples)
-        kernel = KernelRows() if given else used
-        require_matrices(1, y.size)
-        alpha, bias, gap, worst = np.zeros(y.size), np.zeros(len(names)), 0.0, 0.0
-        held_out = np.zeros(y.size)
-        for group in connected_tasks(K):
-            rows = np.flatnonzero(np.isin(ids, group))
-            H = K[np.ix_(ids[rows], ids[rows])] * kernel_matrix(used, X[rows])
-            alpha[rows] = solve_dual(H, y[rows], C[rows], self.tol)
-            f = H @ (alpha[rows] * y[rows])
-            bias[group] = best_intercept(f, y[rows], C[rows])
-            held_out[rows] = held_out_scores(
-                H, y[rows], ids[rows], C[rows], f + bias[group[0]], self.tol
-            )
-            gap += duality_gap(f, y[rows], C[rows], alpha[rows])
-            worst = max(worst, violation(f, y[rows], C[rows], alpha[rows]))
-        self.dual_gap_ = gap / float(alpha.sum())
-        self.dual_coef_, self.support_ = alpha, np.flatnonzero(alpha)
-        kept = self.support_
-        model = KernelModel(
-            (kernel,), X[kept], np.arange(kept.size), (alpha * y)[kept], ids[kept], K[None],
-            bias, calibrate_tasks(held_out, y, ids, len(names), weight), names, self._labels(),
-            {"task_kernel": self.task_kernel_.source, "C": float(self.C)},
-        )  # fmt: skip
-        self._finish(model, min(worst, self.dual_gap_) <= _LARGE * self.tol, self.dual_gap_)
+    def _prepare(self, examples: Examples) -> Prepared:
+        kernel, compared = self._base_kernel(), None
+        examples = self._signs(examples)
+        if self._is_precomputed():
+            kernel, compared = KernelRows(), examples.data[:, 1:]
+            examples = replace(examples, data=examples.data[:, :1])
+        self.task_kernel_ = resolve_kernel(self.task_kernel, examples.names)
+        T = len(examples.names)
+        K = self.task_kernel_.matrix[:T, :T]
+        return self._machines(examples, kernel, connected_tasks(K), K[None], compared=compared)
+
+    def _solve(self, machines: list[Machine], state: Array | None = None) -> KernelSolution:
+        svms = [machine.solve(np.ones(1), self.tol) for machine in machines]
+        total = sum(svm.primal for svm in svms)
+        gap = (total - sum(svm.dual for svm in svms)) / sum(svm.alpha.sum() for svm in svms)
+        worst = max(
+            violation(svm.f, machine.y, machine.C, svm.alpha)
+            for machine, svm in zip(machines, svms, strict=True)
+        )
+        look, is_solved = Look(np.ones((len(svms), 1)), svms), min(worst, gap) <= _LARGE * self.tol
+        return KernelSolution(look, look.theta, bool(is_solved), [Step(total, float(gap))])
+
+    def _keep(self, prepared: Prepared, solution: KernelSolution) -> None:
+        super()._keep(prepared, solution)
+        self.dual_gap_, self.support_ = solution.gap, np.flatnonzero(self.dual_coef_)
+        self.model_.training |= {"task_kernel": self.task_kernel_.source}
 
 
-def connected_tasks(K: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+def connected_tasks(K: Array) -> list[NDArray[np.int64]]:
     """Return the groups of tasks that K connects, directly or indirectly."""
     from scipy.sparse.csgraph import connected_components
 

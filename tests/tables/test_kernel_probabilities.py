@@ -12,7 +12,8 @@ from seqmtl import (
     MultiTaskKernelSVC,
     ParetoMKLClassifier,
 )
-from seqmtl.estimators._kernel_base import held_out_scores
+from seqmtl.tables.classifier import held_out_scores
+from seqmtl.tables.svm import Machine
 
 
 def _draw(n, seed):
@@ -23,6 +24,11 @@ def _draw(n, seed):
     return X, (rng.random(n) < p).astype(int), tasks, p
 
 
+def held_out(H, y, C, scores, tol):
+    machine = Machine(H[None], y, C, np.zeros(y.size, dtype=int), np.ones((1, 1, 1)))
+    return held_out_scores(machine, np.ones(1), scores, tol)
+
+
 def test_held_out_scores_have_not_seen_their_labels():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((120, 3)), np.where(rng.random(120) < 0.5, 1.0, -1.0)
@@ -30,27 +36,25 @@ def test_held_out_scores_have_not_seen_their_labels():
     svc = SVC(C=10, kernel="precomputed").fit(H, y)
     trained = svc.decision_function(H)
     assert roc_auc_score(y, trained) > 0.99  # by heart
-    ids, C = np.zeros(120, dtype=int), np.full(120, 10.0)
-    found = held_out_scores(H, y, ids, C, trained, 1e-3)
+    C = np.full(120, 10.0)
+    found = held_out(H, y, C, trained, 1e-3)
     assert roc_auc_score(y, found) == pytest.approx(0.5, abs=0.12)
     # a copy with the same label goes with its example: its label is not seen either
     twice = np.tile(np.arange(120), 2)
-    doubled = held_out_scores(
-        H[np.ix_(twice, twice)], y[twice], ids[twice], C[twice] / 2, trained[twice], 1e-3
-    )
+    doubled = held_out(H[np.ix_(twice, twice)], y[twice], C[twice] / 2, trained[twice], 1e-3)
     assert_allclose(doubled, found[twice], atol=0.02)
 
 
 def test_held_out_scores_are_those_of_other_examples():
     X, y, _, _ = _draw(60, 0)
     y, H = y * 2.0 - 1, X @ X.T
-    ids, C = np.zeros(60, dtype=int), np.full(60, 0.5)
+    C = np.full(60, 0.5)
     trained = SVC(C=0.5, kernel="precomputed").fit(H, y).decision_function(H)
-    found = held_out_scores(H, y, ids, C, trained, 1e-8)
+    found = held_out(H, y, C, trained, 1e-8)
     for i in range(60):  # the cost of an example has no part in its own score
         changed = C.copy()
         changed[i] = 5.0
-        assert held_out_scores(H, y, ids, changed, trained, 1e-8)[i] == pytest.approx(found[i])
+        assert held_out(H, y, changed, trained, 1e-8)[i] == pytest.approx(found[i])
 
 
 @pytest.mark.parametrize(

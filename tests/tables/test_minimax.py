@@ -10,12 +10,10 @@ from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, Windows
-from seqmtl.estimators.minimax import MinimaxClassifier
+from seqmtl import MinimaxClassifier, MultiTaskModel, MultiTaskSVC, TaskKernel, Windows
 from seqmtl.exceptions import MemoryLimitError, UnknownTaskError
-from seqmtl.models.minimax import train_minimax
-from seqmtl.solvers._minimax_kernels import project
-from seqmtl.solvers.minimax import KernelRegularizer, TraceRegularizer
+from seqmtl.tables._minimax_kernels import project
+from seqmtl.tables.minimax import KernelRegularizer, TraceRegularizer
 
 NORMS = [1.0, 1.001, 1.3, 2.0, 5.0, 500.0, np.inf]
 NAMES = np.array(["fly", "plant", "worm"])
@@ -319,13 +317,6 @@ class TestEstimator:
         assert gaps[-1] == fitted.dual_gap_
         assert gaps == sorted(gaps, reverse=True)
         assert fitted.history_[-1]["epoch"] == fitted.n_iter_ > 10
-
-    def test_defaults_of_training(self):
-        X, y, tasks = _data()
-        model, solution = train_minimax(X, 2.0 * y - 1, np.searchsorted(NAMES, tasks), tuple(NAMES))
-        fitted = MinimaxClassifier(C=1.0).fit(X, y, tasks=tasks)
-        assert_array_equal(model.W.T, fitted.coef_)
-        assert solution.converged
 
 
 class TestRefusals:

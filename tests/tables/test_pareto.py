@@ -11,7 +11,7 @@ from seqmtl import IndividualMKLClassifier, ParetoMKLClassifier, pareto_path
 from seqmtl.evaluation.pareto import draw_path
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.kernels import RBF, Linear
-from seqmtl.models.one_vs_one import split_pairs, vote
+from seqmtl.tables.one_vs_one import split_pairs, vote
 from tests.oracles import kernel_space as oracle
 
 KERNELS = [Linear(), *map(RBF, oracle.GAMMAS)]

@@ -11,9 +11,9 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.svm import SVC
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel, Windows
-from seqmtl.estimators.multitask_kernel_svc import connected_tasks
 from seqmtl.kernels import MismatchKernel, Precomputed, SpectrumKernel, WeightedDegreeKernel
-from seqmtl.solvers.svm import violation
+from seqmtl.tables.kernel_svc import connected_tasks
+from seqmtl.tables.svm import violation
 from tests.oracles import kernel_space as oracle
 
 GAMMA, C, TIGHT = 0.5, 2.0, 1e-7
