@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 _VERBS = (
     "adapt",
     "calibrate",
+    "compare",
     "dataset",
     "evaluate",
     "predict",
