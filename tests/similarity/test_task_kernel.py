@@ -396,8 +396,8 @@ def test_what_is_no_graph_is_refused(adjacency, message):
     [
         (TaskKernel.graphical, (np.ones((2, 2)), [1, 0], "xy"), "a must be a .*above 0, got 0"),
         (TaskKernel.graphical, (np.ones((2, 2)), [1, 1, 1], "xy"), r"per task \(2\), got shape"),
-        (TaskKernel.easy, ("xy", 2), "share must be between 0 and 1, got 2"),
-        (TaskKernel.from_newick, (TREE, None, -1), "base must be between 0 and 1, got -1"),
+        (TaskKernel.easy, ("xy", 2), "share must be a number from 0 to 1, got 2"),
+        (TaskKernel.from_newick, (TREE, None, -1), "base must be a number from 0 to 1, got -1"),
         (TaskKernel.multigraph, ([], "xy"), "at least one matrix"),
         (TaskKernel.hierarchical, (HIERARCHY, "a"), r"two leaves of .* 1 of .*; a single task"),
         (TaskKernel.hierarchical, (HIERARCHY, None, 0), "rho must be a finite number above 0, go"),
