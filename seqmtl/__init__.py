@@ -47,12 +47,15 @@ if TYPE_CHECKING:
 
 #: What can be asked of seqmtl, as on the command line: a module of seqmtl.verbs for each.
 _VERBS = (
+    "adapt",
     "calibrate",
     "dataset",
     "evaluate",
     "predict",
     "report",
+    "similarity",
     "simulate",
+    "train",
 )
 
 _HOME = {
@@ -111,6 +114,7 @@ __all__ = [
     "WeightedDegree",
     "Windows",
     "__version__",
+    "adapt",
     "calibrate",
     "dataset",
     "evaluate",
@@ -121,7 +125,9 @@ __all__ = [
     "read_dataset",
     "read_windows",
     "report",
+    "similarity",
     "simulate",
+    "train",
     "use_threads",
 ]
 

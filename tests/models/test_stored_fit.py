@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load_model, use_threads
-from seqmtl.cli import _train_stored
 from seqmtl.cli.main import main
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files import streams
@@ -28,6 +27,7 @@ from seqmtl.models.stored_fit import Disk
 from seqmtl.models.stored_look import look
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
+from seqmtl.verbs import _train_stored
 from tests import mutations
 
 GIB = 1 << 30
