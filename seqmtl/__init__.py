@@ -56,6 +56,7 @@ _VERBS = (
     "similarity",
     "simulate",
     "train",
+    "train_table",
 )
 
 _HOME = {
@@ -128,6 +129,7 @@ __all__ = [
     "similarity",
     "simulate",
     "train",
+    "train_table",
     "use_threads",
 ]
 
