@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._checks import check_fraction
+from seqmtl._checks import check_number
 
 if TYPE_CHECKING:
     from seqmtl.scan.site_block import SiteBlock
@@ -62,7 +62,7 @@ class SiteFilters:
         if self.min_probability is not None:
             if self.probability is None:
                 raise ValueError("min_probability needs probability; give the function")
-            check_fraction("min_probability", self.min_probability)
+            check_number("min_probability", self.min_probability, least=0, most=1)
 
     @property
     def scanned(self) -> Collection[str] | None:

@@ -239,7 +239,7 @@ def test_filters_that_cannot_be_are_refused():
         SiteFilters(top=0)
     with pytest.raises(ValueError, match="min_probability needs probability"):
         SiteFilters(min_probability=0.5)
-    with pytest.raises(ValueError, match="between 0 and 1, got"):
+    with pytest.raises(ValueError, match="a number from 0 to 1, got"):
         SiteFilters(min_probability=1.5, probability=lambda s: s)
 
 
@@ -258,7 +258,7 @@ def test_lower_case_must_be_known(folder):
     [
         (["--contigs", "c9"], "contig must be one of the genome's (c1, c2, c3), got 'c9'"),
         (["--contigs", ","], "--contigs must name the contigs to scan, got none"),
-        (["--min-probability", "2"], "min_probability must be between 0 and 1, got 2.0"),
+        (["--min-probability", "2"], "min_probability must be a number from 0 to 1, got 2.0"),
         (["--consensus", "AGG"], None),
         (["--consensus", "xy"], "consensus must be 2 of the letters"),
         (["--format", "bigwig", "-o", "-"], "bigWig cannot be written to standard output"),
