@@ -264,7 +264,6 @@ def _fault(
 
     `told` holds the models and organisms of which it was told how good their probabilities are.
     """
-    from seqmtl.cli._scan_pairs import check_options
     from seqmtl.cli._scan_single import outputs_of
     from seqmtl.cli._scoring import with_relatives
 
@@ -284,11 +283,8 @@ def _fault(
         (organism,) = outputs_of(model, chosen)
         if not chosen.from_relatives:
             model.match(organism)
-        if model.structure == "pairs":
-            check_options(chosen, own.file_format)
-        elif own.file_format == "introns":
-            return "introns need a model of seqmtl pair; choose another --format"
-        else:
+        setup.check_options(model, chosen, own.file_format)
+        if model.structure != "pairs":
             model.log_odds_of(organism)
             if (own.model, organism) not in told:
                 told.add((own.model, organism))
@@ -303,11 +299,8 @@ def _fault(
 def _clash(own: argparse.Namespace, model: Any, scan: str, taken: dict[str, str]) -> str:
     """Return which output another scan writes, or else "" and take the outputs."""
     from seqmtl.files.inputs import note_input, note_output
-    from seqmtl.pairs.scan import paired_paths
-    from seqmtl.scan.writers import output_paths
 
-    paths_of = paired_paths if model.structure == "pairs" else output_paths
-    paths = [own.json, *paths_of(own.output, own.file_format, own.strand)]
+    paths = [own.json, *setup.paths_of(model, own.output, own.file_format, own)]
     note_input(own.genome)
     for path in paths:
         note_output(path)

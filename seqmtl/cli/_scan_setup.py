@@ -6,10 +6,10 @@ import argparse
 import logging
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from seqmtl._version import __version__
 from seqmtl.cli import _output
@@ -24,15 +24,8 @@ _NOT_IN_THE_OUTPUT = (
 
 
 _BASES = 1 << 22  # of a piece for a worker
-
-
-class Scan(NamedTuple):
-    """Arguments of :func:`seqmtl.scan.write_scan`."""
-
-    finder: Any
-    probability: Any
-    track: Any
-    recovery: Any
+_LEAST_PROBABILITY = 0.1  # of introns
+_NOT_FOR_PAIRS = {"consensus": None, "threshold": None, "from_relatives": False}
 
 
 @contextmanager
@@ -73,18 +66,58 @@ def _each(work: Callable[[Any], Any], blocks: list[Any]) -> list[Any]:
     return list(map(work, blocks))
 
 
-def check_outputs(paths: Iterable[str], args: argparse.Namespace) -> str:
+def check_outputs(model: Any, outputs: Iterable[str], args: argparse.Namespace) -> str:
     """Check that the outputs are writable; return their format."""
-    from seqmtl.scan.writers import guess_format, output_paths
+    from seqmtl.scan.writers import check_seekable, guess_format
 
     file_format: str = args.file_format or guess_format(args.output)
-    every = [name for path in paths for name in output_paths(path, file_format, args.strand)]
+    check_options(model, args, file_format)
     if args.json == "-" and args.output == "-":
         raise SeqmtlError("sites and summary cannot both go to standard output; name a file")
+    check_seekable("" if args.output == "-" else args.output, file_format, len(signals_of(model)))
+    every = [name for path in outputs for name in paths_of(model, path, file_format, args)]
     _output.check_outputs(*every, args.json)
-    if file_format == "bigwig" and args.output == "-":
-        raise SeqmtlError("bigWig cannot be written to standard output; name a file")
     return file_format
+
+
+def signals_of(model: Any) -> tuple[str, ...]:
+    """Return the signals that a model has files for."""
+    from seqmtl.models.paired import ENDS
+
+    return ENDS if model.structure == "pairs" else ("",)
+
+
+def paths_of(model: Any, path: str, file_format: str, args: argparse.Namespace) -> list[str]:
+    """Return the files of a scan."""
+    from seqmtl.scan.writers import output_paths
+
+    return output_paths(path, file_format, args.strand, signals_of(model))
+
+
+def check_options(model: Any, args: argparse.Namespace, file_format: str) -> None:
+    """Check the options for a kind of model, and set the default of one.
+
+    Raises
+    ------
+    SeqmtlError
+        If an option is not for such a model.
+    """
+    if model.structure != "pairs":
+        if file_format == "introns":
+            raise SeqmtlError("introns need a model of seqmtl pair; choose another --format")
+        return
+    for name, default in _NOT_FOR_PAIRS.items():
+        if getattr(args, name) != default:
+            raise SeqmtlError(
+                f"--{name.replace('_', '-')} is not for a model of seqmtl pair; leave it out"
+            )
+    if args.top is not None and file_format != "introns":
+        raise SeqmtlError(
+            "--top takes the best introns of a model of seqmtl pair; add --format introns, or "
+            "choose sites by --min-probability"
+        )
+    if file_format == "introns" and args.min_probability is None:
+        args.min_probability = _LEAST_PROBABILITY
 
 
 def lengths_of(file_format: str, args: argparse.Namespace) -> dict[str, int] | None:
@@ -110,38 +143,38 @@ def lengths_of(file_format: str, args: argparse.Namespace) -> dict[str, int] | N
     return contig_lengths(args.genome) if file_format == "gff3" or any(needs.values()) else None
 
 
-def prepare(
-    model: Any, organism: str, args: argparse.Namespace, lengths: Mapping[str, int] | None
-) -> Scan:
-    """Set up the scan for one organism."""
-    from seqmtl.scan import SiteFilters, SiteFinder, Track
-    from seqmtl.scan.organism import probability_of, scanner_of
+def finder_for(
+    model: Any,
+    organism: str,
+    file_format: str,
+    args: argparse.Namespace,
+    lengths: Mapping[str, int] | None,
+) -> Any:
+    """Return what finds the sites of one organism that are asked for."""
+    from seqmtl.pairs import PairedFinder
+    from seqmtl.scan import SiteFilters
+    from seqmtl.scan.organism import finder_of
 
-    consensus = _consensus(model.site, args)
-    offset, length = _site(model, consensus, args)
-    scanner = scanner_of(
-        model,
-        organism,
-        site_offset=offset,
-        site_length=length,
-        from_relatives=args.from_relatives,
-    )
-    probability = probability_of(model, organism)
     filters = SiteFilters(
         contigs=contigs_of(args.contigs, lengths),
         regions=regions_of(args.regions, lengths),
         skip_lower=args.softmask == "skip",
         min_probability=args.min_probability,
-        probability=probability,
         top=args.top,
     )
-    finder = SiteFinder(
-        scanner, strands=args.strand, consensus=consensus, threshold=args.threshold,
+    if model.structure == "pairs":
+        introns = file_format == "introns"
+        return PairedFinder(model, organism, strands=args.strand, filters=filters, introns=introns)
+    model.log_odds_of(organism)  # tells what has none
+    return finder_of(
+        model,
+        organism,
+        site=_site(model, args),
+        from_relatives=args.from_relatives,
+        strands=args.strand,
+        threshold=args.threshold,
         filters=filters,
-    )  # fmt: skip
-    value = value_of(model, organism, args)
-    track = Track(value, model.site.kind, lengths, model.prevalence(organism))
-    return Scan(finder, probability, track, recovery_of(organism, args))
+    )
 
 
 def value_of(model: Any, organism: str, args: argparse.Namespace) -> str:
@@ -149,6 +182,7 @@ def value_of(model: Any, organism: str, args: argparse.Namespace) -> str:
     from seqmtl.models.base import is_known
 
     holds = is_known(organism, model.tasks) and model.match(organism) in model.curves
+    holds = holds or model.structure == "pairs"
     return args.value or ("probability" if holds else "score")
 
 
@@ -167,6 +201,8 @@ def tell_of_probabilities(
     """Warn if probabilities are used that do not hold over the genome."""
     from seqmtl.models.base import is_known
 
+    if model.structure == "pairs":
+        return
     is_track = file_format in ("bigwig", "bedgraph")
     shows_scores = is_track and value_of(model, organism, args) == "score"
     if shows_scores and args.min_probability is None:
@@ -184,10 +220,9 @@ def tell_of_probabilities(
 
 
 def finished(
-    organism: str, files: list[str], file_format: str, summary: Any, started: float
+    organism: str, files: list[str], file_format: str, summary: Any, seconds: float
 ) -> dict[str, Any]:
     """Log the end of a scan; return its entry in the JSON summary."""
-    seconds = time.perf_counter() - started
     result = {
         "organism": organism, "files": files, **vars(summary), "seconds": round(seconds, 3),
         "megabases_per_second": round(summary.n_bases / 1e6 / max(seconds, 1e-9), 3),
@@ -243,38 +278,28 @@ def sizes_of(scans: list[dict[str, Any]]) -> dict[str, int]:
     return {os.path.basename(path): os.path.getsize(path) for path in paths}
 
 
-def _consensus(site: Any, args: argparse.Namespace) -> str | None:
-    """Return the letters required at sites; by default those of the training windows."""
-    if args.consensus is None:
-        if args.site_offset not in (None, site.offset):
-            return None  # the training letters apply to another offset
+def _site(model: Any, args: argparse.Namespace) -> Any:
+    """Return the site to report: its letters are those of the training windows by default."""
+    site, letters = model.site, args.consensus
+    if letters is None:
         if site.letters:
             logger.info(
                 "reporting only sites with the letters %s, as in the training data; "
                 "use --consensus any to report every position", site.letters,
             )  # fmt: skip
-        return site.letters or None
-    if args.consensus.lower() == "any":
-        return None
-    asked = {word.strip() for word in args.consensus.upper().split(",")}
+        return site
+    if letters.lower() == "any":
+        return replace(site, letters="")
+    asked = {word.strip() for word in letters.upper().split(",")}
     if site.letters and not asked <= set(site.letters.split(",")):
         logger.warning(
             "the training windows have %s at the site, but --consensus is %s",
-            site.letters, args.consensus,
+            site.letters, letters,
         )  # fmt: skip
-    return str(args.consensus)
-
-
-def _site(model: Any, consensus: str | None, args: argparse.Namespace) -> tuple[int, int]:
-    """Return the offset and length of the site, from the options or else the model."""
-    site = model.site
-    length = len(consensus.split(",")[0].strip()) if consensus else site.length
-    offset = site.offset
+    offset, length = site.offset, len(letters.split(",")[0].strip())
     if length != site.length and not site.signal:  # a known signal keeps its first base
         offset = model.length // 2 - length // 2
-    if args.site_offset is not None:
-        offset = args.site_offset
-    return offset, length
+    return replace(site, offset=offset, length=length, letters=letters)
 
 
 def contigs_of(text: str | None, lengths: Mapping[str, int] | None) -> frozenset[str] | None:

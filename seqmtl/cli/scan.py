@@ -136,10 +136,6 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         help="at most the N best sites per megabase of a contig, or part of one, over both "
         "strands; with --format introns the N best of all, best first",
     )  # fmt: skip
-    what.add_argument(
-        "--site-offset", type=int, metavar="N",
-        help="0-based offset of the site in the window (default: from the model)",
-    )  # fmt: skip
 
 
 def _format(text: str) -> str:
@@ -148,7 +144,7 @@ def _format(text: str) -> str:
     from seqmtl.scan.writers import FORMATS
 
     try:
-        check_choice("FORMAT", text, (*FORMATS, "introns"))
+        check_choice("FORMAT", text, FORMATS)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     return text

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from seqmtl.evaluation.figures import PALETTE, figure_style, new_figure, plain_text
 from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.site import site_of_model
+from seqmtl.sequences.sites import Sites
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,15 +103,13 @@ def score_track(
     regions = regions[regions[:, 0] < regions[:, 1]]
     from seqmtl.scan.held_out import candidate_finder, find_candidates  # loads compiled loops
 
-    site = site_of_model(model.site, dataset, model.length, model.shift)
-    finder = candidate_finder(model, site, organism)
-    blocks = list(find_candidates(finder, replace(held, regions=regions)))
-    columns = [(b.starts, b.is_reverse, b.scores, b.labels) for b in blocks]
-    starts, is_reverse, scores, labels = map(np.concatenate, zip(*columns, strict=True))
-    known = labels != 0  # annotated sites excluded from the dataset are neither true nor false
+    finder = candidate_finder(model, dataset, organism)
+    found = Sites.join(find_candidates(finder, replace(held, regions=regions)))
+    # annotated sites excluded from the dataset are neither true nor false
+    found = found.take((found["labels"] != 0) & found["is_clean"])
     return Track(
-        organism, genome.names[contig], start, end, regions - first, starts[known] - first,
-        is_reverse[known], scores[known].astype(np.float64), labels[known] > 0,
+        organism, genome.names[contig], start, end, regions - first, found.starts - first,
+        found.is_reverse, found["scores"].astype(np.float64), found["labels"] > 0,
     )  # fmt: skip
 
 
