@@ -5,7 +5,9 @@ Names are imported on first use, so that ``import seqmtl`` and ``seqmtl --help``
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from seqmtl._version import __version__
@@ -41,7 +43,18 @@ if TYPE_CHECKING:
     from seqmtl.similarity import TaskKernel
     from seqmtl.simulate import simulate
 
+#: What can be asked of seqmtl, as on the command line: a module of seqmtl.verbs for each.
+_VERBS = (
+    "calibrate",
+    "explain",
+    "pair",
+    "predict",
+    "scan",
+    "variants",
+)
+
 _HOME = {
+    **{name: f"seqmtl.verbs.{name}" for name in _VERBS},
     "IndividualMKLClassifier": "seqmtl.estimators",
     "KernelMKLClassifier": "seqmtl.estimators",
     "MinimaxClassifier": "seqmtl.estimators",
@@ -97,13 +110,19 @@ __all__ = [
     "WeightedDegree",
     "Windows",
     "__version__",
+    "calibrate",
+    "explain",
     "load_model",
+    "pair",
     "pareto_path",
+    "predict",
     "read_annotation",
     "read_dataset",
     "read_windows",
+    "scan",
     "simulate",
     "use_threads",
+    "variants",
 ]
 
 
@@ -111,9 +130,36 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'seqmtl' has no attribute {name!r}")
     found = getattr(import_module(_HOME[name]), name)
-    globals()[name] = found  # also if a subpackage has the same name
+    globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Room(ModuleType):
+    """A subpackage with the name of a verb, which it does when it is called."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self._verb(*args, **options)
+
+    @property
+    def _verb(self) -> Any:
+        return getattr(import_module(_HOME[name := self.__name__.partition(".")[2]]), name)
+
+    @property
+    def __signature__(self) -> Any:
+        return self._verb.__signature__
+
+
+class _Package(ModuleType):
+    """The package, in which importing a subpackage does not hide the verb of its name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _VERBS and isinstance(value, ModuleType):
+            value.__class__ = _Room
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -48,6 +48,10 @@ class ModelFileError(InputFormatError):
     """A model file is damaged, not a model, or of an unsupported format version."""
 
 
+class UsageError(SeqmtlError, ValueError):
+    """An option has a wrong value, or options do not go together."""
+
+
 class UnknownTaskError(SeqmtlError, ValueError):
     """A requested task is not in the model or the task kernel."""
 

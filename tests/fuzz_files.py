@@ -230,16 +230,11 @@ def _variants(letters: str) -> None:
 
 def _numbers() -> None:
     import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet
 
     rng = np.random.default_rng(0)
     X, task = rng.standard_normal((40, 3)).round(3), np.array(["sea", "land"] * 20)
     label = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, "yes", "no")
     rows = [f"{t},{y},{x[0]},{x[1]},{x[2]}" for t, y, x in zip(task, label, X, strict=True)]
     _write("n.csv", "\n".join(["task,label,x,y,z", *rows]))
-    columns = {"task": task, "label": label, **dict(zip("xyz", X.T, strict=True))}
-    pyarrow.parquet.write_table(pa.table(columns), "n.parquet")
-    np.savez("n.npz", X=X, y=np.where(label == "yes", 1, -1), task=task)
     make.run("train-table n.csv -q --method kernel-svc --kernel rbf:0.5 --similarity easy "
              "-o n.seqmtl")  # fmt: skip

@@ -111,7 +111,8 @@ def api_page(module: str, names: list[str]) -> str:
     parts = [f"# {module}", doc]
     for name in names:
         kind = "class" if isinstance(getattr(import_module(module), name), type) else "function"
-        parts.append(f"```{{eval-rst}}\n.. auto{kind}:: {module}.{name}\n```")
+        place = f"{module}.verbs.{name}" if name in seqmtl._VERBS else module
+        parts.append(f"```{{eval-rst}}\n.. auto{kind}:: {place}.{name}\n```")
     return "\n\n".join(parts) + "\n"
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.cli import _similarity
-from seqmtl.cli._examples import LABEL, TASK, Examples, read_for_training
 from seqmtl.cli._methods import METHODS
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.verbs._examples import LABEL, TASK, Examples, read_for_training
 
 if TYPE_CHECKING:
     from seqmtl.estimators.cross_validation import GridPoint

@@ -72,7 +72,7 @@ OPTIONS = (
     "--method", "--kernel", "--p", "--share", "--q", "--standardize", "--no-standardize", "--tune",
     "--plot", "--label-column", "--task-column", "--sequence",
 )  # fmt: skip
-_TABLES = (".csv", ".parquet", ".npz")
+_TABLES = (".csv",)
 
 
 def check_usage(args: argparse.Namespace) -> None:

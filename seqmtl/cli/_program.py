@@ -12,19 +12,26 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
+from seqmtl._messages import message_of
 from seqmtl._names import forget_told
 from seqmtl._version import __version__
-from seqmtl.cli._console import message_of, setup_logging, warnings_as_messages
-from seqmtl.cli._output import claims_of_a_command, with_input
-from seqmtl.exceptions import ClusterError, ScanInterrupted, SeqmtlError, TrainingInterrupted
-
-if TYPE_CHECKING:
-    from seqmtl.files.inputs import FilesOfACommand
+from seqmtl.cli._command import Command
+from seqmtl.cli._console import setup_logging, warnings_as_messages
+from seqmtl.cli._output import with_input
+from seqmtl.exceptions import (
+    ClusterError,
+    ScanInterrupted,
+    SeqmtlError,
+    TrainingInterrupted,
+    UsageError,
+)
+from seqmtl.files.inputs import FilesOfACommand
+from seqmtl.files.outputs import files_of_a_run
 
 # The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be set
 # before numpy is imported. A user's own setting wins.
@@ -61,7 +68,10 @@ def new_parser(commands: Iterable[ModuleType]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"seqmtl {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in commands:
-        command.add_parser(subparsers)
+        if hasattr(command, "COMMAND"):
+            command.COMMAND.add_to(subparsers)
+        else:
+            command.add_parser(subparsers)
     return parser
 
 
@@ -75,17 +85,20 @@ def run_command(commands: Iterable[ModuleType], words: Sequence[str]) -> int:
     args.command_line = shlex.join(["seqmtl", *words])
     setup_logging(args)
     forget_told()
-    with claims_of_a_command() as files:
+    with files_of_a_run() as files:
         return _run(args, files)
 
 
 def _run(args: argparse.Namespace, files: FilesOfACommand) -> int:
     """Run the command; turn errors into messages."""
     try:
-        with warnings_as_messages(), _threads_of(args):
-            code = int(args.run(args) or 0)
+        with warnings_as_messages():
+            code = _carry_out(args) if hasattr(args, "of") else _run_old(args)
             sys.stdout.flush()  # a full disk shows here, not when Python exits
             return code
+    except UsageError as error:
+        refuse: Callable[[str], NoReturn] = args.usage_error
+        refuse(str(error))
     except BrokenPipeError:
         return 0
     except (ScanInterrupted, TrainingInterrupted) as error:
@@ -102,6 +115,19 @@ def _run(args: argparse.Namespace, files: FilesOfACommand) -> int:
         is_of_data &= not isinstance(error, ClusterError)
         logger.error("%s", with_input(text, args, files) if is_of_data else text)
         return 1
+
+
+def _carry_out(args: argparse.Namespace) -> int:
+    """Do what a command is asked to do, and show the result; return the exit code."""
+    command: Command = args.of
+    request = command.request_of(args, args.command_line)
+    with request.threads_in_use():
+        return command.show(request, request.run()) or 0
+
+
+def _run_old(args: argparse.Namespace) -> int:
+    with _threads_of(args):
+        return int(args.run(args) or 0)
 
 
 @contextmanager

@@ -197,11 +197,11 @@ def _request(args: argparse.Namespace) -> dict[str, Any]:
 
 def _windows(args: argparse.Namespace, memory: int) -> Iterator[Windows]:
     """Yield the windows of DATA, an organism at a time if it is a dataset."""
-    from seqmtl.cli._input import organisms_named, warn_of
     from seqmtl.exceptions import MemoryLimitError
     from seqmtl.io import is_dataset, read_dataset
     from seqmtl.io.dataset import read_summary
     from seqmtl.sequences.quality import Seen
+    from seqmtl.verbs._windows import organisms_named, warn_of
 
     if is_dataset(args.data):
         genomes = read_summary(args.data)["genomes"]
@@ -228,10 +228,10 @@ def _windows(args: argparse.Namespace, memory: int) -> Iterator[Windows]:
 
 def _of_table(args: argparse.Namespace) -> Iterator[Windows]:
     """Yield the windows of a table: those of the split, or all if none has it, as in memory."""
-    from seqmtl.cli._input import all_of_one_split
     from seqmtl.exceptions import InputFormatError
     from seqmtl.io.tables import read_windows_in_parts
     from seqmtl.io.window_store import PART
+    from seqmtl.verbs._windows import all_of_one_split
 
     wide = None if args.window is None else args.window + 2 * abs(args.shift)
     options: dict[str, Any] = {"window": wide, "organism": args.organism}

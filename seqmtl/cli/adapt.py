@@ -108,17 +108,17 @@ def _read(model: MultiTaskModel, args: argparse.Namespace) -> Windows:
     import numpy as np
 
     from seqmtl._names import match_names
-    from seqmtl.cli._input import read_as_of_model, warn_of
     from seqmtl.io.dataset import is_dataset
     from seqmtl.io.tables import is_table_of_windows
     from seqmtl.sequences.quality import find_faults
+    from seqmtl.verbs._windows import read_as_of_model, warn_of
 
     if not model.can_scan:
         raise SeqmtlError(f"{args.model}: is a model of a table; adapt takes models of windows")
-    source = argparse.Namespace(**vars(args))
+    organism = args.organism
     if args.data and not is_dataset(args.data) and is_table_of_windows(args.data):
-        source.organism = None  # the column tells
-    windows = read_as_of_model(model, source, require_labels=True)
+        organism = None  # the column tells
+    windows = read_as_of_model(model, args, organism, require_labels=True)
     place = match_names([args.organism], windows.task_names, args.data or "--genome")[0]
     windows = windows[np.flatnonzero(windows.task_ids == place)]
     warn_of(find_faults([windows]), args)

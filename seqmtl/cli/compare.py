@@ -201,12 +201,12 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 def _comparison(args: argparse.Namespace) -> Comparison:
     """Read the windows and run all checks before training."""
-    from seqmtl.cli._input import read_for_training
     from seqmtl.compare import Comparison, Protocol
     from seqmtl.compare.protocol import check_windows
     from seqmtl.features.positional_kmers import PositionalKmers
     from seqmtl.models.site import site_in_dataset
     from seqmtl.models.training import Settings
+    from seqmtl.verbs._windows import read_for_training
 
     asked = _similarity.kernel_request(args, args.similarity)
     if "mtl" in args.methods and asked is None:
@@ -273,7 +273,7 @@ def _progress(
     args: argparse.Namespace, jobs: list[tuple[int, str]], known: list[Result], n_workers: int
 ) -> Callable[..., None]:
     """Log the work to do; return a callback for each result."""
-    from seqmtl.cli._console import JobProgress
+    from seqmtl._progress import JobProgress
 
     done = {(result.split, result.method) for result in known}
     todo = [job for job in jobs if job not in done]

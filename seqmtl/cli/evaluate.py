@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl.cli import _options
 from seqmtl.cli._output import check_outputs, table, write_metrics, write_multiqc
-from seqmtl.cli._scoring import add_scoring_options, score_labelled, tell_known, with_relatives
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.verbs._scoring import add_scoring_options, score_labelled, tell_known, with_relatives
 
 if TYPE_CHECKING:
     from seqmtl.models.base import Model

@@ -98,9 +98,9 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.cli._input import organisms_named, read_for_training
     from seqmtl.cli._train_stored import remove_store
     from seqmtl.models.site import site_in_dataset
+    from seqmtl.verbs._windows import organisms_named, read_for_training
 
     _check_selection(args)
     check_outputs(args.output, args.json)
@@ -277,6 +277,6 @@ def _space(args: argparse.Namespace, kernel: Any, names: tuple[str, ...]) -> Spa
 
 
 def _progress(args: argparse.Namespace) -> tuple[Any, Any]:
-    from seqmtl.cli._console import SelectionProgress, TrainingProgress
+    from seqmtl._progress import SelectionProgress, TrainingProgress
 
-    return TrainingProgress(args.tol, args), SelectionProgress(args)
+    return TrainingProgress(args.tol), SelectionProgress()

@@ -11,18 +11,17 @@ from seqmtl.cli._output import check_outputs
 _EXAMPLES = """\
   seqmtl train-table expression.csv --method pareto --kernel linear --kernel rbf:0.1 -C 10 -o m
   seqmtl train-table expression.csv --method pareto --p 0.1,0.5,1,2,10 --plot front.png -o m
-  seqmtl train-table land.npz --method kernel-svc --graph neighbours.tsv --tune 0.1,1,10 -o m
+  seqmtl train-table land.csv --method kernel-svc --graph neighbours.tsv --tune 0.1,1,10 -o m
   seqmtl train-table peptides.csv --method kernel-mkl --sequence peptide --task-column allele \\
          --kernel spectrum:2:protein --kernel gapped:5:3:protein -o m
   seqmtl train-table windows.tsv.gz --method kernel-svc --kernel wd:8 --tree tree.nwk -o m
 
 FASTA files, and TSV files with columns organism and sequence, hold DNA windows. All other files,
-and any file given with --label-column, --task-column or --sequence, are tables of examples: .csv,
-.tsv, .parquet, or .npz with arrays X and y and, if wanted, task, split, task_names and
-feature_names. Columns other than label, task, name (or id) and split are features and must be
-numeric. With --sequence COLUMN, the examples are the sequences in that column: DNA, or proteins
-with a kernel such as spectrum:3:protein. Tables without tasks may have more than two classes, which
-are trained one-vs-one by pareto and the other methods with one SVM per task."""
+and any file given with --label-column, --task-column or --sequence, are tables of examples: .csv or
+.tsv. Columns other than label, task, name (or id) and split are features and must be numeric. With
+--sequence COLUMN, the examples are the sequences in that column: DNA, or proteins with a kernel
+such as spectrum:3:protein. Tables without tasks may have more than two classes, which are trained
+one-vs-one by pareto and the other methods with one SVM per task."""
 
 
 def add_parser(subparsers: _options.Subparsers) -> None:
@@ -123,8 +122,8 @@ def _add_model_options(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    from seqmtl.cli._input import organisms_named
     from seqmtl.cli._kernel_train import train_kernels
+    from seqmtl.verbs._windows import organisms_named
 
     _methods.check_usage(args)
     method = _methods.METHODS[args.method]

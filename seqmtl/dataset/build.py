@@ -23,12 +23,10 @@ from seqmtl.dataset.strata import Decoys, Sampler
 from seqmtl.dataset.true_sites import CROSSING, Finder, LeftOut, TrueSites
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
-from seqmtl.io._fields import check_first_field
 from seqmtl.io.annotation import read_annotation
-from seqmtl.io.chrom_map import read_chrom_map
 from seqmtl.io.dataset import genome_sum
 from seqmtl.io.junctions import read_junctions
-from seqmtl.io.site_bed import read_site_bed
+from seqmtl.io.rows import check_first_field, read_chrom_map, read_site_bed
 from seqmtl.io.transcripts import Annotation
 from seqmtl.sequences import Genome, Windows
 from seqmtl.sequences.intervals import merge_intervals

@@ -16,7 +16,7 @@ from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.inputs import note_input
 from seqmtl.files.whole import read_bytes
-from seqmtl.io._fields import LONGEST_NAME
+from seqmtl.io.fields import LONGEST_NAME
 from seqmtl.models.site import SIGNALS, Site
 
 logger = logging.getLogger(__name__)

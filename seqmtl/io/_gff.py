@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import readable
-from seqmtl.io._fields import COORDINATES, is_coordinate
+from seqmtl.io.rows import COORDINATES, is_coordinate
 from seqmtl.io.transcripts import (
     Annotation,
     LeftOutTranscript,

@@ -9,8 +9,8 @@ from itertools import chain
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, source_name
 from seqmtl.io._bed12 import read_bed12
-from seqmtl.io._fields import is_row
 from seqmtl.io._gff import read_gff
+from seqmtl.io.rows import is_row, rows_of
 from seqmtl.io.transcripts import Annotation
 
 logger = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
                 "organisms with GFF3 or GTF",
                 path=source,
             )
-        annotation = read_bed12(lines, source)
+        annotation = read_bed12(rows_of(lines, source), source)
     else:
         raise InputFormatError(
             f"an annotation must have nine tab-separated fields (GFF3, GTF) or twelve (BED12), "

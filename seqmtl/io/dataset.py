@@ -17,11 +17,10 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.inputs import note_input
 from seqmtl.files.streams import Lines, PathLike, first_bytes, line_blocks, pop_header, readable
 from seqmtl.files.whole import read_json
-from seqmtl.io._columns import LabelColumn, NameTable
-from seqmtl.io._fields import Fields, split_fields
+from seqmtl.io.columns import PlaceColumns, WindowColumns
+from seqmtl.io.fields import Fields, split_fields
 from seqmtl.io.genome import load_genomes
 from seqmtl.sequences import Genome, Windows
-from seqmtl.sequences.genome import unknown_contig
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +57,6 @@ _SUMMARY = record(
 )
 
 _COLUMN = {name: i for i, name in enumerate(HEADER.removeprefix("#").split("\t"))}
-_MOST_CONTIGS = 1 << 31
 #: Remedy for a damaged dataset.
 REMEDY = "build it again with seqmtl dataset"
 
@@ -286,113 +284,68 @@ class _Reader:
         split: str | None,
         cut: tuple[int, int],
     ) -> None:
-        self.source, self.genomes, self.length = source, genomes, length
+        self.source, self.genomes, self.length, self.split = source, genomes, length, split
         self.first, self.cut_length = cut
         self.n_over = 0
-        self.wanted_split = split
-        self.contigs, self.organisms = NameTable("contig", _MOST_CONTIGS), NameTable("organism")
-        self.splits, self.label_column = NameTable("split"), LabelColumn(source)
-        self.columns: dict[str, list[NDArray[Any]]] = {
-            name: [] for name in ("starts", "is_reverse", "labels", "tasks", "splits", "weights")
-        }
-        self.names = list(genomes)
+        self.found = WindowColumns(source)
+        columns = {**_COLUMN, "position": _COLUMN["start"]}
+        self.places = PlaceColumns(list(genomes.values()), columns)
 
     def add(self, block: Lines) -> None:
         """Read a block of rows."""
-        fields = split_fields(block, len(_COLUMN), self.source)
+        fields, found = split_fields(block, len(_COLUMN), self.source), self.found
         if not len(fields):
             return
-        of_file = self.organisms.encode(fields, _COLUMN["organism"])
-        task_of = np.array(
-            [self.names.index(n) if n in self.names else -1 for n in self.organisms.names]
-        )
-        split = self.splits.encode(fields, _COLUMN["split"])
-        kept = task_of[of_file] >= 0
-        if self.wanted_split is not None:
-            kept &= split == self.splits.number(self.wanted_split)
-        rows = np.flatnonzero(kept)
-        if not rows.size:
+        of_file = found.organisms.encode(fields, _COLUMN["organism"])
+        names = list(self.genomes)
+        task_of = [names.index(n) if n in names else -1 for n in found.organisms.names]
+        tasks = np.array(task_of)[of_file]
+        splits = found.splits.encode(fields, _COLUMN["split"])
+        kept = tasks >= 0
+        if self.split is not None:
+            kept &= splits == found.splits.number(self.split)
+        if not kept.any():
             return
-        fields, tasks, split = fields.rows(rows), task_of[of_file][rows], split[rows]
-        is_reverse = fields.signs(_COLUMN["strand"])
-        starts, is_inside = self._starts(fields, tasks, is_reverse)
-        values = {
-            "starts": starts,
-            "is_reverse": is_reverse,
-            "labels": self.label_column.parse(fields, _COLUMN["label"]),
-            "tasks": tasks.astype(np.int16),
-            "splits": split.astype(np.int16),
-            "weights": self._weights(fields),
-        }
-        for name, column in values.items():
-            self.columns[name].append(column[is_inside])
-        self.n_over += int((~is_inside).sum())
-
-    def _starts(
-        self, fields: Fields, tasks: NDArray[np.int64], is_reverse: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the starts of the windows in the buffer of all genomes, and which are inside."""
-        ids = self.contigs.encode(fields, _COLUMN["contig"])
-        begins = fields.integers(_COLUMN["start"], "start")
-        ends = fields.integers(_COLUMN["end"], "end")
-        starts, bounds = np.empty_like(begins), np.empty_like(begins)
-        for task in np.unique(tasks).tolist():
-            genome = self.genomes[self.names[task]]
-            mine = np.flatnonzero(tasks == task)
-            used, inverse = np.unique(ids[mine], return_inverse=True)
-            names = [self.contigs.names[i] for i in used.tolist()]
-            contig = np.array([genome.index(n) if n in genome else -1 for n in names])[inverse]
-            if (contig < 0).any():
-                row = int(mine[int((contig < 0).argmax())])
-                fields.refuse(row, unknown_contig([fields.string(row, 0)], genome.names))
-            starts[mine] = begins[mine] + genome.starts[contig]
-            bounds[mine] = genome.lengths[contig]
-        bad = np.flatnonzero((ends - begins != self.length) | (ends > bounds))
-        if bad.size:
-            row = int(bad[0])
-            fields.refuse(
-                row,
-                f"a window must have {self.length} bases inside its contig ({bounds[row]:,} bases)"
-                f", got {begins[row]}-{ends[row]}; {REMEDY}",
-            )
-        left = np.where(is_reverse, self.length - self.first - self.cut_length, self.first)
-        first = begins + left
-        return starts + left, (first >= 0) & (first + self.cut_length <= bounds)
+        fields, tasks, splits = fields.rows(kept), tasks[kept], splits[kept]
+        places = self.places.parse(fields, tasks)
+        is_bad = places.ends - places.begins != self.length
+        rule = f"a window must have {self.length} bases"
+        fields.refuse_first(is_bad, _COLUMN["end"], rule, REMEDY)
+        left = np.where(places.is_reverse, self.length - self.first - self.cut_length, self.first)
+        begins = places.begins + left
+        inside = (begins >= 0) & (begins + self.cut_length <= places.contig_lengths)
+        self.n_over += int((~inside).sum())
+        found.add(
+            inside,
+            starts=begins + places.contig_starts,
+            is_reverse=places.is_reverse,
+            labels=found.labels.parse(fields, _COLUMN["label"]),
+            task_ids=tasks,
+            splits=splits,
+            weights=self._weights(fields),
+        )
 
     def _weights(self, fields: Fields) -> NDArray[np.float32]:
         try:
             weights = fields.bytes_of(_COLUMN["weight"], "weight").astype(np.float32)
         except ValueError as error:
             raise InputFormatError(f"weights must be numbers: {error}", self.source) from error
-        if not (np.isfinite(weights) & (weights > 0)).all():
-            row = int((~(np.isfinite(weights) & (weights > 0))).argmax())
-            got = fields.string(row, _COLUMN["weight"])
-            fields.refuse(row, f"weight must be a number above 0, got {got!r}; {REMEDY}")
+        is_bad = ~(np.isfinite(weights) & (weights > 0))
+        fields.refuse_first(is_bad, _COLUMN["weight"], "weight must be a number above 0", REMEDY)
         return weights
 
     def windows(self) -> Windows:
         """Return all windows that were kept."""
-        if not self.columns["starts"]:
-            splits = ", ".join(sorted(self.splits.names)) or "none"
+        columns = self.found.arguments()
+        if columns["starts"] is None:
+            splits = ", ".join(sorted(self.found.splits.names)) or "none"
             raise InputFormatError(
-                f"no windows of split {self.wanted_split!r}, organism {', '.join(self.names)}; "
+                f"no windows of split {self.split!r}, organism {', '.join(self.genomes)}; "
                 f"the file has the splits {splits}",
                 self.source,
             )
         if self.n_over:
             logger.warning("%d windows are left out: they go over an end of a contig", self.n_over)
-        joined = {name: np.concatenate(parts) for name, parts in self.columns.items()}
         genome = next(iter(self.genomes.values()))
-        return Windows(
-            genome.codes,
-            joined["starts"],
-            self.cut_length,
-            is_reverse=joined["is_reverse"],
-            labels=joined["labels"],
-            task_ids=joined["tasks"],
-            task_names=self.names,
-            splits=joined["splits"],
-            split_names=self.splits.names,
-            locator=genome.locator,
-            weights=joined["weights"],
-        )
+        columns |= {"task_names": list(self.genomes), "locator": genome.locator}
+        return Windows(genome.codes, length=self.cut_length, **columns)

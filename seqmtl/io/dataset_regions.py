@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable
-from seqmtl.io._fields import is_coordinate
 from seqmtl.io.dataset import (
     REGIONS,
     REMEDY,
@@ -23,7 +22,8 @@ from seqmtl.io.dataset import (
     read_summary,
 )
 from seqmtl.io.genome import load_genome
-from seqmtl.sequences.genome import Genome, unknown_contig
+from seqmtl.io.rows import Row
+from seqmtl.sequences import Genome
 
 #: First lines of regions.tsv and of sites.tsv.
 REGIONS_HEADER = "#contig\tstart\tend\tsplit\torganism"
@@ -79,15 +79,23 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
     place = genome_path(folder, organism, summary)
     genome = load_genome(place, padding=int(summary["window"]))
     check_genome(organism, place, genome, summary)
-    regions: list[tuple[int, int]] = []
-    for fields, line, source in _rows(os.path.join(folder, REGIONS), REGIONS_HEADER):
-        if fields[4] == organism and split in (None, fields[3]):
-            regions.append(_interval(fields, genome, source, line))
-    sites: list[tuple[int, bool, bool]] = []
-    for fields, line, source in _rows(os.path.join(folder, SITES), SITES_HEADER):
-        if fields[6] == organism:
-            begin, _ = _interval(fields, genome, source, line)
-            sites.append((begin, fields[5] == "-", fields[7] == "1"))
+    lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
+
+    def interval(row: Row) -> tuple[int, int]:
+        contig, start, end = row.interval(lengths, REMEDY)
+        begin = int(genome.starts[genome.index(contig)])
+        return begin + start, begin + end
+
+    regions = [
+        interval(row)
+        for row in _rows(os.path.join(folder, REGIONS), REGIONS_HEADER)
+        if row.fields[4] == organism and split in (None, row.fields[3])
+    ]
+    sites = [
+        (interval(row)[0], row.fields[5] == "-", row.fields[7] == "1")
+        for row in _rows(os.path.join(folder, SITES), SITES_HEADER)
+        if row.fields[6] == organism
+    ]
     columns = np.array(sites, dtype=np.int64).reshape(-1, 3)
     return SplitGenome(
         genome,
@@ -98,8 +106,8 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
     )
 
 
-def _rows(source: str, header: str) -> Iterator[tuple[list[str], int, str]]:
-    """Yield the fields of every row, its line and the file."""
+def _rows(source: str, header: str) -> Iterator[Row]:
+    """Yield the rows of a file with this header."""
     if not os.path.exists(source):
         raise InputFormatError(
             "a dataset must have this file beside its windows, but it is missing "
@@ -107,30 +115,9 @@ def _rows(source: str, header: str) -> Iterator[tuple[list[str], int, str]]:
             source,
         )
     for line, text in numbered_lines(source):
-        row = readable(text)
-        fields = row.split("\t")
-        if (line == 1 and row != header) or len(fields) != header.count("\t") + 1:
-            raise InputFormatError(
-                f"a row must have the fields of {header!r}; {REMEDY}", source, line
-            )
+        row = Row(source, line, readable(text).split("\t"))
+        is_header = row.fields == header.split("\t")
+        if is_header != (line == 1) or len(row.fields) != header.count("\t") + 1:
+            row.refuse(f"a row must have the fields of {header!r}; {REMEDY}")
         if line > 1:
-            yield fields, line, source
-
-
-def _interval(fields: list[str], genome: Genome, source: str, line: int) -> tuple[int, int]:
-    """Return the bounds of the interval of a row in the buffer."""
-    name, start, end = fields[:3]
-    if name not in genome:
-        raise InputFormatError(unknown_contig([name], genome.names), source, line)
-    number = genome.index(name)
-    if not (is_coordinate(start) and is_coordinate(end)) or not (
-        int(start) < int(end) <= genome.lengths[number]
-    ):
-        raise InputFormatError(
-            f"an interval must lie inside its contig ({genome.lengths[number]:,} bases), got "
-            f"{start[:30]}-{end[:30]}; {REMEDY}",
-            source,
-            line,
-        )
-    begin = int(genome.starts[number])
-    return begin + int(start), begin + int(end)
+            yield row

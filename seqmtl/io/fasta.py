@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, first_bytes, source_name
-from seqmtl.io._columns import RULE, LabelColumn
 from seqmtl.io._fasta_scanner import Header, hold, scan_fasta
+from seqmtl.io.columns import LABEL_RULE, LabelColumn
 from seqmtl.sequences import Windows
 from seqmtl.sequences.windows import name_table
 
@@ -162,7 +162,7 @@ class _Collector:
         path = source_name(source.path)
         labels = LabelColumn(path)
         if source.label not in (None, 1, -1, 0):
-            raise ValueError(f"{RULE}, got {source.label!r} for {path}; correct it")
+            raise ValueError(f"{LABEL_RULE}, got {source.label!r} for {path}; correct it")
         fixed = None if source.label is None else (1 if source.label == 1 else -1)
         seen: set[str] = set()
         for header, codes in _records(source.path, unique_names=False):

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import PathLike, readable, source_name
-from seqmtl.io._bed12 import integer, read_blocks
-from seqmtl.io._fields import bed_rows
+from seqmtl.files.streams import PathLike, source_name
+from seqmtl.io._bed12 import read_blocks
+from seqmtl.io.rows import Row, read_rows
 
 logger = logging.getLogger(__name__)
 
@@ -18,6 +18,9 @@ _STAR_STRANDS = {"0": ".", "1": "+", "2": "-"}
 _STAR_MOTIFS = {str(motif) for motif in range(7)}
 _OLD_STAR = (3, 4)
 _N_ENDS = 2
+
+#: Contig, start, end and strand.
+_Intron = tuple[str, int, int, str]
 
 
 class Junction(NamedTuple):
@@ -73,116 +76,89 @@ def read_junctions(path: PathLike) -> list[Junction]:
     InputFormatError
         If the file has another format, a row is invalid (with its line), or it has no junction.
     """
-    source = source_name(path)
-    found: dict[tuple[str, int, int, str], list[int]] = {}  # reads of the file, rows, first line
+    found: dict[_Intron, list[int]] = {}  # reads of the file, rows, first line
     n_columns, has_counts, n_rows = 0, True, 0
-    for line, row in bed_rows(path):
-        fields = readable(row).split("\t")
+    for row in read_rows(path):
         n_rows += 1
-        try:
-            n_columns = _check_columns(fields, n_columns)
-            if n_columns == _STAR:
-                introns, reads = _of_star(fields)
-            else:
-                introns, reads, is_junction = _of_bed(fields)
-                has_counts &= is_junction
-        except ValueError as error:
-            raise InputFormatError(str(error), path=source, line=line) from error
+        n_columns = _check_columns(row, n_columns)
+        if n_columns == _STAR:
+            introns, reads = _of_star(row)
+        else:
+            introns, reads, is_junction = _of_bed(row)
+            has_counts &= is_junction
         for key in introns:
-            totals = found.setdefault(key, [0, 0, line])
+            totals = found.setdefault(key, [0, 0, row.line])
             totals[0] += reads
             totals[1] += 1
     if not found:
         raise InputFormatError(
             f"a file of splice junctions must have some, but its {n_rows:,} rows have none; "
             "check how it was written",
-            path=source,
+            path=source_name(path),
         )
     kind = "STAR" if n_columns == _STAR else f"BED{n_columns}"
     by_row = n_columns != _STAR and not has_counts
-    logger.info(
-        "%s: %s, %d junctions; reads are %s",
-        source, kind, len(found), "rows" if by_row else "those of the file",
-    )  # fmt: skip
+    counted = "rows" if by_row else "those of the file"
+    logger.info("%s: %s, %d junctions; reads are %s", path, kind, len(found), counted)
     return [
         Junction(*key, rows if by_row else reads, line)
         for key, (reads, rows, line) in found.items()
     ]
 
 
-def _check_columns(fields: list[str], expected: int) -> int:
-    """Return the number of columns, the same in all rows.
-
-    Raises
-    ------
-    ValueError
-        If it is that of no format, or of another than before.
-    """
-    n = len(fields)
+def _check_columns(row: Row, expected: int) -> int:
+    """Return the number of columns, that of a format and the same in all rows."""
+    n = len(row.fields)
     if n not in (_STAR, _BED12, _BED6):
         hint = "check how it was written"
         if n in _OLD_STAR:
             hint = "this looks like the list of an early STAR: give the SJ.out.tab of STAR 2"
-        raise ValueError(
+        row.refuse(
             "junctions must have nine tab-separated columns (STAR's SJ.out.tab), twelve (BED12) "
             f"or six (BED6), got {n}; {hint}"
         )
     if expected and n != expected:
-        raise ValueError(f"all rows must have {expected} columns, got {n}; correct the line")
+        row.refuse(f"all rows must have {expected} columns, got {n}; correct the line")
     return n
 
 
-def _of_star(fields: list[str]) -> tuple[list[tuple[str, int, int, str]], int]:
-    """Return the intron of a row of SJ.out.tab, whose coordinates are 1-based closed, and reads.
-
-    Raises
-    ------
-    ValueError
-        If the row is invalid.
-    """
-    contig, first, last, strand, motif, annotated, unique = fields[:7]
+def _of_star(row: Row) -> tuple[list[_Intron], int]:
+    """Return the intron of a row of SJ.out.tab, whose coordinates are 1-based closed, and reads."""
+    first, _, strand, motif, annotated, unique = row.fields[1:7]
     if not (first.isdigit() and strand in _STAR_STRANDS and motif in _STAR_MOTIFS):
         remedy = "give the SJ.out.tab of STAR 2"
-        if fields[3].isdigit() and fields[6] in ("+", "-", ".", "?"):
+        if strand.isdigit() and unique in ("+", "-", ".", "?"):
             remedy = "this looks like GFF3 or GTF: name it annotation instead of junctions"
-        got = " ".join(fields[:6])[:60]
-        raise ValueError(
+        got = " ".join(row.fields[:6])[:60]
+        row.refuse(
             "SJ.out.tab must have contig, first and last base of the intron, strand (0 to 2), "
             f"motif (0 to 6), got {got!r}; {remedy}"
         )
     if annotated not in ("0", "1"):
-        raise ValueError(
+        row.refuse(
             f"column 6 of SJ.out.tab (annotated) must be 0 or 1, got {annotated[:30]!r}; give the "
             "SJ.out.tab of STAR 2"
         )
-    start, end = integer(first) - 1, integer(last)
-    return [_intron(contig, start, end, _STAR_STRANDS[strand])], integer(unique)
+    start, end = row.integer(1) - 1, row.integer(2)
+    return [_intron(row, start, end, _STAR_STRANDS[strand])], row.integer(6)
 
 
-def _of_bed(fields: list[str]) -> tuple[list[tuple[str, int, int, str]], int, bool]:
-    """Return the introns of a row of BED, its score, and whether it may be a junction with reads.
-
-    Raises
-    ------
-    ValueError
-        If the row is invalid.
-    """
-    contig, start, end, strand = fields[0], integer(fields[1]), integer(fields[2]), fields[5]
-    if strand not in ("+", "-", ".", "?"):
-        raise ValueError(f"strand must be +, - or ., got {strand!r}; correct it")
-    strand = "." if strand == "?" else strand
-    if len(fields) == _BED6:
-        return [_intron(contig, start, end, strand)], 0, False
-    blocks = read_blocks(fields, start, end)
-    introns = [_intron(contig, left[1], right[0], strand) for left, right in pairwise(blocks)]
-    is_junction = len(blocks) == _N_ENDS and fields[4].isdigit()
-    return introns, int(fields[4]) if is_junction else 0, is_junction
+def _of_bed(row: Row) -> tuple[list[_Intron], int, bool]:
+    """Return the introns of a row of BED, its score, and whether it may be one junction."""
+    strand = row.strand(5, unknown=".?")
+    if len(row.fields) == _BED6:
+        return [_intron(row, row.integer(1), row.integer(2), strand)], 0, False
+    blocks = read_blocks(row)
+    introns = [_intron(row, left[1], right[0], strand) for left, right in pairwise(blocks)]
+    score = row.fields[4]
+    is_junction = len(blocks) == _N_ENDS and score.isdigit()
+    return introns, int(score) if is_junction else 0, is_junction
 
 
-def _intron(contig: str, start: int, end: int, strand: str) -> tuple[str, int, int, str]:
+def _intron(row: Row, start: int, end: int, strand: str) -> _Intron:
     if not 0 < start < end:
-        raise ValueError(
-            f"an intron must begin after the first base of its contig and before its end, got "
+        row.refuse(
+            "an intron must begin after the first base of its contig and before its end, got "
             f"{start}-{end} (0-based); correct it"
         )
-    return contig, start, end, strand
+    return row.fields[0], start, end, strand

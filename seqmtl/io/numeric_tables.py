@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import logging
-import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from difflib import get_close_matches
+from itertools import chain, islice
+from operator import itemgetter
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import PathLike, first_bytes, open_seekable, source_name
-from seqmtl.io._delimited import DelimitedFile
-from seqmtl.io._npz import Archive
-from seqmtl.io._parquet import ParquetFile
-from seqmtl.io._table_columns import Roles, TableFile, Wanted, find_roles
+from seqmtl.files.streams import PathLike, source_name
+from seqmtl.io._delimited import delimiter_of, is_number, open_records
 
 logger = logging.getLogger(__name__)
 
-_FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".parquet": "parquet", ".npz": "npz"}
-_COMPRESSIONS = (".gz", ".bgz")
-_MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz"}
+_ROWS_AT_A_TIME = 64  # few enough that their cells stay in the processor cache
+_NAME_COLUMNS = ("name", "id")  # the first one present holds the names of the rows
+_SPLIT_COLUMN, _TASK_COLUMN = "split", "task"
+_MOST_NAMES_SHOWN = 12
 _MISSING = ("", "nan", "na", "n/a", "null")
 _LARGEST_EXACT = 2.0**53
 
@@ -63,14 +64,10 @@ class NumericTable:
     def select(self, rows: ArrayLike | slice) -> NumericTable:
         """Return a subset of the rows, by index, boolean mask or slice."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
-        return replace(
-            self,
-            X=self.X[chosen],
-            y=None if self.y is None else self.y[chosen],
-            tasks=None if self.tasks is None else self.tasks[chosen],
-            names=self.names[chosen],
-            splits=None if self.splits is None else self.splits[chosen],
-        )
+        columns = {name: getattr(self, name) for name in ("X", "y", "tasks", "names", "splits")}
+        cut: dict[str, Any]
+        cut = {name: None if array is None else array[chosen] for name, array in columns.items()}
+        return replace(self, **cut)
 
 
 def read_numeric_table(
@@ -84,28 +81,21 @@ def read_numeric_table(
 ) -> NumericTable:
     """Read a table of features, labels and tasks.
 
-    The format is determined by the file name, or else by the content:
-
-    - ``.csv`` (commas), ``.tsv`` and ``.txt`` (tabs), plain, gzip or bgzip: UTF-8 text with a
-      header line and CSV quoting. Columns other than the label and the task are features, in
-      order. ``name`` or ``id`` holds row names. ``split`` is kept separately, unless it holds
-      numbers (in text: its first cell is a number) and is therefore a feature.
-    - ``.parquet``: the same columns; requires pyarrow (``pip install 'seqmtl[tables]'``).
-    - ``.npz`` (numpy.savez): the array ``X`` (n, d) and, optionally, ``label`` or ``y``, ``task``
-      or ``tasks``, ``name``, ``id`` or ``names``, and ``split`` (n,); ``feature_names`` (d,);
-      and ``task_names``, the names of tasks given as numbers from 0. Other arrays are ignored.
-      Objects (pickle) are rejected.
+    The file is UTF-8 text with a header line and CSV quoting, plain, gzip or bgzip, separated by
+    commas (``.csv``) or tabs (``.tsv``, ``.txt``); other names tell by the first line. Columns
+    other than the label and the task are features, in order. ``name`` or ``id`` holds row names.
+    ``split`` is kept separately, unless its first cell is a number and it is therefore a feature.
 
     Parameters
     ----------
     path : path-like
         File, or ``"-"`` for standard input.
     label : str
-        Name of the column (or array) of labels. In an archive, ``y`` is a fallback for the default.
+        Name of the column of labels.
     task : str
-        Name of the column (or array) of tasks. It may be missing if this is the default.
+        Name of the column of tasks. It may be missing if this is the default.
     sequence : str, optional
-        Name of a column (or array) of sequences to use as examples instead of features.
+        Name of a column of sequences to use as examples instead of features.
     features : sequence of str, optional
         Columns to use as features, in this order; others are ignored. Default: all columns
         without another role.
@@ -120,10 +110,8 @@ def read_numeric_table(
     Raises
     ------
     InputFormatError
-        If the file is not such a table; the message gives the file, the 1-based line of text
-        (else the row, counted from 1) and the column.
-    SeqmtlError
-        If the file is Parquet and pyarrow is not installed.
+        If the file is not such a table; the message gives the file, the 1-based line and the
+        column.
     ValueError
         If two of label, task and sequence have the same name.
 
@@ -136,115 +124,206 @@ def read_numeric_table(
         raise ValueError(
             f"label, task and sequence must be different columns, got {', '.join(given)}; name each"
         )
-    columns_of = None if features is None else tuple(features)
-    wanted = Wanted(label, task, sequence, require_labels, columns_of)
-    kind = _format_of(path)
-    if kind == "npz":
-        with open_seekable(path) as stream:
-            return _assemble(Archive(stream, source_name(path)), wanted)
-    if kind == "parquet":
-        return _assemble(ParquetFile(path), wanted)
-    return _assemble(DelimitedFile(path, "," if kind == "csv" else "\t"), wanted)
+    reader = _Reader(path)
+    required = [] if not require_labels else [label]
+    if task != _TASK_COLUMN or (features is None and reader.has_near_task()):
+        required.append(task)
+    required += [] if sequence is None else [sequence]
+    reader.check_names([*required, *(features or ())])
+    place = reader.places.get
+    roles = {"y": place(label), "tasks": place(task), "sequence": place(sequence or "")}
+    roles = roles | reader.own_columns(set(roles.values()), sequence, features)
+    chosen = reader.choose_features(set(roles.values()), sequence, features)
+    return reader.table(roles, chosen)
 
 
-def _format_of(path: PathLike) -> str:
-    """Return csv, tsv, parquet or npz: by the name of a file, else by its first bytes."""
-    name = os.fspath(path).lower()
-    stem, ending = os.path.splitext(name)
-    if ending in _FORMATS:
-        return _FORMATS[ending]
-    inner = os.path.splitext(stem)[1]
-    if ending in _COMPRESSIONS and _FORMATS.get(inner) in {"csv", "tsv"}:
-        return _FORMATS[inner]
-    seen = first_bytes(path)
-    for magic, kind in _MAGIC.items():
-        if seen.startswith(magic):
-            return kind
-    return "tsv" if b"\t" in seen.lstrip().partition(b"\n")[0] else "csv"
+class _Reader:
+    """A table that is open: its header and its first row."""
+
+    def __init__(self, path: PathLike) -> None:
+        self.source = source_name(path)
+        header, rows = open_records(path, delimiter_of(path), self.source)
+        self.header_line, self.names = header
+        self.first = next(rows, (0, []))
+        self.rows = chain([self.first], rows)
+        self.lines: list[int] = []  # of the rows that have been read
+        if not self.first[1]:
+            raise InputFormatError(
+                "the table must have rows, but it has only a header; check how it was written",
+                path=self.source,
+            )
+        self.places = {name: column for column, name in enumerate(self.names)}
+
+    def refuse_header(self, message: str) -> NoReturn:
+        """Raise an error that gives the line of the header."""
+        raise InputFormatError(message, path=self.source, line=self.header_line)
+
+    def refuse(self, row: int, column: int, rule: str, got: str, remedy: str) -> NoReturn:
+        """Raise an error that gives the line of a cell and its column."""
+        message = f"column {self.names[column]!r} must hold {rule}, got {got}; {remedy}"
+        raise InputFormatError(message, path=self.source, line=self.lines[row])
+
+    def has_near_task(self) -> bool:
+        """Tell whether a column is another spelling of the task column."""
+        return bool({name.lower() for name in self.names} & {_TASK_COLUMN, _TASK_COLUMN + "s"})
+
+    def check_names(self, required: Sequence[str]) -> None:
+        """Refuse columns without a name or with that of another, and missing ones."""
+        if "" in self.names:
+            self.refuse_header(
+                "the header must name every column, got no name for column "
+                f"{self.names.index('') + 1}; name it 'name' if it holds the names or numbers of "
+                "the rows"
+            )
+        check_distinct(self.names, self.source, self.header_line)
+        lowered = {name.lower(): name for name in self.names}
+        for name in required:
+            if name in self.places:
+                continue
+            close = [repr(lowered[key]) for key in get_close_matches(name.lower(), lowered, n=3)]
+            hint = (
+                f"did you mean {' or '.join(close)}?"
+                if close
+                else "add it, or give its actual name"
+            )
+            known = _shown(self.names)
+            self.refuse_header(f"the header must name the column {name!r}, got {known}; {hint}")
+
+    def own_columns(
+        self, taken: set[int | None], sequence: str | None, features: Sequence[str] | None
+    ) -> dict[str, int | None]:
+        """Return the columns of the names and of the split, and names that are not used."""
+        taken = taken | {self.places[name] for name in features or ()}
+        found: dict[str, int | None] = {}
+        for name in _NAME_COLUMNS:
+            if name in self.places and self.places[name] not in taken:
+                found["names" if "names" not in found else "other names"] = self.places[name]
+        split = self.places.get(_SPLIT_COLUMN)
+        takes_all = sequence is None and features is None
+        if split is not None and split not in taken:
+            is_feature = takes_all and is_number(self.first[1][split])
+            found["splits"] = None if is_feature else split
+        return found
+
+    def choose_features(
+        self, taken: set[int | None], sequence: str | None, features: Sequence[str] | None
+    ) -> tuple[int, ...]:
+        """Return the columns of the features, or of the sequences."""
+        free = [column for column in range(len(self.names)) if column not in taken]
+        chosen = free if features is None else [self.places[name] for name in features]
+        if sequence is not None:
+            chosen = [self.places[sequence]]
+        if not chosen:
+            self.refuse_header(
+                f"the table must have a column of features, got only {_shown(self.names)}; add "
+                "one, or name the column that holds sequences"
+            )
+        left_out = [self.names[column] for column in free if column not in chosen]
+        if left_out:
+            logger.info("%s: columns left out: %s", self.source, _shown(left_out))
+        return tuple(chosen)
+
+    def table(self, roles: dict[str, int | None], features: tuple[int, ...]) -> NumericTable:
+        """Read the columns with a role, and refuse missing and non-finite values."""
+        of_role = {role: column for role, column in roles.items() if column is not None}
+        texts: dict[int, list[str]] = {column: [] for column in of_role.values()}
+        numbers = []
+        while batch := list(islice(self.rows, _ROWS_AT_A_TIME)):
+            self.lines += [line for line, _ in batch]
+            for column, cells in texts.items():
+                cells += [row[column].strip() for _, row in batch]
+            if "sequence" not in of_role:
+                numbers.append(self._numbers([row for _, row in batch], features))
+        columns = {role: np.array(texts[column], str) for role, column in of_role.items()}
+        n = len(self.lines)
+        logger.info("%s: read %d examples", self.source, n)
+        return NumericTable(
+            X=self._sequences(features[0], columns) if not numbers else np.concatenate(numbers),
+            y=self._labels(of_role["y"], columns["y"]) if "y" in columns else None,
+            tasks=self._tasks(of_role["tasks"], columns["tasks"]) if "tasks" in columns else None,
+            feature_names=tuple(self.names[column] for column in features),
+            names=columns.get("names", np.arange(n).astype(str)),
+            splits=columns.get("splits"),
+            source=self.source,
+        )
+
+    def _numbers(self, rows: list[list[str]], features: tuple[int, ...]) -> NDArray[np.float64]:
+        # with a single index itemgetter would return the cell itself
+        one = slice(features[0], features[0] + 1)
+        take = itemgetter(*features) if len(features) > 1 else itemgetter(one)
+        cells = list(chain.from_iterable(map(take, rows)))
+        try:
+            values = np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
+            is_bad = "_" in "".join(cells) or not np.isfinite(values).all()
+        except ValueError:
+            is_bad = True
+        if is_bad:
+            self._refuse_number(cells, len(self.lines) - len(rows), features)
+        return values.reshape(len(rows), len(features))
+
+    def _refuse_number(self, cells: list[str], first: int, features: tuple[int, ...]) -> NoReturn:
+        """Refuse the first cell that is not a finite number."""
+        is_bad = (not is_number(cell) or not np.isfinite(float(cell)) for cell in cells)
+        place = next(i for i, bad in enumerate(is_bad) if bad)
+        row, column = divmod(place, len(features))
+        cell = cells[place].strip()
+        got = str(float(cell)) if is_number(cell) else repr(cell) if cell else "an empty cell"
+        remedy = "correct the cell, or leave the row or the column out"
+        self.refuse(first + row, features[column], "finite numbers", got, remedy)
+
+    def _sequences(self, column: int, columns: dict[str, NDArray[Any]]) -> NDArray[np.str_]:
+        sequences: NDArray[np.str_] = columns["sequence"]
+        if (sequences == "").any():
+            row = int((sequences == "").argmax())
+            remedy = "fill it in or leave the row out"
+            self.refuse(row, column, "a sequence in every row", "an empty cell", remedy)
+        return sequences
+
+    def _labels(self, column: int, texts: NDArray[np.str_]) -> NDArray[Any]:
+        labels = _as_numbers(texts)
+        if labels.dtype.kind == "U":
+            is_missing = np.isin(np.char.lower(labels), _MISSING)
+        else:
+            is_missing = ~np.isfinite(labels)
+        if is_missing.any():
+            row = int(is_missing.argmax())
+            remedy = "fill it in, or leave the row or the whole column out"
+            got = repr(labels[row].item())
+            self.refuse(row, column, "a label in every row", got, remedy)
+        is_exact = labels.dtype.kind == "f" and (np.abs(labels) < _LARGEST_EXACT).all()
+        return labels.astype(np.int64) if is_exact and (labels % 1 == 0).all() else labels
+
+    def _tasks(self, column: int, tasks: NDArray[np.str_]) -> NDArray[np.str_]:
+        if (tasks == "").any():
+            row = int((tasks == "").argmax())
+            remedy = "fill it in, or leave the row out"
+            self.refuse(row, column, "the name or number of a task", "''", remedy)
+        return tasks
 
 
-def _assemble(table: TableFile, wanted: Wanted) -> NumericTable:
-    """Assign roles to the columns, and reject missing or non-finite values."""
-    roles = find_roles(table, wanted)
-    cells = table.read(roles)
-    n = len(cells.examples)
-    if not n:
+def _as_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
+    """Convert to integers if possible, else to floats, else keep the texts."""
+    cells = texts.tolist()
+    if all(map(is_number, cells)):
+        try:
+            return np.array(list(map(int, cells)), dtype=np.int64)
+        except (ValueError, OverflowError):
+            return np.array(list(map(float, cells)), dtype=np.float64)
+    return texts
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Format names for a message, at most a dozen."""
+    text = ", ".join(map(repr, names[:_MOST_NAMES_SHOWN]))
+    return text if len(names) <= _MOST_NAMES_SHOWN else f"{text}, ... ({len(names):,} in all)"
+
+
+def check_distinct(names: Sequence[str], source: str, line: int | None = None) -> None:
+    """Refuse repeated column names."""
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
         raise InputFormatError(
-            "the table must have rows, but it has none; check how it was written",
-            path=table.places.source,
+            f"the header must name a column once, got {name!r} again; rename one",
+            path=source,
+            line=line,
         )
-    _check_examples(cells.examples, roles, table)
-    logger.info("%s: read %d examples", table.places.source, n)
-    return NumericTable(
-        X=cells.examples,
-        y=_checked_labels(cells.labels, roles, table),
-        tasks=_checked_tasks(cells.tasks, roles, table),
-        feature_names=roles.feature_names,
-        names=np.arange(n).astype(str) if cells.names is None else cells.names,
-        splits=cells.splits,
-        source=table.places.source,
-    )
-
-
-def _check_examples(X: NDArray[Any], roles: Roles, table: TableFile) -> None:
-    places = table.places
-    if X.ndim == 1:
-        missing = np.flatnonzero(X == "")
-        if missing.size:
-            rule = f"{places.what} {roles.feature_names[0]!r} must hold a sequence in every row"
-            places.refuse(int(missing[0]), rule, "an empty cell", "fill it in or leave the row out")
-        return
-    rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
-    if rows.size:
-        row = int(rows[0])
-        j = int(np.flatnonzero(~np.isfinite(X[row]))[0])
-        places.refuse_number(row, roles.feature_names[j], X[row, j])
-
-
-def _checked_labels(
-    labels: NDArray[Any] | None, roles: Roles, table: TableFile
-) -> NDArray[Any] | None:
-    if labels is None or roles.label is None:
-        return None
-    kind = labels.dtype.kind
-    if kind == "U":
-        is_missing = np.isin(np.char.lower(labels), _MISSING)
-    else:
-        is_missing = ~np.isfinite(labels)
-    if is_missing.any():
-        row = int(is_missing.argmax())
-        rule = f"{table.places.what} {table.names[roles.label]!r} must hold a label in every row"
-        got, remedy = (
-            repr(labels[row].item()),
-            "fill it in, or leave the row or the whole column out",
-        )
-        table.places.refuse(row, rule, got, remedy)
-    if kind == "f" and not _is_whole(labels).all():
-        return labels.astype(np.float64)
-    return labels if kind == "U" else labels.astype(np.int64)
-
-
-def _checked_tasks(
-    tasks: NDArray[Any] | None, roles: Roles, table: TableFile
-) -> NDArray[np.str_] | None:
-    if tasks is None or roles.task is None:
-        return None
-    kind = tasks.dtype.kind
-    is_bad = np.zeros(tasks.size, dtype=bool)
-    if kind == "U":
-        is_bad = tasks == ""
-    elif kind == "f":
-        is_bad = ~_is_whole(tasks)
-    if is_bad.any():
-        row = int(is_bad.argmax())
-        name = table.names[roles.task]
-        rule = f"{table.places.what} {name!r} must hold the name or number of a task"
-        got = repr(tasks[row].item())
-        table.places.refuse(row, rule, got, "fill it in, or leave the row out")
-    return (tasks if kind == "U" else tasks.astype(np.int64)).astype(str)
-
-
-def _is_whole(values: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
-    """Tell which values are exact whole numbers."""
-    with np.errstate(invalid="ignore"):
-        return (values == np.round(values)) & (np.abs(values) < _LARGEST_EXACT)

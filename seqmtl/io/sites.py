@@ -21,10 +21,10 @@ from seqmtl.files.streams import (
     readable,
     source_name,
 )
-from seqmtl.io._columns import LabelColumn, NameTable
-from seqmtl.io._fields import Fields, find_columns, is_row, split_fields
+from seqmtl.io.columns import PlaceColumns, WindowColumns
+from seqmtl.io.fields import Fields, find_columns, split_fields
+from seqmtl.io.rows import is_row
 from seqmtl.sequences import Genome, Windows
-from seqmtl.sequences.genome import unknown_contig
 
 logger = logging.getLogger(__name__)
 
@@ -144,21 +144,13 @@ class _Reader:
         self.genome, self.window, self.organism, self.drop = genome, window, organism, drop
         self.columns: dict[str, int] = {}
         self.n_columns = _BED_COLUMNS
-        self.is_bed = True
-        self.contigs, self.organisms = NameTable("contig"), NameTable("organism")
-        self.splits = NameTable("split")
-        self.label_column = LabelColumn(self.source)
-        self.scores_are_numbers = True
-        self.starts: list[NDArray[np.int64]] = []
-        self.is_reverse: list[NDArray[np.bool_]] = []
-        self.labels: list[NDArray[np.int8]] = []
-        self.tasks: list[NDArray[np.int16]] = []
-        self.split_ids: list[NDArray[np.int16]] = []
+        self.is_bed = self.scores_are_numbers = True
+        self.found = WindowColumns(self.source)
         self.n_sites = self.n_padded = self.n_dropped = self.n_skipped = 0
 
     def blocks(self, require_labels: bool) -> Iterator[Lines]:
         """Return the blocks of rows; the first line distinguishes BED from a table."""
-        first, line, rest = pop_header(line_blocks(self.path), lambda line: is_row(line))
+        first, line, rest = pop_header(line_blocks(self.path), is_row)
         if not first:
             raise InputFormatError(
                 "the file must hold sites, but it is empty; check how it was written",
@@ -168,13 +160,16 @@ class _Reader:
         self.n_columns = len(names)
         has_number = any(name.isdigit() for name in names)
         self.is_bed = has_number or not {"contig", "position", "strand"} & set(names)
-        if not self.is_bed:
+        if self.is_bed:
+            self._check_bed(first, line)
+            self.columns = dict(_BED)
+            rest = chain([Lines(first + b"\n" + bytes(PAD_BYTES), line)], rest)
+        else:
             wanted = ["contig", "position", "strand"] + ["label"] * require_labels
             self.columns = find_columns(first, line, wanted, self.source)
-            return rest
-        self._check_bed(first, line)
-        self.columns = dict(_BED)
-        return chain([Lines(first + b"\n" + bytes(PAD_BYTES), line)], rest)
+        start = "start" if self.is_bed else "position"
+        self.places = PlaceColumns([self.genome], self.columns, start)
+        return rest
 
     def _check_bed(self, first: bytes, line: int) -> None:
         if self.n_columns >= _BED_COLUMNS:
@@ -200,86 +195,49 @@ class _Reader:
         if not len(fields):
             return
         self.n_sites += len(fields)
-        contig = self._contigs(fields)
-        begins, ends = self._intervals(fields, contig)
-        is_reverse = fields.signs(self.columns["strand"])
-        labels = self._labels(fields)
-        splits = None
-        if "split" in self.columns:
-            splits = self.splits.encode(fields, self.columns["split"])
-
-        middle = np.where(is_reverse, -(-(begins + ends) // 2), (begins + ends) // 2)
+        places, labels = self.places.parse(fields), self._labels(fields)
+        both = places.begins + places.ends
+        middle = np.where(places.is_reverse, -(-both // 2), both // 2)
         half = self.window // 2
-        starts = np.where(is_reverse, middle + half - self.window, middle - half)
-        inside = (starts >= 0) & (starts + self.window <= self.genome.lengths[contig])
+        starts = np.where(places.is_reverse, middle + half - self.window, middle - half)
+        inside = (starts >= 0) & (starts + self.window <= places.contig_lengths)
+        n_outside = int(inside.size - inside.sum())
         if self.drop:
-            kept = np.flatnonzero(inside)
-            self.n_dropped += int(inside.size - kept.size)
+            self.n_dropped += n_outside
         else:
-            kept = np.arange(inside.size)
-            self.n_padded += int(inside.size - inside.sum())
-            self._check_padding(starts, contig)
-        self.starts.append((starts + self.genome.starts[contig])[kept])
-        self.is_reverse.append(is_reverse[kept])
-        self.labels.append(labels[kept])
-        if splits is not None:
-            self.split_ids.append(splits[kept].astype(np.int16))
-        if self.tasks_from_column:
-            tasks = self.organisms.encode(fields, self.columns["organism"])
-            self.tasks.append(tasks[kept].astype(np.int16))
-
-    @property
-    def tasks_from_column(self) -> bool:
-        """Whether each row gives its organism."""
-        return self.organism is None and "organism" in self.columns
+            self.n_padded += n_outside
+            self._check_padding(starts, places.contig_lengths)
+        kept = inside if self.drop else np.ones_like(inside)
+        self.found.add(
+            kept,
+            starts=starts + places.contig_starts,
+            is_reverse=places.is_reverse,
+            labels=labels,
+        )
+        for column, names in (("splits", self.found.splits), ("task_ids", self.found.organisms)):
+            place = self.columns.get(names.what)
+            if place is not None and (names.what != "organism" or self.organism is None):
+                self.found.add(kept, **{column: names.encode(fields, place)})
 
     def _of_organism(self, fields: Fields) -> Fields:
-        ids = self.organisms.encode(fields, self.columns["organism"])
+        ids = self.found.organisms.encode(fields, self.columns["organism"])
         if self.organism is None:
             return fields
-        chosen = np.flatnonzero(np.isin(ids, [self.organisms.number(n) for n in self._own_names()]))
+        wanted = [self.found.organisms.number(name) for name in self._own_names()]
+        chosen = np.flatnonzero(np.isin(ids, wanted))
         self.n_skipped += len(fields) - chosen.size
         return fields.rows(chosen)
 
     def _own_names(self) -> list[str]:
         """Return the names in the column that mean the wanted organism."""
         index = NameIndex([self.organism or ""])
-        return [name for name in self.organisms.names if index.find(name)]
-
-    def _contigs(self, fields: Fields) -> NDArray[np.int64]:
-        ids = self.contigs.encode(fields, self.columns["contig"])
-        names = self.contigs.names
-        number_of = np.array([self.genome.index(n) if n in self.genome else -1 for n in names])
-        contig = number_of[ids]
-        if (contig < 0).any():
-            row = int((contig < 0).argmax())
-            asked = [names[ids[row]], *(n for n in names if n != names[ids[row]])]
-            fields.refuse(row, unknown_contig(asked, self.genome.names))
-        return contig
-
-    def _intervals(
-        self, fields: Fields, contig: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        begins = fields.integers(self.columns["position"], "start" if self.is_bed else "position")
-        ends = fields.integers(self.columns["end"], "end") if "end" in self.columns else begins + 1
-        lengths = self.genome.lengths[contig]
-        bad = np.flatnonzero((begins >= ends) | (ends > lengths))
-        if bad.size:
-            row = int(bad[0])
-            name = self.genome.names[contig[row]]
-            if begins[row] >= ends[row]:
-                rule, remedy = "must start before it ends", "swap or correct the coordinates"
-            else:
-                rule = f"must lie inside {name} ({lengths[row]} bases)"
-                remedy = "coordinates are 0-based, half-open; check that it is the right genome"
-            fields.refuse(row, f"site {rule}, got {begins[row]}-{ends[row]}; {remedy}")
-        return begins, ends
+        return [name for name in self.found.organisms.names if index.find(name)]
 
     def _labels(self, fields: Fields) -> NDArray[np.int8]:
         """Return labels; for BED the signs of the scores, to be interpreted when all are known."""
         if not self.is_bed:
             if "label" in self.columns:
-                return self.label_column.parse(fields, self.columns["label"])
+                return self.found.labels.parse(fields, self.columns["label"])
             return np.zeros(len(fields), dtype=np.int8)
         if self.scores_are_numbers:
             try:
@@ -291,8 +249,8 @@ class _Reader:
             self.scores_are_numbers = False
         return np.ones(len(fields), dtype=np.int8)
 
-    def _check_padding(self, starts: NDArray[np.int64], contig: NDArray[np.int64]) -> None:
-        over = np.maximum(-starts, starts + self.window - self.genome.lengths[contig])
+    def _check_padding(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+        over = np.maximum(-starts, starts + self.window - lengths)
         if over.max() > self.genome.padding:
             raise ValueError(
                 f"genome must be loaded with padding of {over.max()} or more for this window, "
@@ -301,28 +259,21 @@ class _Reader:
 
     def result(self) -> SiteWindows:
         """Return the windows and the counts."""
+        names = self.found.organisms
         if not self.n_sites:
             self._refuse_nothing()
-        labels = np.concatenate(self.labels)
-        if self.tasks_from_column:
-            check_distinct(self.organisms.names, self.source, self.organisms.lines)
-        elif self.organism is not None:
+        if self.organism is not None:
             match_names(self._own_names(), [self.organism], self.source)
+        else:
+            check_distinct(names.names, self.source, names.lines)
+        columns = self.found.arguments()
+        if self.organism:
+            columns["task_names"] = (self.organism,)
+        columns["locator"] = self.genome.locator
+        windows = SiteWindows(self.genome.codes, length=self.window, **columns)
+        labels = windows.labels
         if self.is_bed and (not self.scores_are_numbers or not (labels > 0).any()):
-            labels = np.ones_like(labels)
-        by_column = self.tasks_from_column
-        windows = SiteWindows(
-            self.genome.codes,
-            np.concatenate(self.starts),
-            self.window,
-            is_reverse=np.concatenate(self.is_reverse),
-            labels=labels,
-            task_ids=np.concatenate(self.tasks) if by_column else None,
-            task_names=self.organisms.names if by_column else (self.organism or "task",),
-            splits=np.concatenate(self.split_ids) if self.split_ids else None,
-            split_names=self.splits.names,
-            locator=self.genome.locator,
-        )
+            labels[:] = 1
         report = SiteReport(
             self.n_sites,
             self.n_padded,
@@ -348,7 +299,7 @@ class _Reader:
     def _refuse_nothing(self) -> None:
         if self.n_skipped:
             raise InputFormatError(
-                f"organism must be one of the column's ({', '.join(self.organisms.names)}), "
+                f"organism must be one of the column's ({', '.join(self.found.organisms.names)}), "
                 f"got {self.organism!r}; choose one of them",
                 path=self.source,
             )

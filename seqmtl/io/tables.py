@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
@@ -20,8 +19,8 @@ from seqmtl.files.streams import (
     pop_header,
     source_name,
 )
-from seqmtl.io._columns import LabelColumn, NameTable
-from seqmtl.io._fields import Fields, cut, find_columns, split_fields
+from seqmtl.io.columns import WindowColumns
+from seqmtl.io.fields import Fields, cut, find_columns, split_fields
 from seqmtl.sequences import RowNames, Windows
 from seqmtl.sequences.alphabet import CHECKED_CODES, OTHER
 
@@ -129,10 +128,9 @@ class _Reader:
         wanted = ["sequence"] + ["label"] * require_labels + ["organism"] * (organism is None)
         self.columns = find_columns(header, line, wanted, self.source)
         self.n_columns = header.count(b"\t") + 1
-        self.n_rows = self.n_before = 0
+        self.n_rows = 0
+        self.found = WindowColumns(self.source)
         self.forget()
-        self.label_column = LabelColumn(self.source)
-        self.organisms, self.splits = NameTable("organism"), NameTable("split")
         self.split_counts: Counter[int] = Counter()
         self.length = window
         self.first_length: tuple[int, int] | None = None
@@ -140,12 +138,8 @@ class _Reader:
     def forget(self) -> None:
         """Drop the rows read so far."""
         self.codes = bytearray()
-        self.n_before += self.n_rows
-        self.n_rows = 0
-        self.labels: list[NDArray[np.int8]] = []
-        self.tasks: list[NDArray[np.int16]] = []
-        self.split_ids: list[NDArray[np.int16]] = []
-        self.rows: list[NDArray[np.int32]] = []
+        self.n_before = self.n_rows
+        self.found.forget()
         self.names: list[str] = []
 
     def add(self, block: Lines) -> None:
@@ -159,28 +153,24 @@ class _Reader:
         self._check_lengths(fields)
         labels = np.zeros(len(fields), dtype=np.int8)
         if "label" in self.columns:
-            labels = self.label_column.parse(fields, self.columns["label"])
+            labels = self.found.labels.parse(fields, self.columns["label"])
+        chosen, splits = np.arange(len(fields)), None
         if "split" in self.columns:
-            splits = self.splits.encode(fields, self.columns["split"])
+            splits = self.found.splits.encode(fields, self.columns["split"])
             self.split_counts.update(dict(enumerate(np.bincount(splits).tolist())))
             if self.wanted_split is not None:
-                chosen = np.flatnonzero(splits == self.splits.number(self.wanted_split))
-                self.rows.append((self.n_rows + chosen).astype(np.int32))
-                self.n_rows += splits.size - chosen.size
-                fields, splits, labels = fields.rows(chosen), splits[chosen], labels[chosen]
-            self.split_ids.append(splits.astype(np.int16))
+                wanted = self.found.splits.number(self.wanted_split)
+                chosen = np.flatnonzero(splits == wanted)
+        rows = np.arange(self.n_rows, self.n_rows + len(fields))
+        self.found.add(chosen, labels=labels, splits=splits, rows=rows)
         self.n_rows += len(fields)
-        self._keep(fields, encoded, labels)
-
-    def _keep(self, fields: Fields, encoded: NDArray[np.uint8], labels: NDArray[np.int8]) -> None:
-        column = self.columns["sequence"]
-        width = self.length or 0
+        fields = fields.rows(chosen)
+        column, width = self.columns["sequence"], self.length or 0
         begins = fields.begins(column) + (fields.lengths(column) - width) // 2
         self.codes += cut(encoded, begins, width).reshape(-1).data
-        self.labels.append(labels)
         if self.organism is None:
-            tasks = self.organisms.encode(fields, self.columns["organism"])
-            self.tasks.append(tasks.astype(np.int16))
+            tasks = self.found.organisms.encode(fields, self.columns["organism"])
+            self.found.add(slice(None), task_ids=tasks)
         if "name" in self.columns:
             self.names += fields.strings(self.columns["name"])
 
@@ -233,33 +223,30 @@ class _Reader:
                 "the table must have rows, but it has only a header; check how it was written",
                 path=self.source,
             )
-        has_split = "split" in self.columns
         if not self.codes:
             counts = sorted(self.split_counts.items())
-            found = ", ".join(f"{self.splits.names[i]} ({count:,} rows)" for i, count in counts)
+            found = ", ".join(
+                f"{self.found.splits.names[i]} ({count:,} rows)" for i, count in counts
+            )
             raise InputFormatError(
                 f"split must be one of the column's values, {found}, got {self.wanted_split!r}; "
                 "choose one of them",
                 path=self.source,
             )
-        check_distinct(self.organisms.names, self.source, self.organisms.lines)
+        organisms = self.found.organisms
+        check_distinct(organisms.names, self.source, organisms.lines)
         codes = np.frombuffer(self.codes, dtype=np.uint8)
         width = self.length or 0
         n = codes.size // width
-        is_named = "name" in self.columns
-        rows = np.concatenate(self.rows) if n < self.n_rows else None
-        if self.n_before:
-            rows = self.n_before + (np.arange(n, dtype=np.int32) if rows is None else rows)
-        logger.info("%s: kept %d of %d rows, %d bases each", self.source, n, self.n_rows, width)
-        return Windows(
-            codes,
-            np.arange(n, dtype=np.int64) * width,
-            width,
-            labels=np.concatenate(self.labels),
-            task_ids=np.concatenate(self.tasks) if self.organism is None else None,
-            task_names=self.organisms.names if self.organism is None else (self.organism,),
-            splits=np.concatenate(self.split_ids) if has_split else None,
-            split_names=self.splits.names,
-            names=self.names if is_named else None,
-            locator=None if is_named else RowNames(width, rows),
-        )
+        columns = self.found.arguments()
+        columns["starts"] = np.arange(n, dtype=np.int64) * width
+        if self.organism is not None:
+            columns["task_names"] = (self.organism,)
+        if "name" in self.columns:
+            columns["names"] = self.names
+        else:
+            rows = self.found.joined("rows") if n < self.n_rows else None
+            columns["locator"] = RowNames(width, rows)
+        n_rows = self.n_rows - self.n_before
+        logger.info("%s: kept %d of %d rows, %d bases each", self.source, n, n_rows, width)
+        return Windows(codes, length=width, **columns)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, first_bytes, numbered_lines, readable, source_name
-from seqmtl.io._fields import COORDINATES, is_coordinate
+from seqmtl.io.rows import COORDINATES, is_coordinate
 
 CHROM, POS, REF, ALT, INFO = 0, 1, 3, 4, 7
 _FIXED = b"#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"

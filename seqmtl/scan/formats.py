@@ -9,7 +9,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.io._fields import check_first_field
+from seqmtl.io.rows import check_first_field
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.lines import Field, Fields, decimal, letters, share, strand, tabbed, whole

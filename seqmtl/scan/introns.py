@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from seqmtl.io._fields import check_first_field
+from seqmtl.io.rows import check_first_field
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.formats import in_gff
 from seqmtl.scan.lines import DECIMALS, Field, Fields, decimal, format_lines, strand, tabbed, whole

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load_model
-from seqmtl.cli._scoring import with_relatives
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.models.fit import train_windows
+from seqmtl.verbs._scoring import with_relatives
 from tests.cli.test_adapt import write_table
 from tests.models.test_adaptation import MOTIFS, joined, windows_of
 

@@ -8,10 +8,10 @@ import pytest
 
 from seqmtl import TaskKernel
 from seqmtl.cli import _similarity
-from seqmtl.cli._input import organisms_named
 from seqmtl.cli.main import main
 from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.similarity import build
+from seqmtl.verbs._windows import organisms_named
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
 

@@ -10,8 +10,7 @@ from seqmtl.cli.main import main
 from seqmtl.dataset import read_config
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import is_dataset
-from seqmtl.io.chrom_map import read_chrom_map
-from seqmtl.io.site_bed import read_site_bed
+from seqmtl.io.rows import read_chrom_map, read_site_bed
 from tests.dataset.test_build import build, config_text, make_genome, read_rows, write_inputs
 
 
@@ -232,7 +231,7 @@ def test_errors_of_a_dataset(dataset):
         ("\ttrain\t1\n", "\ttrain\t-1\n", "weight must be a number above 0, got '-1'"),
         ("\ttrain\t1\n", "\ttrain\tone\n", "weights must be numbers"),
         ("\nchr2\t", "\nchr9\t", "contig must be one of .* got 'chr9'"),
-        ("\nchr1\t", "\nchr1\t9", "must have 21 bases inside its contig"),
+        ("\nchr1\t", "\nchr1\t9", "site must start before it ends"),
     ):
         assert old in text
         table.write_text(text.replace(old, new))

@@ -8,8 +8,7 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.io import read_annotation, read_numeric_table
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.indexed import index_is_current
-from seqmtl.io.regions import read_regions
-from seqmtl.io.site_bed import read_site_bed
+from seqmtl.io.rows import read_regions, read_site_bed
 from seqmtl.io.vcf import VcfReader
 
 GFF = "##gff-version 3\nc\tx\tmRNA\t1\t9\t.\t+\t.\tID=t\nc\tx\texon\t{}\t{}\t.\t+\t.\tParent=t\n"

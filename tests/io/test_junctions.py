@@ -69,7 +69,7 @@ def test_bed6_is_one_read_per_row(write):
             "c1\tx\tintron\t101\t200\t7\t+\t.\tID=a\n",
             "this looks like GFF3 or GTF: name it annotation instead of junctions",
         ),
-        (BED6.replace("+", "1"), "strand must be [+], - or [.], got '1'; correct it"),
+        (BED6.replace("+", "1"), "strand must be [+], - or [.], got '1'; give that"),
         (REGTOOLS.replace("0,120", "0,119"), "blocks must span 80-230, got 80-229"),
     ],
 )

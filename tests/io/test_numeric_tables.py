@@ -1,4 +1,4 @@
-"""Tables of numbers, from text, Parquet and NumPy archives."""
+"""Tables of numbers and sequences, from text."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ import gzip
 import io
 import re
 import sys
-from decimal import Decimal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqmtl.exceptions import InputFormatError, MemoryLimitError, SeqmtlError
+from seqmtl.exceptions import InputFormatError
 from seqmtl.io import read_numeric_table
 
 TABLE = "task,label,a,b\nliver,1,0.5,2\nbrain,-1,-1e3,+.25\nliver,1,7,0\n"
@@ -83,7 +80,7 @@ def test_text_in_all_its_clothes(write, name, pack):
 
 
 def test_standard_input(monkeypatch):
-    for content in (TABLE.encode(), gzip.compress(TABLE.encode()), npz_bytes(), parquet_bytes()):
+    for content in (TABLE.encode(), gzip.compress(TABLE.encode())):
         raw = io.BufferedReader(io.BytesIO(content))
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
         table = read_numeric_table("-")
@@ -334,305 +331,20 @@ def test_truncated_gzip(write, keep):
 
 
 def test_other_compressions_and_encodings(write):
-    assert "the file is a zip archive" in refused(write(npz_bytes(), "t.csv"))
+    assert "the file is a zip archive" in refused(write(b"PK\x03\x04", "t.csv"))
     assert "the file is UTF-16 text" in refused(write(TABLE.encode("utf-16"), "t.csv"))
-    assert "the file is binary" in refused(write(parquet_bytes(), "t.csv"), line=1)
 
 
 def test_absent_files_are_an_os_error(tmp_path):
-    for ending in ("csv", "parquet", "npz", "xyz"):
+    for ending in ("csv", "xyz"):
         with pytest.raises(FileNotFoundError):
             read_numeric_table(tmp_path / f"absent.{ending}")
-
-
-# ---- Parquet
-
-COLUMNS = {
-    "task": ["liver", "brain", "liver"],
-    "label": [1, -1, 1],
-    "a": [0.5, -1000.0, 7.0],
-    "b": [2.0, 0.25, 0.0],
-}
-
-
-def parquet_bytes(columns=None, **options) -> bytes:
-    target = io.BytesIO()
-    table = columns if isinstance(columns, pa.Table) else pa.table(columns or COLUMNS)
-    pq.write_table(table, target, **options)
-    return target.getvalue()
-
-
-def test_parquet(write):
-    check(read_numeric_table(write(parquet_bytes(), "t.parquet")))
-    check(read_numeric_table(write(parquet_bytes(), "t.pq")))
-    check(read_numeric_table(write(parquet_bytes(row_group_size=1), "t.parquet")))
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [pa.int8(), pa.uint64(), pa.int64(), pa.float32(), pa.float16(), pa.float64(),
-     pa.decimal128(20, 2)],
-)  # fmt: skip
-def test_parquet_numbers_of_every_type(write, kind):
-    values = [Decimal(3), Decimal(0), Decimal(7)] if pa.types.is_decimal(kind) else [3, 0, 7]
-    if kind == pa.float16():
-        values = np.array(values, dtype=np.float16)
-    columns = {"x": pa.array(values, kind), "label": pa.array(values, kind)}
-    table = read_numeric_table(write(parquet_bytes(columns), "t.parquet"))
-    assert table.X.tolist() == [[3], [0], [7]]
-    assert table.y.tolist() == [3, 0, 7]
-    assert table.y.dtype == np.int64
-
-
-def test_parquet_columns_of_other_kinds(write):
-    columns = {
-        "x": [True, False, True],
-        "task": pa.array(["b", "a", "b"]).dictionary_encode(),
-        "label": pa.array([1, 0, 1]).dictionary_encode(),
-        "id": [7, 8, None],
-        "split": pa.array(["u", "v", "u"], pa.large_string()),
-        "__index_level_0__": [5, 6, 9],
-    }
-    table = read_numeric_table(write(parquet_bytes(columns), "t.parquet"))
-    assert table.feature_names == ("x",)
-    assert table.X.tolist() == [[1], [0], [1]]
-    assert table.tasks.tolist() == ["b", "a", "b"]
-    assert table.y.tolist() == [1, 0, 1]
-    assert table.names.tolist() == ["7", "8", ""]
-    assert table.splits.tolist() == ["u", "v", "u"]
-    table = read_numeric_table(
-        write(parquet_bytes(columns), "t.parquet"), sequence="task", task="x"
-    )
-    assert table.X.tolist() == ["b", "a", "b"]
-    assert table.tasks.tolist() == ["1", "0", "1"]
-
-
-def test_parquet_numbered_tasks_and_a_split_of_numbers(write):
-    columns = {"task": [2, 0], "split": [0, 1], "label": [True, False]}
-    table = read_numeric_table(write(parquet_bytes(columns), "t.parquet"))
-    assert table.tasks.tolist() == ["2", "0"]
-    assert table.feature_names == ("split",)
-    assert table.y.tolist() == [1, 0]
-    columns["task"] = [2.0, 0.0]
-    table = read_numeric_table(write(parquet_bytes(columns), "t.parquet"))
-    assert table.tasks.tolist() == ["2", "0"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"a": [1.0, None, 2.0]}, "column 'a' must hold finite numbers, got nan in row 2"),
-        ({"b": [1, 2, None]}, "column 'b' must hold finite numbers, got nan in row 3"),
-        ({"a": [1.0, float("inf"), 2.0]}, "column 'a' must hold finite numbers, got inf in row 2"),
-        ({"a": ["1", "2", "3"]}, "column 'a' must hold numbers, got the type string"),
-        ({"a": [[1.0], [2.0], [3.0]]}, "column 'a' must hold numbers, got the type list"),
-        (
-            {"label": [1, None, 0]},
-            "column 'label' must hold a label in every row, got nan in row 2",
-        ),
-        ({"label": ["p", "n", None]}, "'label' must hold a label in every row, got '' in row 3"),
-        (
-            {"task": ["p", None, "q"]},
-            "'task' must hold the name or number of a task, got '' in row",
-        ),
-        ({"task": [1.5, 1, 2]}, "'task' must hold the name or number of a task, got 1.5 in row 1"),
-    ],
-)
-def test_bad_parquet_cells(write, changes, message):
-    path = write(parquet_bytes(COLUMNS | changes), "t.parquet")
-    assert message in refused(path)
-
-
-def test_bad_parquet_headers(write):
-    double = pa.Table.from_arrays([pa.array([1])] * 3, names=["label", "x", "x"])
-    message = refused(write(parquet_bytes(double), "t.parquet"))
-    assert "must name a column once, got 'x' again" in message
-    message = refused(write(parquet_bytes({"labels": [1], "x": [2]}), "t.parquet"))
-    assert "'label', got 'labels', 'x'; did you mean 'labels'?" in message
-    empty = pa.table({"label": pa.array([], pa.int64()), "x": pa.array([], pa.float64())})
-    message = refused(write(parquet_bytes(empty), "t.parquet"))
-    assert "the table must have rows, but it has none" in message
-
-
-def test_damaged_parquet(write):
-    whole = parquet_bytes()
-    for content in (b"", TABLE.encode(), whole[:4], whole[: len(whole) // 2], whole[:-5]):
-        path = write(content, "t.parquet")
-        assert "the file must be Parquet, but it cannot be read" in refused(path)
-
-
-def test_parquet_without_pyarrow(write, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    path = write(parquet_bytes(), "t.parquet")
-    with pytest.raises(SeqmtlError, match=r"run: pip install 'seqmtl\[tables\]'"):
-        read_numeric_table(path)
-    check(read_numeric_table(write(TABLE, "t.csv")))
-
-
-# ---- NumPy archives
-
-ARRAYS = {
-    "X": np.array(X),
-    "y": np.array([1, -1, 1], np.int8),
-    "task": np.array([1, 0, 1], np.int32),
-    "task_names": np.array(["brain", "liver"]),
-    "feature_names": np.array(["a", "b"]),
-}
-
-
-def npz_bytes(save=np.savez, **changes) -> bytes:
-    target = io.BytesIO()
-    arrays = {name: array for name, array in (ARRAYS | changes).items() if array is not None}
-    save(target, **arrays)
-    return target.getvalue()
-
-
-def test_npz(write):
-    check(read_numeric_table(write(npz_bytes(), "t.npz")))
-    check(read_numeric_table(write(npz_bytes(np.savez_compressed), "t.npz")))
-    check(read_numeric_table(write(npz_bytes(), "t")))
-    check(read_numeric_table(write(npz_bytes(other=np.array([None])), "t.npz")))
-    check(read_numeric_table(write(npz_bytes(X=np.array(X, np.float32)[:, ::1]), "t.npz")))
-
-
-def test_npz_arrays_by_their_other_names(write):
-    content = npz_bytes(
-        y=None, label=np.array([b"p", b"n", b"p"]), task=None, tasks=np.array(["u", "v", "u"]),
-        feature_names=None, task_names=None, name=np.array([4, 5, 6]), split=np.array(list("xyx")),
-    )  # fmt: skip
-    table = read_numeric_table(write(content, "t.npz"))
-    assert table.y.tolist() == ["p", "n", "p"]
-    assert table.tasks.tolist() == ["u", "v", "u"]
-    assert table.feature_names == ("x0", "x1")
-    assert table.names.tolist() == ["4", "5", "6"]
-    assert table.splits.tolist() == ["x", "y", "x"]
-    content = npz_bytes(organ=np.array([3, 4, 3]), outcome=np.array([0.5, 1, 2]), task_names=None)
-    table = read_numeric_table(write(content, "t.npz"), label="outcome", task="organ")
-    assert table.y.tolist() == [0.5, 1, 2]
-    assert table.tasks.tolist() == ["3", "4", "3"]
-
-
-def test_npz_may_lack_labels_and_tasks_and_hold_sequences(write):
-    path = write(npz_bytes(y=None, task=None, peptide=np.array(["AC", "D", "EF"])), "t.npz")
-    table = read_numeric_table(path, require_labels=False)
-    assert table.y is None
-    assert table.tasks is None
-    table = read_numeric_table(path, require_labels=False, sequence="peptide")
-    assert table.X.tolist() == ["AC", "D", "EF"]
-    path = write(npz_bytes(X=None, task=None, peptide=np.array(["AC", "D", "EF"])), "t.npz")
-    assert read_numeric_table(path, sequence="peptide").X.tolist() == ["AC", "D", "EF"]
-    path = write(npz_bytes(task=None, Task=np.array(["u", "v", "u"])), "t.npz")
-    assert re.search("the array 'tasks', got 'X', .*; did you mean 'Task'", refused(path))
-    assert table.feature_names == ("peptide",)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"X": None}, "the archive must have the array 'X', got 'y', 'task'"),
-        ({"y": None}, "the archive must have the array 'y'"),
-        ({"X": np.ones(3)}, r"array 'X' must have the shape (n, d), got (3,)"),
-        ({"X": np.ones((3, 2, 1))}, r"array 'X' must have the shape (n, d), got (3, 2, 1)"),
-        ({"X": np.ones((3, 0))}, r"array 'X' must have the shape (n, d), got (3, 0)"),
-        ({"X": np.ones((0, 2)), "y": np.ones(0), "task": None}, "it has none"),
-        ({"X": np.array(["A", "B", "C"])}, "array 'X' must hold numbers, got text"),
-        ({"X": np.ones((3, 2), complex)}, "array 'X' must hold plain numbers or text, got the dt"),
-        ({"X": np.full((3, 2), None)}, "array 'X' must hold plain numbers or text, .* objects"),
-        ({"y": np.array([1, "a", None], object)}, "array 'y' must hold plain .* Python objects"),
-        ({"X": [[1, 2], [3, np.nan], [5, 6]]}, "column 'b' must hold finite numbers, got nan in"),
-        ({"y": np.ones(4)}, r"array 'y' must have the shape (3,), got (4,); give one value for"),
-        ({"y": np.ones((3, 1))}, r"array 'y' must have the shape (3,), got (3, 1)"),
-        ({"y": [1, np.nan, 0]}, "array 'y' must hold a label in every row, got nan in row 2"),
-        ({"task": np.zeros(2, int)}, r"array 'task' must have the shape (3,), got (2,)"),
-        ({"task": np.array([0, 1, 2])}, "array 'task' must hold numbers from 0 to 1, .* got 2 "),
-        ({"task": np.array([0, -1, 1])}, "array 'task' must hold numbers from 0 to 1, .* got -1 "),
-        ({"task": np.array([0, 0.5, 1])}, "array 'task' must hold the name or number .* got 0.5"),
-        ({"task_names": np.ones(2)}, "array 'task_names' must hold one text for each task"),
-        ({"feature_names": np.array(["a"])}, r"array 'feature_names' must have the shape (2,)"),
-        ({"feature_names": np.array(["a", "a"])}, "must name a column once, got 'a' again"),
-    ],
-)
-def test_bad_npz(write, changes, message):
-    pattern = re.escape(message).replace(r"\.\*", ".*").replace(r"\ ", " ")
-    assert re.search(pattern, refused(write(npz_bytes(**changes), "t.npz")))
-
-
-def test_npz_names_that_are_asked_for_must_be_there(write):
-    path = write(npz_bytes(), "t.npz")
-    assert "the array 'tusk', got" in refused(path, task="tusk")
-    assert "did you mean 'task'" in refused(path, task="tusk")
-    assert "the array 'label2'" in refused(path, label="label2")
-    assert "the array 'peptide'" in refused(path, sequence="peptide")
-    message = refused(path, sequence="X")
-    assert "array 'X' must hold one text for each example, got the dtype float64" in message
-
-
-def test_damaged_npz(write):
-    whole, single = npz_bytes(), io.BytesIO()
-    np.save(single, np.ones(3))
-    for content in (b"", TABLE.encode(), whole[: len(whole) // 2], single.getvalue()):
-        path = write(content, "t.npz")
-        assert "the file must be an archive of numpy.savez, but it cannot" in refused(path)
-    flipped = bytearray(npz_bytes(np.savez))
-    flipped[whole.index(np.array(X).tobytes()) + 3] ^= 1
-    assert "array 'X' must hold plain numbers or text, but it cannot be read" in refused(
-        write(bytes(flipped), "t.npz")
-    )
-
-
-@pytest.mark.parametrize("whole", [npz_bytes(), npz_bytes(np.savez_compressed), parquet_bytes()])
-def test_damage_anywhere_is_refused_or_harmless(write, whole):
-    name = "t.npz" if whole.startswith(b"PK") else "t.parquet"
-    rng = np.random.default_rng(0)
-    for place in rng.integers(0, len(whole), 60).tolist():
-        for content in (whole[:place], whole[:place] + b"\xff" + whole[place + 1 :]):
-            try:
-                table = read_numeric_table(write(content, name))
-            except InputFormatError:
-                continue
-            assert len(table) == len(table.X)
-
-
-# ---- real data
-
-
-@pytest.mark.parametrize(
-    ("name", "shape", "n_tasks", "positive"),
-    [
-        ("landmine/landmine.npz", (14820, 9), 29, 904),
-        ("letter_ocr/letter_ocr_200.npz", (3189, 128), 8, None),
-        ("nyc_weather/nyc_weather.npz", (23007, 9), 12, 808),
-        ("uci_vehicle/uci_vehicle.npz", (846, 18), None, None),
-    ],
-)
-def test_real_archives(shared_data, name, shape, n_tasks, positive):
-    table = read_numeric_table(shared_data / "mtl" / name)
-    assert table.X.shape == shape
-    assert np.isfinite(table.X).all()
-    assert (None if table.tasks is None else np.unique(table.tasks).size) == n_tasks
-    if positive is not None:
-        assert int((table.y == 1).sum()) == positive
-
-
-def test_all_formats_say_the_same_of_real_data(shared_data, tmp_path):
-    table = read_numeric_table(shared_data / "mtl" / "landmine" / "landmine.npz").select(slice(800))
-    columns = {"task": table.tasks, "label": table.y}
-    columns |= {name: table.X[:, j] for j, name in enumerate(table.feature_names)}
-    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
-    (tmp_path / "t.csv").write_text("\n".join(lines))
-    for name in ("t.parquet", "t.csv"):
-        other = read_numeric_table(tmp_path / name)
-        assert other.feature_names == table.feature_names
-        for attribute in ("X", "y", "tasks", "names"):
-            np.testing.assert_array_equal(getattr(other, attribute), getattr(table, attribute))
 
 
 # ---- chosen features
 
 
-def test_features_can_be_chosen(write, tmp_path, caplog):
+def test_features_can_be_chosen(write, caplog):
     text = "task,label,a,name,note,split,b\nx,1,0.5,one,?,3,2\ny,-1,7,two,,4,0\n"
     with caplog.at_level("INFO", logger="seqmtl"):
         table = read_numeric_table(write(text, "t.csv"), features=["b", "a"])
@@ -645,36 +357,11 @@ def test_features_can_be_chosen(write, tmp_path, caplog):
     table = read_numeric_table(write(text, "t.csv"), features=["split"])
     assert table.X.tolist() == [[3.0], [4.0]]
     assert table.splits is None
-    np.savez(tmp_path / "t.npz", X=np.eye(3), y=[1, 1, -1], feature_names=["a", "b", "c"])
-    with caplog.at_level("INFO", logger="seqmtl"):
-        table = read_numeric_table(tmp_path / "t.npz", features=("c", "a"))
-    assert "columns left out: 'b'" in caplog.text
-    assert table.X.tolist() == [[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
-    assert table.feature_names == ("c", "a")
 
 
-def test_chosen_features_must_be_there(write, tmp_path):
+def test_chosen_features_must_be_there(write):
     path = write("Task,label,Alpha\nx,1,0.5\n", "t.csv")
     message = refused(path, 1, features=["alpha"])
     assert message.startswith("the header must name the column 'alpha'")
     assert "did you mean 'Alpha'?" in message
     assert read_numeric_table(path, features=["Alpha"]).tasks is None
-    path = tmp_path / "t.npz"
-    np.savez(path, X=np.eye(2), y=[1, -1], feature_names=["a", "b"])
-    assert refused(path, features=["c"]).startswith("X must have the column 'c'")
-
-
-def test_arrays_that_do_not_fit_into_memory_are_refused(monkeypatch, tmp_path):
-    bomb, text = io.BytesIO(), io.BytesIO()
-    np.savez_compressed(bomb, X=np.zeros((1000, 200)), y=np.ones(1000))
-    pq.write_table(pa.table({"label": np.arange(100_000) % 2, "x": np.zeros(100_000)}), text)
-    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100_000)
-    for name, data, message in (
-        ("t.npz", bomb.getvalue(), "array 'X' of 1,600,128 bytes would take"),
-        ("t.parquet", text.getvalue(), r"t\.parquet: 100,000 rows would take"),
-    ):
-        path = tmp_path / name
-        path.write_bytes(data)
-        with pytest.raises(MemoryLimitError, match=message) as refused:
-            read_numeric_table(path)
-        assert str(path) in str(refused.value)

@@ -16,7 +16,7 @@ from seqmtl import TaskKernel
 from seqmtl.cli.main import main
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.genome import contig_lengths
-from seqmtl.io.regions import read_regions
+from seqmtl.io.rows import read_regions
 from seqmtl.scan import SiteFilters, SiteFinder, filters, writers
 from seqmtl.scan.writers import FORMATS
 from tests.scan.cases import (
@@ -211,10 +211,10 @@ def test_all_filters_at_once(folder, contigs, every, tmp_path):
     [
         ("c1\t5\t4\n", r"regions.bed:1: an interval must lie inside c1 .*30000 bases.*got 5-4"),
         ("c1\t1\t2\nc2\t1\t12001\n", r"regions.bed:2: .*got 1-12001"),
-        ("c1\t-1\t4\n", r"regions.bed:1: .*got -1-4"),
+        ("c1\t-1\t4\n", r"regions.bed:1: .* up to 18 digits, got .-1.; correct it"),
         ("#x\nchrc1\t1\t4\n", r"regions.bed:2: contig must be one of the genome's \(c1, c2, c3\)"),
-        ("c1\t1\n", r"regions.bed:1: a line must be contig, start and end"),
-        ("c1\tone\t2\n", r"regions.bed:1: a line must be contig, start and end"),
+        ("c1\t1\n", r"regions.bed:1: a line must have contig, start and end"),
+        ("c1\t1_000\t2000\n", r"regions.bed:1: .* up to 18 digits, got .1_000.; correct it"),
         ("# nothing\n", r"regions.bed: there must be intervals"),
         ("", r"regions.bed: there must be intervals"),
     ],

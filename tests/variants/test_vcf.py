@@ -13,7 +13,7 @@ from seqmtl.cli.main import main
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io import load_genome
-from seqmtl.io.chrom_map import read_chrom_map
+from seqmtl.io.rows import read_chrom_map
 from seqmtl.io.vcf import VcfReader, add_info, contigs_of, escape
 from seqmtl.models.site import Site
 from seqmtl.variants import Annotator, EffectScorer, annotate_vcf, score_variants

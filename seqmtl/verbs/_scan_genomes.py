@@ -1,9 +1,7 @@
-"""``seqmtl scan --genomes``: many genomes and models in one call."""
+"""Scan many genomes with many models."""
 
 from __future__ import annotations
 
-import argparse
-import copy
 import functools
 import json
 import logging
@@ -12,17 +10,27 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from seqmtl.cli import _scan_setup as setup
-from seqmtl.exceptions import InputFormatError, ScanInterrupted, SeqmtlError
+from seqmtl._messages import message_of, messages_from
+from seqmtl.cluster import Piece, connect
+from seqmtl.exceptions import InputFormatError, OutputInUseError, ScanInterrupted, SeqmtlError
+from seqmtl.files.atomic import make_folder
+from seqmtl.files.catalogue import STARTER, model_path
+from seqmtl.files.inputs import note_input, note_output
+from seqmtl.files.outputs import files_of_a_run
+from seqmtl.files.resumable import Journal, partial_path
+from seqmtl.files.whole import read_json, read_text, sha256_of
+from seqmtl.models.saved import load_model
+from seqmtl.scan.writers import SUFFIXES
+from seqmtl.verbs import _scan_one
+from seqmtl.verbs._scoring import in_place
+from seqmtl.verbs.scan import Scan
 
 logger = logging.getLogger("seqmtl")
 
 _COLUMNS = ("genome", "organism", "like", "name", "model")
 _PACKED = ("bed", "bedgraph", "gff3", "introns")
-_ENDINGS = (".gz", ".bgz", ".fasta", ".fna", ".fas", ".fa")
-_OF_ONE = {
-    "contigs": None, "regions": None, "json": None, "resume": False,
-}  # fmt: skip
+_ENDINGS = (".seqmtl", ".gz", ".bgz", ".fasta", ".fna", ".fas", ".fa")
+_OF_ONE = ("contigs", "regions", "json", "resume")
 
 
 class _Row(NamedTuple):
@@ -36,36 +44,35 @@ class _Row(NamedTuple):
     model: str
 
 
-class _Scan(NamedTuple):
-    """A genome to scan with a model: the arguments of the command, and whether it is complete."""
+class _Planned(NamedTuple):
+    """A genome to scan with a model, on what the output depends, and whether it is complete."""
 
     name: str
-    args: argparse.Namespace
+    request: Scan
+    fingerprint: dict[str, Any]
     is_complete: bool
 
 
-def scan_genomes(args: argparse.Namespace) -> int:
-    """Scan the genomes of a table with all models."""
-    from seqmtl.cluster import Piece, connect
-    from seqmtl.files.atomic import make_folder
-
-    for name, default in _OF_ONE.items():
-        if getattr(args, name) != default:
+def scan_genomes(request: Scan) -> list[dict[str, Any]]:
+    """Scan the genomes of a table with all models; return the entry of each in its summary."""
+    for name in _OF_ONE:
+        if getattr(request, name):
             raise SeqmtlError(
                 f"--{name} is for one genome, not for --genomes, which writes a summary of every "
                 "scan and goes on where it was stopped; leave it out"
             )
-    scans = _plan(args)
-    make_folder(args.output)
+    scans = _plan(request)
+    make_folder(request.output)
     todo = [scan for scan in scans if not scan.is_complete]
     if len(todo) < len(scans):
         logger.info("%d of %d scans are complete", len(scans) - len(todo), len(scans))
-    todo.sort(key=lambda scan: -os.path.getsize(scan.args.genome))  # the last ones end together
-    pieces = [Piece(scan.name, (scan.args,), _files(scan.args)) for scan in todo]
-    told = _Progress([os.path.getsize(scan.args.genome) for scan in todo])
+    sizes = {scan.name: os.path.getsize(str(scan.request.genome)) for scan in todo}
+    todo.sort(key=lambda scan: -sizes[scan.name])  # the last ones end together
+    pieces = [Piece(scan.name, scan[1:3], _files(scan.request)) for scan in todo]
+    told = _Progress([sizes[scan.name] for scan in todo])
     faults = []
     try:
-        with connect(args.dask if todo else None) as workers:
+        with connect(request.dask if todo else None) as workers:
             for number, result, worker in workers.map(scan_genome, pieces):
                 told(number, todo[number].name, result, worker)
                 faults += [result] * isinstance(result, str)
@@ -76,30 +83,21 @@ def scan_genomes(args: argparse.Namespace) -> int:
             f"{len(faults)} of {len(scans)} scans failed, the first with: {faults[0]}; repeat the "
             "command when this is solved: it does what is not complete"
         )
-    logger.info("%s: %d scans", args.output, len(scans))
-    return 0
+    logger.info("%s: %d scans", request.output, len(scans))
+    return [read_json(str(scan.request.json))["scans"][0] for scan in scans]
 
 
-def scan_genome(args: argparse.Namespace) -> dict[str, Any] | str:
+def scan_genome(request: Scan, fingerprint: dict[str, Any]) -> dict[str, Any] | str:
     """Do one scan, unless it is complete; return its entry in the JSON summary, or what failed."""
-    from seqmtl._messages import messages_from
-    from seqmtl.cli._console import message_of
-    from seqmtl.cli._output import claims_of_a_command
-    from seqmtl.cli._scan_single import scan_single
-    from seqmtl.exceptions import OutputInUseError
-    from seqmtl.files.resumable import Journal, partial_path
-    from seqmtl.files.whole import read_json
-
     is_told = False
     while True:
         try:
-            with messages_from(logging.WARNING), claims_of_a_command():
-                if not _is_complete(args):
-                    args = copy.copy(args)
-                    journal = Journal(partial_path(args.output, "journal"), args.fingerprint)
-                    args.resume = journal.read()[:1] == [args.fingerprint]
-                    scan_single(args)
-                (entry,) = read_json(args.json)["scans"]
+            with messages_from(logging.WARNING), files_of_a_run():
+                if not _is_complete(request, fingerprint):
+                    journal = Journal(partial_path(request.output, "journal"), fingerprint)
+                    is_begun = journal.read()[:1] == [fingerprint]
+                    _scan_one.scan_one(request.changed(resume=is_begun), fingerprint)
+                (entry,) = read_json(str(request.json))["scans"]
                 return dict(entry)
         except ScanInterrupted:
             raise
@@ -136,7 +134,7 @@ class _Progress:
         )  # fmt: skip
 
 
-def _plan(args: argparse.Namespace) -> list[_Scan]:
+def _plan(request: Scan) -> list[_Planned]:
     """Check all rows with all models.
 
     Raises
@@ -144,27 +142,26 @@ def _plan(args: argparse.Namespace) -> list[_Scan]:
     SeqmtlError
         If anything is wrong; all of it is named.
     """
-    from seqmtl.files.whole import sha256_of
-
-    rows = _read(args.genomes)
-    models = [args.model, *([args.genome] if args.genome else []), *args.more]
+    table = str(request.genomes)
+    models = [path for path in (request.model, request.genome, *request.more) if path]
     digest, load = functools.cache(sha256_of), functools.cache(_load)
     told: set[tuple[str, str]] = set()
     taken: dict[str, str] = {}
     scans, faults = [], []
-    for row in rows:
-        for model in [_place(args.genomes, row.model)] if row.model else models:
-            own, name = _arguments(args, row, model, len(models) > 1 and not row.model)
-            is_name = os.path.basename(name) == name and not name.startswith(".")
-            found = "" if is_name else f"{name!r} is no name of a file"
-            found = found or _fault(own, load(own.model), digest, told)
-            found = found or _clash(own, load(own.model), f"line {row.line} with {model}", taken)
-            if found:
-                faults.append(f"line {row.line}: {found}")
+    for row in _read(table):
+        for path in [_place(table, row.model)] if row.model else models:
+            own, name = _single(request, row, path, len(models) > 1 and not row.model)
+            try:
+                if os.path.basename(name) != name or name.startswith("."):
+                    raise SeqmtlError(f"{name!r} is no name of a file")
+                fingerprint = _fingerprint(own, load(own.model), digest, told)
+                _take(own, load(own.model), f"line {row.line} with {path}", taken)
+            except (SeqmtlError, ValueError) as error:
+                faults.append(f"line {row.line}: {error}")
             else:
-                scans.append(_Scan(name, own, _is_complete(own)))
+                scans.append(_Planned(name, own, fingerprint, _is_complete(own, fingerprint)))
     if faults:
-        raise SeqmtlError(f"{args.genomes}: {'; '.join(dict.fromkeys(faults))}")
+        raise SeqmtlError(f"{table}: {'; '.join(dict.fromkeys(faults))}")
     return scans
 
 
@@ -176,8 +173,6 @@ def _read(path: str) -> list[_Row]:
     InputFormatError
         If it has no column of genomes, another column than known, no row, or a ragged one.
     """
-    from seqmtl.files.whole import read_text
-
     lines = [
         (number, [cell.strip() for cell in line.split("\t")])
         for number, line in enumerate(read_text(path, "a table of genomes").splitlines(), 1)
@@ -205,40 +200,41 @@ def _read(path: str) -> list[_Row]:
 
 def _place(table: str, path: str) -> str:
     """Return the absolute path of a file that is given relative to the table."""
-    from seqmtl.files.catalogue import STARTER
-
     is_shipped = path.startswith(STARTER)
     return path if is_shipped else os.path.abspath(os.path.join(os.path.dirname(table), path))
 
 
-def _arguments(
-    args: argparse.Namespace, row: _Row, model: str, is_named: bool
-) -> tuple[argparse.Namespace, str]:
-    """Return the arguments of the single command for a row and a model, and a name."""
-    from seqmtl.scan.writers import SUFFIXES
-
+def _single(request: Scan, row: _Row, model: str, is_named: bool) -> tuple[Scan, str]:
+    """Return the request of a single scan for a row and a model, and a name."""
     name = row.name or _stem(row.genome)
     if is_named:
         name += f".{_stem(model.rpartition(':')[2])}"
-    kind = args.file_format or "bed"
+    kind = request.format or "bed"
     suffix = SUFFIXES.get(kind, (".bed",))[0] + (".gz" if kind in _PACKED else "")
-    stem = os.path.join(os.path.abspath(args.output), name)
-    own = argparse.Namespace(**vars(args))
-    if args.tree and os.path.exists(args.tree):
-        own.tree = os.path.abspath(args.tree)
+    stem = os.path.join(os.path.abspath(request.output), name)
+    changes: dict[str, Any] = {}
     if row.organism or row.like:
-        own.organism, own.like = row.organism or None, row.like or None
-    own.__dict__.update(
-        model=_place("", model), genome=_place(args.genomes, row.genome), output=stem + suffix,
-        json=f"{stem}.json", file_format=kind, quiet=True, genomes=None, more=[], dask=None,
-        run=None, threads=1 if args.dask else args.threads,
-    )  # fmt: skip
+        changes = {"organism": row.organism or None, "like": row.like or None}
+    if request.tree and os.path.exists(request.tree):
+        changes["tree"] = os.path.abspath(request.tree)
+    own = request.changed(
+        model=_place("", model),
+        genome=_place(str(request.genomes), row.genome),
+        more=(),
+        genomes=None,
+        output=stem + suffix,
+        json=f"{stem}.json",
+        format=kind,
+        dask=None,
+        threads=1 if request.dask else request.threads,
+        **changes,
+    )
     return own, name
 
 
 def _stem(path: str) -> str:
     """Return the name of a genome or model file without its endings."""
-    name = os.path.basename(path).removesuffix(".seqmtl")
+    name = os.path.basename(path)
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
     return name
@@ -246,90 +242,84 @@ def _stem(path: str) -> str:
 
 def _load(path: str) -> Any:
     """Return a model, or what is wrong with it."""
-    from seqmtl.models.saved import load_model
-
     try:
         return load_model(path, only=("weights", "pairs"))
     except (SeqmtlError, OSError) as error:
         return str(error)
 
 
-def _fault(
-    own: argparse.Namespace,
-    model: Any,
-    digest: Callable[[str], str],
-    told: set[tuple[str, str]],
-) -> str:
-    """Return what hinders a scan, or else "" and set what the output depends on.
+def _fingerprint(
+    own: Scan, model: Any, digest: Callable[[str], str], told: set[tuple[str, str]]
+) -> dict[str, Any]:
+    """Return what the output of a scan depends on, as it is read from a file.
 
     `told` holds the models and organisms of which it was told how good their probabilities are.
-    """
-    from seqmtl.cli._scan_single import outputs_of
-    from seqmtl.cli._scoring import with_relatives
 
+    Raises
+    ------
+    SeqmtlError
+        If anything hinders the scan.
+    """
     if isinstance(model, str):
-        return model
-    if not os.path.isfile(own.genome) or not os.access(own.genome, os.R_OK):
-        return f"{own.genome} is not there, or cannot be read"
+        raise SeqmtlError(model)
+    if not os.path.isfile(str(own.genome)) or not os.access(str(own.genome), os.R_OK):
+        raise SeqmtlError(f"{own.genome} is not there, or cannot be read")
     if own.organism == "all" and "all" not in model.tasks:
-        return "give every organism a row of its own, in the place of all"
+        raise SeqmtlError("give every organism a row of its own, in the place of all")
     if not own.organism and not own.like and len(model.tasks) > 1:
-        return (
+        raise SeqmtlError(
             f"the model has {len(model.tasks)} organisms; name one in the column organism or like"
         )
-    chosen = copy.copy(own)
-    try:
-        model = with_relatives(model, chosen)
-        (organism,) = outputs_of(model, chosen)
-        if not chosen.from_relatives:
-            model.match(organism)
-        setup.check_options(model, chosen, own.file_format)
-        if model.structure != "pairs":
-            model.log_odds_of(organism)
-            if (own.model, organism) not in told:
-                told.add((own.model, organism))
-                setup.tell_of_probabilities(model, organism, own.file_format, chosen)
-    except (SeqmtlError, ValueError) as error:
-        return str(error)
-    found = setup.fingerprint_of(organism, chosen, digest)
-    own.fingerprint = json.loads(json.dumps(found))  # as it is read from a file
-    return ""
+    path, file_format = own.model, str(own.format)
+    model, own = in_place(model, own)
+    (organism,) = _scan_one.outputs_of(model, own)
+    if not own.from_relatives:
+        model.match(organism)
+    own = _scan_one.checked(model, own, file_format)
+    if model.structure != "pairs":
+        model.log_odds_of(organism)
+    if (path, organism) not in told:
+        told.add((path, organism))
+        _scan_one.tell_of_probabilities(model, organism, file_format, own)
+    found = _scan_one.fingerprint_of(organism, own, digest)
+    return dict(json.loads(json.dumps(found)))
 
 
-def _clash(own: argparse.Namespace, model: Any, scan: str, taken: dict[str, str]) -> str:
-    """Return which output another scan writes, or else "" and take the outputs."""
-    from seqmtl.files.inputs import note_input, note_output
+def _take(own: Scan, model: Any, scan: str, taken: dict[str, str]) -> None:
+    """Take the outputs of a scan.
 
-    paths = [own.json, *setup.paths_of(model, own.output, own.file_format, own)]
-    note_input(own.genome)
-    for path in paths:
+    Raises
+    ------
+    SeqmtlError
+        If another scan writes one of them.
+    """
+    files = _scan_one.paths_of(model, own.output, str(own.format), own)
+    note_input(str(own.genome))
+    for path in (str(own.json), *files):
         note_output(path)
         other = taken.get(path.lower())
         if other is not None:
             name = os.path.basename(path)
-            return f"{name} is also written for {other}; give the row another name, or the model"
-    taken.update(dict.fromkeys(map(str.lower, paths), scan))
-    return ""
+            raise SeqmtlError(
+                f"{name} is also written for {other}; give the row another name, or the model"
+            )
+    taken.update((path.lower(), scan) for path in (str(own.json), *files))
 
 
-def _is_complete(args: argparse.Namespace) -> bool:
+def _is_complete(request: Scan, fingerprint: dict[str, Any]) -> bool:
     """Tell whether a scan was made, of the same files and options."""
-    from seqmtl.files.whole import read_json
-
     try:
-        summary = read_json(args.json)
-        folder, sizes = os.path.dirname(args.output), summary["bytes"]
+        summary = read_json(str(request.json))
+        folder, sizes = os.path.dirname(request.output), summary["bytes"]
         is_whole = all(
             os.path.getsize(os.path.join(folder, name)) == size for name, size in sizes.items()
         )
-        return is_whole and summary["fingerprint"] == args.fingerprint
+        return is_whole and summary["fingerprint"] == fingerprint
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
 
-def _files(args: argparse.Namespace) -> tuple[str, ...]:
+def _files(request: Scan) -> tuple[str, ...]:
     """Return what a worker must see to scan."""
-    from seqmtl.files.catalogue import model_path
-
-    tree = (args.tree,) if args.tree and os.path.exists(args.tree) else ()
-    return args.genome, model_path(args.model), os.path.dirname(args.output), *tree
+    tree = (request.tree,) if request.tree and os.path.exists(request.tree) else ()
+    return str(request.genome), model_path(request.model), os.path.dirname(request.output), *tree

@@ -2,57 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import PAD_BYTES, Lines, PathLike, numbered_lines, readable
-from seqmtl.io._table_columns import check_distinct
+from seqmtl.files.streams import PAD_BYTES, Lines, readable
+from seqmtl.io.numeric_tables import check_distinct
 
 _TAB, _LINE_FEED, _HASH = 9, 10, 35
 LONGEST_NAME = PAD_BYTES - 1
 _MOST_DIGITS = 18
-#: What :func:`is_coordinate` asks for.
-COORDINATES = f"whole numbers of up to {_MOST_DIGITS} digits"
-_NO_ROWS = (b"track", b"browser")
-
-
-def is_row(line: bytes) -> bool:
-    """Tell whether a BED line is a row, not blank, a comment, or a track or browser line."""
-    first = line.split(None, 1)[:1]
-    return bool(first) and not line.startswith(b"#") and first[0] not in _NO_ROWS
-
-
-def bed_rows(path: PathLike) -> Iterator[tuple[int, bytes]]:
-    """Yield the 1-based line number and the bytes of every BED row."""
-    return ((line, row) for line, row in numbered_lines(path) if is_row(row))
-
-
-def check_first_field(contig: str) -> bytes:
-    """Return the name of a contig, with which lines of BED and the like begin.
-
-    Raises
-    ------
-    InputFormatError
-        If readers would take such lines for comments or headers.
-    """
-    name = contig.encode()
-    if not is_row(name):
-        raise InputFormatError(
-            f"a line that begins with {contig!r} is a comment or a header in BED and tables; "
-            "rename the contig (a scan can write GFF3 or bigWig)",
-            record=contig,
-        )
-    return name
-
-
-def is_coordinate(field: bytes | str) -> bool:
-    """Tell whether a field is a coordinate: a whole number that fits into 64 bits."""
-    return field.isascii() and field.isdigit() and len(field) <= _MOST_DIGITS
 
 
 @dataclass(frozen=True)
@@ -105,22 +69,18 @@ class Fields:
 
     def rows(self, chosen: NDArray[Any]) -> Fields:
         """Return a subset of the rows."""
-        return Fields(
-            self.source,
-            self.text,
-            self.ends[chosen],
-            self.row_begins[chosen],
-            self.lines[chosen],
-            self.strays[chosen],
-        )
+        columns = ("ends", "row_begins", "lines", "strays")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
 
     def refuse(self, row: int, message: str) -> NoReturn:
         """Raise an error that gives the line of a row."""
         raise InputFormatError(message, path=self.source, line=int(self.lines[row]))
 
-    def cut(self, begins: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        """Copy `width` bytes from each index, shape (n, width)."""
-        return cut(self.text, begins, width)
+    def refuse_first(self, is_bad: NDArray[np.bool_], column: int, rule: str, remedy: str) -> None:
+        """Raise an error that gives the first bad field and its line, if there is one."""
+        if is_bad.any():
+            row = int(is_bad.argmax())
+            self.refuse(row, f"{rule}, got {self.string(row, column)!r}; {remedy}")
 
     def bytes_of(self, column: int, what: str) -> NDArray[np.bytes_]:
         """Return a column of short fields as fixed-width byte strings, shape (n_rows,).
@@ -133,11 +93,9 @@ class Fields:
         lengths = self.lengths(column)
         width = max(1, int(lengths.max(initial=1)))
         if width > LONGEST_NAME:
-            row = int(lengths.argmax())
-            self.refuse(
-                row, f"{what} must have at most {LONGEST_NAME} bytes, got {width}; shorten it"
-            )
-        letters = self.cut(self.begins(column), width)
+            rule = f"{what} must have at most {LONGEST_NAME} bytes, got {width}; shorten it"
+            self.refuse(int(lengths.argmax()), rule)
+        letters = cut(self.text, self.begins(column), width)
         letters[np.arange(width) >= lengths[:, None]] = 0
         return letters.view(f"S{width}").ravel()
 
@@ -151,15 +109,12 @@ class Fields:
         """
         lengths = self.lengths(column)
         width = min(max(1, int(lengths.max(initial=1))), _MOST_DIGITS)
-        digits = self.cut(self.begins(column), width).astype(np.int64) - ord("0")
+        digits = cut(self.text, self.begins(column), width).astype(np.int64) - ord("0")
         in_field = np.arange(width) < lengths[:, None]
-        is_wrong = ((digits < 0) | (digits > 9)) & in_field
-        bad = np.flatnonzero(is_wrong.any(axis=1) | (lengths < 1) | (lengths > _MOST_DIGITS))
-        if bad.size:
-            got = self.string(int(bad[0]), column)
-            self.refuse(
-                int(bad[0]), f"{what} must be a whole number of 0 or more, got {got!r}; correct it"
-            )
+        is_bad = (((digits < 0) | (digits > 9)) & in_field).any(axis=1)
+        is_bad |= (lengths < 1) | (lengths > _MOST_DIGITS)
+        rule = f"{what} must be a whole number of 0 or more"
+        self.refuse_first(is_bad, column, rule, "correct it")
         values = np.zeros(len(self), dtype=np.int64)
         for place in range(width):
             inside = in_field[:, place]
@@ -176,13 +131,8 @@ class Fields:
         """
         letters = self.text[self.begins(column)]
         is_reverse: NDArray[np.bool_] = letters == ord("-")
-        bad = np.flatnonzero((self.lengths(column) != 1) | ~(is_reverse | (letters == ord("+"))))
-        if bad.size:
-            got = self.string(int(bad[0]), column)
-            self.refuse(
-                int(bad[0]),
-                f"strand must be + or -, got {got!r}; give the strand of the site",
-            )
+        is_bad = (self.lengths(column) != 1) | ~(is_reverse | (letters == ord("+")))
+        self.refuse_first(is_bad, column, "strand must be + or -", "give the strand of the site")
         return is_reverse
 
 
@@ -235,37 +185,24 @@ def split_fields(
     if is_comment is not None:
         suspect |= text[row_begins] == _HASH
     if suspect.any():
-        kept = _without_comments(block, ends[last], row_begins, n_fields, suspect, is_comment)
+        kept = np.ones(n_fields.size, dtype=bool)
+        for row in np.flatnonzero(suspect):
+            line = block.text[row_begins[row] : ends[last[row]]]
+            kept[row] = line.strip() and not (is_comment is not None and is_comment(line))
         bad = kept & (n_fields != n_columns)
         if bad.any():
-            row = int(bad.argmax())
+            first = int(bad.argmax())
             raise InputFormatError(
                 f"a row must have {n_columns} tab-separated fields like the first, "
-                f"got {n_fields[row]}; correct the line",
+                f"got {n_fields[first]}; correct the line",
                 path=source,
-                line=int(lines[row]),
+                line=int(lines[first]),
             )
         keep_field = np.repeat(kept, n_fields)
         strays, ends = strays[keep_field], ends[keep_field]
         row_begins, lines = row_begins[kept], lines[kept]
     shape = (lines.size, n_columns)
     return Fields(source, text, ends.reshape(shape), row_begins, lines, strays.reshape(shape))
-
-
-def _without_comments(
-    block: Lines,
-    row_ends: NDArray[np.int64],
-    row_begins: NDArray[np.int64],
-    n_fields: NDArray[np.int64],
-    suspect: NDArray[np.bool_],
-    is_comment: Callable[[bytes], bool] | None,
-) -> NDArray[np.bool_]:
-    """Return a mask of the rows that are neither blank nor comments."""
-    kept = np.ones(n_fields.size, dtype=bool)
-    for row in np.flatnonzero(suspect):
-        line = block.text[row_begins[row] : row_ends[row]]
-        kept[row] = not (not line.strip() or (is_comment is not None and is_comment(line)))
-    return kept
 
 
 def cut(text: NDArray[np.uint8], begins: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
@@ -313,8 +250,6 @@ def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -
 
 def _column_hint(wanted: str, names: list[str], header: bytes) -> str:
     """Suggest what may have been meant by a missing column."""
-    from difflib import get_close_matches
-
     lowered = {name.strip("\"'#").lower(): name for name in names}
     if header.lstrip().startswith(b">"):
         return "this looks like FASTA, not a table"

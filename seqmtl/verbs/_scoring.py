@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from seqmtl.exceptions import SeqmtlError
 
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from seqmtl.models.base import Model
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.scan.held_out import HeldOut
+    from seqmtl.verbs._options import Relatives
 
 logger = logging.getLogger("seqmtl")
+
+Placed = TypeVar("Placed", bound="Relatives")
 
 
 def add_scoring_options(parser: argparse.ArgumentParser) -> None:
@@ -50,8 +53,15 @@ def add_relatives(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def with_relatives(model: Any, args: argparse.Namespace) -> Any:
-    """Return the model with the organism of ``--like``, and set the options that score it.
+def with_relatives(model: Any, args: Any) -> Any:
+    """Return the model with the organism of ``--like``; set the options (of a Namespace)."""
+    model, changes = _placed(model, args)
+    vars(args).update(changes)
+    return model
+
+
+def in_place(model: Any, request: Placed) -> tuple[Any, Placed]:
+    """Return the model with the organism of ``--like``, and the request that scores it.
 
     It is called by ``--organism``, or else by the name of ``--like``. Without ``--organism``, an
     organism that the model was trained on is scored by its own weights.
@@ -63,21 +73,26 @@ def with_relatives(model: Any, args: argparse.Namespace) -> Any:
     UnknownTaskError
         If no organism or clade has the name; the message lists near matches.
     """
+    model, changes = _placed(model, request)
+    return model, request.changed(**changes) if changes else request
+
+
+def _placed(model: Any, request: Any) -> tuple[Any, dict[str, Any]]:
     from seqmtl.models.base import is_known
 
-    if args.like is None:
-        if args.tree is not None:
+    if request.like is None:
+        if request.tree is not None:
             raise SeqmtlError("--tree is for --like; name the organism to look up, or leave it out")
-        return model
+        return model, {}
     if model.structure != "weights":
         raise SeqmtlError("--like is for models of seqmtl train; leave it out")
-    if args.organism == "all" and "all" not in model.tasks:
+    if request.organism == "all" and "all" not in model.tasks:
         raise SeqmtlError("--like places one organism; name it with --organism, or leave that out")
-    if args.organism is None and is_known(args.like, model.tasks):
-        args.organism = model.match(args.like)
-        return model
-    args.organism, args.from_relatives = args.organism or args.like, True
-    return model.adapt(args.organism, like=args.like, tree=args.tree)
+    if request.organism is None and is_known(request.like, model.tasks):
+        return model, {"organism": model.match(request.like)}
+    name = request.organism or request.like
+    placed = model.adapt(name, like=request.like, tree=request.tree)
+    return placed, {"organism": name, "from_relatives": True}
 
 
 def tell_known(
@@ -122,35 +137,35 @@ def _place(path: str) -> str:
     return os.path.realpath(path.removesuffix("windows.tsv"))
 
 
-def score_labelled(model: Model, args: argparse.Namespace, what: str) -> HeldOut:
+def score_labelled(model: Model, source: Any, what: str) -> HeldOut:
     """Score every candidate of a dataset, or labelled examples, to evaluate a model.
 
     `what` is too good if the model was trained on them, of which a warning tells. Labels have the
     form that ``model.evaluate`` takes.
     """
-    held, is_split = _score(model, args)
-    paths = [args.data] if args.data else [path for _, path in args.genome]
-    tell_known(model, paths, held.names, args.split if is_split else None, what)
+    held, is_split = _score(model, source)
+    paths = [source.data] if source.data else [path for _, path in source.genome]
+    tell_known(model, paths, held.names, source.split if is_split else None, what)
     return held
 
 
-def _score(model: Model, args: argparse.Namespace) -> tuple[HeldOut, bool]:
+def _score(model: Model, source: Any) -> tuple[HeldOut, bool]:
     """Return the scores, and whether they are those of the requested split."""
     import numpy as np
 
-    from seqmtl.cli._examples import read_for_model
     from seqmtl.io.dataset import is_dataset
     from seqmtl.scan.held_out import HeldOut, score_held_out
+    from seqmtl.verbs._examples import read_for_model
 
-    from_relatives = getattr(args, "from_relatives", False)
-    if model.can_scan and args.data and not args.genome and is_dataset(args.data):
-        split = None if args.split == "all" else args.split
+    from_relatives = getattr(source, "from_relatives", False)
+    if model.can_scan and source.data and not source.genome and is_dataset(source.data):
+        split = None if source.split == "all" else source.split
         held = score_held_out(
-            cast("MultiTaskModel", model), args.data, split=split, organism=args.organism,
+            cast("MultiTaskModel", model), source.data, split=split, organism=source.organism,
             from_relatives=from_relatives,
         )  # fmt: skip
         return held, True
-    examples = read_for_model(model, args, require_labels=True)
+    examples = read_for_model(model, source, require_labels=True)
     signs, site = model.signs(examples.y), getattr(model, "site", None)
     if site and model.can_scan:
         site.require_in_place(examples.X, signs)

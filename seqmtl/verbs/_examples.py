@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,7 +44,7 @@ class Examples(NamedTuple):
     is_split: bool = False
 
 
-def read_for_training(args: argparse.Namespace, *, require_labels: bool = True) -> Examples:
+def read_for_training(source: Any, *, require_labels: bool = True) -> Examples:
     """Read the training examples of ``train-table``.
 
     Raises
@@ -53,32 +52,33 @@ def read_for_training(args: argparse.Namespace, *, require_labels: bool = True) 
     SeqmtlError
         If the arguments conflict or a file is invalid.
     """
-    from seqmtl.cli._input import read_input
     from seqmtl.io import read_numeric_table
+    from seqmtl.verbs._windows import read_input
 
-    if _holds_windows(args):
+    if _holds_windows(source):
         return _of_windows(
             read_input(
-                args,
-                split=args.split,
-                window=args.window,
+                source,
+                source.organism,
+                split=source.split,
+                window=source.window,
                 require_labels=require_labels,
-                shift=args.shift,
+                shift=source.shift,
             )
         )
-    if args.window or args.shift:
+    if source.window or source.shift:
         raise SeqmtlError(
-            f"--window and --shift apply to DNA windows, but {args.data} is a table of examples; "
+            f"--window and --shift apply to DNA windows, but {source.data} is a table of examples; "
             "leave them out"
         )
     table = read_numeric_table(
-        args.data, label=args.label_column or LABEL, task=args.task_column or TASK,
-        sequence=args.sequence, require_labels=require_labels,
+        source.data, label=source.label_column or LABEL, task=source.task_column or TASK,
+        sequence=source.sequence, require_labels=require_labels,
     )  # fmt: skip
-    return _of_table(table, args.split, args.organism)
+    return _of_table(table, source.split, source.organism)
 
 
-def read_for_model(model: Model, args: argparse.Namespace, *, require_labels: bool) -> Examples:
+def read_for_model(model: Model, source: Any, *, require_labels: bool) -> Examples:
     """Read examples in the form the model was trained on.
 
     Raises
@@ -94,36 +94,37 @@ def read_for_model(model: Model, args: argparse.Namespace, *, require_labels: bo
     if model.inputs == "genomes":
         raise SeqmtlError(NOT_WINDOWS)
     if model.inputs == "windows":
-        return _of_windows(_read_windows_for(model, args, require_labels=require_labels))
-    if not args.data or args.genome:
+        return _of_windows(_read_windows_for(model, source, require_labels=require_labels))
+    if not source.data or source.genome:
         raise SeqmtlError("the model was trained on a table of examples; give such a file as DATA")
     columns, names = model.training.get("columns", {}), model.feature_names or None
     is_text = model.inputs == "sequences"
     table = read_numeric_table(
-        args.data,
+        source.data,
         label=columns.get(LABEL, LABEL),
-        task=TASK if args.organism else columns.get(TASK, TASK),
+        task=TASK if source.organism else columns.get(TASK, TASK),
         sequence=(names or ("sequence",))[0] if is_text else None,
         features=None if is_text else names,
         require_labels=require_labels,
     )
-    found = _of_table(table, None if args.split == "all" else args.split, args.organism)
+    found = _of_table(table, None if source.split == "all" else source.split, source.organism)
     if len(model.classes) > 2 or model.tasks == (TASK,):
         return found._replace(tasks=None)
     if found.tasks is None and len(model.tasks) > 1:
         raise SeqmtlError(
-            f"{args.data} has no task column; name one of {', '.join(model.tasks)} with --task"
+            f"{source.data} has no task column; name one of {', '.join(model.tasks)} with --task"
         )
     return found if found.tasks is None else found._replace(X=TaskArray(found.X, found.tasks))
 
 
-def _read_windows_for(model: Model, args: argparse.Namespace, *, require_labels: bool) -> Windows:
+def _read_windows_for(model: Model, source: Any, *, require_labels: bool) -> Windows:
     """Read windows of the model's length; with a single task, FASTA needs no --organism."""
-    from seqmtl.cli._input import read_as_of_model
+    from seqmtl.verbs._windows import read_as_of_model
 
-    if not args.organism and len(model.tasks) == 1 and not args.genome and _is_fasta(args.data):
-        args.organism = model.tasks[0]
-    windows = read_as_of_model(model, args, require_labels=require_labels)
+    organism = source.organism
+    if not organism and len(model.tasks) == 1 and not source.genome and _is_fasta(source.data):
+        organism = model.tasks[0]
+    windows = read_as_of_model(model, source, organism, require_labels=require_labels)
     if windows.task_names == ("task",) and "task" not in model.tasks:
         names = ", ".join(model.tasks)
         raise SeqmtlError(
@@ -140,17 +141,17 @@ def _is_fasta(data: str | None) -> bool:
     return guess_format(data) == "fasta"
 
 
-def _holds_windows(args: argparse.Namespace) -> bool:
+def _holds_windows(source: Any) -> bool:
     """Tell windows from a table of examples; without DATA, the reader of windows raises."""
     from seqmtl.io import guess_format, is_dataset, is_table_of_windows
 
-    if args.genome or not args.data:
+    if source.genome or not source.data:
         return True
-    if args.label_column or args.task_column or args.sequence:
+    if source.label_column or source.task_column or source.sequence:
         return False
-    if is_dataset(args.data):
+    if is_dataset(source.data):
         return True
-    return guess_format(args.data) == "fasta" or is_table_of_windows(args.data)
+    return guess_format(source.data) == "fasta" or is_table_of_windows(source.data)
 
 
 def _of_windows(windows: Windows) -> Examples:

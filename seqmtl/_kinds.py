@@ -1,0 +1,171 @@
+"""Kinds of values: rules that take a text or a value and return the value.
+
+A kind raises a ValueError that goes on after the name of what has the value: "must be at least 1,
+got 0". The command line, TOML files and Python arguments have the same kinds.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+from seqmtl._checks import check_integer, check_number, is_number
+
+Kind = Callable[[Any], Any]
+
+_LARGEST = (1 << 62) - 1
+
+
+def text(value: Any) -> str:
+    """Take a text or a path."""
+    found = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(found, str):
+        raise ValueError(f"must be a text, got {value!r}")
+    return found
+
+
+def flag(value: Any) -> bool:
+    """Take true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"must be True or False, got {value!r}")
+    return value
+
+
+def integer(value: Any) -> int:
+    """Take an integer."""
+    return _whole(value, -_LARGEST)
+
+
+def positive_int(value: Any) -> int:
+    """Take an integer of at least 1."""
+    return _whole(value, 1)
+
+
+def seed(value: Any) -> int:
+    """Take an integer of at least 0."""
+    return _whole(value, 0)
+
+
+def _whole(value: Any, least: int) -> int:
+    found = _parsed(value, int)
+    with _shown_as(value):
+        check_integer("", found, least)
+    if found > _LARGEST:
+        raise ValueError(f"must be at most {_LARGEST}")
+    return int(found)
+
+
+def memory(value: Any) -> int:
+    """Take a size in bytes, such as 500M or 4G."""
+    factors = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+    plain = str(value).upper().removesuffix("B").removesuffix("I")
+    number, factor = (plain[:-1], factors[plain[-1:]]) if plain[-1:] in factors else (plain, 1)
+    try:
+        found = int(positive_float(number) * factor)
+    except ValueError:
+        found = 0
+    if found < 1:
+        raise ValueError(f"must be a size such as 500M or 4G, got {value!r}")
+    return found
+
+
+def finite_float(value: Any) -> float:
+    """Take a finite number."""
+    return _number(value, least=-math.inf)
+
+
+def positive_float(value: Any) -> float:
+    """Take a finite number above 0."""
+    return _number(value)
+
+
+def norm(value: Any) -> float:
+    """Take the p of a p-norm, from 1 to infinity."""
+    return _number(value, least=1, is_finite=False)
+
+
+def share(value: Any) -> float:
+    """Take a number between 0 and 1, both excluded."""
+    found = _parsed(value, float)
+    if not is_number(found) or not 0 < found < 1:
+        raise ValueError(f"must be between 0 and 1, got {value}")
+    return float(found)
+
+
+def _number(value: Any, **limits: Any) -> float:
+    found = _parsed(value, float)
+    with _shown_as(value):
+        check_number("", found, **limits)
+    return float(found)
+
+
+def _parsed(value: Any, kind: type) -> Any:
+    """Return the number that a text says, or what is not one as it is."""
+    try:
+        return kind(value) if isinstance(value, str) and "_" not in value else value
+    except ValueError:
+        return value
+
+
+@contextmanager
+def _shown_as(value: Any) -> Iterator[None]:
+    """Leave out the name, which the option knows."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(str(error).lstrip()) from None
+
+
+def positive_floats(value: Any) -> tuple[float, ...]:
+    """Take comma-separated numbers above 0; return them sorted, without duplicates."""
+    return tuple(sorted(set(map(positive_float, _several(value)))))
+
+
+def scales(value: Any) -> tuple[float, ...]:
+    """Take comma-separated numbers above 0."""
+    return tuple(map(positive_float, _several(value)))
+
+
+def _several(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.split(",")
+    return [value] if is_number(value) else value
+
+
+def names_list(value: Any) -> tuple[str, ...]:
+    """Take comma-separated names."""
+    names = tuple(text(name).strip() for name in _several(value))
+    if not all(names):
+        raise ValueError(f"must be comma-separated names, got {value!r}")
+    return names
+
+
+def named_path(value: Any) -> tuple[str, str]:
+    """Take ORGANISM=FILE, or the two of them."""
+    name, path = (value.partition("=")[::2]) if isinstance(value, str) else value
+    if not (name and path):
+        raise ValueError(f"must be ORGANISM=FILE, got {value!r}")
+    return text(name), text(path)
+
+
+def dask_address(value: Any) -> str:
+    """Take the address of a dask scheduler."""
+    from seqmtl.cluster import check_address
+
+    return check_address(text(value))
+
+
+def figure(value: Any) -> str:
+    """Take the path of a figure, which can be drawn."""
+    path = text(value)
+    if not path.lower().endswith((".png", ".svg", ".pdf")):
+        raise ValueError(
+            f"must end in .png, .svg or .pdf, got {path!r}; the suffix sets the format"
+        )
+    if find_spec("matplotlib") is None:
+        raise ValueError("needs matplotlib; pip install 'seqmtl[plots]'")
+    return path

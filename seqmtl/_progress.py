@@ -1,0 +1,168 @@
+"""Progress of long work: one redrawn line on a terminal, messages every few seconds elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import math
+import statistics
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+logger = logging.getLogger("seqmtl")
+
+#: Writes a line over the last one, for a command on a terminal.
+REDRAW: ContextVar[Callable[[str], None] | None] = ContextVar("redraw", default=None)
+
+
+class _Progress:
+    """When to show how far the work is, and where."""
+
+    def __init__(self) -> None:
+        self._quiet = not logger.isEnabledFor(logging.INFO)
+        self._redraw = REDRAW.get()
+        self._last = time.monotonic()
+
+    def _is_due(self, now: float) -> bool:
+        """Tell whether the next update is due."""
+        if self._quiet or now - self._last < (0.1 if self._redraw else 5.0):
+            return False
+        self._last = now
+        return True
+
+    def _show(self, text: str, fields: dict[str, Any]) -> None:
+        """Redraw the line, or log it, with `fields` for JSON logs."""
+        if self._redraw:
+            self._redraw(text)
+        else:
+            logger.info("%s", text, extra={"fields": fields})
+
+    def close(self) -> None:
+        """Clear the line."""
+        if self._redraw and not self._quiet:
+            self._redraw("")
+
+
+class TrainingProgress(_Progress):
+    """Show epoch, gap, active set and time left."""
+
+    def __init__(self, tol: float) -> None:
+        super().__init__()
+        self._tol = tol
+        self._recent: deque[tuple[float, float]] = deque(maxlen=8)
+
+    def __call__(self, progress: Any) -> None:
+        """Show one epoch."""
+        if math.isfinite(progress.gap) and progress.gap > 0:
+            self._recent.append((progress.seconds, math.log(progress.gap)))
+        if not self._is_due(time.monotonic()):
+            return
+        text = (
+            f"epoch {progress.epoch}  gap {progress.gap:.1e}  active {progress.n_active:,}  "
+            f"{progress.seconds:.0f} s{self._time_left()}"
+        )
+        self._show(text, {k: v for k, v in vars(progress).items() if k not in ("primal", "dual")})
+
+    def _time_left(self) -> str:
+        """Extrapolate log(gap) linearly to the tolerance."""
+        if len(self._recent) < 3:
+            return ""
+        (t0, g0), (t1, g1) = self._recent[0], self._recent[-1]
+        if g1 >= g0 or t1 <= t0:
+            return ""
+        left = (g1 - math.log(self._tol)) / ((g0 - g1) / (t1 - t0))
+        return f", about {max(left, 0):.0f} s left"
+
+
+class SelectionProgress(_Progress):
+    """Show how many hyperparameter candidates have been scored, and the time left."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._start = self._last
+        self._n_known: int | None = None
+
+    def __call__(self, name: str, number: int, total: int) -> None:
+        """Show candidate `number` of `total`."""
+        now = time.monotonic()
+        if self._n_known is None:
+            self._n_known = number - 1
+        if not self._is_due(now):
+            return
+        left = (now - self._start) / (number - self._n_known) * (total - number)
+        text = f"cross-validation: {number} of {total}, {name}, about {left:.0f} s left"
+        self._show(text, {})
+
+
+class JobProgress:
+    """Report each finished job; estimate the time left from earlier jobs of the same kind.
+
+    Parameters
+    ----------
+    kinds : sequence of str
+        Kind of each job.
+    n_workers : int
+        Number of jobs that run at the same time.
+    """
+
+    def __init__(self, kinds: Sequence[str], n_workers: int) -> None:
+        self._left, self._n_workers = Counter(kinds), n_workers
+        self._n_jobs = len(kinds)
+        self._taken: dict[str, list[float]] = {}
+
+    def __call__(self, name: str, kind: str, seconds: float, worker: str = "") -> None:
+        """Show one finished job, of a worker of this name if there are workers."""
+        self._left[kind] -= 1
+        self._taken.setdefault(kind, []).append(seconds)
+        every = [value for values in self._taken.values() for value in values]
+        left = sum(
+            n * statistics.fmean(self._taken.get(kind, every)) for kind, n in self._left.items()
+        )
+        logger.info(
+            "%s, %s: %.1f s%s; %d of %d done, about %.0f s left",
+            name, kind, seconds, worker and f" by worker {worker}", len(every), self._n_jobs,
+            left / self._n_workers, extra={"fields": {"worker": worker} if worker else {}},
+        )  # fmt: skip
+
+
+class ScanProgress(_Progress):
+    """Show how much of a genome has been scanned, the speed, and the time left.
+
+    Parameters
+    ----------
+    n_bytes : int or None
+        Size of the genome file; None if unknown.
+    """
+
+    def __init__(self, n_bytes: int | None) -> None:
+        super().__init__()
+        self._n_bytes = n_bytes
+        self._n_read = self._n_bases = 0
+        self._begin: tuple[float, float, int] | None = None  # time, share, bases at the first block
+
+    def read(self, n: int) -> None:
+        """Count bytes read."""
+        self._n_read += n
+
+    def __call__(self, n_bases: int) -> None:
+        """Count bases scanned, and show progress."""
+        self._n_bases += n_bases
+        now = time.monotonic()
+        share = self._n_read / self._n_bytes if self._n_bytes else 0.0
+        if self._begin is None:
+            self._begin = (now, share, self._n_bases)
+        if not self._is_due(now):
+            return
+        seconds = max(now - self._begin[0], 1e-9)
+        speed = (self._n_bases - self._begin[2]) / 1e6 / seconds
+        text = f"{self._n_bases / 1e6:.1f} Mb scanned, {speed:.1f} Mb/s"
+        if self._n_bytes:
+            text = f"{100 * share:.0f} %, {text}{self._time_left(share, seconds)}"
+        self._show(text, {"share": share, "n_bases": self._n_bases})
+
+    def _time_left(self, share: float, seconds: float) -> str:
+        assert self._begin is not None
+        done = share - self._begin[1]
+        return f", about {seconds * (1 - share) / done:.0f} s left" if done > 0 else ""

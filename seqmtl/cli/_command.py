@@ -1,0 +1,129 @@
+"""Commands: a request as options of a parser, with text, and how its result is shown."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from seqmtl.request import Option, Request, name_of, options_of
+
+#: Exit code if training stopped before reaching its tolerance.
+NOT_CONVERGED = 3
+
+
+def nothing(request: Any, result: Any) -> None:
+    """Show nothing of a result."""
+
+
+def no_change(parser: argparse.ArgumentParser) -> None:
+    """Leave a parser as it is."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command.
+
+    Attributes
+    ----------
+    request : type
+        Its options, and what it does.
+    summary : str
+        One line about it.
+    text : str
+        Examples, and what else its help tells.
+    show : callable
+        Shows the result, given the request and what its ``run`` returned; may return an exit code.
+    usage : str, optional
+        First line of the help. Default: all options.
+    adjust : callable
+        Changes the parser.
+    """
+
+    request: type[Request]
+    summary: str
+    text: str
+    show: Callable[[Any, Any], int | None] = nothing
+    usage: str | None = None
+    adjust: Callable[[argparse.ArgumentParser], None] = no_change
+
+    def add_to(self, subparsers: Any) -> None:
+        """Add the command to a parser."""
+        parser = subparsers.add_parser(
+            name_of(self.request),
+            help=self.summary,
+            description=self.summary,
+            epilog=f"examples:\n{self.text}",
+            usage=self.usage,
+            formatter_class=OneScreen if self.usage else argparse.RawDescriptionHelpFormatter,
+        )
+        add_logging(parser)
+        groups = {"": parser}
+        for option in options_of(self.request):
+            if option.group not in groups:
+                groups[option.group] = parser.add_argument_group(option.group)
+            add_option(groups[option.group], option)
+        parser.set_defaults(of=self, usage_error=parser.error)
+        self.adjust(parser)
+
+    def request_of(self, args: argparse.Namespace, command_line: str) -> Request:
+        """Return the request of parsed arguments."""
+        names = {option.name for option in options_of(self.request)}
+        given = {name: value for name, value in vars(args).items() if name in names}
+        return self.request(**given, command_line=command_line)
+
+
+def add_logging(parser: argparse.ArgumentParser) -> None:
+    """Add the options of all commands."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="show only warnings and errors")
+    parser.add_argument("--log-json", action="store_true", help="log messages as JSON lines")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of errors")
+
+
+class OneScreen(argparse.RawDescriptionHelpFormatter):
+    """Compact help for a command with many options: no blank lines between groups."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28)
+
+    def format_help(self) -> str:
+        """Return the text."""
+        return re.sub(r"\n\n(?=\S)", "\n", super().format_help())
+
+
+def add_option(parser: Any, option: Option) -> None:
+    """Add an option to a parser or a group; what is not given is left to the request."""
+    settings: dict[str, Any] = {"help": option.help, "default": argparse.SUPPRESS}
+    if option.is_positional:
+        nargs = "*" if option.is_repeated else None if option.is_required else "?"
+        parser.add_argument(option.name, metavar=option.metavar, nargs=nargs, **settings)
+        return
+    long = f"--{option.name.replace('_', '-')}"
+    flags = [*option.flags] if f"-{option.name}" in option.flags else [*option.flags, long]
+    flags.sort(key=lambda flag: (flag.startswith("--"), flag != long))
+    settings |= {"dest": option.name, "required": option.is_required}
+    if option.kind.__name__ == "flag":
+        action: Any = "store_true" if option.default is False else argparse.BooleanOptionalAction
+    else:
+        action = "append" if option.is_repeated else "store"
+        settings |= {"metavar": option.metavar, "type": _type_of(option)}
+        settings |= {"choices": option.choices}
+    parser.add_argument(*flags, action=action, **settings)
+
+
+def _type_of(option: Option) -> Callable[[str], Any]:
+    """Return the type of an option: its kind, which explains itself if asked for help."""
+
+    def parse(text: str) -> Any:
+        if text == "help" and option.manual is not None:
+            sys.stdout.write(f"{option.manual}\n")
+            sys.exit(0)
+        try:
+            return option.kind(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return parse

@@ -1,0 +1,185 @@
+"""Turn scores into probabilities, using held-out candidates or windows."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seqmtl import _kinds
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.outputs import check_outputs, replacing, write_json
+from seqmtl.request import option, verb
+from seqmtl.verbs import _options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from seqmtl.models.base import Model
+    from seqmtl.scan.held_out import HeldOut
+
+logger = logging.getLogger("seqmtl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibrate(_options.LabelledRows, _options.Threads):
+    """Turn the scores of a model into probabilities, per organism, using held-out data."""
+
+    model: str = _options.model_file()
+    data: str | None = _options.window_data(
+        "labelled windows not used in training", "a table of examples for train-table models"
+    )
+    output: str = option("-o", metavar="MODEL", role="how", help="model file")
+    split: str = option(
+        default="valid",
+        help="split to use, if DATA is a dataset or has a split column; all for every row "
+        "(default: valid)",
+    )
+    folds: int = option(
+        kind=_kinds.positive_int,
+        default=4,
+        metavar="N",
+        help="models trained without a part of the training regions of a dataset, to calibrate on "
+        "these, too; 1 for the validation regions only, as when the model is from other data "
+        "(default: 4)",
+    )
+    method: str = option(
+        choices=("auto", "isotonic", "sigmoid"),
+        default="auto",
+        help="isotonic: isotonic regression; sigmoid: Platt scaling; auto: isotonic for organisms "
+        "with at least 200 true sites, else sigmoid (default: auto)",
+    )
+    prevalence: float | None = option(
+        kind=_kinds.share,
+        default=None,
+        metavar="SHARE",
+        help="share of true sites among the candidates to be scored (default: the genome's if DATA "
+        "is a dataset, else that of the rows)",
+    )
+    json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
+    plot: str | None = _options.figure("reliability diagram, cross-fitted")
+
+    def run(self) -> dict[str, Any]:
+        """Calibrate, and write the model.
+
+        Returns
+        -------
+        dict
+            The summary, as ``json`` has it.
+        """
+        from seqmtl.models.saved import load_model
+        from seqmtl.verbs._scoring import score_labelled
+
+        check_outputs(self.output, self.json, self.plot)
+        with replacing(self.output, self.model):
+            model = load_model(self.model)
+        if model.structure == "pairs":
+            raise SeqmtlError(
+                f"{self.model}: the probabilities of a model of seqmtl pair hold over the genome "
+                "as it is: its layer was fitted by seqmtl pair; to fit it anew, calibrate both "
+                "site models and run seqmtl pair again"
+            )
+        if model.kind != "classification" or len(model.classes) > 2:
+            raise SeqmtlError(f"{self.model}: only two-class models have probabilities")
+        held = score_labelled(model, self, "the probabilities of sites are")
+        shares = _shares(self, held.names)
+        if self.split == "valid" and self.folds > 1 and held.counts is not None:
+            held, shares = _with_training_regions(model, held, shares, self)
+        summary = _calibrated(model, held, shares, self)
+        model.save(self.output)
+        write_json(self.json, summary)
+        logger.info(
+            "%s: calibrated on %d candidates", self.output,
+            sum(task["n"] for task in summary["tasks"].values()),
+        )  # fmt: skip
+        return summary
+
+
+def _with_training_regions(
+    model: Any, held: HeldOut, shares: dict[str, float | None], request: Calibrate
+) -> tuple[HeldOut, dict[str, float | None]]:
+    """Add the training regions, scored by models that have not seen them, if there can be any.
+
+    The prevalence is then that of the candidates, unless one is asked for.
+    """
+    from seqmtl.scan.held_out import join_held_out
+    from seqmtl.scan.unseen import score_unseen
+
+    assert request.data is not None  # the candidates are those of a dataset
+    unseen = score_unseen(model, request.data, folds=request.folds, organism=request.organism)
+    if unseen is None:
+        logger.info("calibrating on the validation regions only; see --folds")
+        return held, shares
+    if request.prevalence is None:
+        shares = dict.fromkeys(held.names)
+    return join_held_out([held, unseen]), shares
+
+
+def _calibrated(
+    model: Model,
+    held: HeldOut,
+    shares: dict[str, float | None],
+    request: Calibrate,
+) -> dict[str, Any]:
+    """Fit a probability curve for every organism; return a summary."""
+    import numpy as np
+
+    from seqmtl._names import match_names
+    from seqmtl.evaluation import calibration_error, expected_sites, plot_reliability
+    from seqmtl.models.probability_curve import cross_fitted, weights_for_prevalence
+
+    checked: list[tuple[Any, ...]] = []
+    by_task: dict[str, Any] = {}
+    problems: list[str] = []
+    places = match_names(held.names, model.tasks, "this model")
+    for task, place in zip(held.names, places, strict=True):
+        name, share = model.tasks[place], shares[task]
+        candidates = held.of(task)
+        options: dict[str, Any] = {"method": request.method, "prevalence": share}
+        try:
+            p, rows, held_out = cross_fitted(**candidates, **options)
+        except ValueError as error:
+            problems.append(f"{task}: {error}")
+            continue
+        by_task[name] = model.calibrate(name, **candidates, **options)
+        weight, y = held_out.astype(float), candidates["y"]
+        if share is not None:
+            weight = weights_for_prevalence(y[rows], share, weight)
+        by_task[name]["calibration_error"] = calibration_error(y[rows], p, weights=weight)
+        blocks = None if held.blocks is None else held.blocks[held.tasks == task][rows]
+        own = expected_sites(
+            y[rows], p, np.full(p.size, name),
+            weight if blocks is None else held_out, blocks,
+        )  # fmt: skip
+        by_task[name] |= own[name]
+        checked.append((y[rows], p, np.full(p.size, task), weight))
+    if not by_task:
+        raise SeqmtlError("; ".join(problems))
+    for problem in problems:
+        logger.warning("%s; not calibrated", problem)
+    left = [name for name in model.tasks if name not in model.curves]
+    if left:
+        logger.warning("the probabilities of %s stay as trained", ", ".join(left))
+    if request.plot:
+        labels, p, tasks, weights = map(np.concatenate, zip(*checked, strict=True))
+        plot_reliability(labels, p, tasks, request.plot, weights=weights)
+    return {"schema_version": 1, "source": request.data or "sites", "tasks": by_task}
+
+
+def _shares(request: Calibrate, names: Sequence[str]) -> dict[str, float | None]:
+    """Return the prevalence for which each organism is calibrated."""
+    from seqmtl.io.dataset import is_dataset, read_summary
+
+    if request.prevalence is not None:
+        return dict.fromkeys(names, request.prevalence)
+    if not request.data or not is_dataset(request.data):
+        logger.warning(
+            "the prevalence in the genome is unknown, so probabilities hold at that of the "
+            "windows; give --prevalence"
+        )
+        return dict.fromkeys(names)
+    facts = read_summary(request.data)["organisms"]
+    return {n: facts[n]["sites"] / (facts[n]["sites"] + facts[n]["candidates"]) for n in names}
+
+
+calibrate = verb(Calibrate)

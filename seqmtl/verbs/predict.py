@@ -1,0 +1,75 @@
+"""Score windows or examples."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seqmtl.files.outputs import check_outputs, open_output
+from seqmtl.request import option, verb
+from seqmtl.verbs import _options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+logger = logging.getLogger("seqmtl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
+    """Score windows or examples with a model."""
+
+    model: str = _options.model_file(_options.STARTER_OR_FILE)
+    data: str | None = _options.window_data(
+        "windows to score (labels not needed)", "a table of examples for train-table models"
+    )
+    output: str | None = option(
+        "-o", default=None, metavar="TSV", role="how", help="scores (default: standard output)"
+    )
+
+    def run(self) -> dict[str, NDArray[Any]]:
+        """Score the rows.
+
+        Returns
+        -------
+        dict of str to ndarray, each of shape (n,)
+            The columns of the table: name, organism or task, score, and what else the model has.
+        """
+        from seqmtl.models.saved import load_model
+        from seqmtl.verbs._examples import read_for_model
+        from seqmtl.verbs._scoring import in_place
+
+        check_outputs(self.output)
+        model, request = in_place(load_model(self.model), self)
+        examples = read_for_model(model, request, require_labels=False)
+        columns = {
+            "name": examples.names,
+            **model.predictions(examples.X, from_relatives=request.from_relatives),
+        }
+        if self.output:
+            write_scores(columns, self.output)
+        what = "windows" if model.inputs == "windows" else "examples"
+        logger.info("scored %d %s", len(examples.names), what)
+        return columns
+
+
+def write_scores(columns: dict[str, NDArray[Any]], path: str) -> None:
+    """Write scores as a table."""
+    with open_output(path) as stream:
+        stream.write("\t".join(columns) + "\n")
+        for first in range(0, len(columns["name"]), 65_536):
+            part = slice(first, first + 65_536)
+            texts = [_texts(column[part]) for column in columns.values()]
+            stream.write("".join("\t".join(row) + "\n" for row in zip(*texts, strict=True)))
+
+
+def _texts(column: NDArray[Any]) -> Iterator[str]:
+    """Format floats with six digits, truth as yes and no, and other values as they are."""
+    form: dict[str, Callable[[Any], str]] = {"f": "{:.6g}".format, "b": ("no", "yes").__getitem__}
+    return map(form.get(column.dtype.kind, str), column.tolist())
+
+
+predict = verb(Predict)
