@@ -72,10 +72,10 @@ def finder_of(
         If the model was not trained on the organism.
     """
     site = model.site if site is None else site
+    scanner = scanner_of(model, organism, site=site, from_relatives=from_relatives)
     known: dict[str, Any] = {"signal": model.site.kind, "consensus": site.letters or None}
     if model.kind == "classification":
         known["log_odds"] = model.log_odds_of(organism)
     if "tasks" in model.training:
         known["prior"] = model.prevalence(organism)
-    scanner = scanner_of(model, organism, site=site, from_relatives=from_relatives)
     return SiteFinder(scanner, **{**known, **options})

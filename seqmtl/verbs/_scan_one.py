@@ -14,7 +14,7 @@ from typing import Any
 
 from seqmtl._messages import messages_from
 from seqmtl._progress import ScanProgress
-from seqmtl._threads import in_order
+from seqmtl._threads import in_order, n_threads
 from seqmtl._version import __version__
 from seqmtl.cluster import Piece, connect
 from seqmtl.exceptions import SeqmtlError
@@ -402,7 +402,7 @@ def _write_summary(
         "genome": request.genome,
         "format": file_format,
         "options": _options(request),
-        "threads": request.threads,
+        "threads": n_threads(),
         "scans": scans,
         "peak_memory_mib": round(peak / (1024**2 if sys.platform == "darwin" else 1024), 1),
     }
