@@ -38,7 +38,6 @@ from seqmtl import MultiTaskModel, TaskKernel, Windows, read_windows
 from seqmtl.evaluation.metrics import weighted_auroc_auprc
 from seqmtl.models.fit import train_windows
 from seqmtl.models.kernels import resolve_kernel
-from seqmtl.models.selected import labelled, train_selected
 from seqmtl.models.selection import Space
 from seqmtl.models.training import Settings
 from seqmtl.sequences import concatenate
@@ -54,8 +53,7 @@ def train(windows: Windows, tree: Tree | None) -> MultiTaskModel:
     windows = windows.with_tasks(windows.tasks)
     names = windows.task_names
     kernel = None if tree is None else resolve_kernel(TaskKernel.from_newick(tree), names)
-    examples = labelled(windows, windows.labels, windows.task_ids, names)
-    return train_selected(examples, Space.of_sharing(names, kernel))[0]
+    return train_windows(windows, space=Space.of_sharing(names, kernel))[0]
 
 
 def permute(tree: Tree) -> Tree:

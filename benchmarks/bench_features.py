@@ -33,7 +33,7 @@ from sklearn.metrics import matthews_corrcoef
 from seqmtl import PositionalKmers, Windows, read_dataset, read_windows
 from seqmtl.evaluation.metrics import weighted_auroc_auprc
 from seqmtl.io import is_dataset
-from seqmtl.models.selected import labelled, train_selected
+from seqmtl.models.fit import train_windows
 from seqmtl.models.selection import Space
 from seqmtl.models.site import Site
 
@@ -87,10 +87,8 @@ def train_and_test(
 ) -> tuple[float, ...]:
     """Return AUROC, AUPRC, Matthews' correlation, and the CPU time of training."""
     names, started = train.task_names, time.process_time()
-    model, _ = train_selected(
-        labelled(train, train.labels, train.task_ids, names), Space.of_sharing(names),
-        features=PositionalKmers(views), site=site,
-    )  # fmt: skip
+    space, features = Space.of_sharing(names), PositionalKmers(views)
+    model, _ = train_windows(train, space=space, features=features, site=site)
     seconds, found = time.process_time() - started, []
     for t, name in enumerate(test.task_names):
         own = test[np.flatnonzero(test.task_ids == t)]

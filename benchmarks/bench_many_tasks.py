@@ -118,7 +118,7 @@ def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
     import numpy as np
 
     from seqmtl import TaskKernel
-    from seqmtl.similarity.factor import Factor
+    from seqmtl.coupling import Nodes
 
     if method in ("individual", "union"):
         return getattr(TaskKernel, method)(names)
@@ -127,8 +127,8 @@ def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
     if method == "clade":
         n_halvings = max(0, (tasks - 1).bit_length() - 3)
         own = (np.arange(tasks) << n_halvings) // tasks  # as the tree is halved, but for rounding
-        nodes = (own[:, None] == np.arange(1 << n_halvings)).astype(float)
-        return TaskKernel(names, nodes @ nodes.T, "clades", factor=Factor.of(nodes))
+        N = (own[:, None] == np.arange(1 << n_halvings)).astype(float)
+        return TaskKernel(names, N @ N.T, "clades", nodes=Nodes.of((N, 1.0)))
     kernel = TaskKernel.from_newick(balanced_tree(tasks), names)
     return TaskKernel(names, kernel.matrix) if method == "matrix" else kernel
 
@@ -136,16 +136,14 @@ def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
 def train(method: str, windows: Windows, tol: float) -> tuple[Any, Any]:
     """Train by a method; return the model and the solution."""
     from seqmtl.models.fit import train_windows
-    from seqmtl.models.selected import labelled, train_selected
     from seqmtl.models.selection import Space
     from seqmtl.models.training import Settings
 
     names = windows.task_names
     kernel = kernel_of(method, len(names), names)
     if method == "default":
-        examples = labelled(windows, windows.labels, windows.task_ids, names)
         space = Space.of_sharing(names, kernel)
-        return train_selected(examples, space, settings=Settings(tol=tol))
+        return train_windows(windows, space=space, settings=Settings(tol=tol))
     settings = Settings(C=1.0, tol=tol, norm=2.0 if method == "mkl" else None)
     return train_windows(windows, task_kernel=kernel, settings=settings)
 

@@ -62,6 +62,7 @@ def train_once(arguments: argparse.Namespace) -> None:
     import numpy as np
 
     from seqmtl import TaskKernel, WeightedDegree
+    from seqmtl.models.examples import Examples
     from seqmtl.models.kernels import kernel_set
     from seqmtl.models.training import Settings, solve
 
@@ -74,11 +75,11 @@ def train_once(arguments: argparse.Namespace) -> None:
     K = kernel_set(kernel, T, 1, 2.0)
     norm = 2.0 if is_mkl else None
     rows = WeightedDegree(degree=arguments.degree).bind(windows)
-    y, peak_read = windows.labels.astype(np.float64), peak_mib()
+    examples, peak_read = Examples.of(windows), peak_mib()
     for max_epochs in (2, 1000):  # the first run loads the compiled loops
         settings = Settings(norm=norm, tol=arguments.tol, max_epochs=max_epochs)
         started = time.process_time()
-        solution = solve(rows, y, windows.task_ids, K if is_mkl else K.couple(K.start()), settings)
+        solution = solve(rows, examples, K if is_mkl else K.couple(K.start()), settings)
         seconds = time.process_time() - started
     result = {
         "n": len(windows),

@@ -40,9 +40,10 @@ def train_once(arguments: argparse.Namespace) -> None:
     from seqmtl import PositionalKmers, TaskKernel, use_threads
     from seqmtl.cluster import Piece, connect
     from seqmtl.io.window_store import store_windows
-    from seqmtl.models.fit import train_windows
+    from seqmtl.models.examples import Examples
+    from seqmtl.models.fit import train, train_windows
     from seqmtl.models.site import find_site
-    from seqmtl.models.stored_fit import train_stored
+    from seqmtl.models.stored_fit import Disk
     from seqmtl.models.stored_look import look
     from seqmtl.models.training import Settings
     from seqmtl.sequences import concatenate
@@ -83,10 +84,11 @@ def train_once(arguments: argparse.Namespace) -> None:
             store = store_windows(timed(), folder)
             kernel = TaskKernel.graph(adjacency, store.task_names)
             trained, wall = time.process_time(), time.perf_counter()
-            memory = int(arguments.memory * 2**30)
-            _, solution = train_stored(
-                store, memory=memory, ask=ask, task_kernel=kernel, **options,
-                on_look=lambda _, now: print(vars(now), flush=True) if arguments.verbose else None,
+            disk = Disk(int(arguments.memory * 2**30), ask)
+            _, solution = train(
+                Examples(store, store.labels, store.task_ids, store.task_names),
+                disk=disk, task_kernel=kernel, **options,
+                on_epoch=lambda _, now: print(vars(now), flush=True) if arguments.verbose else None,
             )  # fmt: skip
             stored = trained - begun - simulated
         else:

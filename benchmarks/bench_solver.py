@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 from seqmtl import TaskKernel, WeightedDegree, Windows, read_windows
 from seqmtl._jit import njit, prefetch
 from seqmtl.blocks import rows_per_block
+from seqmtl.coupling import Coupling
+from seqmtl.models.examples import Examples
 from seqmtl.models.training import Settings, solve
 from seqmtl.solvers.dcd import CoordinateDescent, Solution
 from seqmtl.solvers.problem import Problem
@@ -108,14 +110,16 @@ class Task:
         self.windows = windows[chosen].center(length)
         self.y = self.windows.labels.astype(np.float64)
         self.tasks = rng.integers(0, T, self.y.size).astype(np.int16)
-        self.K = TaskKernel.graph(np.ones((T, T)), [str(t) for t in range(T)]).matrix
+        kernel = TaskKernel.graph(np.ones((T, T)), [str(t) for t in range(T)])
+        self.K = Coupling.of(kernel.matrix)
         self.features = WeightedDegree(degree=degree)
 
     def solve(self, tol: float, dtype: str = "float32") -> tuple[float, Solution]:
         """Return CPU seconds, with features bound afresh, and the solution."""
         started = time.process_time()
         rows = self.features.bind(self.windows)
-        solution = solve(rows, self.y, self.tasks, self.K, Settings(tol=tol, dtype=dtype))
+        examples = Examples(self.windows, self.y, self.tasks, self.windows.task_names)
+        solution = solve(rows, examples, self.K, Settings(tol=tol, dtype=dtype))
         return time.process_time() - started, solution
 
 

@@ -49,14 +49,14 @@ def make_job(name: str, arguments: argparse.Namespace) -> Callable[[], bytes]:
 
     from seqmtl import PositionalKmers, TaskKernel
     from seqmtl.models.fit import train_windows
-    from seqmtl.models.selected import labelled, train_selected
+    from seqmtl.models.selection import Space
 
     windows = simulate_windows(arguments.n, 4, 100)
 
     def train() -> bytes:
         if name == "default":
-            y, ids = windows.labels, windows.task_ids
-            model, solution = train_selected(labelled(windows, y, ids, windows.task_names))
+            space = Space.of_sharing(windows.task_names)
+            model, solution = train_windows(windows, space=space)
         else:
             kernel = TaskKernel.graph(np.ones((4, 4)) + np.eye(4), windows.task_names)
             model, solution = train_windows(windows, features=PositionalKmers(), task_kernel=kernel)

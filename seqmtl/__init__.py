@@ -15,20 +15,12 @@ from seqmtl._version import __version__
 if TYPE_CHECKING:
     from seqmtl._threads import use_threads
     from seqmtl.estimators import (
-        IndividualMKLClassifier,
-        KernelMKLClassifier,
-        MinimaxClassifier,
         MultiTaskClassifierCV,
-        MultiTaskKernelSVC,
         MultiTaskMKLClassifier,
         MultiTaskOneClassSVM,
         MultiTaskSVC,
         MultiTaskSVR,
-        ParetoMKLClassifier,
-        PartiallySharedMKLClassifier,
-        SparseMKLClassifier,
         TaskScorer,
-        pareto_path,
     )
     from seqmtl.features.joint import JointFeatures
     from seqmtl.features.kmer_views import KmerView
@@ -41,31 +33,48 @@ if TYPE_CHECKING:
     from seqmtl.models.saved import load_model
     from seqmtl.sequences import TaskArray, Windows
     from seqmtl.similarity import TaskKernel
-    from seqmtl.simulate import simulate
+    from seqmtl.tables import (
+        IndividualMKLClassifier,
+        KernelMKLClassifier,
+        MinimaxClassifier,
+        MultiTaskKernelSVC,
+        ParetoMKLClassifier,
+        PartiallySharedMKLClassifier,
+        SparseMKLClassifier,
+        pareto_path,
+    )
+    from seqmtl.verbs.simulate import simulate
 
 #: What can be asked of seqmtl, as on the command line: a module of seqmtl.verbs for each.
 _VERBS = (
+    "adapt",
     "calibrate",
+    "dataset",
+    "evaluate",
     "explain",
     "pair",
     "predict",
+    "report",
     "scan",
+    "similarity",
+    "simulate",
+    "train",
     "variants",
 )
 
 _HOME = {
     **{name: f"seqmtl.verbs.{name}" for name in _VERBS},
-    "IndividualMKLClassifier": "seqmtl.estimators",
-    "KernelMKLClassifier": "seqmtl.estimators",
-    "MinimaxClassifier": "seqmtl.estimators",
+    "IndividualMKLClassifier": "seqmtl.tables",
+    "KernelMKLClassifier": "seqmtl.tables",
+    "MinimaxClassifier": "seqmtl.tables",
     "MultiTaskClassifierCV": "seqmtl.estimators",
-    "MultiTaskKernelSVC": "seqmtl.estimators",
-    "ParetoMKLClassifier": "seqmtl.estimators",
-    "PartiallySharedMKLClassifier": "seqmtl.estimators",
-    "SparseMKLClassifier": "seqmtl.estimators",
+    "MultiTaskKernelSVC": "seqmtl.tables",
+    "ParetoMKLClassifier": "seqmtl.tables",
+    "PartiallySharedMKLClassifier": "seqmtl.tables",
+    "SparseMKLClassifier": "seqmtl.tables",
     "TaskArray": "seqmtl.sequences",
     "TaskScorer": "seqmtl.estimators",
-    "pareto_path": "seqmtl.estimators",
+    "pareto_path": "seqmtl.tables",
     "load_model": "seqmtl.models.saved",
     "JointFeatures": "seqmtl.features.joint",
     "KmerView": "seqmtl.features.kmer_views",
@@ -82,7 +91,6 @@ _HOME = {
     "read_annotation": "seqmtl.io.annotation",
     "read_dataset": "seqmtl.io.dataset",
     "read_windows": "seqmtl.io.tables",
-    "simulate": "seqmtl.simulate",
     "use_threads": "seqmtl._threads",
 }
 
@@ -110,7 +118,10 @@ __all__ = [
     "WeightedDegree",
     "Windows",
     "__version__",
+    "adapt",
     "calibrate",
+    "dataset",
+    "evaluate",
     "explain",
     "load_model",
     "pair",
@@ -119,8 +130,11 @@ __all__ = [
     "read_annotation",
     "read_dataset",
     "read_windows",
+    "report",
     "scan",
+    "similarity",
     "simulate",
+    "train",
     "use_threads",
     "variants",
 ]

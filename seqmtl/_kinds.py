@@ -45,6 +45,11 @@ def positive_int(value: Any) -> int:
     return _whole(value, 1)
 
 
+def count(value: Any) -> int:
+    """Take an integer of at least 0."""
+    return _whole(value, 0)
+
+
 def seed(value: Any) -> int:
     """Take an integer of at least 0."""
     return _whole(value, 0)

@@ -250,4 +250,4 @@ def _type_of(each: Option) -> str:
 
 
 def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
+    return f"{words[:1].upper()}{words[1:]}.".replace("%%", "%")

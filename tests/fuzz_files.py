@@ -111,7 +111,7 @@ def write_left() -> None:
     moments = {
         "train": ("seqmtl.models.checkpoint.Checkpoint.save", 1),
         "selection": ("seqmtl.models.checkpoint.Checkpoint.save_scores", 2),
-        "store": ("seqmtl.cli._train_stored.write_arrays", 1),
+        "store": ("seqmtl.files.model_file.write_arrays", 1),
         "scan": (write, 3), "bigwig": (write, 3), "genomes": (write, 3),
         "compare": (write, 3),
     }  # fmt: skip

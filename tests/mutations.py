@@ -199,7 +199,7 @@ def use(path, X, tasks):
         If the file is refused, or the model does not know a task.
     """
     from seqmtl.models.saved import load_model
-    from seqmtl.report import signal_sections as page
+    from seqmtl.report import sections
     from seqmtl.report.folder import Signal
 
     model = load_model(path)
@@ -207,8 +207,7 @@ def use(path, X, tasks):
     if model.structure == "weights":
         signal = Signal("signal", models={"model": model})
         assert signal.main == "model"
-        for section in (page._models, page._calibration):
+        for section in (sections.models, sections.calibration, sections.selected):
             section(signal)
-        page._chosen(model)
     found = {task: model.predictions(X, task) for task in tasks}
     return {task: {key: v.tolist() for key, v in own.items()} for task, own in found.items()}

@@ -92,7 +92,9 @@ def methods(names: Sequence[str], has_unit_trace: bool) -> dict[str, Any]:
     """Return the estimators to compare, by name."""
     groups = TaskKernel.hierarchical(f"{newick(names)};", names)
     if has_unit_trace:
-        groups = groups.trace_normalized()
+        traces = np.trace(groups.matrices, axis1=1, axis2=2)
+        K = groups.matrices * (len(names) / traces)[:, None, None]
+        groups = TaskKernel(names, K, groups.source, labels=groups.labels)
     common = {"fit_intercept": False, "tol": 1e-4, "max_epochs": 5000}
     found: dict[str, Any] = {
         "individual": MultiTaskSVC(task_kernel="individual", **common),

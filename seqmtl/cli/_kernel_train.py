@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from seqmtl.estimators.cross_validation import GridPoint
     from seqmtl.kernels import BaseKernel, Standardized
     from seqmtl.models.base import Model
-    from seqmtl.models.kernel_model import KernelModel
     from seqmtl.similarity import TaskKernel
     from seqmtl.similarity.build import KernelRequest
+    from seqmtl.tables.kernel_model import KernelModel
 
 logger = logging.getLogger("seqmtl")
 
@@ -91,7 +91,7 @@ def make_estimator(
     SeqmtlError
         If the kernels or similarities do not fit the examples.
     """
-    from seqmtl import estimators
+    import seqmtl
 
     method = METHODS[args.method]
     takes = method.options
@@ -116,7 +116,7 @@ def make_estimator(
         raise SeqmtlError(f"{args.method} learns from numbers, but DATA holds DNA windows")
     elif "share" in settings:
         settings["regularizer"] = "mean"
-    return getattr(estimators, method.estimator)(C=args.C, tol=args.tol, **settings)
+    return getattr(seqmtl, method.estimator)(C=args.C, tol=args.tol, **settings)
 
 
 def _of_one_class(examples: Examples) -> tuple[Examples, tuple[Any, ...]]:
@@ -149,7 +149,7 @@ def _of_linear(estimator: Any, scale: Standardized | None, classes: tuple[Any, .
     Scores below 0 mark novelties.
     """
     from seqmtl.kernels import Linear
-    from seqmtl.models.kernel_model import KernelModel
+    from seqmtl.tables.kernel_model import KernelModel
 
     W, bias = np.array(estimator.coef_, dtype=np.float64), estimator.intercept_.copy()
     if scale is not None:
@@ -285,7 +285,7 @@ def _fit(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if args.plot:
-            from seqmtl.estimators import pareto_path
+            from seqmtl.tables import pareto_path
 
             settings = estimator.get_params()
             best = settings.pop("p")

@@ -31,29 +31,11 @@ probabilities near 0. Probabilities are cross-fitted. The second table is as in 
 
 def _show(request: Calibrate, summary: dict[str, Any]) -> None:
     """Show the score thresholds and the reliability of every organism."""
+    from seqmtl.evaluation import reliability_table, thresholds_table
+
     if request.json != "-":
-        show(_table(summary))
-
-
-def _table(summary: dict[str, Any]) -> str:
-    """Format the score thresholds and the reliability of every organism as tables."""
-    from seqmtl.evaluation import reliability_table
-
-    lines = [
-        "organism\tmethod\tn\tpositive\tprevalence\texpected\terror_0.1\terror\trecall\tprecision"
-        "\tscore\tprobability"
-    ]
-    for name, task in summary["tasks"].items():
-        head = f"{name}\t{task['method']}\t{task['n']}\t{task['n_positive']}"
-        error = "NA" if task["error_likely"] is None else f"{task['error_likely']:.3f}"
-        head += f"\t{task['prevalence']:.2g}\t{task['expected']:.1f}\t{error}"
-        head += f"\t{task['calibration_error']:.2g}"
-        lines += [
-            f"{head}\t{row['recall']:.2f}\t{row['precision']:.3f}\t{row['score']:.4f}"
-            f"\t{row['probability']:.4g}"
-            for row in task["thresholds"]
-        ]
-    return "\n".join(lines) + f"\n\n{reliability_table(summary['tasks'])}"
+        tasks = summary["tasks"]
+        show(f"{thresholds_table(tasks)}\n{reliability_table(tasks)}")
 
 
 COMMAND = Command(

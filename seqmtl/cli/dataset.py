@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-import logging
-import time
-from pathlib import Path
 from typing import Any
 
-from seqmtl.cli import _options
+from seqmtl.cli._command import Command
 from seqmtl.cli._console import show
-from seqmtl.cli._output import check_outputs, write_json
+from seqmtl.verbs.dataset import Dataset
 
-logger = logging.getLogger("seqmtl")
-
-_SIGNALS = ("donor", "acceptor", "tss", "start", "stop", "polya")
-
-_EXAMPLES = """\
+_TEXT = """\
   seqmtl dataset splice.toml -o donors
   seqmtl dataset splice.toml -o acceptors --signal acceptor
   seqmtl train donors --tree tree.nwk -o donor.seqmtl && seqmtl evaluate donor.seqmtl donors
@@ -33,7 +25,7 @@ splice.toml (paths are relative to its folder):
   [decoys]
   ratio = 10                    # per true site
   in_genes = 0.5                # fraction from genes with sites, on the strand of the gene
-  clearance = 141               # bases between a decoy's window and that of any annotated site
+  clearance = 241               # bases between a decoy's window and that of any annotated site
   [split]
   by = "auto"                   # contigs, blocks
   valid = 0.1                   # fractions of the sites
@@ -54,44 +46,9 @@ of genomic positions it represents. The drawn decoys are for training; `seqmtl c
 annotated sites (DIR/sites.tsv) as true. DIR/left_out.tsv lists what was left out, and why."""
 
 
-def add_parser(subparsers: _options.Subparsers) -> None:
-    """Add the command."""
-    parser = _options.new_command(
-        subparsers, "dataset", run, "make labelled windows from genomes and annotations",
-        _EXAMPLES,
-    )  # fmt: skip
-    parser.add_argument("config", metavar="CONFIG", help="TOML file (see below)")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write")
-    parser.add_argument("--signal", choices=_SIGNALS, help="override the signal of CONFIG")
-    parser.add_argument(
-        "--json", metavar="FILE", help="write a summary as JSON; - for standard output"
-    )
-    parser.add_argument(
-        "--force", action="store_true", help="write into a folder that holds other files"
-    )
-    _options.add_threads(parser)
-    _options.add_dask(parser, "process the organisms")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the command."""
-    from seqmtl.cluster import connect
-    from seqmtl.dataset import check_folder, read_config, write_dataset
-
-    check_outputs(args.json)
-    check_folder(Path(args.output), force=args.force)
-    config = read_config(args.config, signal=args.signal)
-    started = time.perf_counter()
-    with connect(args.dask) as workers:
-        summary = write_dataset(
-            config, args.output, command=args.command_line, force=args.force, workers=workers
-        )
-    if args.json != "-":
+def _show(request: Dataset, summary: dict[str, Any]) -> None:
+    if request.json != "-":
         show(_table(summary))
-    if args.json:
-        write_json(args.json, summary)
-    _log(summary, args.output, time.perf_counter() - started)
-    return 0
 
 
 def _table(summary: dict[str, Any]) -> str:
@@ -108,16 +65,4 @@ def _table(summary: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _log(summary: dict[str, Any], folder: str, seconds: float) -> None:
-    for reason, count in sorted(summary["left_out"].items(), key=lambda item: -item[1]):
-        logger.info("left out: %s: %d", reason, count)
-    leaks = summary["leakage"]
-    n_leaks = leaks["with_both_labels"] + sum(
-        sum(leaks[key].values())
-        for key in ("duplicates_between_splits", "overlapping_between_splits")
-    )
-    n_rows = sum(row["sites"] + row["decoys"] for row in summary["organisms"].values())
-    logger.info(
-        "%s: %d windows of %d organisms, %d shared between splits or labels, %.1f s",
-        folder, n_rows, len(summary["organisms"]), n_leaks, seconds,
-    )  # fmt: skip
+COMMAND = Command(Dataset, "make labelled windows from genomes and annotations", _TEXT, _show)

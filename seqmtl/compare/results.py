@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from seqmtl._schema import (
-    anything,
-    flag,
-    items,
-    mapping,
-    number,
-    record,
-    refuse,
-    text,
-    whole,
-    word,
-)
+from seqmtl._schema import anything, flag, items, mapping, number, record, refuse, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.compare.protocol import PARTS
+from seqmtl.evaluation.tables import Column, tab_separated
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.resumable import Journal
 from seqmtl.files.whole import read_json
@@ -32,6 +21,7 @@ _FORMAT = "seqmtl comparison, unfinished"
 SCHEMA_VERSION = 2
 METRICS = {"auroc": "AUROC", "auprc_windows": "AUPRC (windows)"}
 MEAN = "mean"
+_PARTS = ("mean", "sd", "95")  # of a Cell
 #: What the AUPRC of a comparison is over.
 OVER_WINDOWS = (
     "AUPRC (windows) is over the test windows, with the decoys that were drawn. Over a genome true "
@@ -46,24 +36,19 @@ _RULES = dict.fromkeys(METRICS, _metric) | dict.fromkeys(
 )
 #: What is known of an organism after a run.
 VALUES = tuple(_RULES)
+_OF_A_RUN = {"chosen": mapping(anything), "converged": flag}
 _RESULT = record(
-    {
-        "split": whole(),
-        "method": word,
-        "tasks": mapping(record(_RULES), 1),
-        "chosen": mapping(anything),
-        "converged": flag,
-    }
+    {"split": whole(), "method": word, "tasks": mapping(record(_RULES), 1), **_OF_A_RUN}
 )
 _METHOD = record(
     {
         "tasks": mapping(record({key: items(rule, 1) for key, rule in _RULES.items()}), 1),
-        "chosen": items(mapping(anything)),
-        "converged": items(flag),
+        **{key: items(rule) for key, rule in _OF_A_RUN.items()},
     }
 )
 _DOCUMENT = record(
     {
+        "schema_version": whole(),
         "settings": mapping(anything),
         "fingerprint": text,
         "splits": items(whole(), 1),
@@ -126,8 +111,6 @@ class FinishedRuns:
             If the file belongs to other data or settings, or is not of this kind.
         """
         header, *entries = self._journal.read() or [self._journal.header]
-        if header.get("fingerprint") == self._journal.header["fingerprint"]:
-            _check_version(self.path, header)
         if header != self._journal.header:
             raise SeqmtlError(
                 f"{self.path} belongs to other data or settings; resume with the original ones, "
@@ -148,16 +131,6 @@ class FinishedRuns:
     def remove(self) -> None:
         """Remove the file."""
         self._journal.remove()
-
-
-def _check_version(path: str, document: Mapping[str, Any]) -> None:
-    """Raise SeqmtlError for results of an earlier seqmtl."""
-    found = document.get("schema_version")
-    if found != SCHEMA_VERSION:
-        raise SeqmtlError(
-            f"{path} is of an earlier seqmtl (schema_version must be {SCHEMA_VERSION}, got "
-            f"{found}), which called the AUPRC of windows auprc; name another file or remove it"
-        )
 
 
 class Cell(NamedTuple):
@@ -242,9 +215,9 @@ def check_document(document: Any) -> None:
     ValueError
         If it is not; the message names the key.
     """
-    if document.get("schema_version") != SCHEMA_VERSION:
-        refuse("schema_version", f"{SCHEMA_VERSION} (others are of another seqmtl)", document)
     _DOCUMENT("", document)
+    if document["schema_version"] != SCHEMA_VERSION:
+        refuse("schema_version", f"{SCHEMA_VERSION} (others are of another seqmtl)", document)
     n_splits, first = len(document["splits"]), next(iter(document["methods"].values()))
     for name, entry in document["methods"].items():
         values = [entry["chosen"], entry["converged"]]
@@ -256,34 +229,23 @@ def check_document(document: Any) -> None:
 
 
 def read_results(path: str, digest: str) -> list[Result]:
-    """Return the results in a finished document; none if it is missing or has another digest.
-
-    Raises
-    ------
-    SeqmtlError
-        If it is of an earlier seqmtl.
-    """
-    with suppress(OSError, ValueError):
+    """Return the results in a finished document; none if it is missing or has another digest."""
+    try:
         document = read_json(path)
-        if isinstance(document, dict) and "methods" in document:
-            _check_version(path, document)
         check_document(document)
-        if document["fingerprint"] == digest:
-            return [
-                Result(
-                    split,
-                    method,
-                    {
-                        name: {key: values[key][i] for key in VALUES}
-                        for name, values in entry["tasks"].items()
-                    },
-                    entry["chosen"][i],
-                    entry["converged"][i],
-                )
-                for method, entry in document["methods"].items()
-                for i, split in enumerate(document["splits"])
-            ]
-    return []
+    except (OSError, ValueError):
+        return []
+    if document["fingerprint"] != digest:
+        return []
+    results = []
+    for method, entry in document["methods"].items():
+        for i, split in enumerate(document["splits"]):
+            tasks = {
+                name: {key: values[key][i] for key in VALUES}
+                for name, values in entry["tasks"].items()
+            }
+            results.append(Result(split, method, tasks, entry["chosen"][i], entry["converged"][i]))
+    return results
 
 
 def summarize(document: Document, metric: str) -> dict[str, dict[str, Cell]]:
@@ -356,16 +318,18 @@ def to_tsv(document: Document) -> str:
 
     One split has no deviation, and several have no interval: NA.
     """
-    columns = "\t".join(f"{m}_mean\t{m}_sd\t{m}_95" for m in METRICS)
-    lines = [f"organism\tmethod\tsplits\t{columns}"]
-    tables = [summarize(document, metric) for metric in METRICS]
-    n_splits = len(document["splits"])
-    for name in tables[0]:
-        for method in document["methods"]:
-            fields = [name, method, str(n_splits)]
-            for table in tables:
-                mean, sd, interval = table[name][method]
-                fields += [f"{mean:.6f}", "NA" if sd is None else f"{sd:.6f}"]
-                fields.append("-".join(f"{x:.6f}" for x in interval) if interval else "NA")
-            lines.append("\t".join(fields))
-    return "\n".join(lines) + "\n"
+    columns = [Column(name, name) for name in ("organism", "method", "splits")]
+    for metric in METRICS:
+        columns += [Column(f"{metric}_{part}", (metric, k), ".6f") for k, part in enumerate(_PARTS)]
+    tables = {metric: summarize(document, metric) for metric in METRICS}
+    rows = [
+        {
+            "organism": name,
+            "method": method,
+            "splits": len(document["splits"]),
+            **{metric: table[name][method] for metric, table in tables.items()},
+        }
+        for name in tables["auroc"]
+        for method in document["methods"]
+    ]
+    return tab_separated(columns, rows)

@@ -19,8 +19,9 @@ from seqmtl.compare.protocol import Protocol, draw_split
 from seqmtl.compare.results import VALUES, FinishedRuns, Result
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import TrainingInterrupted
+from seqmtl.models.examples import Examples
+from seqmtl.models.fit import train
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.selected import labelled, train_learnt, train_selected
 from seqmtl.models.selection import Space
 from seqmtl.models.site import Site
 from seqmtl.models.training import ONE_THREAD, Settings
@@ -70,18 +71,18 @@ class Comparison:
     def run(self, split: int, method: str) -> Result:
         """Train a method on a split and test it."""
         names = self.windows.task_names
-        train, test = (self.windows[rows] for rows in self.draw(split))
+        train_windows, test = (self.windows[rows] for rows in self.draw(split))
         scores, models = np.empty(len(test)), {}
         if method == "unseen":
             for t, name in enumerate(names):
-                others = train[np.flatnonzero(train.task_ids != t)]
+                others = train_windows[np.flatnonzero(train_windows.task_ids != t)]
                 models[name] = self._train("default", others.with_tasks(others.tasks))
                 own = np.flatnonzero(test.task_ids == t)
                 with messages_from(logging.ERROR):  # that it is far from the others is known
                     placed = models[name].adapt(name)
                 scores[own] = placed.decision_function(test[own], from_relatives=True)
         else:
-            models[""] = self._train(method, train)
+            models[""] = self._train(method, train_windows)
             scores = models[""].decision_function(test)
         seed = self.protocol.seed
         found = evaluate(test.labels, scores, test.tasks, auprc="auprc_windows", seed=seed)["tasks"]
@@ -90,16 +91,13 @@ class Comparison:
         has_converged = all(model.training["converged"] for model in models.values())
         return Result(split, method, tasks, selections.get("", selections), has_converged)
 
-    def _train(self, method: str, train: Windows) -> MultiTaskModel:
+    def _train(self, method: str, windows: Windows) -> MultiTaskModel:
         """Train a method, selecting its hyperparameters by cross-validation."""
-        names = train.task_names
-        examples = labelled(train, train.labels, train.task_ids, names)
-        options: dict[str, Any] = {"features": self.features, "site": self.site}
+        names, settings = windows.task_names, self.settings
         if method == "mkl":
-            settings = replace(self.settings, norm=self.norm)
-            kernels = _needed(self.kernels, method)
-            return train_learnt(examples, kernels, self.C, settings=settings, **options)
-        if method == "default":
+            settings = replace(settings, norm=self.norm)
+            space = Space.of_cost(_needed(self.kernels, method), self.C)
+        elif method == "default":
             unseen = [name for name in self.windows.task_names if name not in names]
             relation = None if self.kernel is None else self.kernel.restrict([*names, *unseen])
             space = Space.of_sharing(names, relation)
@@ -110,7 +108,8 @@ class Comparison:
                 "mtl": self.kernel,
             }
             space = Space.of_cost(_needed(kernels_of[method], method).restrict(names), self.C)
-        return train_selected(examples, space, settings=self.settings, **options)[0]
+        options: dict[str, Any] = {"features": self.features, "site": self.site}
+        return train(Examples.of(windows), space, settings=settings, **options)[0]
 
     def draw(self, split: int) -> Any:
         """Return the rows of a split; see :func:`seqmtl.compare.protocol.draw_split`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from seqmtl.dataset.introns import REACH, Introns, find_introns
 from seqmtl.dataset.signals import Place, places_of
 from seqmtl.dataset.splits import Regions, make_regions
 from seqmtl.dataset.strata import Decoys, Sampler
-from seqmtl.dataset.true_sites import CROSSING, Finder, LeftOut, TrueSites
+from seqmtl.dataset.true_sites import CROSSING, Contigs, Finder, LeftOut, TrueSites
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation
@@ -28,7 +28,7 @@ from seqmtl.io.dataset import genome_sum
 from seqmtl.io.junctions import read_junctions
 from seqmtl.io.rows import check_first_field, read_chrom_map, read_site_bed
 from seqmtl.io.transcripts import Annotation
-from seqmtl.sequences import Genome, Windows
+from seqmtl.sequences import ContigTable, Genome, Windows
 from seqmtl.sequences.intervals import merge_intervals
 
 logger = logging.getLogger(__name__)
@@ -46,8 +46,8 @@ class Part:
         Name of the organism.
     genome : dict
         Path, size and statistics of the FASTA file.
-    contigs : tuple of str
-        Contigs of the FASTA file.
+    contigs : ContigTable
+        Contigs of the FASTA file in the genome's buffer.
     contig, start : ndarray of int64, shape (n,)
         Contig of each window, and its 0-based start on the forward strand.
     is_reverse : ndarray of bool, shape (n,)
@@ -68,8 +68,6 @@ class Part:
         First base of every annotated site on the forward strand, in the genome's buffer.
     known_is_reverse : ndarray of bool, shape (m,)
         Which of these are on the minus strand.
-    begins : ndarray of int64, shape (n_contigs,)
-        Start of each contig in the buffer.
     regions : Regions
         Regions of the splits.
     left_out : list of LeftOut
@@ -78,7 +76,7 @@ class Part:
 
     organism: str
     genome: dict[str, object]
-    contigs: tuple[str, ...]
+    contigs: ContigTable
     contig: NDArray[np.int64]
     start: NDArray[np.int64]
     is_reverse: NDArray[np.bool_]
@@ -92,7 +90,6 @@ class Part:
     decoys: Decoys
     known_starts: NDArray[np.int64]
     known_is_reverse: NDArray[np.bool_]
-    begins: NDArray[np.int64]
     regions: Regions
     left_out: list[LeftOut]
 
@@ -161,15 +158,15 @@ def _build(config: Config, name: str, number: int) -> Part:
     genome = load_genome(organism.genome, padding=config.window + 1)
     for contig in genome.names:
         check_first_field(contig)
-    introns = None
+    contigs, introns = Contigs(genome, names), None
     if junctions:
+        check_letters = bool(config.sites.words)
         introns = find_introns(
-            name, source, junctions, genome, names, config.junctions,
-            check_letters=bool(config.sites.words),
-        )  # fmt: skip
+            name, source, junctions, contigs, config.junctions, check_letters=check_letters
+        )
         places = introns.places(config.signal, config.sites.min_intron)
     finder = Finder(name, source, genome, config.site, config.window)
-    sites = finder.find(places, names, organism.allow_missing_contigs)
+    sites = finder.find(places, contigs, organism.allow_missing_contigs)
     if not len(sites):
         lost = sites.left_out + (introns.left_out if introns else [])
         raise SeqmtlError(
@@ -178,7 +175,7 @@ def _build(config: Config, name: str, number: int) -> Part:
         )
     if config.signal in ("donor", "acceptor") and organism.sites is None:
         known = introns or annotation
-        positions = _donors(known, config.sites.min_intron, names, genome)
+        positions = _donors(known, config.sites.min_intron, contigs)
     else:
         positions = sites.starts
     try:
@@ -195,13 +192,13 @@ def _build(config: Config, name: str, number: int) -> Part:
     sites.keep(is_whole)
     within = None
     if introns is not None:
-        genes = introns.genes(places, sites, names, genome)
+        genes = introns.genes(places, sites, contigs)
         sites.left_out += introns.left_out
         if config.junctions.decoys == "introns":
             within = merge_intervals(np.concatenate(genes))
         _log_junctions(name, genome, genes, within)
     else:
-        genes = _genes(annotation, places, sites, names, genome)
+        genes = _genes(annotation, places, sites, contigs)
     if organism.sites is not None and config.decoys.in_genes:
         logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
     decoys = Sampler(finder, sites, genes, regions, config.decoys, within).draw(rng)
@@ -212,25 +209,21 @@ def _build(config: Config, name: str, number: int) -> Part:
 
 
 def _donors(
-    known: Annotation | Introns | None,
-    min_intron: int,
-    names: Mapping[str, str],
-    genome: Genome,
+    known: Annotation | Introns | None, min_intron: int, contigs: Contigs
 ) -> NDArray[np.int64]:
     """Return the distinct donors in the genome's buffer, by which both ends of introns are split.
 
     So datasets of donors and of acceptors have the same regions.
     """
+    places: list[Place] = []
     if isinstance(known, Annotation):
         places = places_of(known, "donor", min_intron)
-    else:
-        places = known.places("donor", min_intron) if known else []
-    found = set()
-    for place in places:
-        contig = names.get(place.contig, place.contig)
-        if not place.reason and contig in genome:
-            found.add(int(genome.starts[genome.index(contig)]) + place.start)
-    return np.array(sorted(found), dtype=np.int64)
+    elif known is not None:
+        places = known.places("donor", min_intron)
+    places = [place for place in places if not place.reason]
+    contig = contigs.numbers([place.contig for place in places])
+    starts = np.array([place.start for place in places], dtype=np.int64)
+    return np.unique((contigs.genome.starts[contig] + starts)[contig >= 0])
 
 
 def _log_junctions(
@@ -263,25 +256,15 @@ def _read_places(config: Config, organism: OrganismConfig) -> tuple[Annotation |
 
 
 def _genes(
-    annotation: Annotation | None,
-    places: list[Place],
-    sites: TrueSites,
-    names: dict[str, str],
-    genome: Genome,
+    annotation: Annotation | None, places: list[Place], sites: TrueSites, contigs: Contigs
 ) -> list[NDArray[np.int64]]:
     """Return the extents of genes with sites on the plus and the minus strand of the buffer."""
-    spans: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-    if annotation is not None:
-        where = {(p.contig, p.start, p.is_reverse) for p in sites.places}
-        with_sites = {p.name for p in places if (p.contig, p.start, p.is_reverse) in where}
-        genes = {(t.contig, t.gene) for t in annotation.transcripts if t.name in with_sites}
-        for transcript in annotation.transcripts:
-            contig = names.get(transcript.contig, transcript.contig)
-            if (transcript.contig, transcript.gene) in genes and contig in genome:
-                begin = int(genome.starts[genome.index(contig)])
-                span = begin + transcript.start, begin + transcript.end
-                spans[transcript.is_reverse].append(span)
-    return [merge_intervals(np.array(s, dtype=np.int64).reshape(-1, 2)) for s in spans]
+    transcripts = annotation.transcripts if annotation is not None else []
+    where = {place[:3] for place in sites.places}
+    with_sites = {place.name for place in places if place[:3] in where}
+    genes = {(t.contig, t.gene) for t in transcripts if t.name in with_sites}
+    own = [t for t in transcripts if (t.contig, t.gene) in genes]
+    return contigs.extents([(t.contig, t.start, t.end, t.is_reverse) for t in own])
 
 
 def _join(
@@ -313,15 +296,15 @@ def _join(
         "crc32": genome_sum(genome),
     }
     left_out = sites.left_out + [
-        LeftOut(name, ".", ".", ".", ".", ".", reason, count, organism.genome)
+        LeftOut.of_many(count, reason, name, organism.genome)
         for reason, count in decoys.excluded.items()
         if count
     ]
     return Part(
-        name, facts, genome.names, contig, starts - genome.starts[contig], is_reverse,
+        name, facts, genome.contigs, contig, starts - genome.starts[contig], is_reverse,
         np.where(strata < 0, 1, -1).astype(np.int8), regions.of_windows(starts, length), words,
         strata, fingerprints(windows), [sites.places[i] for i in rank], finder.motif.names,
-        decoys, sites.known_starts, sites.known_is_reverse, genome.starts, regions, left_out,
+        decoys, sites.known_starts, sites.known_is_reverse, regions, left_out,
     )  # fmt: skip
 
 

@@ -1,18 +1,19 @@
-"""Configuration of a dataset: a TOML file as dataclasses."""
+"""Configuration of a dataset: a TOML file as dataclasses, whose fields are its keys."""
 
 from __future__ import annotations
 
 import logging
 import os
 import tomllib
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
 from difflib import get_close_matches
 from itertools import product
-from typing import Any, NoReturn
+from typing import Any, TypeVar
 
 from seqmtl._checks import check_choice
 from seqmtl._names import check_distinct
+from seqmtl._schema import Rule, anything, either, flag, items, mapping, number, refuse, whole, word
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.inputs import note_input
 from seqmtl.files.whole import read_bytes
@@ -24,6 +25,32 @@ logger = logging.getLogger(__name__)
 #: Length of the site of each signal in bases.
 SITE_LENGTHS = {"donor": 2, "acceptor": 2, "tss": 1, "start": 3, "stop": 3, "polya": 1}
 SPLITS = ("train", "valid", "test")
+
+_Kind = TypeVar("_Kind")
+
+
+def _key(rule: Rule | type, default: Any = MISSING, *, name: str = "", kind: str = "") -> Any:
+    """Return a field for a key of a TOML file.
+
+    Parameters
+    ----------
+    rule : Rule or type
+        Rule of the value, or the dataclass of a table.
+    default : object, optional
+        Without one, the key must be given.
+    name : str
+        Name of the key, if it is not the field's.
+    kind : {"", "file", "tables"}
+        "file" for a path; "tables" for one or more tables of any names.
+    """
+    return field(default=default, metadata={"rule": rule, "name": name, "kind": kind})
+
+
+def _one_of(*choices: str) -> Rule:
+    return lambda name, value: check_choice(name, value, choices)
+
+
+_share, _words = number(least=0, most=1), items(word, 1)
 
 
 @dataclass(frozen=True)
@@ -40,9 +67,11 @@ class SiteRules:
         Accepted values of the annotation's second column.
     """
 
-    words: tuple[str, ...]
-    min_intron: int = 20
-    sources: tuple[str, ...] | None = None
+    words: tuple[str, ...] | str = _key(
+        either((list,), _words, _one_of("canonical", "all")), "canonical", name="consensus"
+    )
+    min_intron: int = _key(whole(1), 20)
+    sources: tuple[str, ...] | None = _key(_words, None)
 
 
 @dataclass(frozen=True)
@@ -59,9 +88,9 @@ class JunctionRules:
         Where decoys are drawn: everywhere, or within 250 bases of introns.
     """
 
-    min_reads: int = 3
-    min_share: float = 0.05
-    decoys: str = "genome"
+    min_reads: int = _key(whole(1), 3)
+    min_share: float = _key(_share, 0.05)
+    decoys: str = _key(_one_of("genome", "introns"), "genome")
 
 
 @dataclass(frozen=True)
@@ -75,12 +104,13 @@ class DecoyRules:
     in_genes : float
         Share of the decoys drawn from genes with sites, on their strand.
     clearance : int
-        Minimum distance in bases between the window starts of a decoy and an annotated site.
+        Minimum distance in bases between the window starts of a decoy and an annotated site;
+        by default the length of a window.
     """
 
-    ratio: float = 10.0
-    in_genes: float = 0.5
-    clearance: int = 141
+    ratio: float = _key(number(least=0.01, most=1e6), 10.0)
+    in_genes: float = _key(_share, 0.5)
+    clearance: int = _key(whole(1), 0)
 
 
 @dataclass(frozen=True)
@@ -97,10 +127,18 @@ class SplitRules:
         Length of a block in bases; smaller if the genome would have fewer than 20 blocks.
     """
 
-    by: str = "auto"
-    valid: float = 0.1
-    test: float = 0.2
-    block: int = 100_000
+    by: str = _key(_one_of("auto", "contigs", "blocks"), "auto")
+    valid: float = _key(_share, 0.1)
+    test: float = _key(_share, 0.2)
+    block: int = _key(whole(1), 100_000)
+
+
+@dataclass(frozen=True)
+class NamedSplits:
+    """Names of the contigs for validation and test; all others are for training."""
+
+    valid: tuple[str, ...] = _key(_words, ())
+    test: tuple[str, ...] = _key(_words, ())
 
 
 @dataclass(frozen=True)
@@ -118,20 +156,20 @@ class OrganismConfig:
         Table that maps contig names of the annotation to those of the FASTA file.
     sources : tuple of str or None
         As in :class:`SiteRules`, for this organism.
-    split : dict of str to tuple of str, or None
-        Contigs of "valid" and "test", by name.
+    split : NamedSplits or None
+        Contigs by split.
     allow_missing_contigs : bool
         Whether to leave out sites on contigs that the FASTA file lacks, instead of failing.
     """
 
-    genome: str
-    annotation: str | None = None
-    sites: str | None = None
-    junctions: str | None = None
-    contig_names: str | None = None
-    sources: tuple[str, ...] | None = None
-    split: dict[str, tuple[str, ...]] | None = None
-    allow_missing_contigs: bool = False
+    genome: str = _key(word, kind="file")
+    annotation: str | None = _key(word, None, kind="file")
+    sites: str | None = _key(word, None, kind="file")
+    junctions: str | None = _key(word, None, kind="file")
+    contig_names: str | None = _key(word, None, kind="file")
+    sources: tuple[str, ...] | None = _key(_words, None)
+    split: NamedSplits | None = _key(NamedSplits, None)
+    allow_missing_contigs: bool = _key(flag, False)
 
     @property
     def source(self) -> str:
@@ -146,25 +184,25 @@ class OrganismConfig:
 
     def absolute(self) -> OrganismConfig:
         """Return the files by their full paths."""
-        names = ("genome", "annotation", "sites", "junctions", "contig_names")
+        names = [key.name for key in fields(self) if key.metadata["kind"] == "file"]
         given = {name: path for name in names if (path := getattr(self, name)) is not None}
         return replace(self, **{name: os.path.abspath(path) for name, path in given.items()})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Config:
     """Configuration of a dataset, see :func:`read_config`."""
 
-    path: str
-    signal: str
-    window: int
-    shift: int
-    seed: int
-    sites: SiteRules
-    junctions: JunctionRules
-    decoys: DecoyRules
-    split: SplitRules
-    organisms: dict[str, OrganismConfig]
+    path: str = ""
+    signal: str = _key(_one_of(*SIGNALS))
+    window: int = _key(whole(1), 241)
+    shift: int = _key(whole(-(1 << 31), 1 << 31), 0)
+    seed: int = _key(whole(), 0)
+    sites: SiteRules = _key(SiteRules, SiteRules())
+    junctions: JunctionRules = _key(JunctionRules, JunctionRules())
+    decoys: DecoyRules = _key(DecoyRules, DecoyRules())
+    split: SplitRules = _key(SplitRules, SplitRules())
+    organisms: dict[str, OrganismConfig] = _key(OrganismConfig, kind="tables")
 
     @property
     def site(self) -> Site:
@@ -189,263 +227,127 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
     InputFormatError
         If a key is unknown, missing or invalid; the message gives the file and the key.
     """
-    top = Table.read(path)
-    stated = top.choice("signal", SIGNALS, signal)
-    chosen = signal or stated
-    check_choice("signal", chosen, SIGNALS)
-    window = top.integer("window", 241, SITE_LENGTHS[chosen])
-    config = Config(
-        os.fspath(path),
-        chosen,
-        window,
-        top.integer("shift", 0, None),
-        top.integer("seed", 0, 0),
-        _site_rules(top.table("sites"), chosen, stated),
-        _junction_rules(top.table("junctions")),
-        _decoy_rules(top.table("decoys"), window),
-        _split_rules(top.table("split"), window),
-        {name: _organism(table, chosen) for name, table in top.tables("organisms").items()},
+    source = os.fspath(path)
+    try:
+        values = tomllib.loads(read_bytes(source).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputFormatError(f"the file is not TOML: {error}", path=source) from error
+    check_choice("signal", signal or "donor", SIGNALS)
+    try:
+        stated = _load(Config, values, "", os.path.dirname(source))
+        config = _complete(stated, signal or stated.signal)
+    except ValueError as error:
+        raise InputFormatError(str(error), path=source) from error
+    check_distinct(list(config.organisms), source)
+    return replace(config, path=source)
+
+
+def _load(kind: type[_Kind], table: Any, name: str, folder: str) -> _Kind:
+    """Return a table as the dataclass of its kind.
+
+    Raises
+    ------
+    ValueError
+        If a key is unknown, missing or invalid.
+    """
+    mapping(anything)(name, table)
+    described = {key.name: key for key in fields(kind) if key.metadata}  # type: ignore[arg-type]
+    keys = {key.metadata["name"] or name: key for name, key in described.items()}
+    prefix = f"{name}." if name else ""
+    for key in table:
+        if key not in keys:
+            close = get_close_matches(key, keys, n=1)
+            remedy = f"did you mean {close[0]!r}?" if close else "leave it out"
+            known = ", ".join(sorted(keys))
+            raise ValueError(f"{prefix}{key} is no key of this table ({known}); {remedy}")
+    values = {}
+    for key, description in keys.items():
+        if key in table:
+            facts, full = description.metadata, f"{prefix}{key}"
+            values[description.name] = _value(facts, table[key], full, folder)
+        elif description.default is MISSING:
+            raise ValueError(f"{prefix}{key} must be given, got None; add it")
+    return kind(**values)
+
+
+def _value(facts: Mapping[str, Any], value: Any, name: str, folder: str) -> Any:
+    """Return the value of a key as its field holds it."""
+    rule = facts["rule"]
+    if facts["kind"] == "tables":
+        mapping(anything, 1)(name, value)
+        return {key: _load(rule, entry, f"{name}.{key}", folder) for key, entry in value.items()}
+    if isinstance(rule, type):
+        return _load(rule, value, name, folder)
+    rule(name, value)
+    if facts["kind"] != "file":
+        return tuple(value) if isinstance(value, list) else value
+    path = os.path.join(folder, value)
+    if not os.path.isfile(path):
+        refuse(name, "a file; paths are relative to the folder of this one", path)
+    note_input(path)
+    return path
+
+
+def _complete(config: Config, signal: str) -> Config:
+    """Return the configuration for a signal, checked, with the defaults that depend on others.
+
+    Raises
+    ------
+    ValueError
+        If keys contradict each other.
+    """
+    config = replace(
+        config,
+        signal=signal,
+        sites=replace(config.sites, words=_site_words(config, signal)),
+        decoys=replace(config.decoys, clearance=config.decoys.clearance or config.window),
     )
-    top.finish()
-    for name in config.organisms:
+    whole(SITE_LENGTHS[signal])("window", config.window)
+    whole(config.window)("split.block", config.split.block)
+    if config.split.valid + config.split.test >= 1:
+        refuse("split.test", "below 1 together with valid", config.split.test)
+    if not 0 <= config.site.offset <= config.window - config.site.length:
+        rule = f"such that the site is in the window of {config.window}"
+        refuse("shift", rule, config.shift)
+    for name, organism in config.organisms.items():
         if not name.strip() or not name.isprintable() or len(name.encode()) > LONGEST_NAME:
             rule = f"named by printable letters, at most {LONGEST_NAME} bytes"
-            top.refuse("organisms", rule, name[:60], "choose another name")
-    check_distinct(list(config.organisms), config.path)
-    if not 0 <= config.site.offset <= window - config.site.length:
-        top.refuse("shift", f"such that the site is in the window of {window}", config.shift,
-                   "choose a smaller shift or a longer window")  # fmt: skip
+            refuse("organisms", rule, name)
+        _check_files(f"organisms.{name}", organism, signal)
     return config
 
 
-def _site_rules(table: Table, signal: str, stated: str) -> SiteRules:
-    words = _words(table, signal, stated)
-    rules = SiteRules(words, table.integer("min_intron", 20, 1), table.words("sources"))
-    table.finish()
-    return rules
+def _check_files(name: str, organism: OrganismConfig, signal: str) -> None:
+    names = ("annotation", "sites", "junctions")
+    given = [key for key in names if getattr(organism, key) is not None]
+    if len(given) != 1:
+        got = " and ".join(given) or "none of them"
+        refuse(f"{name}.annotation", "given, or else sites or junctions", got)
+    if organism.sources is not None and given != ["annotation"]:
+        rule = f"left out with {given[0]}, as only GFF3 and GTF have sources"
+        refuse(f"{name}.sources", rule, list(organism.sources))
+    if organism.junctions is not None and signal not in ("donor", "acceptor"):
+        rule = f"left out for {signal}: they have donors and acceptors only"
+        refuse(f"{name}.junctions", rule, organism.junctions)
 
 
-def _words(table: Table, signal: str, stated: str) -> tuple[str, ...]:
+def _site_words(config: Config, signal: str) -> tuple[str, ...]:
     """Return the allowed bases of a site; a list for another signal is ignored."""
-    key, length = "consensus", SITE_LENGTHS[signal]
     canonical = tuple(word for word in SIGNALS[signal].split(",") if word)
-    value = table.values.get(key)
-    if not isinstance(value, list):
-        chosen = table.choice(key, ("canonical", "all"), "canonical")
-        return () if chosen == "all" else canonical
-    words = tuple(word.upper() for word in table.words(key) or ())
-    if signal != stated:
+    given = config.sites.words
+    if isinstance(given, str):
+        return () if given == "all" else canonical
+    if signal != config.signal:
         logger.info(
-            "%s: sites.consensus is that of %s; %s sites are taken with %s",
-            table.path, stated, signal, " or ".join(canonical) or "any letters",
-        )  # fmt: skip
-        return canonical
-    allowed = {"".join(letters) for letters in product("ACGT", repeat=length)}
-    for word in words:
-        if word not in allowed:
-            table.refuse(key, f"words of {length} of A, C, G, T for {signal}", word, "correct it")
-    return tuple(dict.fromkeys(words))
-
-
-def _junction_rules(table: Table) -> JunctionRules:
-    rules = JunctionRules(
-        table.integer("min_reads", 3, 1),
-        table.number("min_share", 0.05, 0, 1),
-        table.choice("decoys", ("genome", "introns"), "genome"),
-    )
-    table.finish()
-    return rules
-
-
-def _decoy_rules(table: Table, window: int) -> DecoyRules:
-    rules = DecoyRules(
-        table.number("ratio", 10.0, 0.01, 1e6),
-        table.number("in_genes", 0.5, 0, 1),
-        table.integer("clearance", window, 1),
-    )
-    table.finish()
-    return rules
-
-
-def _split_rules(table: Table, window: int) -> SplitRules:
-    rules = SplitRules(
-        table.choice("by", ("auto", "contigs", "blocks"), "auto"),
-        table.number("valid", 0.1, 0, 1),
-        table.number("test", 0.2, 0, 1),
-        table.integer("block", 100_000, window),
-    )
-    if rules.valid + rules.test >= 1:
-        table.refuse("test", "below 1 together with valid", rules.test, "leave a share to train")
-    table.finish()
-    return rules
-
-
-def _organism(table: Table, signal: str) -> OrganismConfig:
-    genome = table.file("genome")
-    given = {key: table.file(key) for key in ("annotation", "sites", "junctions")}
-    named = table.table("split")
-    split = {name: named.words(name) or () for name in SPLITS[1:]}
-    named.finish()
-    names, sources = table.file("contig_names"), table.words("sources")
-    allow_missing = table.boolean("allow_missing_contigs")
-    table.finish()  # unknown keys first, as a missing one may only be misspelt
-    if genome is None:
-        table.refuse("genome", "a FASTA file", None, "add it")
-    stated = [key for key, path in given.items() if path is not None]
-    if len(stated) != 1:
-        got = " and ".join(stated) or "none of them"
-        table.refuse("annotation", "given, or else sites or junctions", got, "give one of them")
-    if sources is not None and stated != ["annotation"]:
-        rule = f"left out with {stated[0]}"
-        table.refuse("sources", rule, list(sources), "only GFF3 and GTF have sources")
-    if stated == ["junctions"] and signal not in ("donor", "acceptor"):
-        rule = f"left out for {signal}"
-        table.refuse("junctions", rule, given["junctions"], "they have donors and acceptors only")
-    by_name = split if "split" in table else None
-    return OrganismConfig(
-        genome, **given, contig_names=names, sources=sources, split=by_name,
-        allow_missing_contigs=allow_missing,
-    )  # fmt: skip
-
-
-class Table:
-    """A table of a TOML file; keys that have not been read by the end are errors.
-
-    Parameters
-    ----------
-    values : dict
-        Table as parsed by tomllib.
-    path : str
-        Path of the file, for messages.
-    name : str
-        Dotted name of the table; "" for the top level.
-    """
-
-    def __init__(self, values: dict[str, Any], path: str, name: str = "") -> None:
-        self.values, self.path, self.name = values, path, name
-        self._known: list[str] = []
-
-    @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Table:
-        """Read a file.
-
-        Raises
-        ------
-        InputFormatError
-            If it is not valid TOML.
-        """
-        source = os.fspath(path)
-        try:
-            return cls(tomllib.loads(read_bytes(source).decode()), source)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputFormatError(f"the file is not TOML: {error}", path=source) from error
-
-    def refuse(self, key: str, rule: str, got: Any, remedy: str) -> NoReturn:
-        """Raise an error that gives file and key."""
-        if key not in self.values and (close := get_close_matches(key, self.values, n=1)):
-            remedy = f"{close[0]!r} is no key: did you mean {key!r}?"
-        raise InputFormatError(
-            f"{self._full(key)} must be {rule}, got {got!r}; {remedy}", self.path
+            "sites.consensus is that of %s; %s sites are taken with %s",
+            config.signal,
+            signal,
+            " or ".join(canonical) or "any letters",
         )
-
-    def __contains__(self, key: str) -> bool:
-        return key in self.values
-
-    def _full(self, key: str) -> str:
-        return f"{self.name}.{key}" if self.name else key
-
-    def _get(self, key: str) -> Any:
-        self._known.append(key)
-        return self.values.get(key)
-
-    def table(self, key: str) -> Table:
-        """Return a subtable, or an empty one if it is missing."""
-        value = self._get(key)
-        if value is None:
-            value = {}
-        if not isinstance(value, dict):
-            self.refuse(key, "a table", value, f"write [{self._full(key)}]")
-        return Table(value, self.path, self._full(key))
-
-    def tables(self, key: str) -> dict[str, Table]:
-        """Return the subtables of a table, at least one."""
-        outer = self.table(key)
-        if not outer.values:
-            self.refuse(key, "a table with at least one entry", {}, f"add [{self._full(key)}.NAME]")
-        return {name: outer.table(name) for name in outer.values}
-
-    def text(self, key: str) -> str | None:
-        """Return a non-empty string, or None if it is missing."""
-        value = self._get(key)
-        if value is not None and not (isinstance(value, str) and value):
-            self.refuse(key, "a text", value, "put it in quotes")
-        return value
-
-    def choice(self, key: str, choices: Collection[str], default: str | None = None) -> str:
-        """Return one of the given choices."""
-        value = self._get(key)
-        value = default if value is None else value
-        if value not in list(choices):  # it may be a table, which a set cannot look up
-            close = get_close_matches(str(value), choices, n=1)
-            remedy = f"did you mean {close[0]!r}?" if close else "choose one of them"
-            self.refuse(key, f"one of {', '.join(choices)}", value, remedy)
-        return str(value)
-
-    def integer(self, key: str, default: int, lowest: int | None) -> int:
-        """Return an integer of at least `lowest`."""
-        value = self._get(key)
-        value = default if value is None else value
-        is_number = isinstance(value, int) and not isinstance(value, bool)
-        if not is_number or (lowest is not None and value < lowest):
-            rule = "a whole number" + ("" if lowest is None else f" of {lowest} or more")
-            self.refuse(key, rule, value, "correct it")
-        return int(value)
-
-    def number(self, key: str, default: float, lowest: float, highest: float) -> float:
-        """Return a number from `lowest` to `highest`."""
-        value = self._get(key)
-        value = default if value is None else value
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not lowest <= value <= highest:
-            rule = f"a number from {lowest:g} to {highest:g}"
-            self.refuse(key, rule, value, "correct it")
-        return float(value)
-
-    def boolean(self, key: str) -> bool:
-        """Return true or false; false if it is missing."""
-        value = self._get(key)
-        if value is not None and not isinstance(value, bool):
-            self.refuse(key, "true or false", value, "correct it")
-        return bool(value)
-
-    def words(self, key: str) -> tuple[str, ...] | None:
-        """Return a non-empty list of strings, or None if it is missing."""
-        value = self._get(key)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not value or not all(isinstance(w, str) for w in value):
-            self.refuse(key, "a list of texts", value, 'write ["...", "..."]')
-        return tuple(value)
-
-    def file(self, key: str) -> str | None:
-        """Return the path of an existing file, relative to the folder of the TOML file."""
-        value = self.text(key)
-        if value is None:
-            return None
-        path = os.path.join(os.path.dirname(self.path), value)
-        if not os.path.isfile(path):
-            remedy = "paths are relative to the folder of this file"
-            self.refuse(key, "a file", path, remedy)
-        note_input(path)
-        return path
-
-    def finish(self) -> None:
-        """Raise an error for keys that have not been read."""
-        for key in self.values:
-            if key not in self._known:
-                close = get_close_matches(key, self._known, n=1)
-                remedy = f"did you mean {close[0]!r}?" if close else "leave it out"
-                known = ", ".join(sorted(self._known))
-                raise InputFormatError(
-                    f"{self._full(key)} is no key of this table ({known}); {remedy}", self.path
-                )
+        return canonical
+    length, words = SITE_LENGTHS[signal], tuple(word.upper() for word in given)
+    allowed = {"".join(letters) for letters in product("ACGT", repeat=length)}
+    for site in words:
+        if site not in allowed:
+            refuse("sites.consensus", f"words of {length} of A, C, G, T for {signal}", site)
+    return tuple(dict.fromkeys(words))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from seqmtl.dataset.config import JunctionRules
 from seqmtl.dataset.signals import SHORT_INTRON, Place
-from seqmtl.dataset.true_sites import LeftOut, TrueSites
+from seqmtl.dataset.true_sites import Contigs, LeftOut, TrueSites
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.junctions import Junction
 from seqmtl.sequences import Genome
 from seqmtl.sequences.alphabet import encode
-from seqmtl.sequences.intervals import merge_intervals
 
 logger = logging.getLogger(__name__)
 
@@ -70,11 +69,7 @@ class Introns:
         return result
 
     def genes(
-        self,
-        places: Sequence[Place],
-        sites: TrueSites,
-        names: Mapping[str, str],
-        genome: Genome,
+        self, places: Sequence[Place], sites: TrueSites, contigs: Contigs
     ) -> list[NDArray[np.int64]]:
         """Return the surroundings of the introns of true sites, on plus and minus strand.
 
@@ -84,10 +79,8 @@ class Introns:
             Result of :meth:`places`.
         sites : TrueSites
             The true sites among them.
-        names : mapping of str to str
-            Contigs of the genome by their names in the file, if they differ.
-        genome : Genome
-            Genome.
+        contigs : Contigs
+            Contigs of the genome by their names in the file.
 
         Returns
         -------
@@ -95,23 +88,20 @@ class Introns:
             Disjoint intervals of the genome's buffer: introns and 250 bases on either side.
         """
         true = {place[:3] for place in sites.places}
-        spans: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-        for (junction, is_reverse, _, _), place in zip(self.rows, places, strict=True):
-            contig = names.get(junction.contig, junction.contig)
-            if not place.reason and place[:3] in true and contig in genome:
-                number = genome.index(contig)
-                first, length = int(genome.starts[number]), int(genome.lengths[number])
-                span = max(0, junction.start - REACH), min(length, junction.end + REACH)
-                spans[is_reverse].append((first + span[0], first + span[1]))
-        return [merge_intervals(np.array(s, dtype=np.int64).reshape(-1, 2)) for s in spans]
+        return contigs.extents(
+            [
+                (junction.contig, junction.start - REACH, junction.end + REACH, is_reverse)
+                for (junction, is_reverse, _, _), place in zip(self.rows, places, strict=True)
+                if not place.reason and place[:3] in true
+            ]
+        )
 
 
 def find_introns(
     organism: str,
     source: str,
     junctions: Sequence[Junction],
-    genome: Genome,
-    names: Mapping[str, str],
+    contigs: Contigs,
     rules: JunctionRules,
     *,
     check_letters: bool = True,
@@ -128,10 +118,8 @@ def find_introns(
         Name of the organism, and the file of the junctions, for messages.
     junctions : sequence of Junction
         Result of :func:`seqmtl.io.junctions.read_junctions`.
-    genome : Genome
-        Genome.
-    names : mapping of str to str
-        Contigs of the genome by their names in the file, if they differ.
+    contigs : Contigs
+        Contigs of the genome by their names in the file.
     rules : JunctionRules
         Evidence asked for.
     check_letters : bool
@@ -142,15 +130,15 @@ def find_introns(
     InputFormatError
         If most junctions have other letters, as in another version of the genome.
     """
-    starts, ends, inside = _locate(junctions, genome, names)
-    told = np.where(inside, _strand_by_letters(genome.codes, starts, ends), _UNKNOWN)
+    contig = contigs.numbers([junction.contig for junction in junctions])
+    starts, ends, inside = _locate(junctions, contig, contigs.genome)
+    told = np.where(inside, _strand_by_letters(contigs.genome.codes, starts, ends), _UNKNOWN)
     reads = np.array([junction.reads for junction in junctions], dtype=np.int64)
     if check_letters:
         _check_letters(source, told[inside & (reads >= rules.min_reads)])
     stated = np.array([{"+": _FORWARD, "-": _REVERSE}.get(j.strand, _UNKNOWN) for j in junctions])
-    in_genome = np.array([names.get(j.contig, j.contig) in genome for j in junctions])
     strand = np.where(told != _UNKNOWN, told, stated)
-    strand[~in_genome & (strand == _UNKNOWN)] = _FORWARD  # the contig is what is wrong with these
+    strand[(contig < 0) & (strand == _UNKNOWN)] = _FORWARD  # the contig is what is wrong with these
     turned = int(((told != _UNKNOWN) & (stated == -told)).sum())
     given = int(((told != _UNKNOWN) & (stated == _UNKNOWN)).sum())
     if turned or given:
@@ -169,12 +157,9 @@ def find_introns(
 
 
 def _locate(
-    junctions: Sequence[Junction], genome: Genome, names: Mapping[str, str]
+    junctions: Sequence[Junction], contig: NDArray[np.int64], genome: Genome
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return the intervals of introns in the genome's buffer, and which lie in their contig."""
-    found = {name: names.get(name, name) for name in dict.fromkeys(j.contig for j in junctions)}
-    number = {name: genome.index(as_) if as_ in genome else -1 for name, as_ in found.items()}
-    contig = np.array([number[junction.contig] for junction in junctions], dtype=np.int64)
     starts = np.array([junction.start for junction in junctions], dtype=np.int64)
     ends = np.array([junction.end for junction in junctions], dtype=np.int64)
     inside = (contig >= 0) & (ends <= genome.lengths[contig])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.dataset.config import SPLITS, SplitRules
+from seqmtl.dataset.config import SPLITS, NamedSplits, SplitRules
 from seqmtl.sequences.genome import Genome, unknown_contig
 
 _FEWEST_CONTIGS = 5
@@ -47,7 +46,7 @@ def make_regions(
     genome: Genome,
     sites: NDArray[np.int64],
     rules: SplitRules,
-    named: Mapping[str, Sequence[str]] | None,
+    named: NamedSplits | None,
     rng: np.random.Generator,
 ) -> Regions:
     """Divide a genome into regions, each assigned to a split.
@@ -64,7 +63,7 @@ def make_regions(
         Positions of the true sites in the genome's buffer.
     rules : SplitRules
         Unit of assignment, and the shares.
-    named : mapping of str to sequence of str, optional
+    named : NamedSplits, optional
         Contigs of "valid" and "test"; all others are for training.
     rng : numpy.random.Generator
         Random generator.
@@ -101,9 +100,9 @@ def _count(
     return np.searchsorted(ordered, ends) - np.searchsorted(ordered, starts)
 
 
-def _by_name(genome: Genome, named: Mapping[str, Sequence[str]]) -> NDArray[np.int8]:
+def _by_name(genome: Genome, named: NamedSplits) -> NDArray[np.int8]:
     splits = np.zeros(len(genome), dtype=np.int8)
-    for name, contigs in named.items():
+    for name, contigs in vars(named).items():
         for contig in contigs:
             if contig not in genome:
                 raise ValueError(unknown_contig([contig], genome.names))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -40,7 +41,7 @@ class Decoys:
     is_reverse : ndarray of bool, shape (n,)
         Whether a window is on the minus strand.
     strata : ndarray of int16, shape (n,)
-        Stratum of each decoy, see :class:`Strata`.
+        Stratum of each decoy, see :class:`Sampler`.
     population : ndarray of int64, shape (n_strata,)
         Number of candidates in each stratum, including those near a site.
     excluded : dict of str to int
@@ -70,20 +71,6 @@ class Decoys:
         total = self.population.reshape(shared.shape).sum(axis=1)
         factor = (total / np.maximum(shared.sum(axis=1), 1)).repeat(shared.shape[1])
         return (factor * self.population / np.maximum(drawn, 1))[strata]
-
-
-class Strata:
-    """Indices of strata: (split, inside a gene with sites on its strand, word).
-
-    Parameters
-    ----------
-    n_words : int
-        Number of words that a site may have.
-    """
-
-    def __init__(self, n_words: int) -> None:
-        self.shape = (len(SPLITS), 2, n_words)
-        self.size = len(SPLITS) * 2 * n_words
 
 
 class Sampler:
@@ -118,7 +105,8 @@ class Sampler:
         self.finder, self.sites, self.genes = finder, sites, genes
         self.regions, self.rules, self.within = regions, rules, within
         self.length = finder.window
-        self.strata = Strata(len(finder.motif.names))
+        # strata by split, by whether it is in a gene with sites on its strand, and by word
+        self.shape = (len(SPLITS), 2, len(finder.motif.names))
         site = finder.site
         # distance from the window start to the site on the forward strand, by strand
         self.offsets = (site.offset, self.length - site.length - site.offset)
@@ -135,7 +123,7 @@ class Sampler:
 
     def draw(self, rng: np.random.Generator) -> Decoys:
         """Draw decoys in two passes over the genome; memory is proportional to their number."""
-        population, free = count_strata(self._candidates(), self.strata.size)
+        population, free = count_strata(self._candidates(), math.prod(self.shape))
         n_near = int((population - free).sum()) - self.excluded[AWAY]
         excluded = {**self.excluded, NEAR: n_near}
         wanted, n_moved, n_lacking = self._plan(free)
@@ -147,7 +135,7 @@ class Sampler:
         splits = self.regions.of_windows(
             self.finder.window_starts(self.sites.starts, self.sites.is_reverse), self.length
         )
-        shape = self.strata.shape
+        shape = self.shape
         room = free.reshape(shape)
         wanted = np.zeros(shape, dtype=np.int64)
         n_lacking = n_short = 0
@@ -204,7 +192,7 @@ class Sampler:
                 found = self._without(found, is_site[found], IS_SITE)
                 found = self._without(found, split[found] < 0, CROSSES)
                 in_gene = paint(self.genes[strand], site, n)[found]
-                numbers = (split[found].astype(np.int16) * 2 + in_gene) * self.strata.shape[2]
+                numbers = (split[found].astype(np.int16) * 2 + in_gene) * self.shape[2]
                 is_out = near[found]
                 if self.within is not None:
                     is_away = ~(is_out | paint(self.within, site, n)[found])

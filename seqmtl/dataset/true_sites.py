@@ -16,6 +16,7 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.models.site import Site
 from seqmtl.sequences.alphabet import OTHER, decode, reverse_complement
 from seqmtl.sequences.genome import Genome, unknown_contig
+from seqmtl.sequences.intervals import merge_intervals
 
 _FEWEST = 20
 _RIGHT_GENOME = 0.5
@@ -52,6 +53,61 @@ class LeftOut(NamedTuple):
     reason: str
     number: int
     source: str
+
+    @classmethod
+    def of_place(
+        cls, place: Place, length: int, reason: str, organism: str, source: str
+    ) -> LeftOut:
+        """Return the record of an annotated position of this many bases."""
+        strand, end = "-" if place.is_reverse else "+", place.start + length
+        where = (place.contig, place.start, end, strand, place.name)
+        return cls(organism, *where, reason, 1, f"{source}:{place.line}")
+
+    @classmethod
+    def of_many(cls, number: int, reason: str, organism: str, source: str) -> LeftOut:
+        """Return the record of a group of items."""
+        return cls(organism, ".", ".", ".", ".", ".", reason, number, source)
+
+
+@dataclass(frozen=True)
+class Contigs:
+    """The contigs of a genome by their names in another file.
+
+    Attributes
+    ----------
+    genome : Genome
+        Genome.
+    names : mapping of str to str
+        Contigs of the genome by their names in the file, if they differ.
+    """
+
+    genome: Genome
+    names: Mapping[str, str]
+
+    def numbers(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """Return the index of each contig, or -1 if the genome lacks it."""
+        own = {name: self.names.get(name, name) for name in dict.fromkeys(names)}
+        index, genome = {name: -1 for name in own}, self.genome
+        index |= {name: genome.index(other) for name, other in own.items() if other in genome}
+        return np.array([index[name] for name in names], dtype=np.int64)
+
+    def extents(self, spans: Sequence[tuple[str, int, int, bool]]) -> list[NDArray[np.int64]]:
+        """Return disjoint intervals of the buffer on the plus and the minus strand.
+
+        Parameters
+        ----------
+        spans : sequence of (contig, start, end, is_reverse)
+            0-based half-open intervals; what is over an end of a contig is cut off.
+        """
+        columns = np.array([span[1:] for span in spans], dtype=np.int64).reshape(-1, 3)
+        contig = self.numbers([span[0] for span in spans])
+        first, lengths = self.genome.starts[contig], self.genome.lengths[contig]
+        bounds = np.clip(columns[:, :2], 0, lengths[:, None])
+        known = (contig >= 0) & (bounds[:, 0] < bounds[:, 1])
+        return [
+            merge_intervals((first[:, None] + bounds)[known & (columns[:, 2] == is_reverse)])
+            for is_reverse in (0, 1)
+        ]
 
 
 @dataclass
@@ -127,24 +183,17 @@ class Finder:
 
     def left_out(self, place: Place, reason: str) -> LeftOut:
         """Return the record of a position that is left out."""
-        strand = "-" if place.is_reverse else "+"
-        end = place.start + self.site.length
-        source = f"{self.source}:{place.line}"
-        return LeftOut(
-            self.organism, place.contig, place.start, end, strand, place.name, reason, 1, source
-        )
+        return LeftOut.of_place(place, self.site.length, reason, self.organism, self.source)
 
-    def find(
-        self, places: Sequence[Place], names: Mapping[str, str], allow_missing: bool
-    ) -> TrueSites:
+    def find(self, places: Sequence[Place], contigs: Contigs, allow_missing: bool) -> TrueSites:
         """Return the sites with a complete window, without duplicates.
 
         Parameters
         ----------
         places : sequence of Place
             As annotated.
-        names : mapping of str to str
-            Contigs of the FASTA file by their names in the annotation, if they differ.
+        contigs : Contigs
+            Contigs of the genome by their names in the annotation.
         allow_missing : bool
             Whether to leave out positions on contigs that the FASTA file lacks, instead of failing.
 
@@ -153,7 +202,8 @@ class Finder:
         InputFormatError
             If contigs are unknown, or most sites lack the consensus of the signal.
         """
-        contig = self._contigs(places, names, allow_missing)
+        contig = contigs.numbers([place.contig for place in places])
+        self._check_contigs(places, contig, contigs, allow_missing)
         is_reverse = np.array([place.is_reverse for place in places], dtype=bool)
         local = np.array([place.start for place in places], dtype=np.int64)
         other = np.array([place.other for place in places], dtype=np.int64)
@@ -171,30 +221,31 @@ class Finder:
         self._check_letters(places, inside, words)
         return self._once(places, starts, is_reverse, words, inside, reasons)
 
-    def _contigs(
-        self, places: Sequence[Place], names: Mapping[str, str], allow_missing: bool
-    ) -> NDArray[np.int64]:
-        """Return the index of each position's contig, or -1 if the genome lacks it."""
-        asked = {name: names.get(name, name) for name in dict.fromkeys(p.contig for p in places)}
-        missing = [name for name in asked if asked[name] not in self.genome]
-        if missing and (len(missing) == len(asked) or not allow_missing):
-            hint = "" if len(missing) == len(asked) else (
-                f"; {len(missing)} of {len(asked)} contigs with sites are missing: "
-                "allow_missing_contigs = true leaves them out"
-            )  # fmt: skip
-            first = next(place.line for place in places if place.contig in missing)
-            shown = [asked[missing[0]], *(asked[n] for n in asked if n != missing[0])]
-            raise InputFormatError(
-                f"{unknown_contig(shown, self.genome.names)}, or name both sides in "
-                f"contig_names{hint}",
-                path=self.source,
-                line=first,
-            )
-        number = {
-            name: self.genome.index(other) if other in self.genome else -1
-            for name, other in asked.items()
-        }
-        return np.array([number[place.contig] for place in places], dtype=np.int64)
+    def _check_contigs(
+        self,
+        places: Sequence[Place],
+        contig: NDArray[np.int64],
+        contigs: Contigs,
+        allow_missing: bool,
+    ) -> None:
+        """Refuse contigs that the genome lacks: all, or any if that is not allowed."""
+        asked = list(dict.fromkeys(place.contig for place in places))
+        missing = list(dict.fromkeys(places[i].contig for i in np.flatnonzero(contig < 0).tolist()))
+        is_none = len(missing) == len(asked)
+        if not missing or (allow_missing and not is_none):
+            return
+        hint = (
+            f"; {len(missing)} of {len(asked)} contigs with sites are missing: "
+            "allow_missing_contigs = true leaves them out"
+        )
+        asked.sort(key=lambda name: name != missing[0])
+        shown = [contigs.names.get(name, name) for name in asked]
+        raise InputFormatError(
+            f"{unknown_contig(shown, self.genome.names)}, or name both sides in contig_names"
+            + hint * (not is_none),
+            path=self.source,
+            line=places[int((contig < 0).argmax())].line,
+        )
 
     def _reasons(
         self,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seqmtl._version import __version__
 from seqmtl.cluster import Cluster, Here
@@ -139,23 +140,26 @@ def _remove_duplicates(parts: Sequence[Part], config: Config) -> None:
 
 
 def _duplicates_left_out(
-    part: Part, rows: np.ndarray[Any, np.dtype[np.int64]], reason: str, config: Config
+    part: Part, rows: NDArray[np.int64], reason: str, config: Config
 ) -> Iterator[LeftOut]:
     """Yield one line per true site, and one for all decoys."""
-    number = np.cumsum(part.labels > 0) - 1
-    source = config.organisms[part.organism].source
+    number, organism = np.cumsum(part.labels > 0) - 1, config.organisms[part.organism]
+    length = config.site.length
     for row in rows[part.labels[rows] > 0].tolist():
         place = part.places[number[row]]
-        strand = "-" if place.is_reverse else "+"
-        end = place.start + config.site.length
-        yield LeftOut(
-            part.organism, place.contig, place.start, end, strand, place.name, reason, 1,
-            f"{source}:{place.line}",
-        )  # fmt: skip
+        yield LeftOut.of_place(place, length, reason, part.organism, organism.source)
     n_decoys = int((part.labels[rows] < 0).sum())
     if n_decoys:
-        path = str(part.genome["path"])
-        yield LeftOut(part.organism, ".", ".", ".", ".", ".", reason, n_decoys, path)
+        yield LeftOut.of_many(n_decoys, reason, part.organism, str(part.genome["path"]))
+
+
+def _named(names: Sequence[str], numbers: NDArray[Any]) -> list[str]:
+    return [names[number] for number in numbers.tolist()]
+
+
+def _lines(*columns: Sequence[Any]) -> Iterator[str]:
+    for row in zip(*columns, strict=True):
+        yield "\t".join(map(str, row)) + "\n"
 
 
 def _windows(parts: Sequence[Part], config: Config) -> Iterator[str]:
@@ -165,27 +169,21 @@ def _windows(parts: Sequence[Part], config: Config) -> Iterator[str]:
         weights = part.weights()
         for first in range(0, part.labels.size, _ROWS):
             rows = slice(first, first + _ROWS)
-            columns = (
-                part.contig[rows].tolist(),
-                part.start[rows].tolist(),
-                part.is_reverse[rows].tolist(),
-                part.labels[rows].tolist(),
-                part.splits[rows].tolist(),
-                part.words[rows].tolist(),
-                weights[rows].tolist(),
+            starts, labels = part.start[rows], part.labels[rows].tolist()
+            words = _named(part.names, part.words[rows])
+            kinds = [config.signal if label > 0 else "decoy" for label in labels]
+            yield from _lines(
+                _named(part.contigs.names, part.contig[rows]),
+                starts.tolist(),
+                (starts + config.window).tolist(),
+                [f"{kind}:{word}" for kind, word in zip(kinds, words, strict=True)],
+                [1000 if label > 0 else 0 for label in labels],
+                _named("+-", part.is_reverse[rows]),
+                [part.organism] * len(labels),
+                labels,
+                _named(SPLITS, part.splits[rows]),
+                [f"{weight:.7g}" for weight in weights[rows].tolist()],
             )
-            yield from _lines(part, config, columns)
-
-
-def _lines(part: Part, config: Config, columns: Sequence[list[Any]]) -> Iterator[str]:
-    kinds = {1: config.signal, -1: "decoy"}
-    for contig, start, is_reverse, label, split, word, weight in zip(*columns, strict=True):
-        yield (
-            f"{part.contigs[contig]}\t{start}\t{start + config.window}\t"
-            f"{kinds[label]}:{part.names[word]}\t{1000 if label > 0 else 0}\t"
-            f"{'-' if is_reverse else '+'}\t{part.organism}\t{label}\t{SPLITS[split]}\t"
-            f"{weight:.7g}\n"
-        )
 
 
 def _regions(parts: Sequence[Part]) -> Iterator[str]:
@@ -193,15 +191,15 @@ def _regions(parts: Sequence[Part]) -> Iterator[str]:
     yield f"{REGIONS_HEADER}\n"
     for part in parts:
         regions = part.regions
-        contig = np.searchsorted(part.begins, regions.starts, side="right") - 1
-        for number, start, end, split in zip(
-            contig.tolist(),
-            (regions.starts - part.begins[contig]).tolist(),
-            (regions.ends - part.begins[contig]).tolist(),
-            regions.splits.tolist(),
-            strict=True,
-        ):
-            yield f"{part.contigs[number]}\t{start}\t{end}\t{SPLITS[split]}\t{part.organism}\n"
+        contig = part.contigs.contig_of(regions.starts)
+        begins = part.contigs.starts[contig]
+        yield from _lines(
+            _named(part.contigs.names, contig),
+            (regions.starts - begins).tolist(),
+            (regions.ends - begins).tolist(),
+            _named(SPLITS, regions.splits),
+            [part.organism] * contig.size,
+        )
 
 
 def _sites(parts: Sequence[Part], config: Config) -> Iterator[str]:
@@ -209,27 +207,28 @@ def _sites(parts: Sequence[Part], config: Config) -> Iterator[str]:
     yield f"{SITES_HEADER}\n"
     site = config.site
     for part in parts:
-        is_site = part.labels > 0
+        is_site, begins = part.labels > 0, part.contigs.starts
         behind = np.where(part.is_reverse, config.window - site.length - site.offset, site.offset)
-        starts = (part.begins[part.contig] + part.start + behind)[is_site]
-        true = set(zip(starts.tolist(), part.is_reverse[is_site].tolist(), strict=True))
-        contig = np.searchsorted(part.begins, part.known_starts, side="right") - 1
-        for number, place, is_reverse in zip(
-            contig.tolist(), part.known_starts.tolist(), part.known_is_reverse.tolist(), strict=True
-        ):
-            start = place - int(part.begins[number])
-            yield (
-                f"{part.contigs[number]}\t{start}\t{start + site.length}\t{config.signal}\t0\t"
-                f"{'-' if is_reverse else '+'}\t{part.organism}\t"
-                f"{int((place, is_reverse) in true)}\n"
-            )
+        true = 2 * (begins[part.contig] + part.start + behind) + part.is_reverse
+        known = 2 * part.known_starts + part.known_is_reverse
+        contig = part.contigs.contig_of(part.known_starts)
+        starts = part.known_starts - begins[contig]
+        yield from _lines(
+            _named(part.contigs.names, contig),
+            starts.tolist(),
+            (starts + site.length).tolist(),
+            [config.signal] * contig.size,
+            [0] * contig.size,
+            _named("+-", part.known_is_reverse),
+            [part.organism] * contig.size,
+            np.isin(known, true[is_site]).astype(int).tolist(),
+        )
 
 
 def _left_out(rows: Sequence[LeftOut]) -> Iterator[str]:
     """Yield the lines of left_out.tsv."""
     yield "organism\tcontig\tstart\tend\tstrand\tname\treason\tcount\tsource\n"
-    for row in rows:
-        yield "\t".join(map(str, row)) + "\n"
+    yield from _lines(*zip(*rows, strict=True))
 
 
 def _placed(summary: dict[str, Any], folder: Path) -> dict[str, Any]:

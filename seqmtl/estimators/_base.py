@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,54 +20,45 @@ from sklearn.utils.validation import (
 
 from seqmtl._names import check_distinct
 from seqmtl.features.numeric import Numeric
-from seqmtl.models.fit import train_model
+from seqmtl.models.examples import Examples
+from seqmtl.models.fit import train
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
-from seqmtl.solvers.dcd import Solution, State
+from seqmtl.solvers.dcd import Solution
 
+_MATRIX: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "accept_large_sparse": False,
+    "dtype": np.float64,
+}
 
-class Examples(NamedTuple):
-    """Validated training examples.
-
-    Attributes
-    ----------
-    X : Windows, ndarray or csr_matrix of shape (n, d)
-        Examples.
-    y : ndarray, shape (n,)
-        Classes or targets.
-    ids : ndarray of int16, shape (n,)
-        Task of every example, an index into `names`.
-    names : tuple of str
-        Task names, sorted.
-    weight : ndarray of float64, shape (n,), or None
-        Positive factors on C.
-    """
-
-    X: Any
-    y: NDArray[Any]
-    ids: NDArray[np.int16]
-    names: tuple[str, ...]
-    weight: NDArray[np.float64] | None
+#: Fitted attributes that are results of training, with their names in summaries.
+_REPORTED = {
+    "objective_": "objective",
+    "dual_gap_": "gap",
+    "gap_": "gap",
+    "n_iter_": "n_iter",
+    "weights_": "weights",
+    "task_weights_": "weights",
+    "losses_": "losses",
+}
 
 
 class ExampleReader(BaseEstimator):
-    """Base class of all estimators: validation of examples and tasks, and a training report."""
+    """Base class of all estimators: validation of examples and tasks, and a training report.
 
-    #: Reported results of training: fitted attributes, by their names in summaries.
-    _reported: ClassVar[dict[str, str]] = {}
+    Subclasses are dataclasses, whose fields are the parameters.
+    """
 
     random_state: Any
 
     def _check_X_y(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, NDArray[Any]]:  # noqa: N802
         """Return validated examples and targets, as float64 if `numeric`."""
         if not isinstance(X, Windows):
-            X, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False,
-                y_numeric=numeric,
-            )  # fmt: skip
+            X, y = validate_data(self, X, y, y_numeric=numeric, **_MATRIX)
             return X, y.astype(np.float64, copy=False) if numeric else y
         if y is None:
             raise ValueError("y must be given: windows carry labels, but no targets")
@@ -78,10 +70,7 @@ class ExampleReader(BaseEstimator):
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:  # noqa: N802
         if not isinstance(X, Windows):
-            return validate_data(
-                self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False,
-                reset=reset,
-            )  # fmt: skip
+            return validate_data(self, X, reset=reset, **_MATRIX)
         if reset:
             self.n_features_in_ = X.length
         return X
@@ -90,14 +79,15 @@ class ExampleReader(BaseEstimator):
         """Return validated examples with their tasks as indices, without those of weight 0."""
         names, ids = _number_tasks(X, tasks)
         if sample_weight is None:
-            return Examples(X, y, ids, names, None)
+            return Examples(X, y, ids, names)
         weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         used = np.flatnonzero(weight)
         return Examples(X[used], y[used], ids[used], names, weight[used])
 
     def results(self) -> dict[str, Any]:
         """Return the results of training as JSON values, omitting undefined numbers."""
-        values = {name: np.asarray(getattr(self, name_)) for name, name_ in self._reported.items()}
+        found = {name: np.asarray(v) for name, v in vars(self).items() if name in _REPORTED}
+        values = {_REPORTED[name]: found[name] for name in _REPORTED if name in found}
         return {name: v.tolist() for name, v in values.items() if v.ndim or np.isfinite(v)}
 
     def _seed(self) -> int:
@@ -108,13 +98,24 @@ class ExampleReader(BaseEstimator):
         return int(seed)
 
 
+@dataclass(eq=False, repr=False)
+class FeatureParameters:
+    """Parameters that all estimators on feature maps have."""
+
+    features: Any = None
+    _: KW_ONLY
+    tol: float = 1e-3
+    max_epochs: int = 1000
+    dtype: Any = None
+    random_state: Any = 0
+    from_relatives: bool = False
+
+
 class MultiTaskEstimator(ExampleReader):
     """Base class of the estimators on features: `fit` makes the settings and calls `_fit`.
 
     A subclass with another training algorithm overrides `_train`.
     """
-
-    _reported: ClassVar[dict[str, str]] = {"gap": "dual_gap_", "n_iter": "n_iter_"}
 
     features: Any
     task_kernel: Any
@@ -142,9 +143,13 @@ class MultiTaskEstimator(ExampleReader):
         if dtype is None:
             dtype = "float32" if isinstance(X, Windows) else "float64"
         return Settings(
-            C=options.pop("C", None) or self.C, tol=self.tol, max_epochs=self.max_epochs,
-            dtype=dtype, seed=self._seed(), **options,
-        )  # fmt: skip
+            C=self.C,
+            tol=self.tol,
+            max_epochs=self.max_epochs,
+            dtype=dtype,
+            seed=self._seed(),
+            **options,
+        )
 
     def _fit(self, examples: Examples, settings: Settings) -> None:
         """Train, and set the fitted attributes that all estimators have."""
@@ -163,21 +168,17 @@ class MultiTaskEstimator(ExampleReader):
             )
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        X, y, ids, names, weight = examples
-        return train_model(
-            X, y, ids, names,
-            features=self._features(X), task_kernel=self.task_kernel, settings=settings,
-            sample_weight=weight, state=self._start(y.size, settings.seed),
-        )  # fmt: skip
+        return self._train_model(examples, settings, task_kernel=self.task_kernel)
+
+    def _train_model(
+        self, examples: Examples, settings: Settings, **options: Any
+    ) -> tuple[MultiTaskModel, Solution]:
+        return train(examples, features=self._features(examples.data), settings=settings, **options)
 
     def _features(self, X: Any) -> Any:
         if self.features is None and not isinstance(X, Windows):
             return Numeric()
         return self.features
-
-    def _start(self, n: int, seed: int) -> State | None:
-        """Return the initial state, or None to start from zero."""
-        return None
 
     def _scores(self, X: Any, tasks: Any) -> NDArray[np.float64]:
         """Return f(x) of every example."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 
-from seqmtl.estimators._base import ExampleReader, Examples, MultiTaskEstimator
+from seqmtl.estimators._base import ExampleReader, MultiTaskEstimator
+from seqmtl.models.examples import Examples
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 
@@ -126,7 +128,7 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
 
     def _signs(self, examples: Examples) -> Examples:
         """Return the examples with their two classes as -1 and +1."""
-        return examples._replace(y=np.where(examples.y == self.classes_[1], 1.0, -1.0))
+        return replace(examples, y=np.where(examples.y == self.classes_[1], 1.0, -1.0))
 
     def _fit_classes(self, examples: Examples) -> None:
         """Train on examples with validated classes."""
@@ -145,7 +147,7 @@ class MultiTaskClassifier(MultiTaskEstimator, TaskClassifier):
 
     def _fit_classes(self, examples: Examples) -> None:
         settings = self._settings(
-            examples.X,
+            examples.data,
             loss=self.loss,
             class_weight=self._class_weight(),
             fit_intercept=self.fit_intercept,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from seqmtl.estimators._base import Examples
+from seqmtl.estimators._base import FeatureParameters
 from seqmtl.estimators._classifier import MultiTaskClassifier
+from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.selected import labelled, train_selected
 from seqmtl.models.selection import COSTS, Space
 from seqmtl.models.training import Settings
 from seqmtl.solvers.dcd import Solution
 
 
-class MultiTaskClassifierCV(MultiTaskClassifier):
+@dataclass(eq=False, repr=False)
+class MultiTaskClassifierCV(FeatureParameters, MultiTaskClassifier):
     """Support vector machine for several tasks that selects by cross-validation what they share.
 
     This is the default of ``seqmtl train``. For each task it selects the trust in its relatives,
@@ -68,8 +70,8 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
         Intercepts.
     dual_coef_ : ndarray, shape (n,)
         Dual variables alpha.
-    Relative duality gap.
-        Relative duality gap reached.
+    dual_gap_ : float
+        Relative duality gap.
     n_iter_ : int
         Number of epochs.
     history_ : list of dict
@@ -88,45 +90,23 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
     array([1])
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        features: Any = None,
-        task_kernel: Any = None,
-        costs: Any = COSTS,
-        loss: str = "hinge",
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_epochs: int = 1000,
-        dtype: Any = None,
-        random_state: Any = 0,
-        from_relatives: bool = False,
-    ) -> None:
-        self.features = features
-        self.task_kernel = task_kernel
-        self.costs = costs
-        self.loss = loss
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.dtype = dtype
-        self.random_state = random_state
-        self.from_relatives = from_relatives
+    task_kernel: Any = None
+    costs: Any = COSTS
+    _: KW_ONLY
+    loss: str = "hinge"
+    class_weight: Any = None
+    fit_intercept: bool = True
 
-    def _settings(self, X: Any, **options: Any) -> Settings:
-        return super()._settings(X, C=1.0, **options)  # replaced
+    C = 1.0  # until one is chosen
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        X, y, ids, names, weight = examples
+        names = examples.names
         relation = None if self.task_kernel is None else resolve_kernel(self.task_kernel, names)
         costs = tuple(sorted(float(cost) for cost in self.costs))
         if not costs:
             raise ValueError("costs must hold at least one cost to choose from, got none")
-        model, solution = train_selected(
-            labelled(X, y, ids, names, weight), Space.of_sharing(names, relation, costs),
-            features=self._features(X), settings=settings,
-        )  # fmt: skip
+        space = Space.of_sharing(names, relation, costs)
+        model, solution = self._train_model(examples, settings, space=space)
         self.selection_: dict[str, Any] = model.training["selection"]
         self.C_: float = model.training["settings"]["C"]
         return model, solution

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.estimators._base import Examples
+from seqmtl.estimators._base import FeatureParameters
 from seqmtl.estimators._classifier import MultiTaskClassifier
 from seqmtl.features.joint import JointFeatures
-from seqmtl.models.fit import train_model
+from seqmtl.models.examples import Examples
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.training import Settings
 from seqmtl.solvers.dcd import Solution
 
 
-class MultiTaskMKLClassifier(MultiTaskClassifier):
+@dataclass(eq=False, repr=False)
+class MultiTaskMKLClassifier(FeatureParameters, MultiTaskClassifier):
     """Multi-task support vector machine with learnt task kernels, for strings or numbers.
 
     Solves min over W, theta >= 0, ||theta||_p <= 1 of 1/2 sum_m ||W_m||^2_{Q_m} / theta_m +
@@ -27,7 +29,7 @@ class MultiTaskMKLClassifier(MultiTaskClassifier):
     Parameters
     ----------
     features : FeatureDefinition or list of FeatureDefinition, optional
-        Feature map, or a list of them, one per view. Default: ``WeightedDegree()`` for
+        Feature map, or a list of them, one per view. Default: ``PositionalKmers()`` for
         :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernels : TaskKernel or list, optional
         Similarities to choose from, each with one or more matrices, or "individual", "union",
@@ -77,33 +79,13 @@ n_features_in_
     ['union', 'individual']
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        features: Any = None,
-        task_kernels: Any = None,
-        norm: float = 2.0,
-        C: float = 1.0,
-        loss: str = "hinge",
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_epochs: int = 1000,
-        dtype: Any = None,
-        random_state: Any = 0,
-        from_relatives: bool = False,
-    ) -> None:
-        self.features = features
-        self.task_kernels = task_kernels
-        self.norm = norm
-        self.C = C
-        self.loss = loss
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.dtype = dtype
-        self.random_state = random_state
-        self.from_relatives = from_relatives
+    task_kernels: Any = None
+    norm: float = 2.0
+    C: float = 1.0
+    _: KW_ONLY
+    loss: str = "hinge"
+    class_weight: Any = None
+    fit_intercept: bool = True
 
     def _settings(self, X: Any, **options: Any) -> Settings:
         if self.norm is None:
@@ -119,12 +101,7 @@ n_features_in_
         return super()._features(X)
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        X, y, ids, names, weight = examples
-        model, solution = train_model(
-            X, y, ids, names,
-            features=self._features(X), task_kernel=self.task_kernels, settings=settings,
-            sample_weight=weight,
-        )  # fmt: skip
+        model, solution = self._train_model(examples, settings, task_kernel=self.task_kernels)
         self.theta_: NDArray[np.float64] = solution.theta
         self.kernel_weights_: list[dict[str, Any]] = model.training["mkl"]
         return model, solution

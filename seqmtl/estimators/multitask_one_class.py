@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import numbers
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
-from seqmtl.estimators._base import MultiTaskEstimator
+from seqmtl._checks import is_number
+from seqmtl.estimators._base import FeatureParameters, MultiTaskEstimator
 from seqmtl.sequences.task_array import split_tasks
 
 
-class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
+@dataclass(eq=False, repr=False)
+class MultiTaskOneClassSVM(FeatureParameters, OutlierMixin, MultiTaskEstimator):
     """One-class support vector machine for several related tasks, for strings or numbers.
 
     Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C max(0, 1 - f_{t_i}(x_i)) without an
@@ -24,8 +26,8 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
     Parameters
     ----------
     features : FeatureDefinition, optional
-        Feature map. Default: ``WeightedDegree()`` for :class:`~seqmtl.Windows`, the identity for
-        matrices.
+        Feature map. Default: ``PositionalKmers()`` for
+        :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
         Task kernel; an array is in the order of the sorted task names. Default:
         K = (11' + 3 I) / 4.
@@ -92,27 +94,10 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
     array([ 1, -1])
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        features: Any = None,
-        task_kernel: Any = None,
-        C: float = 1.0,
-        contamination: float = 0.1,
-        tol: float = 1e-3,
-        max_epochs: int = 1000,
-        dtype: Any = None,
-        random_state: Any = 0,
-        from_relatives: bool = False,
-    ) -> None:
-        self.features = features
-        self.task_kernel = task_kernel
-        self.C = C
-        self.contamination = contamination
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.dtype = dtype
-        self.random_state = random_state
-        self.from_relatives = from_relatives
+    task_kernel: Any = None
+    C: float = 1.0
+    _: KW_ONLY
+    contamination: float = 0.1
 
     def fit(self, X: Any, y: Any = None, tasks: Any = None) -> MultiTaskOneClassSVM:
         """Fit the model to examples of the one class.
@@ -136,7 +121,7 @@ class MultiTaskOneClassSVM(OutlierMixin, MultiTaskEstimator):
             If `contamination` is out of range, lengths differ, or numbers are NaN or infinite.
         """
         share = self.contamination
-        if not (isinstance(share, numbers.Real) and 0 < float(share) <= 0.5):
+        if not (is_number(share) and 0 < share <= 0.5):
             raise ValueError(f"contamination must be a number in (0, 0.5], got {share!r}")
         X, tasks = split_tasks(X, tasks)
         X = self._check_X(X, reset=True)

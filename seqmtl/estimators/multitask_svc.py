@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from seqmtl.estimators._base import Examples
+from seqmtl.estimators._base import FeatureParameters
 from seqmtl.estimators._classifier import MultiTaskClassifier
+from seqmtl.models.examples import Examples
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.training import Settings
 from seqmtl.solvers.dcd import Solution, State
 
 
-class MultiTaskSVC(MultiTaskClassifier):
+@dataclass(eq=False, repr=False)
+class MultiTaskSVC(FeatureParameters, MultiTaskClassifier):
     """Support vector machine for several related tasks, for strings or numbers.
 
     Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(y_i f_{t_i}(x_i)), where Q is the
@@ -24,8 +27,8 @@ class MultiTaskSVC(MultiTaskClassifier):
     Parameters
     ----------
     features : FeatureDefinition, optional
-        Feature map. Default: ``WeightedDegree()`` for :class:`~seqmtl.Windows`, the identity for
-        matrices.
+        Feature map. Default: ``PositionalKmers()`` for
+        :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
         Task kernel; an array is in the order of the sorted task names. Default:
         K = (11' + 3 I) / 4.
@@ -84,41 +87,22 @@ class MultiTaskSVC(MultiTaskClassifier):
     array([1])
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        features: Any = None,
-        task_kernel: Any = None,
-        C: float = 1.0,
-        loss: str = "hinge",
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_epochs: int = 1000,
-        dtype: Any = None,
-        random_state: Any = 0,
-        warm_start: bool = False,
-        from_relatives: bool = False,
-    ) -> None:
-        self.features = features
-        self.task_kernel = task_kernel
-        self.C = C
-        self.loss = loss
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.dtype = dtype
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.from_relatives = from_relatives
+    task_kernel: Any = None
+    C: float = 1.0
+    _: KW_ONLY
+    loss: str = "hinge"
+    class_weight: Any = None
+    fit_intercept: bool = True
+    warm_start: bool = False
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        trained = super()._train(examples, settings)
+        state = self._start(examples.y.size, settings.seed)
+        trained = self._train_model(examples, settings, task_kernel=self.task_kernel, state=state)
         self._C = float(self.C)
         return trained
 
     def _start(self, n: int, seed: int) -> State | None:
-        """Scale the dual variables of the last fit to the new C."""
+        """Scale the dual variables of the last fit to the new C; None starts from zero."""
         last = getattr(self, "dual_coef_", None)
         if not self.warm_start or last is None or last.size > n:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from seqmtl.estimators._base import MultiTaskEstimator
+from seqmtl.estimators._base import FeatureParameters, MultiTaskEstimator
 from seqmtl.sequences.task_array import split_tasks
 
 
-class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
+@dataclass(eq=False, repr=False)
+class MultiTaskSVR(FeatureParameters, RegressorMixin, MultiTaskEstimator):
     """Support vector regression for several related tasks, for strings or numbers.
 
     Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(f_{t_i}(x_i) - y_i), where Q is the
@@ -25,8 +27,8 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
     Parameters
     ----------
     features : FeatureDefinition, optional
-        Feature map. Default: ``WeightedDegree()`` for :class:`~seqmtl.Windows`, the identity for
-        matrices.
+        Feature map. Default: ``PositionalKmers()`` for
+        :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
         Task kernel; an array is in the order of the sorted task names. Default:
         K = (11' + 3 I) / 4.
@@ -83,31 +85,12 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
     array([2.9, 3.4])
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        features: Any = None,
-        task_kernel: Any = None,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_epochs: int = 1000,
-        dtype: Any = None,
-        random_state: Any = 0,
-        from_relatives: bool = False,
-    ) -> None:
-        self.features = features
-        self.task_kernel = task_kernel
-        self.C = C
-        self.epsilon = epsilon
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.dtype = dtype
-        self.random_state = random_state
-        self.from_relatives = from_relatives
+    task_kernel: Any = None
+    C: float = 1.0
+    _: KW_ONLY
+    epsilon: float = 0.1
+    loss: str = "epsilon_insensitive"
+    fit_intercept: bool = True
 
     def fit(
         self,
@@ -141,9 +124,12 @@ class MultiTaskSVR(RegressorMixin, MultiTaskEstimator):
         X, tasks = split_tasks(X, tasks)
         X, y = self._check_X_y(X, y, numeric=True)
         settings = self._settings(
-            X, kind="regression", loss=self.loss, epsilon=self.epsilon,
+            X,
+            kind="regression",
+            loss=self.loss,
+            epsilon=self.epsilon,
             fit_intercept=self.fit_intercept,
-        )  # fmt: skip
+        )
         self._fit(self._gather(X, y, tasks, sample_weight), settings)
         return self
 

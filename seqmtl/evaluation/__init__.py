@@ -1,9 +1,10 @@
 """Evaluate scores: metrics with intervals, curves, calibration; independent of models."""
 
-from seqmtl.evaluation.curves import draw_curves, plot_curves
-from seqmtl.evaluation.expected import add_expected, expected_sites, reliability_table
+from seqmtl.evaluation.curves import draw_curves
+from seqmtl.evaluation.expected import add_expected, expected_sites
 from seqmtl.evaluation.metrics import evaluate, weighted_auroc_auprc
-from seqmtl.evaluation.reliability import calibration_error, draw_reliability, plot_reliability
+from seqmtl.evaluation.reliability import calibration_error, draw_reliability
+from seqmtl.evaluation.tables import metrics_table, reliability_table, thresholds_table
 
 __all__ = [
     "add_expected",
@@ -12,8 +13,8 @@ __all__ = [
     "draw_reliability",
     "evaluate",
     "expected_sites",
-    "plot_curves",
-    "plot_reliability",
+    "metrics_table",
     "reliability_table",
+    "thresholds_table",
     "weighted_auroc_auprc",
 ]

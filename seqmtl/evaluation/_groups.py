@@ -20,11 +20,17 @@ class TaskGroup:
         Whether the label is positive.
     scores : ndarray of float64, shape (n,)
         Finite scores (or probabilities).
+    counts : ndarray of float64, shape (n,)
+        Number of examples that each row represents.
+    blocks : ndarray of float64, shape (n,)
+        Number of the part of the genome of each row; 0 if there are no parts.
     """
 
     name: str
     positive: NDArray[np.bool_]
     scores: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    blocks: NDArray[np.float64]
 
     @property
     def has_both_classes(self) -> bool:
@@ -95,7 +101,13 @@ def check_probabilities(probabilities: ArrayLike, n: int) -> NDArray[np.float64]
     return array
 
 
-def group_by_task(labels: ArrayLike, scores: ArrayLike, tasks: ArrayLike) -> list[TaskGroup]:
+def group_by_task(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    tasks: ArrayLike,
+    counts: ArrayLike | None = None,
+    blocks: ArrayLike | None = None,
+) -> list[TaskGroup]:
     """Split validated labels and scores by task, tasks in the order of their first example.
 
     Parameters
@@ -106,6 +118,10 @@ def group_by_task(labels: ArrayLike, scores: ArrayLike, tasks: ArrayLike) -> lis
         Higher means more likely positive.
     tasks : array-like of str, shape (n,)
         Name of the task of each example.
+    counts : array-like of float, shape (n,), optional
+        Number of examples that each row represents. Default: 1.
+    blocks : array-like of int, shape (n,), optional
+        Number of the part of the genome of each row. Default: 0.
 
     Raises
     ------
@@ -113,20 +129,26 @@ def group_by_task(labels: ArrayLike, scores: ArrayLike, tasks: ArrayLike) -> lis
         If lengths differ, a label is invalid, or a score is not finite.
     """
     positive = check_labels(labels)
-    values = check_scores(scores, positive.size)
+    n = positive.size
+    columns = [
+        positive,
+        check_scores(scores, n),
+        np.ones(n) if counts is None else check_scores(counts, n, "counts"),
+        np.zeros(n) if blocks is None else check_scores(blocks, n, "blocks"),
+    ]
     names = np.asarray(tasks)
     if names.shape != positive.shape:
         raise ValueError(
-            f"tasks must have one name for each of the {positive.size} labels, "
+            f"tasks must have one name for each of the {n} labels, "
             f"got shape {names.shape}; name the task of every example"
         )
     if names.dtype.kind != "U":
         names = names.astype(str)
-    unique, first, inverse, counts = np.unique(
+    unique, first, inverse, sizes = np.unique(
         names, return_index=True, return_inverse=True, return_counts=True
     )
-    ends = np.cumsum(counts)
-    rows = np.split(np.argsort(inverse, kind="stable"), ends[:-1])
+    rows = np.split(np.argsort(inverse, kind="stable"), np.cumsum(sizes)[:-1])
     return [
-        TaskGroup(str(unique[t]), positive[rows[t]], values[rows[t]]) for t in np.argsort(first)
+        TaskGroup(str(unique[t]), *(column[rows[t]] for column in columns))
+        for t in np.argsort(first)
     ]

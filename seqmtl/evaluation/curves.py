@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import logging
-import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.evaluation._groups import TaskGroup, group_by_task
+from seqmtl.evaluation._groups import group_by_task
 from seqmtl.evaluation.figures import (
     GREY,
     extremes,
-    figure_format,
     figure_style,
     line_look,
     new_figure,
     plain_text,
-    save_figure,
+    write_title,
 )
-from seqmtl.evaluation.metrics import AUPRC_TITLES
+from seqmtl.evaluation.metrics import AUPRC_TITLES, RankedScores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,51 +30,17 @@ logger = logging.getLogger(__name__)
 MOST_IN_PANEL = 8
 MOST_PER_COLUMN = 24
 _STEPS = 1000
+_POOREST_ENLARGED = 0.95  # AUROC from which the corner of the ROC curve is also drawn enlarged
 
 
-def plot_curves(
-    labels: ArrayLike,
-    scores: ArrayLike,
-    tasks: ArrayLike,
-    path: str | os.PathLike[str],
-    *,
-    counts: ArrayLike | None = None,
-    auprc: str = "auprc",
-    title: str | None = None,
-) -> None:
-    """Plot the ROC and the precision-recall curve of every task.
+class _Curves(NamedTuple):
+    """The curves of a task, with the areas under them."""
 
-    Of more than 48 tasks, those with the lowest and the highest AUPRC are drawn.
-
-    Parameters
-    ----------
-    labels : array-like, shape (n,)
-        -1/+1, 0/1 or bool.
-    scores : array-like of float, shape (n,)
-        Higher means more likely positive.
-    tasks : array-like of str, shape (n,)
-        Name of the task of each example. Tasks with one class are skipped, with a warning.
-    path : path-like
-        Output file: .png, .svg or .pdf; written atomically.
-    counts : array-like of int, shape (n,), optional
-        Number of examples that each row represents. Default: 1.
-    auprc : str
-        Name of the AUPRC, see :func:`~seqmtl.evaluation.metrics.evaluate`.
-    title : str, optional
-        Title above both panels.
-
-    Raises
-    ------
-    ValueError
-        If `evaluate` would reject the input, no task has both classes, or the suffix is
-        unknown.
-    ImportError
-        If matplotlib is not installed.
-    SeqmtlError
-        If the file cannot be written.
-    """
-    figure_format(path)
-    save_figure(draw_curves(labels, scores, tasks, counts, auprc=auprc, title=title), path)
+    name: str
+    share: float
+    ranked: RankedScores
+    auroc: float
+    auprc: float
 
 
 def draw_curves(
@@ -87,60 +52,73 @@ def draw_curves(
     auprc: str = "auprc",
     title: str | None = None,
 ) -> Figure:
-    """Return the figure of `plot_curves` (11 x 4.9 inches, wider with an outside legend)."""
-    groups, rows = [], []
-    of_task = group_by_task(labels, np.ones(np.size(labels)) if counts is None else counts, tasks)
-    for group, part in zip(group_by_task(labels, scores, tasks), of_task, strict=True):
-        if group.has_both_classes:
-            groups.append(group)
-            rows.append(part.scores)
-        else:
+    """Draw the ROC and the precision-recall curve of every task.
+
+    The figure is 11 x 4.9 inches, wider with a legend outside. Of more than 48 tasks, those with
+    the lowest and the highest AUPRC are drawn.
+
+    Parameters
+    ----------
+    labels : array-like, shape (n,)
+        -1/+1, 0/1 or bool.
+    scores : array-like of float, shape (n,)
+        Higher means more likely positive.
+    tasks : array-like of str, shape (n,)
+        Name of the task of each example. Tasks with one class are skipped, with a warning.
+    counts : array-like of int, shape (n,), optional
+        Number of examples that each row represents. Default: 1.
+    auprc : str
+        Name of the AUPRC, see :func:`~seqmtl.evaluation.metrics.evaluate`.
+    title : str, optional
+        Title above both panels.
+
+    Raises
+    ------
+    ValueError
+        If `evaluate` would reject the input, or no task has both classes.
+    ImportError
+        If matplotlib is not installed.
+    """
+    every = []
+    for group in group_by_task(labels, scores, tasks, counts):
+        if not group.has_both_classes:
             logger.warning("task %r has one class only: no curve", group.name)
-    if not groups:
+            continue
+        ranked = RankedScores(group.positive, group.scores, group.counts)
+        share = float(np.average(group.positive, weights=group.counts))
+        every.append(_Curves(group.name, share, ranked, *ranked.metrics()))
+    if not every:
         raise ValueError(
             "labels must hold both classes in at least one task, got none; nothing to draw"
         )
-    n_groups = len(groups)
-    drawn = extremes([_auprc(*pair) for pair in zip(groups, rows, strict=True)])
-    groups, rows = [groups[i] for i in drawn], [rows[i] for i in drawn]
-    if len(groups) < n_groups:
-        few = f"{len(groups)} of {n_groups} tasks: the lowest and the highest AUPRC"
-        title = few if title is None else f"{title}; {few}"
-    columns = -(-len(groups) // MOST_PER_COLUMN) if len(groups) > MOST_IN_PANEL else 0
+    shown = [every[i] for i in extremes([curves.auprc for curves in every])]
+    columns = -(-len(shown) // MOST_PER_COLUMN) if len(shown) > MOST_IN_PANEL else 0
     with figure_style():
         figure = new_figure(11 + 2.4 * max(columns - 1, 0), 4.9)
         roc_axes, pr_axes = figure.subplots(1, 2)
-        roc_lines = _draw_roc(roc_axes, groups, rows)
-        pr_lines = _draw_precision_recall(pr_axes, groups, rows)
+        roc_lines = _draw_roc(roc_axes, shown)
+        pr_lines = _draw_precision_recall(pr_axes, shown)
+        areas = {"AUROC": [c.auroc for c in shown], AUPRC_TITLES[auprc]: [c.auprc for c in shown]}
         if columns:
-            _legend_outside(figure, groups, roc_lines, pr_lines, columns, AUPRC_TITLES[auprc])
+            look = {"ncols": columns, "fontsize": 7.5, "handlelength": 2.6}
+            _add_legend(figure, shown, roc_lines, areas, loc="outside right upper", **look)
         else:
-            _legend_in_panel(roc_axes, groups, roc_lines, "AUROC", "lower right")
-            _legend_in_panel(pr_axes, groups, pr_lines, AUPRC_TITLES[auprc], "lower left")
-        if title:
-            figure.suptitle(plain_text(title, 120), fontsize=12, fontweight="bold")
+            first, second = ({title: values} for title, values in areas.items())
+            _add_legend(roc_axes, shown, roc_lines, first, loc="lower right")
+            _add_legend(pr_axes, shown, pr_lines, second, loc="lower left")
+        write_title(figure, title, len(shown), len(every), "the lowest and the highest AUPRC")
     return figure
 
 
-def _draw_roc(
-    axes: Axes, groups: list[TaskGroup], rows: list[NDArray[np.float64]]
-) -> list[tuple[Any, float]]:
-    """Draw one ROC curve per task; return the lines and the areas under them."""
-    from sklearn.metrics import roc_auc_score, roc_curve
-
+def _draw_roc(axes: Axes, shown: Sequence[_Curves]) -> list[Any]:
+    """Draw one ROC curve per task; return the lines."""
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-    curves, lines = [], []
-    for index, (group, counts) in enumerate(zip(groups, rows, strict=True)):
-        x, y, _ = roc_curve(group.positive, group.scores, sample_weight=counts)
-        curves.append(_thin(x, y))
-        line = axes.plot(*curves[-1], linewidth=1.5, **line_look(index))[0]
-        area = roc_auc_score(group.positive, group.scores, sample_weight=counts)
-        lines.append((line, float(area)))
+    points = [_thin(*curves.ranked.roc()) for curves in shown]
+    lines = _draw_lines(axes, points)
     unit_square(axes, "False positive rate", "True positive rate", "ROC")
-    if min(area for _, area in lines) >= 0.95:
+    if min(curves.auroc for curves in shown) >= _POOREST_ENLARGED:
         inset = axes.inset_axes((0.36, 0.52, 0.52, 0.34))
-        for index, curve in enumerate(curves):
-            inset.plot(*curve, linewidth=1.3, **line_look(index))
+        _draw_lines(inset, points)
         inset.set(xlim=(0, 0.1), ylim=(0.75, 1.005), xticks=(0, 0.05, 0.1), yticks=(0.8, 0.9, 1))
         inset.tick_params(labelsize=7.5)
         inset.set_title("top left corner", fontsize=8, fontweight="normal", pad=3)
@@ -148,31 +126,23 @@ def _draw_roc(
     return lines
 
 
-def _draw_precision_recall(
-    axes: Axes, groups: list[TaskGroup], rows: list[NDArray[np.float64]]
-) -> list[tuple[Any, float]]:
-    """Draw one precision-recall curve and baseline per task; return the lines and areas."""
-    from sklearn.metrics import precision_recall_curve
-
-    lines = []
-    for index, (group, counts) in enumerate(zip(groups, rows, strict=True)):
-        look = line_look(index)
-        prevalence = float(np.average(group.positive, weights=counts))
-        axes.axhline(prevalence, color=look["color"], linewidth=0.9, linestyle=":", alpha=0.8)
-        precision, recall, _ = precision_recall_curve(
-            group.positive, group.scores, sample_weight=counts, drop_intermediate=True
-        )
-        x, y = _thin(recall[::-1], precision[::-1])
-        line = axes.plot(x, y, linewidth=1.5, drawstyle="steps-pre", **look)[0]
-        lines.append((line, _auprc(group, counts)))
+def _draw_precision_recall(axes: Axes, shown: Sequence[_Curves]) -> list[Any]:
+    """Draw a baseline and a precision-recall curve per task; return the lines of the curves."""
+    for index, curves in enumerate(shown):
+        color = line_look(index)["color"]
+        axes.axhline(curves.share, color=color, linewidth=0.9, linestyle=":", alpha=0.8)
+    points = [_thin(*curves.ranked.precision_recall()) for curves in shown]
+    lines = _draw_lines(axes, points, drawstyle="steps-pre")
     unit_square(axes, "Recall", "Precision", "Precision and recall (dotted: prevalence)")
     return lines
 
 
-def _auprc(group: TaskGroup, counts: NDArray[np.float64]) -> float:
-    from sklearn.metrics import average_precision_score
-
-    return float(average_precision_score(group.positive, group.scores, sample_weight=counts))
+def _draw_lines(axes: Axes, points: Sequence[Any], **look: Any) -> list[Any]:
+    """Draw a line for the points of every task, each with its own look."""
+    return [
+        axes.plot(x, y, linewidth=1.5, **line_look(index), **look)[0]
+        for index, (x, y) in enumerate(points)
+    ]
 
 
 def unit_square(axes: Axes, xlabel: str, ylabel: str, title: str) -> None:
@@ -181,40 +151,19 @@ def unit_square(axes: Axes, xlabel: str, ylabel: str, title: str) -> None:
     axes.grid(color="#eeeeee")
 
 
-def _legend_in_panel(
-    axes: Axes, groups: list[TaskGroup], lines: list[tuple[Any, float]], metric: str, place: Any
+def _add_legend(
+    place: Axes | Figure,
+    shown: Sequence[_Curves],
+    lines: Sequence[Any],
+    areas: dict[str, list[float]],
+    **look: Any,
 ) -> None:
-    """Add a legend inside the panel: tasks with their areas."""
+    """Name the tasks, after their areas."""
     names = [
-        f"{area:.3f}  {plain_text(group.name)}"
-        for group, (_, area) in zip(groups, lines, strict=True)
+        "  ".join([*(f"{area:.3f}" for area in values), plain_text(curves.name)])
+        for curves, *values in zip(shown, *areas.values(), strict=True)
     ]
-    axes.legend([line for line, _ in lines], names, loc=place, title=metric, alignment="left")
-
-
-def _legend_outside(
-    figure: Figure,
-    groups: list[TaskGroup],
-    roc_lines: list[tuple[Any, float]],
-    pr_lines: list[tuple[Any, float]],
-    columns: int,
-    auprc: str,
-) -> None:
-    """Add one legend right of both panels: many tasks, with both areas."""
-    names = [
-        f"{auroc:.3f}  {auprc:.3f}  {plain_text(group.name)}"
-        for group, (_, auroc), (_, auprc) in zip(groups, roc_lines, pr_lines, strict=True)
-    ]
-    figure.legend(
-        [line for line, _ in roc_lines],
-        names,
-        loc="outside right upper",
-        title=f"AUROC  {auprc}",
-        ncols=columns,
-        alignment="left",
-        fontsize=7.5,
-        handlelength=2.6,
-    )
+    place.legend(lines, names, title="  ".join(areas), alignment="left", **look)
 
 
 def _thin(

@@ -62,22 +62,20 @@ def expected_sites(
     ``holds`` is ``"yes"`` if both numbers are within a factor of :data:`FACTOR`, ``"by chance"``
     if not, but the expected number is in the interval, else ``"no"``.
     """
-    weight = np.ones(len(labels)) if counts is None else np.asarray(counts, dtype=np.float64)
-    dealt = np.arange(len(labels)) % BLOCKS if blocks is None else np.asarray(blocks)
-    columns = [group_by_task(labels, x, tasks) for x in (probabilities, weight, dealt)]
+    dealt = np.arange(len(labels)) % BLOCKS if blocks is None else blocks
     found = {}
-    for p, n, block in zip(*columns, strict=True):
-        block_of = np.unique(block.scores, return_inverse=True)[1]
-        bin_of = np.searchsorted(_EDGES[1:-1], p.scores, side="right")
+    for group in group_by_task(labels, probabilities, tasks, counts, dealt):
+        block_of = np.unique(group.blocks, return_inverse=True)[1]
+        bin_of = np.searchsorted(_EDGES[1:-1], group.scores, side="right")
         shape = int(block_of.max()) + 1, len(_EDGES) - 1
         cell = block_of * shape[1] + bin_of
         sums = np.array(
             [
-                np.bincount(cell, n.scores * part, shape[0] * shape[1]).reshape(shape)
-                for part in (np.ones(cell.size), p.scores, p.positive)
+                np.bincount(cell, group.counts * part, shape[0] * shape[1]).reshape(shape)
+                for part in (np.ones(cell.size), group.scores, group.positive)
             ]
         )
-        found[p.name] = _describe(sums)
+        found[group.name] = _describe(sums)
     return found
 
 
@@ -125,16 +123,3 @@ def _poisson_interval(n: float) -> tuple[float, float]:
 
     least = float(gammaincinv(n, _TAILS[0])) if n else 0.0
     return least, float(gammaincinv(n + 1, _TAILS[1]))
-
-
-def reliability_table(tasks: Mapping[str, Mapping[str, Any]], column: str = "organism") -> str:
-    """Format the rows of :func:`expected_sites` as a tab-separated table."""
-    lines = [f"{column}\tprobability\tcandidates\texpected\ttrue\ttrue_95\tholds"]
-    for name, task in tasks.items():
-        for row in task.get("reliability", []):
-            low, high = row["true_interval"]
-            lines.append(
-                f"{name}\t{row['probability']}\t{row['n']:.0f}\t{row['expected']:.1f}\t"
-                f"{row['true']:.0f}\t{low:.1f}-{high:.1f}\t{row['holds']}"
-            )
-    return "\n".join(lines) + "\n"

@@ -90,6 +90,15 @@ def extremes(values: Sequence[float]) -> list[int]:
     return sorted({*order[:_EACH_END].tolist(), *order[-_EACH_END:].tolist()})
 
 
+def write_title(figure: Figure, title: str | None, n_drawn: int, n_all: int, which: str) -> None:
+    """Write a title above all panels; it tells which tasks are drawn if not all are."""
+    parts = [] if title is None else [title]
+    if n_drawn < n_all:
+        parts.append(f"{n_drawn} of {n_all} tasks: {which}")
+    if parts:
+        figure.suptitle(plain_text("; ".join(parts), 120), fontsize=12, fontweight="bold")
+
+
 def line_look(index: int) -> dict[str, Any]:
     """Return colour and dash pattern of line `index`; the first 28 are distinct."""
     dash = DASHES[(index // len(PALETTE)) % len(DASHES)]

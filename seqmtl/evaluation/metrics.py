@@ -9,13 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl._checks import check_choice
-from seqmtl.evaluation._groups import (
-    TaskGroup,
-    check_labels,
-    check_scores,
-    group_by_task,
-)
+from seqmtl._checks import check_choice, check_integer
+from seqmtl.evaluation._groups import TaskGroup, check_labels, check_scores, group_by_task
 
 logger = logging.getLogger(__name__)
 
@@ -29,11 +24,13 @@ AUPRC_TITLES = {
 #: Recalls at which precision is reported.
 RECALLS = (0.5, 0.8, 0.95)
 
+_Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+
 
 class RankedScores:
     """Scores of one task, sorted once so that any weighting of examples is evaluated in O(n).
 
-    Both metrics depend, for each positive, only on the weight of negatives that rank above it or
+    All metrics depend, for each positive, only on the weight of negatives that rank above it or
     tie with it. The m distinct scores of the positives, in decreasing order, therefore split the
     negatives into 2m + 1 cells: cell 2j is between levels j - 1 and j, cell 2j + 1 ties with
     level j, and cell 2m is below all positives.
@@ -54,7 +51,7 @@ class RankedScores:
         scores: NDArray[np.float64],
         weights: NDArray[Any] | None = None,
     ) -> None:
-        weights = np.ones(scores.size, dtype=np.int64) if weights is None else weights
+        weights = np.ones(scores.size) if weights is None else weights
         levels, positive_level = np.unique(-scores[positive], return_inverse=True)
         negatives = -scores[~positive]
         level = np.searchsorted(levels, negatives, side="left")
@@ -93,6 +90,24 @@ class RankedScores:
         )
         return float(auroc), float(np.dot(positive_weight, precision) / n_positive)
 
+    def roc(self) -> _Curve:
+        """Return the corners of the ROC curve: false and true positive rates, rising."""
+        false_positive = np.append(0.0, np.cumsum(self.negative_weight))
+        true_positive = np.append([0.0, 0.0], np.repeat(np.cumsum(self.positive_weight), 2))
+        return false_positive / false_positive[-1], true_positive / true_positive[-1]
+
+    def precision_recall(self) -> _Curve:
+        """Return recall, rising, and precision at every level, after the point (0, 1)."""
+        true_positive = np.cumsum(self.positive_weight)
+        predicted = true_positive + np.cumsum(self.negative_weight)[1::2]
+        recall = np.append(0.0, true_positive / true_positive[-1])
+        return recall, np.append(1.0, true_positive / predicted)
+
+    def precision_at(self, recall: float) -> float:
+        """Return the precision at the highest score that reaches a recall, with its ties."""
+        found, precision = self.precision_recall()
+        return float(precision[1:][np.searchsorted(found[1:], recall * (1 - 1e-12))])
+
     def bootstrap(self, n_bootstrap: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return both metrics of resamples with replacement within each class.
 
@@ -116,7 +131,7 @@ def weighted_auroc_auprc(
     """Return the weighted AUROC and average precision of one ranking.
 
     Equal to scikit-learn's ``roc_auc_score`` and ``average_precision_score`` with
-    ``sample_weight``, including ties; `evaluate` computes its intervals with this code.
+    ``sample_weight``, including ties; `evaluate` computes its metrics with this code.
 
     Parameters
     ----------
@@ -193,8 +208,10 @@ def evaluate(
         JSON values: ``{"schema_version": 2, "tasks": {name: {"auroc", "auprc", "n",
         "n_positive", "auroc_interval": [low, high], "auprc_interval": [low, high]}},
         "mean": {"auroc", "auprc", "n_tasks"}, "bootstrap": {"n_resamples", "confidence",
-        "seed"}}``. With `counts` every task also has ``"genome"``, see `evaluate_genome`. A task
-        with one class has None for its metrics and is not in the mean over ``n_tasks`` tasks.
+        "seed"}}``. A task with one class has None for its metrics and is not in the mean over
+        ``n_tasks`` tasks. With `counts` every task also has ``"genome": {"prevalence", "auprc",
+        "precision_at_recall": {"0.5", "0.8", "0.95"}}``: the share of positives, the AUPRC, and
+        the precision at the highest threshold that reaches each recall, including ties.
 
     Raises
     ------
@@ -202,24 +219,16 @@ def evaluate(
         If lengths differ, a label is invalid, a score is NaN or infinite, or an option is out
         of range.
     """
-    if n_bootstrap < 0:
-        raise ValueError(f"n_bootstrap must be at least 0, got {n_bootstrap}; 0 means no intervals")
+    check_integer("n_bootstrap", n_bootstrap, 0)
+    check_integer("seed", seed, 0)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence}; 0.95 is usual")
-    if seed < 0:
-        raise ValueError(f"seed must be at least 0, got {seed}; give another")
     check_choice("auprc", auprc, AUPRC_TITLES)
-    groups = group_by_task(labels, scores, tasks)
-    rows: list[Any] = [None] * len(groups)
-    if counts is not None:
-        rows = [_check_counts(part.scores) for part in group_by_task(labels, counts, tasks)]
-    results = {
-        group.name: _evaluate_task(group, row, auprc, n_bootstrap, confidence, seed)
-        for group, row in zip(groups, rows, strict=True)
-    }
-    if counts is not None:
-        for name, genome in evaluate_genome(labels, scores, tasks, counts).items():
-            results[name]["genome"] = genome
+    bootstrap = {"n_resamples": n_bootstrap, "confidence": confidence, "seed": seed}
+    results = {}
+    for group in group_by_task(labels, scores, tasks, counts):
+        _check_counts(group.counts)
+        results[group.name] = _evaluate_task(group, auprc, bootstrap, counts is not None)
     counted = [result for result in results.values() if result["auroc"] is not None]
     mean: dict[str, Any] = {
         metric: float(np.mean([result[metric] for result in counted])) if counted else None
@@ -230,113 +239,58 @@ def evaluate(
         "schema_version": SCHEMA_VERSION,
         "tasks": results,
         "mean": mean,
-        "bootstrap": {"n_resamples": n_bootstrap, "confidence": confidence, "seed": seed},
+        "bootstrap": bootstrap,
     }
 
 
-def evaluate_genome(
-    labels: ArrayLike, scores: ArrayLike, tasks: ArrayLike, weights: ArrayLike
-) -> dict[str, dict[str, Any]]:
-    """Evaluate scores at the prevalence of the genome, by task.
-
-    Parameters
-    ----------
-    labels, scores, tasks, weights
-        See `evaluate`.
-
-    Returns
-    -------
-    dict of str to dict
-        ``{"prevalence", "auprc", "precision_at_recall": {"0.5", "0.8", "0.95"}}`` by task: the
-        weighted share of positives, the weighted average precision, and the weighted precision
-        at the highest threshold that reaches each recall, including ties. None for a task with
-        one class.
-
-    Raises
-    ------
-    ValueError
-        As `evaluate`, or if a weight is negative or not finite.
-    """
-    weight = check_scores(weights, np.size(labels), "weights")
-    if weight.min() < 0:
-        raise ValueError(
-            f"weights must not be negative, got {weight.min():g}; leave such examples out"
-        )
-    groups = group_by_task(labels, scores, tasks)
-    parts = group_by_task(labels, weight, tasks)
-    return {
-        group.name: _evaluate_genome(group.positive, group.scores, part.scores)
-        for group, part in zip(groups, parts, strict=True)
-    }
-
-
-def _evaluate_genome(
-    positive: NDArray[np.bool_], scores: NDArray[np.float64], weights: NDArray[np.float64]
-) -> dict[str, Any]:
-    """Return the entry of one task in the result of `evaluate_genome`."""
-    true, every = float(weights[positive].sum()), float(weights.sum())
-    result: dict[str, Any] = {
-        "prevalence": true / every if every else None,
-        "auprc": None,
-        "precision_at_recall": {str(recall): None for recall in RECALLS},
-    }
-    if not 0 < true < every:
-        return result
-    result["auprc"] = weighted_auroc_auprc(positive, scores, weights)[1]
-    order = np.argsort(-scores, kind="stable")
-    last = np.flatnonzero(np.diff(scores[order], append=-np.inf))  # last of equal scores
-    found = np.cumsum(weights[order] * positive[order])[last]
-    precision = found / np.cumsum(weights[order])[last]
-    for recall in RECALLS:
-        place = int(np.searchsorted(found, recall * true * (1 - 1e-12)))
-        result["precision_at_recall"][str(recall)] = float(precision[place])
-    return result
-
-
-def _check_counts(counts: NDArray[np.float64]) -> NDArray[np.int64]:
-    whole = counts.astype(np.int64)
-    bad = np.flatnonzero((whole != counts) | (whole < 1))
+def _check_counts(counts: NDArray[np.float64]) -> None:
+    bad = np.flatnonzero((np.floor(counts) != counts) | (counts < 1))
     if bad.size:
         raise ValueError(f"counts must be whole numbers of 1 or more, got {counts[bad[0]]:g}")
-    return whole
 
 
 def _evaluate_task(
-    group: TaskGroup,
-    counts: NDArray[np.int64] | None,
-    auprc: str,
-    n_bootstrap: int,
-    confidence: float,
-    seed: int,
+    group: TaskGroup, auprc: str, bootstrap: dict[str, Any], is_genome: bool
 ) -> dict[str, Any]:
     """Return the entry of one task in the result of `evaluate`."""
-    rows = np.ones(group.positive.size, dtype=np.int64) if counts is None else counts
-    result: dict[str, Any] = {
-        "auroc": None,
-        auprc: None,
-        "n": int(rows.sum()),
-        "n_positive": int(rows[group.positive].sum()),
-        "auroc_interval": None,
-        f"{auprc}_interval": None,
-    }
-    if not group.has_both_classes:
+    n, n_positive = int(group.counts.sum()), int(group.counts[group.positive].sum())
+    areas: tuple[float | None, float | None] = (None, None)
+    intervals: list[Any] = [None, None]
+    precision: dict[str, float | None] = dict.fromkeys(map(str, RECALLS))
+    if group.has_both_classes:
+        ranked = RankedScores(group.positive, group.scores, group.counts)
+        areas = ranked.metrics()
+        intervals = _intervals(group.name, ranked, bootstrap)
+        precision = {str(recall): ranked.precision_at(recall) for recall in RECALLS}
+    else:
         logger.warning(
             "task %r has %s examples only (%d): no AUROC or AUPRC, and left out of the mean",
             group.name,
-            "positive" if group.positive[0] else "negative",
-            result["n"],
+            "positive" if n_positive else "negative",
+            n,
         )
-        return result
-    from sklearn.metrics import average_precision_score, roc_auc_score
-
-    data = (group.positive, group.scores)
-    result["auroc"] = float(roc_auc_score(*data, sample_weight=counts))
-    result[auprc] = float(average_precision_score(*data, sample_weight=counts))
-    if n_bootstrap:
-        rng = np.random.default_rng([seed, zlib.crc32(group.name.encode())])
-        samples = RankedScores(*data, counts).bootstrap(n_bootstrap, rng)
-        tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-        bounds = np.quantile(samples, tails, axis=0)
-        result["auroc_interval"] = bounds[:, 0].tolist()
-        result[f"{auprc}_interval"] = bounds[:, 1].tolist()
+    result: dict[str, Any] = {
+        "auroc": areas[0],
+        auprc: areas[1],
+        "n": n,
+        "n_positive": n_positive,
+        "auroc_interval": intervals[0],
+        f"{auprc}_interval": intervals[1],
+    }
+    if is_genome:
+        result["genome"] = {
+            "prevalence": n_positive / n,
+            "auprc": areas[1],
+            "precision_at_recall": precision,
+        }
     return result
+
+
+def _intervals(name: str, ranked: RankedScores, bootstrap: dict[str, Any]) -> list[Any]:
+    """Return the intervals of AUROC and AUPRC; None for both without resamples."""
+    if not bootstrap["n_resamples"]:
+        return [None, None]
+    rng = np.random.default_rng([bootstrap["seed"], zlib.crc32(name.encode())])
+    samples = ranked.bootstrap(bootstrap["n_resamples"], rng)
+    tails = [(1 - bootstrap["confidence"]) / 2, (1 + bootstrap["confidence"]) / 2]
+    return np.quantile(samples, tails, axis=0).T.tolist()

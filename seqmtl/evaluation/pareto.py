@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ from seqmtl.evaluation.figures import (
     line_look,
     new_figure,
     plain_text,
-    save_figure,
 )
 
 if TYPE_CHECKING:
@@ -26,15 +24,14 @@ _MOST_NAMED = 28  # lines of distinct style
 _ROOM = (0.14, 0.06)  # space for the p beside a point, relative to the size of the front
 
 
-def plot_path(
+def draw_path(
     p: NDArray[np.float64],
     objectives: NDArray[np.float64],
     tasks: Sequence[str],
     theta: NDArray[np.float64],
     kernels: Sequence[str],
-    path: str | os.PathLike[str],
-) -> None:
-    """Plot three panels: objectives along the path, the front, and kernel weights.
+) -> Figure:
+    """Draw three panels: objectives along the path, the front, and kernel weights.
 
     Parameters
     ----------
@@ -48,20 +45,7 @@ def plot_path(
         Kernel weights of every solution.
     kernels : sequence of str
         Names of the kernels.
-    path : str or path-like
-        Output file: .png, .svg or .pdf.
     """
-    save_figure(draw_path(p, objectives, tasks, theta, kernels), path)
-
-
-def draw_path(
-    p: NDArray[np.float64],
-    objectives: NDArray[np.float64],
-    tasks: Sequence[str],
-    theta: NDArray[np.float64],
-    kernels: Sequence[str],
-) -> Figure:
-    """Return the figure of :func:`plot_path`."""
     finite = p[np.isfinite(p)]
     x = np.where(np.isfinite(p), p, 10.0 * finite.max(initial=1.0))
     base = int(np.argmin(np.abs(np.log(x))))

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.evaluation._groups import check_labels, check_probabilities, check_scores, group_by_task
+from seqmtl.evaluation._groups import (
+    TaskGroup,
+    check_labels,
+    check_probabilities,
+    check_scores,
+    group_by_task,
+)
 from seqmtl.evaluation.curves import MOST_IN_PANEL, MOST_PER_COLUMN, unit_square
 from seqmtl.evaluation.figures import (
     GREY,
     extremes,
-    figure_format,
     figure_style,
     line_look,
     new_figure,
     plain_text,
-    save_figure,
+    write_title,
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _SMALLEST = 1e-5
@@ -29,23 +34,25 @@ _BINS_PER_FACTOR_OF_TEN = 2
 _Z = 1.96  # standard deviations of a 95 % interval
 _LEAST = 10  # minimum number of examples in a bin shown for weighted data
 
+_Bins = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[Any]]
+
 
 def reliability_bins(
     positive: NDArray[np.bool_],
     probabilities: NDArray[np.float64],
     n_bins: int,
     weights: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[Any]]:
+) -> _Bins:
     """Average probabilities and labels over equal-width bins of [0, 1]; omit empty bins.
 
     Returns
     -------
     predicted, observed : ndarray of float64, shape (n_filled,)
         Mean probability and share of positives of each bin.
-    counts : ndarray, shape (n_filled,)
+    counts : ndarray of float64, shape (n_filled,)
         Number of examples in each bin, or their total weight.
     """
-    ones = np.ones(positive.size, dtype=np.int64) if weights is None else weights
+    ones = np.ones(positive.size) if weights is None else weights
     bins = np.minimum((probabilities * n_bins).astype(np.int64), n_bins - 1)
     counts = np.bincount(bins, ones, n_bins)
     filled = counts > 0
@@ -91,56 +98,16 @@ def calibration_error(
     positive = check_labels(labels)
     values = check_probabilities(probabilities, positive.size)
     weight = None if weights is None else check_scores(weights, positive.size, "weights")
-    predicted, observed, counts = reliability_bins(positive, values, n_bins, weight)
+    return _error(reliability_bins(positive, values, n_bins, weight))
+
+
+def _error(bins: _Bins) -> float:
+    predicted, observed, counts = bins
     return float(np.dot(counts, np.abs(observed - predicted)) / counts.sum())
 
 
-def plot_reliability(
-    labels: ArrayLike,
-    probabilities: ArrayLike,
-    tasks: ArrayLike,
-    path: str | os.PathLike[str],
-    *,
-    weights: ArrayLike | None = None,
-    n_bins: int = 10,
-    title: str | None = None,
-) -> None:
-    """Plot a reliability diagram: share of positives against predicted probability, by task.
-
-    Vertical lines are 95 % intervals of the shares (Wilson).
-
-    Parameters
-    ----------
-    labels : array-like, shape (n,)
-        -1/+1, 0/1 or bool.
-    probabilities : array-like of float, shape (n,)
-        Probability of the positive class, in [0, 1].
-    tasks : array-like of str, shape (n,)
-        Name of the task of each example.
-    path : path-like
-        Output file: .png, .svg or .pdf; written atomically.
-    weights : array-like of float, shape (n,), optional
-        Number of genomic positions that each example represents. The second panel then shows
-        small probabilities on logarithmic axes instead of the number of examples.
-    n_bins : int, default 10
-        Number of bins of equal width on [0, 1].
-    title : str, optional
-        Title above both panels.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, a probability lies outside [0, 1] or the suffix is unknown.
-    ImportError
-        If matplotlib is not installed.
-    SeqmtlError
-        If the file cannot be written.
-    """
-    figure_format(path)
-    figure = draw_reliability(
-        labels, probabilities, tasks, weights=weights, n_bins=n_bins, title=title
-    )
-    save_figure(figure, path)
+def _bins(group: TaskGroup, n_bins: int) -> _Bins:
+    return reliability_bins(group.positive, group.scores, n_bins, group.counts)
 
 
 def draw_reliability(
@@ -152,64 +119,86 @@ def draw_reliability(
     n_bins: int = 10,
     title: str | None = None,
 ) -> Figure:
-    """Return the figure of `plot_reliability`: the diagram, and the examples per bin."""
+    """Draw a reliability diagram: share of positives against predicted probability, by task.
+
+    Vertical lines are 95 % intervals of the shares (Wilson).
+
+    Parameters
+    ----------
+    labels : array-like, shape (n,)
+        -1/+1, 0/1 or bool.
+    probabilities : array-like of float, shape (n,)
+        Probability of the positive class, in [0, 1].
+    tasks : array-like of str, shape (n,)
+        Name of the task of each example.
+    weights : array-like of float, shape (n,), optional
+        Number of genomic positions that each example represents. The second panel then shows
+        small probabilities on logarithmic axes instead of the number of examples.
+    n_bins : int, default 10
+        Number of bins of equal width on [0, 1].
+    title : str, optional
+        Title above both panels.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, or a probability lies outside [0, 1].
+    ImportError
+        If matplotlib is not installed.
+    """
     check_probabilities(probabilities, check_labels(labels).size)
-    groups = group_by_task(labels, probabilities, tasks)
-    parts: list[Any] = [None] * len(groups)
-    least = 1 if weights is None else _LEAST
-    if weights is not None:
-        parts = [part.scores for part in group_by_task(labels, weights, tasks)]
-    errors = [
-        calibration_error(group.positive, group.scores, n_bins, part)
-        for group, part in zip(groups, parts, strict=True)
-    ]
+    every = group_by_task(labels, probabilities, tasks, weights)
+    is_weighted = weights is not None
+    errors = [_error(_bins(group, n_bins)) for group in every]
     drawn = extremes(errors)
-    if len(drawn) < len(groups):
-        few = f"{len(drawn)} of {len(groups)} tasks: the smallest and the largest error"
-        title = few if title is None else f"{title}; {few}"
-    groups, parts = [groups[i] for i in drawn], [parts[i] for i in drawn]
-    errors = [errors[i] for i in drawn]
-    columns = -(-len(groups) // MOST_PER_COLUMN)
+    columns = -(-len(drawn) // MOST_PER_COLUMN)
     with figure_style():
         figure = new_figure(9.5 + 2.4 * (columns - 1), 4.9)
         axes, second = figure.subplots(1, 2)
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-        lines, names = [], []
-        for index, (group, weight, error) in enumerate(zip(groups, parts, errors, strict=True)):
+        lines = []
+        for index, group in enumerate(every[i] for i in drawn):
             look = {"marker": "o", "markersize": 4, "linewidth": 1.3, **line_look(index)}
-            bins = reliability_bins(group.positive, group.scores, n_bins, weight)
-            full = reliability_bins(group.positive, group.scores, n_bins)[2] >= least
-            lines += axes.plot(bins[0][full], bins[1][full], **look)
-            ends = _wilson(bins[1][full], bins[2][full])
-            axes.vlines(bins[0][full], *ends, color=look["color"], linewidth=0.8, alpha=0.6)
-            if weight is None:
-                second.plot(bins[0], bins[2], **look)
-            else:
-                second.plot(*_small_bins(group.positive, group.scores, weight), **look)
-            shown = f"{error:.3f}" if weight is None else f"{error:.2g}"
-            names.append(f"{shown}  {plain_text(group.name)}")
+            lines.append(_draw_bins(axes, group, n_bins, _LEAST if is_weighted else 1, look))
+            small = _small_bins(group) if is_weighted else _bins(group, n_bins)[::2]
+            second.plot(*small, **look)
         unit_square(axes, "Predicted probability", "Share of positives", "Reliability")
-        if weights is None:
-            second.set(xlim=(-0.01, 1.01), yscale="log", xlabel="Predicted probability")
-            second.set(ylabel="Examples in the bin", title="Examples per bin")
-        else:
-            second.plot([_SMALLEST, 1], [_SMALLEST, 1], color=GREY, linewidth=0.8, linestyle=":")
-            second.set(xscale="log", yscale="log", xlim=(_SMALLEST, 1.2), ylim=(_SMALLEST, 1.2))
-            second.set(xlabel="Predicted probability", ylabel="Share of positives")
-            second.set_title("Small probabilities (logarithmic)")
-        second.grid(color="#eeeeee")
+        _label_second(second, is_weighted)
+        form = ".2g" if is_weighted else ".3f"
         figure.legend(
             lines,
-            names,
+            [f"{format(errors[i], form)}  {plain_text(every[i].name)}" for i in drawn],
             loc="outside right upper",
             title="Calibration error",
             ncols=columns,
             alignment="left",
-            fontsize=8.5 if len(groups) <= MOST_IN_PANEL else 7.5,
+            fontsize=8.5 if len(drawn) <= MOST_IN_PANEL else 7.5,
         )
-        if title:
-            figure.suptitle(plain_text(title, 120), fontsize=12, fontweight="bold")
+        write_title(figure, title, len(drawn), len(every), "the smallest and the largest error")
     return figure
+
+
+def _draw_bins(axes: Axes, group: TaskGroup, n_bins: int, least: int, look: dict[str, Any]) -> Any:
+    """Draw the line of a task with the intervals of its bins of at least so many examples."""
+    bins = _bins(group, n_bins)
+    full = reliability_bins(group.positive, group.scores, n_bins)[2] >= least
+    predicted, observed, counts = (column[full] for column in bins)
+    axes.vlines(
+        predicted, *_wilson(observed, counts), color=look["color"], linewidth=0.8, alpha=0.6
+    )
+    return axes.plot(predicted, observed, **look)[0]
+
+
+def _label_second(axes: Axes, is_weighted: bool) -> None:
+    """Label the panel of small probabilities, or that of the numbers of examples."""
+    axes.set(xlabel="Predicted probability", yscale="log")
+    axes.grid(color="#eeeeee")
+    if not is_weighted:
+        axes.set(xlim=(-0.01, 1.01), ylabel="Examples in the bin", title="Examples per bin")
+        return
+    axes.plot([_SMALLEST, 1], [_SMALLEST, 1], color=GREY, linewidth=0.8, linestyle=":")
+    axes.set(xscale="log", xlim=(_SMALLEST, 1.2), ylim=(_SMALLEST, 1.2))
+    axes.set(ylabel="Share of positives", title="Small probabilities (logarithmic)")
 
 
 def _wilson(
@@ -221,14 +210,12 @@ def _wilson(
     return middle - half, middle + half
 
 
-def _small_bins(
-    positive: NDArray[np.bool_], probabilities: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _small_bins(group: TaskGroup) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Average as `reliability_bins` does, over logarithmic bins, none too small."""
-    bins = np.log10(np.maximum(probabilities, _SMALLEST)) * _BINS_PER_FACTOR_OF_TEN
+    bins = np.log10(np.maximum(group.scores, _SMALLEST)) * _BINS_PER_FACTOR_OF_TEN
     number = -np.floor(bins).astype(np.int64)
-    weight = np.bincount(number, weights)
-    share = np.bincount(number, weights * positive)
+    weight = np.bincount(number, group.counts)
+    share = np.bincount(number, group.counts * group.positive)
     seen = (share > 0) & (np.bincount(number) >= _LEAST)
-    predicted = np.bincount(number, weights * probabilities)[seen] / weight[seen]
+    predicted = np.bincount(number, group.counts * group.scores)[seen] / weight[seen]
     return predicted, share[seen] / weight[seen]

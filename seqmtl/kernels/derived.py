@@ -166,6 +166,9 @@ class KernelRows(BaseKernel):
     kind: ClassVar[str] = "rows"
     is_psd: ClassVar[bool] = False
 
+    def __str__(self) -> str:
+        return "the kernel matrix"
+
     def check_examples(self, X: Any) -> None:
         """Check that the examples are indices."""
         if np.shape(X)[1:] != (1,) or (X % 1).any() or (X < 0).any():

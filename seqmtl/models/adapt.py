@@ -19,7 +19,7 @@ from seqmtl.models.adaptation import (
     settings_of,
 )
 from seqmtl.models.calibration import fit_sigmoid
-from seqmtl.models.held_out import Labelled
+from seqmtl.models.examples import Examples
 from seqmtl.models.relatives import Placement, extend, place
 from seqmtl.solvers.weights import TaskWeights
 
@@ -63,7 +63,7 @@ def adapt_model(
     if model.can_scan:
         model.site.require_in_place(data, y, or_nowhere=True)
         model.site.tell_lacking(data)
-    examples = Labelled(data, y, np.zeros(y.size, dtype=np.int64), (name,), np.ones(y.size))
+    examples = Examples(data, y, np.zeros(y.size, dtype=np.int64), (name,))
     adapted, found = _learnt(model, placed, examples, own)
     if prevalence is not None:
         words = model.site.word_of(data)[found.rows] if len(model.site.words) > 1 else None
@@ -71,14 +71,14 @@ def adapt_model(
     return adapted
 
 
-def add_task(model: Any, examples: Labelled, at: int) -> Any:
+def add_task(model: Any, examples: Examples, at: int) -> Any:
     """Return the model with one more task, learnt from its labels and the other tasks.
 
     Parameters
     ----------
     model : MultiTaskModel
         Its kernel may have the task already, as one without data.
-    examples : Labelled
+    examples : Examples
         Examples of the task alone.
     at : int
         Number of the task in the result.
@@ -88,7 +88,7 @@ def add_task(model: Any, examples: Labelled, at: int) -> Any:
 
 
 def _learnt(
-    model: Any, placed: Placement, examples: Labelled, own: int | None = None, at: int | None = None
+    model: Any, placed: Placement, examples: Examples, own: int | None = None, at: int | None = None
 ) -> tuple[Any, Adapted]:
     """Return the model with a task that replaces one, or is inserted, and what was learnt."""
     scores, scales = _scores(model, examples.data), _scales(model)
@@ -205,7 +205,7 @@ def _with_column(
     replaces: bool,
     placed: Placement,
     found: Adapted,
-    examples: Labelled,
+    examples: Examples,
     scales: Array,
     settings: Any,
 ) -> Any:
@@ -247,7 +247,7 @@ def _with_weights(W: Any, at: int, weights: NDArray[Any], *, replaces: bool) -> 
 
 
 def _summary(
-    model: Any, name: str, placed: Placement, found: Adapted, examples: Labelled
+    model: Any, name: str, placed: Placement, found: Adapted, examples: Examples
 ) -> dict[str, Any]:
     """Return the training summary with the organism."""
     training = model.training

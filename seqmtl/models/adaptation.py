@@ -28,11 +28,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.coupling import Coupling
 from seqmtl.models.calibration import fit_sigmoid
-from seqmtl.models.held_out import MOST, CrossValidation, Labelled, label_likelihood
-from seqmtl.models.training import Settings, class_factors
-from seqmtl.solvers.dcd import CoordinateDescent
-from seqmtl.solvers.problem import Problem
+from seqmtl.models.evidence import weigh
+from seqmtl.models.examples import Examples
+from seqmtl.models.held_out import MOST, CrossValidation
+from seqmtl.models.training import Settings, solve
 
 #: Trust values to choose from, with their prior weights.
 TRUSTS = {1.0: 2.0, 0.5: 1.0, 0.25: 0.5, 0.0: 0.5}
@@ -89,7 +90,7 @@ def check_labels(y: NDArray[Any], name: str) -> None:
 
 
 def learn(
-    examples: Labelled,
+    examples: Examples,
     scores: Array,
     weights: Array,
     *,
@@ -101,8 +102,8 @@ def learn(
 
     Parameters
     ----------
-    examples : Labelled
-        Labelled examples of the new organism.
+    examples : Examples
+        Examples examples of the new organism.
     scores : ndarray of float64, shape (n, T)
         Scores of the examples as each relative.
     weights : ndarray of float64, shape (T,)
@@ -115,122 +116,55 @@ def learn(
     n, rows = examples.y.size, np.arange(examples.y.size)
     if n > MOST:
         rows = examples.sample(MOST, np.random.default_rng(settings.seed))
-    folds = _Folds(examples.take(rows), scores[rows], weights, features, settings, scales)
+    folds = CrossValidation(examples.take(rows), features, settings, scales=scales)
     check_labels(folds.y, examples.names[0])
+    directions, offsets = _given(folds, scores[rows], weights)
     candidates = [(d, x, C) for x in TRUSTS for d in range(2 if x else 1) for C in COSTS]
     prior = [TRUSTS[x] / (2 if x else 1) for _, x, _ in candidates]
-    fits = [folds.fit(*candidate) for candidate in candidates]
-    share = _share(np.array([fit.log_likelihood for fit in fits]), np.array(prior))
-    part = share / np.maximum([fit.held_out.std() for fit in fits], 1e-12)
+    K = np.ones((1, 1))
+    fits = [folds.fit(K, C, [x * own[d] for own in offsets]) for d, x, C in candidates]
+    found = np.array([[fit.values.sum()] for fit in fits])
+    share = weigh(found, prior, _SHARPNESS)[:, 0]
+    part = share / np.maximum([fit.scores.std() for fit in fits], 1e-12)
     part /= part.sum()
     trusts = np.array([x for _, x, _ in candidates])
-    a = (part * trusts) @ np.array([folds.directions[d] for d, *_ in candidates])
+    a = (part * trusts) @ np.array([directions[d] for d, *_ in candidates])
     if rows.size == n:
-        amounts = folds.amounts_of(part @ np.array([fit.alpha for fit in fits]))
+        amounts = np.zeros(n)  # of copies, the first has that of all
+        amounts[folds.rows] = folds.y * (part @ np.array([fit.alpha for fit in fits]))
     else:
         C = float(np.exp(share @ np.log([C for *_, C in candidates])))
-        amounts = _descend(examples, scores @ a, C, features, settings, scales)
-    held_out = folds.of_copies(part @ np.array([fit.held_out for fit in fits]))
+        amounts = _descend(examples, scores @ a, replace(settings, C=C), features, scales)
+    held_out = (part @ np.array([fit.scores for fit in fits]))[folds.copy_of]
     evidence = {x: float(share[trusts == x].sum()) for x in TRUSTS}
     return Adapted(a, amounts, rows, held_out, evidence)
 
 
-def _share(found: Array, prior: Array) -> Array:
-    """Return the weights of candidates with these held-out log-likelihoods."""
-    log = np.log(prior) + _SHARPNESS * found
-    share = np.exp(log - log.max())
-    return np.asarray(share / share.sum())
+def _given(
+    folds: CrossValidation, scores: Array, weights: Array
+) -> tuple[list[Array], list[list[Array]]]:
+    """Return the two directions of the prior, and the margins that they give.
+
+    The second direction is fitted to labels: to all, and for the margins also to those of every
+    training set of the cross-validation.
+    """
+    scores = scores[folds.rows]
+    directions = [
+        [weights, fit_weights(scores[kept], folds.y[kept], weights, folds.weight[kept])]
+        for kept in (np.arange(folds.y.size), *folds.training_sets)
+    ]
+    offsets = [[folds.y * (scores @ direction) for direction in own] for own in directions]
+    return directions[0], offsets
 
 
 def _descend(
-    examples: Labelled, given: Array, C: float, features: Any, settings: Settings, scales: Array
+    examples: Examples, given: Array, settings: Settings, features: Any, scales: Array
 ) -> Array:
-    """Return the amounts of many examples, whose scores have a given part, at one cost."""
-    y, rows = examples.y, features.bind(examples.data)
-    problem = Problem(
-        rows, y, np.zeros(y.size, dtype=np.int16), scales[:, np.newaxis, np.newaxis],
-        C * class_factors(y, settings.class_weight) * examples.weight, settings.loss,
-        float(settings.fit_intercept), targets=-y * given,
-    )  # fmt: skip
-    solver = CoordinateDescent(
-        problem, tol=settings.tol, max_epochs=settings.max_epochs, seed=settings.seed
-    )
-    return np.asarray(y * solver.solve().alpha)
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """A candidate: dual variables on all labels, held-out scores, and their log-likelihood."""
-
-    alpha: Array
-    held_out: Array
-    log_likelihood: float
-
-
-class _Folds(CrossValidation):
-    """Cross-validation with an offset per example: what the relatives say."""
-
-    def __init__(
-        self,
-        examples: Labelled,
-        scores: Array,
-        weights: Array,
-        features: Any,
-        settings: Settings,
-        scales: Array,
-    ) -> None:
-        super().__init__(examples, features, settings, scales=scales)
-        self._H = self._hessian(np.ones((1, 1)))
-        self._examples = examples
-        scores = scores[self.rows]
-        everything = np.arange(self.y.size)
-        self.directions, self._offsets = self._prior(scores, weights, everything)
-        self._held = [
-            [(np.flatnonzero(own == k), np.flatnonzero(own != k)) for k in range(own.max() + 1)]
-            for own in self._folds
-        ]
-        self._held_offsets = [
-            [self._prior(scores, weights, kept)[1] for _, kept in repeat] for repeat in self._held
-        ]
-
-    def _prior(
-        self, scores: Array, weights: Array, rows: NDArray[np.int64]
-    ) -> tuple[list[Array], list[Array]]:
-        """Return the directions, the second fitted to the labels of some rows, and the offsets."""
-        fitted = fit_weights(scores[rows], self.y[rows], weights, self.weight[rows])
-        directions = [weights, fitted]
-        return directions, [self.y * (scores @ direction) for direction in directions]
-
-    def fit(self, direction: int, trust: float, C: float) -> _Fit:
-        """Train a candidate on all labels, and on those outside every fold."""
-        cost, n = C * self._factors, self.y.size
-        given = trust * self._offsets[direction]
-        alpha, margins = np.zeros(n), given.copy()
-        self._descend(self._H, np.arange(n), alpha, margins, cost, given)
-        held_out, total = np.zeros(n), 0.0
-        for repeat, offsets in zip(self._held, self._held_offsets, strict=True):
-            scores = np.zeros(n)
-            for (held, kept), offset in zip(repeat, offsets, strict=True):
-                own, own_given = alpha.copy(), trust * offset[direction]
-                own[held] = 0.0
-                out = held[alpha[held] > 0.0]
-                own_margins = margins - given + own_given
-                own_margins -= alpha[out].astype(np.float32) @ self._H[out]
-                self._descend(self._H, kept, own, own_margins, cost, own_given[kept])
-                scores[held] = (self.y * own_margins)[held]
-            total += float(label_likelihood(scores, self.y, self.ids, 1, self.weight).sum())
-            held_out += scores
-        return _Fit(alpha, held_out / len(self._held), total / len(self._held))
-
-    def amounts_of(self, alpha: Array) -> Array:
-        """Return the amounts of all examples; of copies, the first has that of all."""
-        amounts = np.zeros(self._examples.y.size)
-        amounts[self.rows] = self.y * alpha
-        return amounts
-
-    def of_copies(self, values: Array) -> Array:
-        """Return the values of all examples, the same for copies."""
-        return values[self._copy_of]
+    """Return the amounts of many examples, whose scores have a given part."""
+    K = Coupling.of(scales[:, np.newaxis, np.newaxis])
+    settings = replace(settings, dtype="float32")
+    solution = solve(features.bind(examples.data), examples, K, settings, given=given)
+    return np.asarray(examples.y * solution.alpha)
 
 
 def fit_weights(scores: Array, y: Array, weights: Array, share: Array) -> Array:

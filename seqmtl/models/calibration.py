@@ -9,6 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
+from seqmtl.blocks import Rows
+from seqmtl.features._base import gram_matrix
+from seqmtl.models.examples import Examples
+from seqmtl.solvers.dcd import Solution
+from seqmtl.solvers.problem import own_kernel
 
 #: The kinds of models, with the calibration parameters that each has per task.
 CALIBRATION: dict[str, tuple[str, ...]] = {
@@ -17,6 +22,59 @@ CALIBRATION: dict[str, tuple[str, ...]] = {
     "novelty": ("offset",),
 }
 _SPAN_SAMPLE = 500  # support vectors in the sample used to estimate the span
+
+
+def left_out_scores(
+    rows: Rows,
+    examples: Examples,
+    K: NDArray[np.float64],
+    solution: Solution,
+    upper: NDArray[np.float64],
+    bias_scale: float,
+) -> tuple[NDArray[np.float64], float]:
+    """Approximate the score of every example by a model trained without it.
+
+    Leaving out example i with dual variable alpha_i lowers its margin by alpha_i S_i^2 (Vapnik,
+    Chapelle 2000). Copies of an example share its alpha equally.
+
+    Parameters
+    ----------
+    rows : Rows
+        Examples, n of them.
+    examples : Examples
+        Their labels, tasks and weights.
+    K : ndarray, shape (G, T, T)
+        Task kernel of every view.
+    solution : Solution
+        Dual variables and margins.
+    upper : ndarray of float64, shape (n,)
+        Upper bound of every dual variable.
+    bias_scale : float
+        Value of the constant feature.
+
+    Returns
+    -------
+    scores : ndarray of float64, shape (n,)
+    share : float
+        S_i^2 as a share of the kernel of an example with itself.
+    """
+    y, task_ids, views = examples.y, examples.ids, rows.views
+    scores, norms = y * solution.margins, rows.squared_norms()
+    copy_of = find_copies(scores, norms, y)
+    alpha = np.bincount(copy_of, solution.alpha)
+    n_copies = np.bincount(copy_of, examples.weight)
+    one_of_each = np.unique(copy_of, return_index=True)[1]
+
+    def kernel_matrix(chosen: NDArray[np.int64]) -> NDArray[Any]:
+        s, t = np.ix_(task_ids[chosen], task_ids[chosen])
+        parts = zip(K, views, strict=True)
+        return sum(K_g[s, t] * (gram_matrix(v.rows, chosen) + bias_scale**2) for K_g, v in parts)
+
+    share = span_share(
+        kernel_matrix, one_of_each[(alpha > 0) & (alpha < np.bincount(copy_of, upper))]
+    )
+    own = own_kernel(rows, task_ids, K, bias_scale)
+    return scores - y * share * own * (alpha / n_copies)[copy_of], share
 
 
 def span_share(G_of: Callable[[NDArray[np.int64]], NDArray[Any]], free: NDArray[np.int64]) -> float:

@@ -10,7 +10,7 @@ ends       int64, one per column: where it ends
 checks     int64, one per column: its CRC-32
 kernels    float64; K_g of all groups, for each view
 widths     int64, one per group: its columns
-group      int64, (T, L); this and the next two as in :mod:`seqmtl.solvers.groups`
+group      int64, (T, L); this and the next two as in :mod:`seqmtl.coupling`
 column     int64, (T, L)
 scale      float64, (T, L)
 =========  =====================================================================================
@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.coupling import Coupling
 from seqmtl.exceptions import ModelFileError
 from seqmtl.models.schema import Forms
-from seqmtl.solvers.groups import Groups
 from seqmtl.solvers.weights import TaskWeights
 
 _LEVEL = 1  # of compression; higher ones take much longer and save little
@@ -93,7 +93,7 @@ def unpack_weights(
     shapes = [(len(views), w, w) for w in widths.tolist()]
     own = tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
     tables = _Columns(arrays["columns"], ends, checks, widths, (views[-1].stop, np.dtype(dtype)))
-    return TaskWeights(tables, Groups(own, group, column, scale), views, dtype)
+    return TaskWeights(tables, Coupling(own, group, column, scale), views, dtype)
 
 
 class _Columns(Sequence[NDArray[Any]]):

@@ -13,8 +13,9 @@ weight, so they never span two folds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,10 @@ from numpy.typing import NDArray
 from seqmtl._threads import in_order, stop_if_over
 from seqmtl.features._base import gram_matrix
 from seqmtl.models.calibration import calibrate_tasks, find_copies
+from seqmtl.models.examples import Examples
+from seqmtl.models.kernels import couple
 from seqmtl.models.training import Settings, class_factors, solve
+from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.problem import LOSSES, dual_terms, loss_values
 from seqmtl.solvers.weights import scores_of
 
@@ -35,71 +39,23 @@ _TOL = 1e-2  # relative duality gap of a fold
 _PASSES, _ROUNDS = 4, 50
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """Examples with labels, tasks and weights.
+class HeldOut(NamedTuple):
+    """A candidate that was cross-validated.
 
     Attributes
     ----------
-    data : Windows, WindowStore, ndarray or csr_matrix of shape (n, d)
-        Examples.
-    y : ndarray, shape (n,)
-        Labels, -1 or +1.
-    ids : ndarray of int, shape (n,)
-        Task of every example.
-    names : tuple of str
-        Tasks.
-    weight : ndarray of float64, shape (n,)
-        Factor on C of every example.
+    alpha : ndarray of float64, shape (n,)
+        Dual variables on all examples.
+    scores : ndarray of float64, shape (n,)
+        Held-out scores, averaged over repeats.
+    values : ndarray of float64, shape (n,)
+        Log-likelihood of every label given its held-out score, averaged over repeats; 0 for an
+        example that is the only one of its class in its task.
     """
 
-    data: Any
-    y: NDArray[Any]
-    ids: NDArray[Any]
-    names: tuple[str, ...]
-    weight: Array
-
-    def take(self, rows: NDArray[np.int64]) -> Labelled:
-        """Return a subset of the examples."""
-        return replace(
-            self, data=self.data[rows], y=self.y[rows].astype(np.float64), ids=self.ids[rows],
-            weight=self.weight[rows],
-        )  # fmt: skip
-
-    def without(self, names: list[str]) -> tuple[Labelled, NDArray[np.int64]]:
-        """Return the examples of all other tasks, and their rows."""
-        kept = [t for t, name in enumerate(self.names) if name not in names]
-        number = np.full(len(self.names), -1)
-        number[kept] = np.arange(len(kept))
-        rows = np.flatnonzero(number[self.ids] >= 0)
-        others = self.take(rows)
-        ids = number[others.ids].astype(self.ids.dtype)
-        return replace(others, ids=ids, names=tuple(self.names[t] for t in kept)), rows
-
-    def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw about n examples, balanced over tasks as far as possible; sorted.
-
-        Classes keep their proportions, with at least two examples of each where available.
-        """
-        sizes = np.bincount(self.ids, minlength=len(self.names))
-        level = _level(sizes, n)
-        drawn = []
-        for t, size in enumerate(sizes):
-            share = min(level / max(size, 1), 1.0)
-            for sign in (1, -1):
-                own = np.flatnonzero((self.ids == t) & (self.y == sign))
-                drawn.append(rng.permutation(own)[: max(round(share * own.size), 2)])
-        return np.sort(np.concatenate(drawn))
-
-
-def _level(sizes: NDArray[np.int64], n: int) -> float:
-    """Return the l with sum_t min(size_t, l) = n, or the largest size if there is none."""
-    rising, left = np.sort(sizes), float(n)
-    for t, size in enumerate(rising):
-        if size * (rising.size - t) > left:
-            return left / (rising.size - t)
-        left -= size
-    return float(rising[-1])
+    alpha: Array
+    scores: Array
+    values: Array
 
 
 class CrossValidation:
@@ -107,7 +63,7 @@ class CrossValidation:
 
     Parameters
     ----------
-    examples : Labelled
+    examples : Examples
         Up to a few thousand examples.
     features : FeatureDefinition
         The feature map.
@@ -122,22 +78,26 @@ class CrossValidation:
     ----------
     rows : ndarray of int64, shape (n,)
         The distinct examples.
+    copy_of : ndarray of int64, shape (n_all,)
+        Distinct example of every example.
     y, ids, weight : ndarray, shape (n,)
-        Their label, task and weight.
+        Label, task and weight of the distinct examples.
+    training_sets : list of ndarray of int64
+        Distinct examples outside every fold, repeat by repeat.
     """
 
     def __init__(
         self,
-        examples: Labelled,
+        examples: Examples,
         features: Any,
         settings: Settings,
         grams: dict[str, NDArray[np.float32]] | None = None,
         scales: Array | None = None,
     ) -> None:
         self._settings, grams = settings, {} if grams is None else grams
-        G = _kernel_matrix(features, examples.data, float(settings.fit_intercept), grams, scales)
+        G = _kernel_matrix(features, examples.data, settings.bias_scale, grams, scales)
         rows, weight, copy_of = _distinct(G, examples)
-        self._copy_of, self._shares = copy_of, examples.weight / weight[copy_of]
+        self.copy_of, self._shares = copy_of, examples.weight / weight[copy_of]
         self._G = G if np.array_equal(rows, np.arange(len(G))) else G[np.ix_(rows, rows)]
         self.rows, self.weight = rows, weight
         self.y, self.ids = examples.y[rows], examples.ids[rows]
@@ -146,28 +106,45 @@ class CrossValidation:
         n_repeats = int(np.clip(round((MOST / max(rows.size, 1)) ** 0.5), 1, _MOST_REPEATS))
         rng = np.random.default_rng(settings.seed)
         self._folds = [draw_folds(self.y, self.ids, rng) for _ in range(n_repeats)]
+        self.training_sets = [
+            np.flatnonzero(folds != fold) for folds in self._folds for fold in range(_FOLDS)
+        ]
 
-    def log_likelihood(self, K: Array, C: float) -> Array:
-        """Return the held-out log-likelihood of every label, averaged over repeats, shape (n,).
+    def fit(self, K: Array, C: float, given: Sequence[Array] | None = None) -> HeldOut:
+        """Train on all examples, and on those outside every fold; score the others.
 
-        It is 0 for an example that is the only one of its class in its task.
+        Parameters
+        ----------
+        K : ndarray of float64, shape (T, T)
+            Task kernel.
+        C : float
+            Cost.
+        given : sequence of ndarray of float64, shape (n,), optional
+            Part of the margins that is given: in the training on all examples, then in that on
+            each of the training sets. Default: none.
         """
         H, cost, n = self._hessian(K), C * self._factors, self.y.size
-        alpha, margins = np.zeros(n), np.zeros(n)
-        self._descend(H, np.arange(n), alpha, margins, cost)
-        found = np.zeros(n)
-        for folds in self._folds:
+        if given is None:
+            given = [np.zeros(n)] * (1 + len(self.training_sets))
+        alpha, margins = np.zeros(n), given[0].copy()
+        self._descend(H, np.arange(n), alpha, margins, cost, given[0])
+        total, values = np.zeros(n), np.zeros(n)
+        for repeat in range(len(self._folds)):
             scores = np.zeros(n)
-            for fold in range(_FOLDS):
-                held = folds == fold
-                own, own_margins = np.where(held, 0.0, alpha), margins.copy()
-                out = np.flatnonzero(held & (alpha > 0.0))
+            for part in range(repeat * _FOLDS, (repeat + 1) * _FOLDS):
+                kept, own_given = self.training_sets[part], given[part + 1]
+                own = np.zeros(n)
+                own[kept] = alpha[kept]
+                held = np.setdiff1d(np.arange(n), kept, assume_unique=True)
+                out = held[alpha[held] > 0.0]
+                own_margins = margins - given[0] + own_given
                 own_margins -= alpha[out].astype(np.float32) @ H[out]
-                self._descend(H, np.flatnonzero(~held), own, own_margins, cost)
+                self._descend(H, kept, own, own_margins, cost, own_given)
                 scores[held] = (self.y * own_margins)[held]
-            found += label_likelihood(scores, self.y, self.ids, self._T, self.weight)
-        found[self._folds[0] < 0] = 0.0
-        return found / len(self._folds)
+            values += label_likelihood(scores, self.y, self.ids, self._T, self.weight)
+            total += scores
+        values[self._folds[0] < 0] = 0.0
+        return HeldOut(alpha, total / len(self._folds), values / len(self._folds))
 
     def _hessian(self, K: Array) -> NDArray[np.float32]:
         """Return the Hessian of the dual for a task kernel."""
@@ -179,7 +156,7 @@ class CrossValidation:
 
     def of_examples(self, found: Array) -> Array:
         """Expand values of distinct examples to all examples, split over copies by weight."""
-        return found[self._copy_of] * self._shares
+        return found[self.copy_of] * self._shares
 
     def _descend(
         self,
@@ -188,17 +165,18 @@ class CrossValidation:
         alpha: Array,
         margins: Array,
         cost: Array,
-        given: Array | float = 0.0,
+        given: Array,
     ) -> None:
         """Train on some rows, updating alpha and the margins of all rows in place.
 
-        H is the Hessian of the dual, and `given` the part of their margins that does not depend on
-        alpha, one number for each.
+        H is the Hessian of the dual, and `given` the part of the margins that does not depend on
+        alpha.
         """
         from seqmtl.solvers._dcd_kernels import descend_gram
 
         stop_if_over()
         loss, rng = self._settings.loss, np.random.default_rng(self._settings.seed)
+        given = given[rows]
         for _ in range(_ROUNDS):
             order = rng.permuted(np.tile(rows, (_PASSES, 1)), axis=1).ravel()
             descend_gram(H, order, alpha, margins, cost, LOSSES[loss], 0.0, 1.0)
@@ -222,32 +200,26 @@ class HoldOut:
 
     Parameters
     ----------
-    train, held : Labelled
+    train, held : Examples
         Training and held-out examples, with the same tasks.
     features, settings
         Feature map and training settings.
     """
 
-    def __init__(self, train: Labelled, held: Labelled, features: Any, settings: Settings) -> None:
+    def __init__(self, train: Examples, held: Examples, features: Any, settings: Settings) -> None:
         self._train, self._held = train, held
         self._rows, self._held_rows = features.bind(train.data), features.bind(held.data)
         self._settings = replace(settings, tol=max(_TOL, settings.tol))
 
-    def log_likelihood(self, K: Any, C: float, nodes: Array | None = None) -> Array:
-        """Return the log-likelihood of every held-out label.
-
-        K may be kernels to be weighted; `nodes` are those of :func:`~seqmtl.models.training.solve`.
-        """
-        settings = replace(self._settings, C=C)
-        if isinstance(K, np.ndarray):
-            K = np.tile(K, (len(self._rows.views), 1, 1))
-        train, held = self._train, self._held
-        solution = solve(
-            self._rows, train.y, train.ids, K, settings, nodes=nodes, sample_weight=train.weight
-        )
-        intercepts = settings.fit_intercept * solution.bias
+    def log_likelihood(self, kernel: TaskKernel, C: float = 1.0) -> Array:
+        """Return the log-likelihood of every held-out label."""
+        settings, train, held = replace(self._settings, C=C), self._train, self._held
+        T = len(held.names)
+        coupling = couple(kernel, T, len(self._rows.views), settings.norm)
+        solution = solve(self._rows, train, coupling, settings)
+        intercepts = settings.bias_scale * solution.bias
         scores = scores_of(self._held_rows, held.ids, solution.W, intercepts)
-        return label_likelihood(scores, held.y, held.ids, len(held.names), held.weight)
+        return label_likelihood(scores, held.y, held.ids, T, held.weight)
 
 
 def _kernel_matrix(
@@ -287,12 +259,12 @@ def _gram(rows: Any) -> NDArray[np.float32]:
 
 
 def _distinct(
-    G: NDArray[np.float32], examples: Labelled
+    G: NDArray[np.float32], examples: Examples
 ) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
     """Return one row per distinct example, sorted by length, the weights, and the groups."""
-    norms = np.diagonal(G).astype(np.float64)
+    norms, share = np.diagonal(G).astype(np.float64), np.ascontiguousarray(examples.weight)
     blocks = np.array_split(G, max(len(G) // 256, 1))  # converted to float64 piece by piece
-    sums = np.concatenate([block.astype(np.float64) @ examples.weight for block in blocks])
+    sums = np.concatenate([block.astype(np.float64) @ share for block in blocks])
     alike = np.column_stack([find_copies(sums, norms, examples.y), examples.ids])
     copy_of = np.unique(alike, axis=0, return_inverse=True)[1].reshape(-1)
     rows = np.unique(copy_of, return_index=True)[1]

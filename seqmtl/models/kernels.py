@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import match_names
+from seqmtl.coupling import Coupling, Nodes
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.build import PLAIN
-from seqmtl.similarity.factor import Factor
 from seqmtl.solvers.kernel_set import KernelSet
 
 #: Similarity of tasks by default: K = (11' + 3 I) / 4.
@@ -61,7 +60,7 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
         task_kernel.matrices[:, every][:, :, every],
         task_kernel.source,
         labels=task_kernel.labels,
-        factor=task_kernel.factor and task_kernel.factor.take(every),
+        nodes=task_kernel.nodes and task_kernel.nodes.take(every),
     )
 
 
@@ -97,14 +96,13 @@ def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
         for kernel in found
         for label in kernel.labels
     ]
-    factors = [kernel.factor for kernel in found if kernel.factor is not None]
-    has_all, sizes = len(factors) == len(found), [kernel.n_kernels for kernel in found]
+    parts = [(kernel.nodes, kernel.n_kernels) for kernel in found if kernel.nodes is not None]
     return TaskKernel(
         found[0].names,
         np.concatenate([kernel.matrices for kernel in found]),
         " + ".join(kernel.source for kernel in found),
         labels=_distinct(labels),
-        factor=Factor.join(factors, sizes) if has_all else None,
+        nodes=Nodes.join(parts) if len(parts) == len(found) else None,
     )
 
 
@@ -116,19 +114,33 @@ def kernel_set(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float) -> K
     used = used_kernels(kernel, n_tasks)
     K = kernel.matrices[used, :n_tasks, :n_tasks]
     views = np.repeat(np.arange(n_views), len(K))
-    found = KernelSet(np.tile(K, (n_views, 1, 1)), views, float(norm))
-    if kernel.factor is None:
-        return found
-    factor = kernel.factor.take(np.arange(n_tasks)).of_kernels(used.tolist())
-    return replace(found, nodes=factor.nodes, owners=factor.owners)
+    nodes = kernel.nodes and kernel.nodes.take(np.arange(n_tasks), used.tolist())
+    return KernelSet(np.tile(K, (n_views, 1, 1)), views, float(norm), nodes)
 
 
-def mean_nodes(kernel: TaskKernel, n_tasks: int) -> NDArray[np.float64] | None:
-    """Return N, shape (T, J), with N N' the mean of the kernels on the first tasks, if known."""
-    if kernel.factor is None:
-        return None
-    M = kernel.n_kernels
-    return kernel.factor.take(np.arange(n_tasks)).combine(np.full(M, 1.0 / M)).nodes
+def couple(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = None) -> Any:
+    """Return the coupling of a training run on the first tasks, as :class:`Problem` takes it.
+
+    Parameters
+    ----------
+    kernel : TaskKernel
+        K, or K_1..K_M.
+    n_tasks, n_views : int
+        T, the number of tasks with data, and G, that of the views of the features.
+    norm : float, optional
+        p of the p-norm on kernel weights. Default: they are not learnt; K is the mean.
+
+    Returns
+    -------
+    Coupling or KernelSet
+        That of every view, or the kernels to be weighted.
+    """
+    if norm is not None:
+        return kernel_set(kernel, n_tasks, n_views, norm)
+    K = np.tile(kernel.matrix[:n_tasks, :n_tasks], (n_views, 1, 1))
+    shares = np.full(kernel.n_kernels, 1.0 / kernel.n_kernels)
+    nodes = kernel.nodes and kernel.nodes.take(np.arange(n_tasks)).combine(shares)
+    return Coupling.of(K, nodes)
 
 
 def used_kernels(kernel: TaskKernel, n_tasks: int) -> NDArray[np.int64]:

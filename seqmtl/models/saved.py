@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from importlib import import_module
 
 from seqmtl.models.base import Model, check_structure, read_model_file
 
@@ -39,10 +40,9 @@ def load_model(path: str | os.PathLike[str], only: Sequence[str] = ()) -> Model:
     structure = description["model"]
     if only:
         check_structure(path, structure, only)
-    if structure == "kernels":
-        from seqmtl.models.kernel_model import KernelModel
-
-        return KernelModel.rebuild(path, description, arrays)
+    if structure == "kernels":  # a room above this one
+        kernels: type[Model] = import_module("seqmtl.tables.kernel_model").KernelModel
+        return kernels.rebuild(path, description, arrays)
     if structure == "pairs":
         from seqmtl.models.paired import PairedModel
 

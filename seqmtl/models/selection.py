@@ -36,7 +36,7 @@ lowered by the same evidence, which the many decoys dominate, it ranked sites wo
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -45,18 +45,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
-from seqmtl.models.held_out import MOST, CrossValidation, HoldOut, Labelled
-from seqmtl.models.training import Settings
+from seqmtl.coupling import FEWEST, Nodes
+from seqmtl.models.evidence import Evidence, Run, weigh
+from seqmtl.models.examples import Examples
+from seqmtl.models.held_out import MOST, CrossValidation, HoldOut, draw_folds
+from seqmtl.models.kernels import resolve_kernels
+from seqmtl.models.training import Plan, Settings
 from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.factor import Factor
-from seqmtl.solvers.groups import FEWEST
 
 COSTS = (1.0, 3.0, 10.0)
 #: Trust values to choose from, with their prior weights.
 TRUSTS = {0.0: 0.1, 0.1: 0.5, 0.25: 1.5, 0.5: 2.0, 1.0: 1.0}
 
 Array = NDArray[np.float64]
-Run = Callable[[Callable[[Any], Any], list[Any]], Iterator[Any]]
 logger = logging.getLogger(__name__)
 
 _SHARPNESS = 2.0  # factor on a task's own log-likelihood, as averaging flattens the weights
@@ -111,6 +112,19 @@ class Space:
         name, kernel = next(iter(relations.items()))
         return cls({name: kernel}, {1.0: 1.0}, costs)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether the trust is selected, so that it is known how much tasks share."""
+        return len(self.trusts) > 1
+
+    def sharings(self) -> list[tuple[str, float, float]]:
+        """Return relation, trust and prior of every candidate; no trust is one for all."""
+        names = [*self.relations]
+        found = [(name, x, self.trusts[x]) for name in names for x in self.trusts if x > 0.0]
+        if 0.0 in self.trusts:
+            found.insert(0, (names[0], 0.0, self.trusts[0.0] * len(names)))
+        return found
+
     def led_by(self, names: tuple[str, ...]) -> Space:
         """Return the space with these tasks as those of the data, and the others without data."""
         every = next(iter(self.relations.values())).names
@@ -125,51 +139,30 @@ class Space:
 
 def _unit_diagonal(kernel: TaskKernel) -> TaskKernel:
     own = np.sqrt(np.diagonal(kernel.matrix))
-    factor = kernel.factor and kernel.factor.scaled(1.0 / own)
+    nodes = kernel.nodes and kernel.nodes.scaled(1.0 / own)
     K = kernel.matrix / np.outer(own, own)
-    return TaskKernel(kernel.names, K, kernel.source, factor=factor)
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The result of a selection: arguments of the final training run.
-
-    Attributes
-    ----------
-    kernel : TaskKernel
-        Task kernel K.
-    settings : Settings
-        With the selected overall cost.
-    features : FeatureDefinition
-        The given features or a variant of them.
-    report : dict
-        Trust, cost and the weights of the trust values per task, as JSON values.
-    """
-
-    kernel: TaskKernel
-    settings: Settings
-    features: Any
-    report: dict[str, Any]
+    return TaskKernel(kernel.names, K, kernel.source, nodes=nodes)
 
 
 def select(
-    examples: Labelled,
+    examples: Examples,
     space: Space,
-    *,
     features: Any,
     settings: Settings,
+    *,
     known: dict[str, Array] | None = None,
     on_score: Callable[[str, int, int], None] | None = None,
     run: Run = in_order,
-) -> Selection:
+) -> Plan:
     """Select relation, trust, cost and variant of the features.
 
     Parameters
     ----------
-    examples : Labelled
+    examples : Examples
         All labelled examples.
     space : Space
-        Search space.
+        Search space. If kernel weights are to be learnt, only its costs are selected from, one for
+        all tasks.
     features : FeatureDefinition
         Feature map; its ``variants()``, if any, are tried as well.
     settings : Settings
@@ -189,8 +182,34 @@ def select(
     """
     for cost in space.costs:
         replace(settings, C=cost).check()
-    known = {} if known is None else known
-    return _Selector(examples, space, features, settings, known, on_score, run).run()
+    evidence = Evidence({} if known is None else known, on_score)
+    if settings.norm is not None:
+        return _select_cost(examples, space, features, settings, evidence)
+    return _Selector(examples, space, features, settings, evidence, run).run()
+
+
+def _select_cost(
+    examples: Examples, space: Space, features: Any, settings: Settings, evidence: Evidence
+) -> Plan:
+    """Select one cost for all tasks where kernel weights are learnt, by cross-validation."""
+    costs, evidence.n_all = space.costs, len(space.costs)
+    kernel = resolve_kernels(list(space.relations.values()), examples.names)
+    C = costs[0]
+    if len(costs) > 1:
+        folds = draw_folds(examples.y, examples.ids, np.random.default_rng(settings.seed))
+        parts = []
+        for fold in range(int(folds.max(initial=0)) + 1):
+            train, held = (examples.take(np.flatnonzero(r)) for r in (folds != fold, folds == fold))
+            if held.y.size:
+                parts.append(HoldOut(train, held, features, settings))
+
+        def judge(cost: float) -> Array:
+            return np.array([sum(part.log_likelihood(kernel, cost).sum() for part in parts)])
+
+        found = evidence.score({f"C {c:g}": partial(judge, c) for c in costs})
+        C = float(np.exp(weigh(np.array(found), 1.0, _SHARPNESS)[:, 0] @ np.log(costs)))
+    report = {"tasks": {name: {"C": C} for name in examples.names}}
+    return Plan(features, kernel, replace(settings, C=C), {"selection": report})
 
 
 class _Selector:
@@ -198,51 +217,45 @@ class _Selector:
 
     def __init__(
         self,
-        examples: Labelled,
+        examples: Examples,
         space: Space,
         features: Any,
         settings: Settings,
-        known: dict[str, Array],
-        on_score: Callable[[str, int, int], None] | None,
+        evidence: Evidence,
         run: Run,
     ) -> None:
         self._all, self._space, self._settings = examples, space, settings
-        self._features, self._known, self._on_score, self._run = features, known, on_score, run
+        self._features, self._evidence, self._run = features, evidence, run
         self._T = len(examples.names)
         relations = space.relations.values()
-        self._has_nodes = self._T > FEWEST and all(R.factor is not None for R in relations)
+        self._has_nodes = self._T > FEWEST and all(R.nodes is not None for R in relations)
         self._rng = np.random.default_rng(settings.seed)
+        self._variants: list[Any] = features.variants()
+        self._kinds: list[Any] = []
         self._is_large = examples.y.size > MOST
-        self._sample = (
-            examples.take(examples.sample(MOST, self._rng)) if self._is_large else examples
-        )
-        self._kinds = features.kinds() if self._is_large else []
-        self._variants = [features, *features.variants()[1:]]
-        if not self._is_large:
+        if self._is_large:
+            rows, self._kinds = examples.sample(MOST, self._rng), features.kinds()
+        else:
+            rows = np.arange(examples.y.size)
             self._variants[1:1] = features.kinds()[1:]
+        self._sample = examples.take(rows)
         self._few = _find_few(self._sample)
-        self._scored: set[str] = set()
-        self._n_all = self._count()
+        self._count()
         self._grams: dict[str, Any] = {}  # of parts that variants of the features share
 
-    def run(self) -> Selection:
+    def run(self) -> Plan:
         """Choose."""
-        folds = self._cross_validation(self._features)
-        trust, parts, weights = self._choose_trust(folds)
-        R = self._mix(parts)
-        costs = self._choose_costs(folds, self._kernel(R, trust, np.ones(self._T)))
-        K = self._kernel(R, trust, costs)
+        folds = CrossValidation(self._sample, self._features, self._settings, self._grams)
+        trust, parts, weights = self._choose_sharing(folds)
+        costs = self._choose_costs(folds, self._kernel(parts, trust, np.ones(self._T)))
         if self._is_large:
-            features, variants, costs = self._at_size(R, parts, trust, costs)
+            features, variants, costs = self._at_size(parts, trust, costs)
         else:
-            features, variants = self._choose("features", self._variants, self._by_folds(K))
+            judge = self._by_folds(self._kernel(parts, trust, costs))
+            features, variants = self._choose("features", self._variants, judge)
         C = float(np.exp(np.log(costs).mean()))
-        known = next(iter(self._space.relations.values()))
-        source = known.source if len(self._space.trusts) == 1 else "trust tuned on held-out labels"
-        n, nodes = len(known), self._nodes(parts, trust, costs / C, len(known))
-        factor = None if nodes is None else Factor.of(nodes)
-        K = self._kernel(R, trust, costs / C, n)
-        kernel = TaskKernel(known.names, K, source, factor=factor)
+        every = next(iter(self._space.relations.values())).names
+        kernel = self._kernel(parts, trust, costs / C, len(every))
         tasks = {
             name: {
                 "trust": float(trust[t]),
@@ -258,67 +271,49 @@ class _Selector:
             if part < _NEGLIGIBLE:
                 logger.info("%s: held-out labels give it next to no part in the model", name)
         report = {"relations": relations, "variants": variants, "tasks": tasks}
-        return Selection(kernel, replace(self._settings, C=C), features, report)
+        return Plan(features, kernel, replace(self._settings, C=C), {"selection": report})
 
-    def _cross_validation(self, features: Any) -> CrossValidation:
-        return CrossValidation(self._sample, features, self._settings, self._grams)
-
-    def _choose_trust(
+    def _choose_sharing(
         self, folds: CrossValidation
     ) -> tuple[Array, dict[str, Array], dict[float, Array]]:
         """Return x of every task, p of every relation and task, and the weights of the trusts."""
-        cost = self._space.costs[len(self._space.costs) // 2]
-        n_relations = len(self._space.relations)
-        candidates = []
-        for name in self._space.relations:
-            for x, prior in self._space.trusts.items():
-                if x > 0.0:
-                    candidates.append((name, x, prior))
-                elif not candidates:  # the same for all relations
-                    candidates.append((name, x, prior * n_relations))
-        trust = np.array([x for _, x, _ in candidates])
-        weights = np.ones((1, self._T))
-        if len(candidates) > 1:
-            ones, relations = np.ones(self._T), self._space.relations
-            values = self._score({
-                f"{name}, trust {x:g}": partial(
-                    folds.log_likelihood, self._kernel(relations[name].matrix, x * ones, ones), cost
+        sharings, weights = self._space.sharings(), np.ones((1, self._T))
+        if len(sharings) > 1:
+            cost, ones = self._space.costs[len(self._space.costs) // 2], np.ones(self._T)
+            candidates = {
+                f"{name}, trust {x:g}": self._judge(
+                    folds, self._kernel({name: ones}, x * ones, ones), cost
                 )
-                for name, x, _ in candidates
-            })  # fmt: skip
-            found = [self._per_task(value, folds.ids) for value in values]
-            weights = self._weigh(found, [prior for *_, prior in candidates])
-        names = np.array([name for name, *_ in candidates])
+                for name, x, _ in sharings
+            }
+            weights = self._weigh(candidates, folds.ids, [prior for *_, prior in sharings])
+        names, trust = (np.array(column) for column in list(zip(*sharings, strict=True))[:2])
         shared = weights * trust[:, None]
         p = np.array([shared[names == name].sum(axis=0) for name in self._space.relations])
         p = (p + 1e-300) / (p + 1e-300).sum(axis=0)  # defined even if nothing is shared
         p = 0.5 * p + 0.5 * p.mean(axis=1, keepdims=True)
-        parts = dict(zip(self._space.relations, p, strict=True))
         by_trust = {x: weights[trust == x].sum(axis=0) for x in self._space.trusts}
         x = weights.T @ trust
+        parts = dict(zip(self._space.relations, p, strict=True))
         return _round(x) if self._has_nodes else x, parts, by_trust
 
-    def _choose_costs(self, folds: CrossValidation, K: Array) -> Array:
+    def _choose_costs(self, folds: CrossValidation, kernel: TaskKernel) -> Array:
         """Return the cost of every task, a geometric mean over candidates."""
-        costs = np.array(self._space.costs)
-        if costs.size == 1:
+        costs = self._space.costs
+        if len(costs) == 1:
             return np.full(self._T, costs[0])
-        values = self._score({f"C {c:g}": partial(folds.log_likelihood, K, c) for c in costs})
-        found = [self._per_task(value, folds.ids) for value in values]
-        return np.asarray(np.exp(self._weigh(found).T @ np.log(costs)))
+        candidates = {f"C {c:g}": self._judge(folds, kernel, c) for c in costs}
+        return np.asarray(np.exp(self._weigh(candidates, folds.ids).T @ np.log(costs)))
 
-    def _hold_out(self) -> tuple[Labelled, Labelled]:
-        """Split many examples into a training and a held-out part."""
-        examples = self._all
-        if examples.y.size > _AT_SIZE:
-            examples = examples.take(examples.sample(_AT_SIZE, self._rng))
-        is_held = np.zeros(examples.y.size, dtype=np.bool_)
-        is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
-        return examples.take(np.flatnonzero(~is_held)), examples.take(np.flatnonzero(is_held))
+    def _judge(
+        self, folds: CrossValidation, kernel: TaskKernel, cost: float
+    ) -> Callable[[], Array]:
+        """Return what scores a task kernel by cross-validation."""
+        return lambda: folds.fit(kernel.matrix, cost).values
 
-    def _by_folds(self, K: Array) -> Callable[[Any], Array]:
+    def _by_folds(self, kernel: TaskKernel) -> Callable[[Any], Array]:
         """Return what judges features by cross-validation."""
-        return partial(_by_folds, self._sample, self._settings, self._grams, K)
+        return partial(_by_folds, self._sample, self._settings, self._grams, kernel)
 
     def _choose(
         self, what: str, maps: list[Any], judge: Callable[[Any], Array], run: Run = in_order
@@ -326,7 +321,7 @@ class _Selector:
         """Return the map for all tasks, the first unless one is clearly better, and all results."""
         if len(maps) < 2:
             return maps[0], []
-        values = self._score({f"{what} {one}": partial(judge, one) for one in maps}, run)
+        values = self._evidence.score({f"{what} {one}": partial(judge, one) for one in maps}, run)
         best = int(np.argmax([value.sum() for value in values]))
         ahead = values[best] - values[0]
         if ahead.sum() <= ahead.std() * ahead.size**0.5:  # one standard error
@@ -337,111 +332,86 @@ class _Selector:
         ]
 
     def _at_size(
-        self, R: Array, parts: dict[str, Array], trust: Array, costs: Array
+        self, parts: dict[str, Array], trust: Array, costs: Array
     ) -> tuple[Any, list[Any], Array]:
         """Return the variant of the features and the costs that suit more examples."""
-        train, held = self._hold_out()
+        examples = self._all
+        if examples.y.size > _AT_SIZE:
+            examples = examples.take(examples.sample(_AT_SIZE, self._rng))
+        is_held = np.zeros(examples.y.size, dtype=np.bool_)
+        is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
+        train, held = (examples.take(np.flatnonzero(own)) for own in (~is_held, is_held))
 
         def judge(costs: Array) -> Callable[[Any], Array]:
-            K, nodes = self._kernel(R, trust, costs), self._nodes(parts, trust, costs)
-            return partial(_by_hold_out, train, held, self._settings, K, nodes)
+            kernel = self._kernel(parts, trust, costs)
+            return partial(_by_hold_out, train, held, self._settings, kernel)
 
         if len(self._kinds) > 1:
-            by_folds = self._by_folds(self._kernel(R, trust, costs))
+            by_folds = self._by_folds(self._kernel(parts, trust, costs))
             self._features, _ = self._choose("kind", self._kinds, by_folds)
             self._variants = [self._features, *self._features.variants()[1:]]
-            self._n_all = self._count()
+            self._count()
         features, variants = self._choose("features", self._variants, judge(costs), self._run)
         if len(self._space.costs) == 1:
             return features, variants, costs
-        size = f"{train.y.size:,} examples"
-        cheaper = {
-            f"C times {part:g}, {size}": partial(judge(part * costs), features)
-            for part in _CHEAPER
-        }  # fmt: skip
-        given = {f"features {features}": partial(judge(costs), features)}
-        values = self._score(given | cheaper, self._run)
-        found = [self._per_task(value, held.ids) for value in values]
-        return features, variants, costs * np.exp(self._weigh(found).T @ np.log([1.0, *_CHEAPER]))
+        candidates = {f"features {features}": partial(judge(costs), features)}
+        for share in _CHEAPER:
+            name = f"C times {share:g}, {train.y.size:,} examples"
+            candidates[name] = partial(judge(share * costs), features)
+        weights = self._weigh(candidates, held.ids, run=self._run)
+        return features, variants, costs * np.exp(weights.T @ np.log([1.0, *_CHEAPER]))
 
-    def _kernel(self, R: Array, trust: Array, costs: Array, n: int | None = None) -> Array:
-        """Return K of the first n tasks, or all; tasks without data have full trust in R."""
-        n = n or self._T
-        x, scale = np.ones(n), np.ones(n)
-        x[: self._T], scale[: self._T] = trust, np.sqrt(costs)
-        K = R[:n, :n] * np.minimum.outer(x, x)
-        if len(self._space.trusts) > 1:
-            np.fill_diagonal(K, 1.0)
-        return np.asarray(K * np.outer(scale, scale))
-
-    def _nodes(
+    def _kernel(
         self, parts: dict[str, Array], trust: Array, costs: Array, n: int | None = None
-    ) -> Array | None:
-        """Return N of K = N N' for the arguments of `_kernel`, if it is a sum over nodes."""
-        if not self._has_nodes:
-            return None
+    ) -> TaskKernel:
+        """Return K of the first n names of the relations, those with data unless n is given.
+
+        Tasks without data have full trust in the mean mixture of the relations.
+        """
         n = n or self._T
         x, scale = np.ones(n), np.ones(n)
         x[: self._T], scale[: self._T] = trust, np.sqrt(costs)
         levels = np.unique(x[x > 0.0])
-        steps = np.diff(levels, prepend=0.0)
-        nodes, shared = [], np.zeros(n)
-        for name, kernel in self._space.relations.items():
-            assert kernel.factor is not None
-            p = self._share(parts[name], n)
-            of_relation = kernel.factor.take(np.arange(n)).scaled(np.sqrt(p))
-            for level, step in zip(levels, steps, strict=True):
-                nodes.append(of_relation.scaled(np.sqrt(step) * (x >= level)).nodes)
-            shared += p * x * np.diagonal(kernel.matrix)[:n]
-        if len(self._space.trusts) > 1:
-            nodes.append(np.diag(np.sqrt(np.maximum(1.0 - shared, 0.0))))
-        return np.concatenate(nodes, axis=1) * scale[:, None]
+        K, nodes = np.zeros((n, n)), []
+        for name, share in parts.items():
+            relation, p = self._space.relations[name], np.full(n, share.mean())
+            p[: self._T] = share
+            for level, step in zip(levels, np.diff(levels, prepend=0.0), strict=True):
+                own = np.sqrt(p * step) * (x >= level)
+                K += np.outer(own, own) * relation.matrix[:n, :n]
+                if relation.nodes is not None and self._has_nodes:
+                    below = relation.nodes.take(np.arange(n)).scaled(own)
+                    nodes.append((below.values, below.lengths))
+        if self._space.is_shared:
+            nodes.append((np.eye(n), np.maximum(1.0 - np.diagonal(K), 0.0)))
+            np.fill_diagonal(K, 1.0)
+        of_tree = Nodes.of(*nodes).scaled(scale) if self._has_nodes else None
+        source = "trust tuned on held-out labels" if self._space.is_shared else relation.source
+        return TaskKernel(relation.names[:n], K * np.outer(scale, scale), source, nodes=of_tree)
 
-    def _share(self, part: Array, n: int) -> Array:
-        """Return p of the first n tasks; those without data have the mean."""
-        p = np.full(n, part.mean())
-        p[: self._T] = part
-        return p
-
-    def _mix(self, parts: dict[str, Array]) -> Array:
-        """Return R of the tasks of the data and all others in the relations."""
-        total = []
-        for name, kernel in self._space.relations.items():
-            p = self._share(parts[name], len(kernel.names))
-            total.append(np.sqrt(np.outer(p, p)) * kernel.matrix)
-        return np.sum(total, axis=0)
-
-    def _weigh(self, found: list[Array], prior: Any = 1.0) -> Array:
-        values = np.array(found)
+    def _weigh(
+        self,
+        candidates: Mapping[str, Callable[[], Array]],
+        ids: NDArray[Any],
+        prior: Any = 1.0,
+        run: Run = in_order,
+    ) -> Array:
+        """Return the weight of every candidate in every task, by the labels of these tasks."""
+        values = np.array([
+            np.bincount(ids, value, minlength=self._T)
+            for value in self._evidence.score(candidates, run)
+        ])  # fmt: skip
         values[:, self._few] = values[:, self._few].mean(axis=0)
-        return weigh(values, prior)
+        return weigh(values, prior, _SHARPNESS, _OTHERS)
 
-    def _per_task(self, values: Array, ids: NDArray[Any]) -> Array:
-        return np.bincount(ids, values, minlength=self._T).astype(np.float64)
-
-    def _score(
-        self, candidates: Mapping[str, Callable[[], Array]], run: Run = in_order
-    ) -> list[Array]:
-        """Return the value of every candidate; compute and report those that are not known."""
-        missing = [key for key in candidates if key not in self._known]
-        found = run(_call, [candidates[key] for key in missing])
-        self._scored.update(candidates.keys() - missing)
-        for key, value in zip(missing, found, strict=True):
-            self._known[key] = value
-            self._scored.add(key)
-            if self._on_score is not None:
-                self._on_score(key, len(self._scored), self._n_all)
-        return [self._known[key] for key in candidates]
-
-    def _count(self) -> int:
+    def _count(self) -> None:
         """Count the candidates that will be scored."""
-        trusts, costs = self._space.trusts, self._space.costs
-        n_trusts = len(self._space.relations) * sum(x > 0 for x in trusts) + (0.0 in trusts)
-        counts = [n_trusts, len(costs), len(self._kinds), len(self._variants)]
+        costs = self._space.costs
+        counts = [len(self._space.sharings()), len(costs), len(self._kinds), len(self._variants)]
         total = sum(n for n in counts if n > 1)
         if self._is_large:
             total += (len(_CHEAPER) + (len(self._variants) < 2)) * (len(costs) > 1)
-        return total
+        self._evidence.n_all = total
 
 
 def _round(trust: Array) -> Array:
@@ -451,44 +421,33 @@ def _round(trust: Array) -> Array:
     return np.where(trust < least / 2.0, 0.0, rounded)
 
 
-def _call(candidate: Callable[[], Array]) -> Array:
-    return candidate()
-
-
 def _by_folds(
-    examples: Labelled, settings: Settings, grams: dict[str, Any], K: Array, features: Any
+    examples: Examples,
+    settings: Settings,
+    grams: dict[str, Any],
+    kernel: TaskKernel,
+    features: Any,
 ) -> Array:
     """Return the held-out log-likelihood of every example."""
     folds = CrossValidation(examples, features, settings, grams)
-    return folds.of_examples(folds.log_likelihood(K, 1.0))
+    return folds.of_examples(folds.fit(kernel.matrix, 1.0).values)
 
 
 def _by_hold_out(
-    train: Labelled, held: Labelled, settings: Settings, K: Array, nodes: Any, features: Any
+    train: Examples, held: Examples, settings: Settings, kernel: TaskKernel, features: Any
 ) -> Array:
     """Return the log-likelihood of every held-out example."""
-    return HoldOut(train, held, features, settings).log_likelihood(K, 1.0, nodes)
+    return HoldOut(train, held, features, settings).log_likelihood(kernel)
 
 
-def weigh(found: Array, prior: Any = 1.0) -> Array:
-    """Return the weight of every candidate in every task, from log-likelihoods; shape (R, T)."""
-    own = found - found.mean(axis=0)
-    others = (own.sum(axis=1, keepdims=True) - own) / max(own.shape[1] - 1, 1)
-    log = np.reshape(np.log(prior), (-1, 1)) + _SHARPNESS * own + _OTHERS * others
-    weights = np.exp(log - log.max(axis=0))
-    return np.asarray(weights / weights.sum(axis=0))
-
-
-def _find_few(examples: Labelled) -> NDArray[np.bool_]:
+def _find_few(examples: Examples) -> NDArray[np.bool_]:
     """Return which tasks have too few labels of a class to hold one out; log them."""
-    few = np.zeros(len(examples.names), dtype=np.bool_)
-    for t, name in enumerate(examples.names):
-        positive = examples.y[examples.ids == t] > 0
-        fewest = min(int(positive.sum()), int((~positive).sum()))
-        if fewest < _FEWEST:
-            few[t] = True
+    sizes, positive = examples.counts()
+    fewest = np.minimum(positive, sizes - positive)
+    for name, n in zip(examples.names, fewest, strict=True):
+        if n < _FEWEST:
             logger.info(
                 "%s has too few labels of a class (%d) to hold one out: it shares as the "
-                "others do, or by default", name, fewest,
+                "others do, or by default", name, n,
             )  # fmt: skip
-    return few
+    return np.asarray(fewest < _FEWEST)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import is_dataset, read_summary
+from seqmtl.io.window_store import WindowStore
+from seqmtl.models.examples import Examples
 from seqmtl.sequences import Windows, encode
 
 logger = logging.getLogger(__name__)
@@ -149,17 +151,19 @@ class Site:
         return ""
 
 
-def find_site(windows: Windows) -> Site:
+def find_site(windows: Windows | WindowStore) -> Site:
     """Find the two bases that nearly all windows share, such as the consensus of a splice site.
 
     This is the position where most windows of an evenly spaced sample agree on two bases, at least
     95 %; ties go to the one nearest to the middle. Otherwise the site is the middle base.
     """
-    middle = windows.length // 2
+    length = windows.shape[1]
+    middle = length // 2
     nothing = Site(middle, 1, "")
-    if len(windows) < 20 or windows.length < 2:
+    if len(windows) < 20 or length < 2:
         return nothing
-    sample = windows[:: max(1, len(windows) // SAMPLE)].matrix()
+    n = len(windows)
+    sample = windows[np.arange(0, n, max(1, n // SAMPLE))].matrix()
     pairs = 4 * sample[:, :-1] + sample[:, 1:]
     pairs[(sample[:, :-1] > 3) | (sample[:, 1:] > 3)] = 16
     shares = np.array([(pairs == pair).mean(axis=0) for pair in range(16)])
@@ -193,24 +197,23 @@ def find_misplaced(windows: Windows) -> list[str]:
     return faults
 
 
-def find_anchor(windows: Windows, y: NDArray[Any], site: Site) -> int:
+def find_anchor(windows: Windows | WindowStore, y: NDArray[Any], site: Site) -> int:
     """Return the base of the window at which features have their finest resolution, 0-based.
 
     This is the site if it is known or has a consensus. Otherwise it is the position where the
     composition of true sites and decoys differs most, by the chi-squared statistic of the counts
     over five neighbouring bases, or the middle if no difference is significant.
     """
-    if site.letters or site.signal or site.offset != windows.length // 2:
+    length = windows.shape[1]
+    if site.letters or site.signal or site.offset != length // 2:
         return site.offset
     is_true = np.asarray(y) > 0
     if is_true.all() or not is_true.any():
         return site.offset
-    chi = np.zeros(windows.length)
+    chi = np.zeros(length)
     rows = [np.flatnonzero(is_true == side)[:SAMPLE] for side in (True, False)]
-    counts = [
-        np.array([(windows[row].matrix() == code).sum(axis=0) for code in range(4)]) + 0.5
-        for row in rows
-    ]
+    samples = [windows[row].matrix() for row in rows]
+    counts = [np.array([(own == code).sum(axis=0) for code in range(4)]) + 0.5 for own in samples]
     shares = [count / count.sum(axis=0) for count in counts]
     common = (counts[0] + counts[1]) / (counts[0] + counts[1]).sum(axis=0)
     for count, share in zip(counts, shares, strict=True):
@@ -218,6 +221,14 @@ def find_anchor(windows: Windows, y: NDArray[Any], site: Site) -> int:
     smooth = np.convolve(chi, np.full(_NEIGHBOURS, 1.0 / _NEIGHBOURS), "same")
     best = int(smooth.argmax())
     return best if smooth[best] > _STANDS_OUT else site.offset
+
+
+def place_features(features: Any, examples: Examples, site: Site | None) -> tuple[Any, Site | None]:
+    """Return the features anchored at the site of windows, and the site; None for numbers."""
+    if not isinstance(examples.data, Windows | WindowStore):
+        return features, site
+    site = site or find_site(examples.data)
+    return features.at_site(find_anchor(examples.data, examples.y, site)), site
 
 
 def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.window_store import StoredPart, compact
-from seqmtl.sequences import Windows
+from seqmtl.sequences import Windows, concatenate
 from seqmtl.solvers.problem import loss_values, own_kernel
 from seqmtl.solvers.weights import scores_of
 
@@ -19,6 +20,40 @@ BAND = 0.1
 #: Bins of the scores to calibrate on.
 BINS = 4096
 _WIDEST = 8.0  # bins are from -8 to 8
+
+
+class Held(NamedTuple):
+    """Windows in memory, in the order of the store.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (m,)
+        Their numbers in the store.
+    windows : Windows
+        Their letters, labels and organisms.
+    alpha, margins : ndarray of float64, shape (m,)
+        Their dual variables and margins.
+    """
+
+    rows: NDArray[np.int64]
+    windows: Windows
+    alpha: Array
+    margins: Array
+
+    def take(self, chosen: NDArray[Any]) -> Held:
+        """Return some of them, with a copy of their letters."""
+        windows = compact(self.windows[chosen])
+        return Held(self.rows[chosen], windows, self.alpha[chosen], self.margins[chosen])
+
+    @classmethod
+    def join(cls, parts: Sequence[Held]) -> Held:
+        """Return the windows of all parts."""
+        rows, alpha, margins = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("rows", "alpha", "margins")
+        )
+        order, windows = np.argsort(rows), concatenate([part.windows for part in parts])
+        return cls(rows[order], windows[order], alpha[order], margins[order])
 
 
 class Question(NamedTuple):
@@ -63,12 +98,8 @@ class Answer(NamedTuple):
         Sum of C_i times the loss.
     pull : float
         Sum of alpha_i m_i over the windows that are not active.
-    rows : ndarray of int64, shape (m,)
-        Windows that should become active, by their number in the store.
-    alpha, margins : ndarray of float64, shape (m,)
-        Their dual variables and margins.
-    windows : Windows
-        Their letters, labels and organisms.
+    new : Held
+        Windows that should become active.
     bins : ndarray of int64, shape (b,)
         (2 t + s) * :data:`BINS` + bin for the scores of the windows of organism t that are not
         active, with s = 1 for true sites.
@@ -79,10 +110,7 @@ class Answer(NamedTuple):
 
     loss: float
     pull: float
-    rows: NDArray[np.int64]
-    alpha: Array
-    margins: Array
-    windows: Windows
+    new: Held
     bins: NDArray[np.int64]
     counts: Array
     scores: Array
@@ -116,18 +144,24 @@ def look(
     short = np.flatnonzero(rest & moves)
     if short.size > q.most:  # the worst alone would not stand for the rest
         short = np.sort(np.random.default_rng(part.first).permutation(short)[: q.most])
+    every = Held(part.first + np.arange(y.size), windows, alpha, margins)
+    losses, pulls = C * loss_values(q.loss, margins), alpha * margins
+    binned = _binned(q, windows, scores, alpha, rest)
+    return Answer(float(losses.sum()), float(pulls.sum()), every.take(short), *binned)
+
+
+def _binned(
+    q: Question, windows: Windows, scores: Array, alpha: Array, rest: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], Array, Array, Array]:
+    """Return bins, counts, scores and steps of an answer."""
+    ids, y, held = windows.task_ids, windows.labels, np.flatnonzero(alpha)
     place = np.clip((scores[rest] / _WIDEST + 1.0) * (BINS / 2), 0, BINS - 1).astype(np.int64)
     place += BINS * (2 * ids[rest].astype(np.int64) + (y[rest] > 0))
     bins, inverse = np.unique(place, return_inverse=True)
-    held = np.flatnonzero(alpha)
     steps = alpha.copy()
     steps[held] *= own_kernel(q.features.bind(windows[held]), ids[held], q.K, q.bias_scale)
     counts, totals, step_totals = (
         np.bincount(inverse, weights).astype(np.float64)
         for weights in (None, scores[rest], steps[rest])
     )
-    return Answer(
-        float((C * loss_values(q.loss, margins)).sum()), float((alpha * margins).sum()),
-        part.first + short, alpha[short], margins[short], compact(windows[short]), bins, counts,
-        totals, step_totals,
-    )  # fmt: skip
+    return bins, counts, totals, step_totals

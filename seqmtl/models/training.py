@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,11 @@ from threadpoolctl import threadpool_limits
 from seqmtl._checks import check_choice, check_integer, check_number
 from seqmtl._memory import require_memory
 from seqmtl.blocks import Rows
+from seqmtl.coupling import Coupling
 from seqmtl.models.calibration import CALIBRATION
+from seqmtl.models.examples import Examples
+from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
-from seqmtl.solvers.groups import Groups
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.mkl import MultipleKernelDescent
 from seqmtl.solvers.newton import NewtonDescent
@@ -90,6 +92,20 @@ class Settings:
         if self.dtype not in ("float32", "float64"):
             raise ValueError(f"dtype must be 'float32' or 'float64', got {self.dtype!r}")
 
+    @property
+    def bias_scale(self) -> float:
+        """Value of the constant feature."""
+        return float(self.fit_intercept)
+
+    def costs(self, examples: Examples) -> NDArray[np.float64]:
+        """Return C_i of every example, shape (n,)."""
+        return np.asarray(self.C * class_factors(examples.y, self.class_weight) * examples.weight)
+
+    def upper(self, examples: Examples) -> NDArray[np.float64]:
+        """Return the upper bound of every dual variable, shape (n,)."""
+        costs = self.costs(examples)
+        return np.full_like(costs, np.inf) if self.loss == "squared_hinge" else costs
+
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as JSON values; those of regression only for regression."""
         settings = asdict(self)
@@ -106,6 +122,48 @@ class Settings:
         return settings
 
 
+class Plan(NamedTuple):
+    """How to train: as given, or as selected.
+
+    Attributes
+    ----------
+    features : FeatureDefinition
+        Feature map, anchored at the site.
+    kernel : TaskKernel
+        Task kernel of the tasks with data, which come first, and of others.
+    settings : Settings
+        Training settings.
+    report : dict
+        Of a selection, {"selection": ...}, what was selected, as JSON values.
+    """
+
+    features: Any
+    kernel: TaskKernel
+    settings: Settings
+    report: dict[str, Any] = {}  # noqa: RUF012
+
+
+class Fitted(NamedTuple):
+    """A solution with what a model has besides.
+
+    Attributes
+    ----------
+    solution : Solution
+        The solution.
+    kernel : TaskKernel
+        Task kernel of the model: that of the plan, or the one that was learnt.
+    calibration : ndarray of float64, shape (T, k)
+        Calibration of every task.
+    facts : dict
+        More entries of the training summary.
+    """
+
+    solution: Solution
+    kernel: TaskKernel
+    calibration: NDArray[np.float64]
+    facts: dict[str, Any]
+
+
 def check_norm(norm: Any) -> None:
     """Raise ValueError if p is below 1.
 
@@ -118,15 +176,12 @@ def check_norm(norm: Any) -> None:
     check_number("norm", norm, least=1, is_finite=False, remedy=remedy)
 
 
-def solve(  # noqa: PLR0913
+def solve(
     rows: Rows,
-    y: NDArray[np.float64],
-    task_ids: NDArray[Any],
-    K: NDArray[np.float64] | KernelSet,
+    examples: Examples,
+    coupling: Coupling | KernelSet,
     settings: Settings,
     *,
-    nodes: NDArray[np.float64] | None = None,
-    sample_weight: NDArray[np.float64] | None = None,
     given: NDArray[np.float64] | None = None,
     constant: float = 0.0,
     state: State | None = None,
@@ -138,19 +193,12 @@ def solve(  # noqa: PLR0913
     ----------
     rows : Rows
         Examples bound to their features, n of them.
-    y : ndarray of float64, shape (n,)
-        Labels -1 or +1; targets in regression.
-    task_ids : ndarray of int, shape (n,)
-        Rows of K.
-    K : ndarray, shape (T, T) or (G, T, T), or KernelSet
-        Task kernel, one matrix or one per view of the rows; or the kernels to be weighted.
+    examples : Examples
+        Their labels, tasks and weights; the tasks are rows of K.
+    coupling : Coupling or KernelSet
+        Task kernel of every view of the rows; or the kernels to be weighted.
     settings : Settings
         Training settings.
-    nodes : ndarray, shape (T, J), optional
-        N of K = N N', where known: non-negative, with few nodes per task, as trees have. With
-        many tasks, training is much faster.
-    sample_weight : ndarray, shape (n,), optional
-        Positive factors on C.
     given : ndarray of float64, shape (n,), optional
         Classification: part of the scores that is given. The solution is that of the rest.
     constant : float, default=0.0
@@ -169,22 +217,16 @@ def solve(  # noqa: PLR0913
     """
     settings.check()
     dtype = np.dtype(settings.dtype)
-    start = K.couple(K.start()) if isinstance(K, KernelSet) else K
-    T = start.shape[-1]
-    kernels = start.reshape(-1, T, T)
-    groups = K.group(K.start()) if isinstance(K, KernelSet) else Groups.of(kernels, nodes)
-    n_bytes = rows.n_features * groups.widths.sum() * dtype.itemsize
+    fixed = coupling.couple(coupling.start()) if isinstance(coupling, KernelSet) else coupling
+    n_bytes = rows.n_features * fixed.widths.sum() * dtype.itemsize
     require_memory(
         n_bytes,
-        f"weights of {rows.n_features:,} features for {T} tasks",
+        f"weights of {rows.n_features:,} features for {len(fixed.group)} tasks",
         "lower the degree or the window, or hash to fewer bits",
     )
-    C = settings.C * class_factors(y, settings.class_weight)
-    if sample_weight is not None:
-        C = C * sample_weight
+    y, ids = examples.y, np.ascontiguousarray(examples.ids, dtype=np.int16)
     problem = Problem(
-        rows, y, np.ascontiguousarray(task_ids, dtype=np.int16), start, C, settings.loss,
-        1.0 if settings.fit_intercept else 0.0, groups=groups,
+        rows, y, ids, fixed, settings.costs(examples), settings.loss, settings.bias_scale,
     )  # fmt: skip
     if given is not None:
         problem = replace(problem, targets=-y * given, constant=constant)
@@ -197,8 +239,8 @@ def solve(  # noqa: PLR0913
         "seed": settings.seed,
         "state": state,
     }
-    if isinstance(K, KernelSet):
-        return MultipleKernelDescent(problem, K, **options).solve(on_epoch)
+    if isinstance(coupling, KernelSet):
+        return MultipleKernelDescent(problem, coupling, **options).solve(on_epoch)
     return NewtonDescent(problem, **options).solve(on_epoch)
 
 
@@ -229,7 +271,7 @@ def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float
     )
 
 
-def check_classes(y: NDArray[Any], task_ids: NDArray[Any], names: tuple[str, ...]) -> None:
+def check_classes(y: NDArray[Any], task_ids: NDArray[Any], names: Sequence[str]) -> None:
     """Check that every task has examples of both classes.
 
     Raises
@@ -237,12 +279,35 @@ def check_classes(y: NDArray[Any], task_ids: NDArray[Any], names: tuple[str, ...
     ValueError
         If one lacks a class.
     """
-    for t, name in enumerate(names):
-        labels = y[task_ids == t]
-        n_positive = int((labels > 0).sum())
-        if n_positive == 0 or n_positive == labels.size:
+    every = Examples(None, y, task_ids, tuple(names)).counts()
+    for name, n, n_positive in zip(names, *every, strict=True):
+        if not 0 < n_positive < n:
             raise ValueError(
                 f"every task needs positive and negative examples for training, but task "
-                f"{name!r} has {n_positive} positive and {labels.size - n_positive} negative; "
+                f"{name!r} has {n_positive} positive and {n - n_positive} negative; "
                 "add the missing class or leave the task out"
             )
+
+
+def summarise(examples: Examples, settings: Settings, solution: Solution) -> dict[str, Any]:
+    """Return settings, counts, objectives and history, as JSON values."""
+    counts = {}
+    for name, n, n_positive in zip(examples.names, *examples.counts(), strict=True):
+        counts[name] = {"n": int(n)}
+        if settings.kind == "classification":
+            counts[name]["n_positive"] = int(n_positive)
+    return {
+        "settings": settings.to_dict(),
+        "tasks": counts,
+        "primal": solution.primal,
+        "dual": solution.dual,
+        "duality_gap": solution.gap,
+        "converged": bool(solution.converged),
+        "n_epochs": solution.n_epochs,
+        "work": solution.work,
+        "n_support": int((solution.alpha != 0).sum()),
+        "history": [
+            {"epoch": h.epoch, "work": h.work, "gap": h.gap, "n_active": h.n_active}
+            for h in solution.history
+        ],
+    }

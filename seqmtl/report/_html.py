@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seqmtl.evaluation.figures import render
+from seqmtl.evaluation.tables import Column, cells
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,18 +42,18 @@ def element(name: str, content: object, **attributes: object) -> Markup:
 
 
 def table(
-    heads: Sequence[Sequence[object]],
+    head: Sequence[object],
     rows: Sequence[Sequence[object]],
     caption: str,
     *,
     has_total: bool = False,
 ) -> Markup:
-    """Return a table whose first column contains row headings.
+    """Return a table, or nothing if it has no rows.
 
     Parameters
     ----------
-    heads : sequence of sequence
-        Header lines; a cell may be Markup of a complete ``<th>``.
+    head : sequence
+        Headings of the columns.
     rows : sequence of sequence
         Cells; the first in a row is its heading.
     caption : str
@@ -60,27 +61,30 @@ def table(
     has_total : bool, default False
         Whether the last row is a total of the others.
     """
-    head = [join(_head_cell(cell) for cell in line) for line in heads]
-    body = [
+    if not rows:
+        return Markup()
+    lines = [
         join([element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])], "")
         for row in rows
     ]
-    lines = [element("tr", line) for line in body]
+    body = [element("tr", line) for line in lines]
     if has_total:
-        lines[-1] = element("tr", body[-1], class_="total")
+        body[-1] = element("tr", lines[-1], class_="total")
+    headings = join(element("th", cell, scope="col") for cell in head)
     parts = [
         element("caption", caption),
-        element("thead", join(element("tr", line) for line in head)),
-        element("tbody", join(lines)),
+        element("thead", element("tr", headings)),
+        element("tbody", join(body)),
     ]
     return element("div", element("table", join(parts)), class_="scroll")
 
 
-def _head_cell(cell: object) -> Markup:
-    """Wrap a heading, unless it is already a complete cell."""
-    if isinstance(cell, Markup) and cell.startswith("<th"):
-        return cell
-    return element("th", cell, scope="col")
+def column_table(
+    columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], caption: str
+) -> Markup:
+    """Return a table of columns, without those that are empty in all rows."""
+    shown = [column for column in columns if any(column.cell(row) for row in rows)]
+    return table([column.head for column in shown], cells(shown, rows), caption)
 
 
 def embed(content: bytes, file_format: str, alternative: str, caption: str) -> Markup:
@@ -178,12 +182,10 @@ caption { text-align: left; color: var(--soft); padding: 0 0 8px; font-size: 13.
 th, td { padding: 5px 14px; text-align: right; white-space: nowrap; vertical-align: top; }
 th { font-weight: 600; }
 thead th { border-bottom: 1px solid #b9c2cd; color: #333d4b; vertical-align: bottom; }
-thead th[colspan] { text-align: center; border-bottom: 1px solid var(--line); }
 thead tr:first-child th:first-child, tbody th { text-align: left; }
 tbody th { font-weight: 500; white-space: normal; overflow-wrap: anywhere; min-width: 9em; }
 tbody tr:nth-child(even):not(.total) { background: #f7f9fb; }
 .wrap { display: inline-block; white-space: normal; max-width: 34ch; }
-td small { color: var(--soft); font-size: 11.5px; }
 b { color: var(--main); }
 tbody tr.total { border-top: 1px solid #b9c2cd; background: #fff; }
 tbody tr.total th { font-weight: 600; }

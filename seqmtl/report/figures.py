@@ -1,4 +1,4 @@
-"""Figures of the report: bars and convergence of all models, learnt weights, learning curves."""
+"""Figures of the report: agreement of probabilities, convergence, weights, learning curves."""
 
 from __future__ import annotations
 
@@ -21,40 +21,37 @@ from seqmtl.evaluation.figures import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_SMALLEST = 1e-5
 
-def draw_bars(methods: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> Figure:
-    """Draw the AUPRC (genome) of every method and organism as bars with the bootstrap intervals.
 
-    Of more than 48 organisms, those with the lowest and the highest mean over the methods are
-    drawn.
+def draw_agreement(tasks: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Draw the share of true sites against the probability, on logarithmic axes.
+
+    Parameters
+    ----------
+    tasks : mapping of str to mapping
+        Entries of organisms with the rows of :func:`~seqmtl.evaluation.expected_sites`, of which
+        bins are drawn.
     """
-    found = [[(r["tasks"].get(name) or {}).get("auprc_genome") or 0.0 for name in names]
-             for r in methods.values()]  # fmt: skip
-    names = [names[i] for i in extremes(np.mean(found, axis=0).tolist())]
-    n_methods = len(methods)
-    width = 0.8 / n_methods
+    names = [name for name, task in tasks.items() if task.get("reliability")]
     with figure_style():
-        figure = new_figure(min(max(1.5 + 0.38 * n_methods * len(names), 7.0), 11.0), 3.6)
+        figure = new_figure(8.0, 4.4)
         axes = figure.subplots()
-        for m, (method, result) in enumerate(methods.items()):
-            entries = [result["tasks"].get(name) or {} for name in names]
-            values = np.array(
-                [entry.get("auprc_genome") or np.nan for entry in entries], dtype=float
+        axes.plot([_SMALLEST, 1], [_SMALLEST, 1], color=GREY, linewidth=0.8, linestyle=":")
+        for index, name in enumerate(names):
+            bins = [row for row in tasks[name]["reliability"] if "-" in row["probability"]]
+            n = np.array([max(row["n"], 1) for row in bins])
+            expected, true = (
+                np.array([row[key] for row in bins]) / n for key in ("expected", "true")
             )
-            x = np.arange(len(names)) + (m - (n_methods - 1) / 2) * width
-            axes.bar(x, values, 0.92 * width, label=plain_text(method), color=PALETTE[m % 7])
-            bounds = [entry.get("auprc_genome_interval") or (np.nan, np.nan) for entry in entries]
-            low, high = np.array(bounds, dtype=float).T
-            axes.vlines(x, low, high, color="#222222", linewidth=1.2)
-        axes.set_xticks(range(len(names)), [plain_text(name, 26) for name in names])
-        if len(names) > 8 or max(map(len, names)) > 16:
-            axes.tick_params(axis="x", labelrotation=35)
-            for label in axes.get_xticklabels():
-                label.set(ha="right", rotation_mode="anchor")
-        axes.set(ylim=(0, 1), ylabel="AUPRC (genome)", xlim=(-0.6, len(names) - 0.4))
-        axes.grid(axis="y", color="#e5e5e5")
-        axes.tick_params(axis="x", length=0)
-        figure.legend(loc="outside upper left", ncols=n_methods, frameon=False)
+            low, high = np.array([row["true_interval"] for row in bins]).reshape(-1, 2).T / n
+            look = line_look(index)
+            axes.plot(expected, true, marker="o", markersize=4, label=plain_text(name), **look)
+            axes.vlines(expected, low, high, color=look["color"], linewidth=0.8, alpha=0.6)
+        axes.set(xscale="log", yscale="log", xlim=(_SMALLEST, 1.2), ylim=(_SMALLEST, 1.2))
+        axes.set(xlabel="Predicted probability", ylabel="Share of true sites")
+        axes.grid(color="#eeeeee")
+        figure.legend(loc="outside right upper", frameon=False)
     return figure
 
 

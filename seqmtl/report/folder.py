@@ -1,29 +1,26 @@
-"""Contents of a folder of results: datasets, models and comparisons, recognised by content."""
+"""Contents of a folder of results: what commands wrote there, recognised by content."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from seqmtl._schema import anything, either, items, mapping, number, record, text, whole
 from seqmtl.compare.results import check_document
-from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.whole import read_json
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
-from seqmtl.models.base import is_known
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
-
-if TYPE_CHECKING:
-    from seqmtl.scan.held_out import HeldOut
+from seqmtl.similarity import Tree
 
 _DEEPEST = 3
+_TRAINED = record({"train": record({"n": whole(1)})})
 _SCAN = {
     "files": items(text),
     "organism": text,
@@ -33,31 +30,53 @@ _SCAN = {
     "megabases_per_second": number(least=0),
 }
 _SCANS = record({"model": text, "scans": items(record(_SCAN))})
-_TRAINED = record({"train": record({"n": whole(1)})})
 _SHARE = either((type(None),), anything, number(least=0, most=1))  # unknown without true sites
-_AT_RECALL = {recall: _SHARE for recall in ("0.5", "0.8", "0.95")}
-_OVER_THE_GENOME = {
-    "prevalence": _SHARE, "auprc": _SHARE, "precision_at_recall": record(_AT_RECALL),
-}  # fmt: skip
-
-
-_JUDGED = {
-    "n_positive": whole(),
-    "expected": number(least=0),
-    "auprc_genome": _SHARE,
-    "auprc_genome_interval": either((type(None),), anything, items(_SHARE, 2, most=2)),
-    "genome": record(_OVER_THE_GENOME),
+_INTERVAL = either((type(None),), anything, items(number(least=0, most=1), 2, most=2))
+_RANGE = items(number(least=0), 2, most=2)
+_AREAS = {"auroc": _SHARE, "auprc_genome": _SHARE}
+_GENOME = {
+    "prevalence": _SHARE,
+    "auprc": _SHARE,
+    "precision_at_recall": record(dict.fromkeys(("0.5", "0.8", "0.95"), _SHARE)),
 }
-_METHOD = record({"tasks": mapping(record(_JUDGED), 1)})
+_BIN = {
+    "probability": text,
+    "n": number(least=0),
+    "expected": number(least=0),
+    "true": number(least=0),
+    "true_interval": _RANGE,
+    "holds": text,
+}
+_TASK = {
+    **_AREAS,
+    "auroc_interval": _INTERVAL,
+    "auprc_genome_interval": _INTERVAL,
+    "n_positive": whole(),
+    "genome": record(_GENOME),
+}
+_OF_PROBABILITIES = {"expected": number(least=0), "reliability": items(record(_BIN))}
+_METRICS = {
+    "tasks": mapping(record(_TASK, _OF_PROBABILITIES), 1),
+    "mean": record(_AREAS),
+    "bootstrap": record({"n_resamples": whole(), "confidence": number(least=0, most=1)}),
+}
+_EVALUATION = record({"model": text, "split": text, "signal": text, **_METRICS}, {"plot": text})
 _PAIRS = record(
-    {"split": text, "signals": mapping(record({"alone": _METHOD, "paired": _METHOD}))},
-    {"model": text},
+    {
+        "model": text,
+        "split": text,
+        "signals": mapping(record(dict.fromkeys(("alone", "paired"), record(_METRICS)))),
+    }
 )
 #: Names of signals in text.
 SIGNAL_NAMES = {
-    "donor": "splice donors", "acceptor": "splice acceptors", "tss": "transcription starts",
-    "start": "start codons", "stop": "stop codons", "polya": "polyadenylation sites",
-}  # fmt: skip
+    "donor": "splice donors",
+    "acceptor": "splice acceptors",
+    "tss": "transcription starts",
+    "start": "start codons",
+    "stop": "stop codons",
+    "polya": "polyadenylation sites",
+}
 
 
 @dataclass
@@ -68,27 +87,24 @@ class Signal:
     ----------
     name : str
         Name of the signal, such as "donor".
+    tree : Tree, optional
+        Tree to draw beside the similarity.
     dataset : dict
         Summary of the dataset; empty if the folder has none.
-    folder : str
-        Folder of the dataset.
     models : dict of str to MultiTaskModel
         Models by file name without suffix.
-    copies : dict of str to str
-        Adapted copies of models that add nothing to judge, by file name: what they add to which.
-    held : dict of str to HeldOut
-        Scores of all candidates of the test regions, by each model that has all organisms.
     metrics : dict of str to dict
-        Results of `evaluate` for each model, the main one first.
+        Results of ``seqmtl evaluate --json`` on the test regions by model.
+    curves : dict of str to str
+        Pictures of the curves by model.
     """
 
     name: str
+    tree: Tree | None = None
     dataset: dict[str, Any] = field(default_factory=dict)
-    folder: str = ""
     models: dict[str, MultiTaskModel] = field(default_factory=dict)
-    copies: dict[str, str] = field(default_factory=dict)
-    held: dict[str, HeldOut] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
+    curves: dict[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -99,38 +115,51 @@ class Signal:
     def main(self) -> str:
         """The model that the page is about; test labels play no part in the choice.
 
-        It is the first by name among the best in this order: models that could be evaluated, that
+        It is the first by name among the best in this order: models that were evaluated, that
         share among organisms (neither individual nor union), whose trust and cost were selected on
         held-out labels (the default of ``seqmtl train``), that are calibrated, and that have the
-        most organisms.
+        most organisms. Without models, it is the first that was evaluated.
         """
 
         def rank(name: str) -> tuple[bool, bool, bool, bool, int]:
             model = self.models[name]
-            chosen = bool(model.training.get("selection", {}).get("tasks"))
-            return (
-                name in self.metrics, _shares(model), chosen, bool(model.curves), len(model.tasks)
-            )  # fmt: skip
+            is_selected = bool(model.training.get("selection", {}).get("tasks"))
+            is_evaluated = name in self.metrics
+            return is_evaluated, _shares(model), is_selected, bool(model.curves), len(model.tasks)
 
-        return max(self.models, key=rank)
+        return max(self.models, key=rank, default=next(iter(self.metrics), ""))
+
+    @property
+    def organisms(self) -> list[str]:
+        """Organisms of the main model, or else of its evaluation or the dataset."""
+        if self.models:
+            return list(self.models[self.main].tasks)
+        return list(self.metrics[self.main]["tasks"] if self.metrics else self.dataset["organisms"])
+
+    def main_first(self) -> dict[str, Any]:
+        """Return the metrics with those of the main model first."""
+        names = sorted(self.metrics, key=lambda name: name != self.main)
+        return {name: self.metrics[name] for name in names}
 
 
 def _shares(model: MultiTaskModel) -> bool:
     """Tell whether some organisms share their weights, without all being alike."""
     matrix = model.kernel.restrict(model.tasks).matrix
-    own = np.sqrt(np.diagonal(matrix))
-    alike = (matrix / np.outer(own, own))[np.triu_indices(len(own), 1)]
+    scale = np.sqrt(np.diagonal(matrix))
+    alike = (matrix / np.outer(scale, scale))[np.triu_indices(len(scale), 1)]
     return bool(alike.size and alike.max() > 1e-6 and alike.min() < 1 - 1e-6)
 
 
 @dataclass
 class FolderContents:
-    """The results found in a folder.
+    """The results in a folder.
 
     Attributes
     ----------
     path : str
         The folder.
+    tree : Tree, optional
+        Tree to draw beside every similarity.
     signals : dict of str to Signal
         By name.
     comparisons : dict of str to dict
@@ -146,6 +175,7 @@ class FolderContents:
     """
 
     path: str
+    tree: Tree | None = None
     signals: dict[str, Signal] = field(default_factory=dict)
     comparisons: dict[str, Any] = field(default_factory=dict)
     paired: dict[str, PairedModel] = field(default_factory=dict)
@@ -155,45 +185,39 @@ class FolderContents:
 
     def signal(self, name: str) -> Signal:
         """Return the entry of a signal, creating it if necessary."""
-        return self.signals.setdefault(name, Signal(name))
+        return self.signals.setdefault(name, Signal(name, self.tree))
 
 
-def read_folder(folder: str | os.PathLike[str], *, n_bootstrap: int = 200) -> FolderContents:
-    """Find datasets, models, comparisons and scans in a folder, and evaluate the models.
-
-    Every model is evaluated on all candidates in the test regions of the dataset of its signal.
+def read_folder(folder: str | os.PathLike[str], tree: Tree | None = None) -> FolderContents:
+    """Read the datasets, models, evaluations, comparisons and scans in a folder.
 
     Parameters
     ----------
     folder : path-like
         Folder, searched three levels deep.
-    n_bootstrap : int, default 200
-        Number of resamples for the intervals.
+    tree : Tree, optional
+        Tree to draw beside every similarity.
 
     Raises
     ------
     SeqmtlError
-        If the folder does not exist, contains neither a model nor a dataset, or the genomes of
-        a dataset are missing.
+        If the folder does not exist, or contains neither a model nor a dataset.
     """
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
         raise SeqmtlError(f"{folder}: no such folder; give the one that holds the results")
-    found = FolderContents(folder)
-    for path in _files(folder):
-        if path.endswith(".seqmtl"):
-            _add_model(found, path)
-        elif path.endswith(".json"):
-            _add_json(found, path)
-    if not found.signals:
+    contents = FolderContents(folder, tree)
+    paths = list(_files(folder))
+    for path in (path for path in paths if path.endswith(".seqmtl")):
+        _add_model(contents, path)
+    for path in (path for path in paths if path.endswith(".json")):
+        _add_json(contents, path)
+    if not contents.signals:
         raise SeqmtlError(
             f"{folder}: neither a data set nor a model (*.seqmtl) in it; make them with "
             "seqmtl dataset and seqmtl train -o FOLDER/NAME.seqmtl"
         )
-    for signal in found.signals.values():
-        _set_copies_apart(signal)
-        _judge(signal, n_bootstrap, found.left_out)
-    return found
+    return contents
 
 
 def _files(folder: str) -> Iterator[str]:
@@ -205,100 +229,72 @@ def _files(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in sorted(files) if name[0] != ".")
 
 
-def _add_model(found: FolderContents, path: str) -> None:
-    """Add a model, unless it is of kernels or a duplicate."""
+def _add_model(contents: FolderContents, path: str) -> None:
+    """Add a model, unless it is of kernels or damaged."""
     try:
         model = load_model(path, only=[MultiTaskModel.structure, PairedModel.structure])
     except ModelFileError as error:
-        found.left_out.append(str(error))
+        contents.left_out.append(str(error))
         return
-    name = os.path.relpath(path, found.path).removesuffix(".seqmtl")
+    name = os.path.relpath(path, contents.path).removesuffix(".seqmtl")
     if isinstance(model, PairedModel):
-        found.paired[name] = model
-        return
-    assert isinstance(model, MultiTaskModel)
-    models = found.signal(model.site.kind).models
-    for other, known in list(models.items()):
-        same = known.tasks == model.tasks and known.W.shape == model.W.shape
-        if same and np.array_equal(known.bias, model.bias) and np.array_equal(known.W, model.W):
-            found.left_out.append(f"{path}: the weights of {other}")
-            if model.curves and not known.curves:
-                del models[other]
-                break
-            return
-    models[name] = model
+        contents.paired[name] = model
+    elif isinstance(model, MultiTaskModel):
+        contents.signal(model.site.kind).models[name] = model
 
 
-def _add_json(found: FolderContents, path: str) -> None:
+def _add_json(contents: FolderContents, path: str) -> None:
+    """Add a document that a command wrote; say why one that looks like it is left out."""
     try:
-        content = read_json(path)
-        if not isinstance(content, Mapping):
-            return
-        name = os.path.relpath(path, found.path)
-        if content.get("kind") == KIND:
-            if os.path.basename(path) == SUMMARY:  # others are copies, made by --json
-                _add_dataset(found, path)
-        elif content.get("command") == "scan" and "seqmtl_version" in content:
-            _SCANS("", content)
-            found.scans[name] = content
-        elif isinstance(content.get("signals"), Mapping) and "split" in content:
-            _PAIRS("", content)
-            found.pairs[name] = content
-        elif all(isinstance(content.get(key), Mapping) for key in ("methods", "sizes", "settings")):
-            check_document(content)
-            items(_TRAINED, 1)("sizes", list(content["sizes"].values()))
-            found.comparisons[name] = content
+        document = read_json(path)
+        if isinstance(document, Mapping):
+            _add_document(contents, path, document)
     except (OSError, ValueError) as error:
-        found.left_out.append(str(error) if path in str(error) else f"{path}: {error}")
+        contents.left_out.append(str(error) if path in str(error) else f"{path}: {error}")
 
 
-def _add_dataset(found: FolderContents, path: str) -> None:
+def _add_document(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
+    name = os.path.relpath(path, contents.path)
+    if document.get("kind") == KIND:
+        if os.path.basename(path) == SUMMARY:  # others are copies, made by --json
+            _add_dataset(contents, path)
+    elif document.get("command") == "scan" and "seqmtl_version" in document:
+        _SCANS("", document)
+        contents.scans[name] = document
+    elif {"signals", "split"} <= document.keys():
+        _PAIRS("", document)
+        contents.pairs[name] = document
+    elif {"signal", "split", "tasks"} <= document.keys():
+        _EVALUATION("", document)
+        _add_evaluation(contents, path, document)
+    elif {"methods", "sizes", "settings"} <= document.keys():
+        check_document(document)
+        items(_TRAINED, 1)("sizes", list(document["sizes"].values()))
+        contents.comparisons[name] = document
+
+
+def _add_dataset(contents: FolderContents, path: str) -> None:
     """Add the dataset of a signal, keeping the first of several."""
     summary = read_summary(os.path.dirname(path))
-    signal = found.signal(summary["signal"])
+    signal = contents.signal(summary["signal"])
     if signal.dataset:
-        found.left_out.append(
-            f"{path}: a second data set of {signal.name}; give each a folder of results of its own"
+        raise ValueError(
+            f"a second data set of {signal.name}; give each a folder of results of its own"
         )
-        return
-    signal.folder, signal.dataset = os.path.dirname(path), summary
+    signal.dataset = summary
 
 
-def _set_copies_apart(signal: Signal) -> None:
-    """Take copies out of the models whose adapted organisms the dataset lacks."""
-    known = {
-        name: {*zip(m.tasks, m.bias.tolist(), strict=True)} for name, m in signal.models.items()
-    }
-    for name, model in list(signal.models.items()):
-        added = model.training.get("adapted", {})
-        if any(is_known(organism, list(added)) for organism in signal.dataset.get("organisms", ())):
-            continue
-        for other in known:
-            if added and known[other] < known[name]:
-                counts = model.training["tasks"]
-                what = ", ".join(
-                    f"{organism} ({counts[organism]['n']:,} windows)" for organism in added
-                )
-                signal.copies[name] = f"{name} is {other} with {what} added by seqmtl adapt."
-                signal.models.pop(name, None)
-
-
-def _judge(signal: Signal, n_bootstrap: int, left_out: list[str]) -> None:
-    """Score all candidates of the test regions with every model that has their organisms."""
-    if not signal.dataset:
-        return
-    from seqmtl.scan.held_out import score_held_out
-
-    for name, model in signal.models.items():
-        try:
-            held = score_held_out(model, signal.folder, split="test")
-        except (SeqmtlError, ValueError) as error:
-            left_out.append(f"{name}: not judged, {error}")
-            continue
-        signal.held[name] = held
-        signal.metrics[name] = evaluate(
-            held.labels, held.scores, held.tasks, counts=held.counts, auprc="auprc_genome",
-            n_bootstrap=n_bootstrap,
-        )  # fmt: skip
-    names = sorted(signal.metrics, key=lambda name: name != signal.main) if signal.models else []
-    signal.metrics = {name: signal.metrics[name] for name in names}
+def _add_evaluation(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
+    """Add the metrics of a model on the test regions, by its name in the folder."""
+    if document["split"] != "test":
+        raise ValueError(f"evaluated on the split {document['split']!r}, the page is about test")
+    signal = contents.signal(document["signal"])
+    stem = os.path.basename(document["model"]).removesuffix(".seqmtl")
+    names = [name for name in signal.models if os.path.basename(name) == stem]
+    name = names[0] if len(names) == 1 else stem
+    if name in signal.metrics:
+        raise ValueError(f"a second evaluation of {name}")
+    signal.metrics[name] = document
+    picture = os.path.join(os.path.dirname(path), os.path.basename(document.get("plot") or "-"))
+    if picture.endswith((".png", ".svg")) and os.path.isfile(picture):
+        signal.curves[name] = picture

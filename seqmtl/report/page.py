@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from seqmtl.compare.figure import draw_comparison
 from seqmtl.compare.results import OVER_WINDOWS, spread_text
+from seqmtl.evaluation.tables import Column
 from seqmtl.files.atomic import write_lines
 from seqmtl.report._html import (
     Markup,
+    column_table,
     element,
     join,
     number,
@@ -19,12 +21,15 @@ from seqmtl.report._html import (
     table,
 )
 from seqmtl.report.figures import draw_learning_curves, training_windows
-from seqmtl.report.folder import SIGNAL_NAMES, FolderContents, read_folder
-from seqmtl.report.pair_section import mean_auprc, pair_section, pair_sentences
-from seqmtl.report.signal_sections import signal_sections
+from seqmtl.report.folder import SIGNAL_NAMES, FolderContents, Signal, read_folder
+from seqmtl.report.sections import OF_A_SIGNAL, reliability, results
 from seqmtl.similarity.trees import read_tree
 
 _FEW = 3  # organisms named in the title
+_NOT_EVALUATED = (
+    "There is no evaluation of a paired model in this folder: seqmtl evaluate PAIR.seqmtl DONORS "
+    "ACCEPTORS --json FILE"
+)
 
 
 def write_folder_report(
@@ -33,16 +38,18 @@ def write_folder_report(
     *,
     title: str | None = None,
     tree: str | None = None,
-    n_bootstrap: int = 200,
     command: str = "",
     versions: Mapping[str, str] | None = None,
 ) -> FolderContents:
     """Write the page of a folder as one self-contained HTML file.
 
+    It shows what commands wrote: nothing is scored again.
+
     Parameters
     ----------
     folder : path-like
-        Folder with datasets, models and comparisons, see :func:`~seqmtl.report.folder.read_folder`.
+        Folder with datasets, models, evaluations and comparisons, see
+        :func:`~seqmtl.report.folder.read_folder`.
     path : path-like
         The HTML file; written atomically.
     title : str, optional
@@ -50,8 +57,6 @@ def write_folder_report(
     tree : str, optional
         Tree to draw beside the similarity, see :func:`~seqmtl.similarity.read_tree`. Default:
         average linkage of the similarity.
-    n_bootstrap : int, default 200
-        Number of resamples for the intervals.
     command : str, optional
         Command line that requested the page.
     versions : mapping of str to str, optional
@@ -66,32 +71,30 @@ def write_folder_report(
     ImportError
         If matplotlib is not installed.
     """
-    drawn = None if tree is None else read_tree(tree)
-    found = read_folder(folder, n_bootstrap=n_bootstrap)
-    several = len(found.signals) > 1
+    contents = read_folder(folder, None if tree is None else read_tree(tree))
     sections: list[tuple[str, Markup]] = []
-    for signal in found.signals.values():
-        end = f": {signal.text}" if several else ""
-        sections += [(heading + end, part) for heading, part in signal_sections(signal, drawn)]
-    sections += [
-        ("Donors and acceptors in pairs", pair_section(found)),
-        (_comparison_heading(found), _learning_curve(found)),
-        ("Genome scans", _scans(found)),
-        ("This page", _made(found, command, versions or {})),
-    ]
-    page = render_sections(title or _title(found), summarise(found), _cards(found), sections)
+    for signal in contents.signals.values():
+        end = f": {signal.text}" if len(contents.signals) > 1 else ""
+        sections += [(heading + end, section(signal)) for heading, section in OF_A_SIGNAL.items()]
+    sections += [(heading, section(contents)) for heading, section in _OF_THE_FOLDER.items()]
+    sections.append(("This page", _made(contents, command, versions or {})))
+    page = render_sections(
+        title or _title(contents), summarise(contents), _cards(contents), sections
+    )
     write_lines(path, [page])
-    return found
+    return contents
 
 
-def _title(found: FolderContents) -> str:
+def _title(contents: FolderContents) -> str:
     """Name the signals and their organisms."""
-    names = [tuple(signal.models[signal.main].tasks) if signal.models else
-             tuple(signal.dataset["organisms"]) for signal in found.signals.values()]  # fmt: skip
-    organisms = list(dict.fromkeys(name for own in names for name in own))
+    signals = contents.signals.values()
+    organisms = list(dict.fromkeys(name for signal in signals for name in signal.organisms))
     few = _listed(organisms) if len(organisms) <= _FEW else f"{len(organisms)} organisms"
-    title = f"{_listed([signal.text for signal in found.signals.values()])} of {few}"
-    return title[0].upper() + title[1:]
+    return _capital(f"{_listed([signal.text for signal in signals])} of {few}")
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -99,137 +102,194 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def summarise(found: FolderContents) -> str:
+def summarise(contents: FolderContents) -> str:
     """Summarise the contents of the folder in a few sentences."""
-    parts = []
-    for signal in found.signals.values():
-        what = signal.text[0].upper() + signal.text[1:]
-        if not signal.models:
-            parts.append(f"{what}: a data set, no model yet.")
-            continue
-        name = signal.main
-        model, metrics = signal.models[name], signal.metrics.get(name)
-        n = len(model.tasks)
-        text = f"{what}: the model {name}.seqmtl of {n} organism{'s' * (n > 1)}"
-        if metrics and metrics["mean"]["auprc_genome"] is not None:
-            text += (
-                f" reaches a mean AUPRC (genome) of {metrics['mean']['auprc_genome']:.3f} and a "
-                f"mean AUROC of {metrics['mean']['auroc']:.3f} over every candidate in the test "
-                "regions"
-            )
-            text += _against_others(signal.metrics, name)
-        parts.append(text + ".")
-    return " ".join([*parts, *pair_sentences(found)])
+    sentences = [_sentence(signal) for signal in contents.signals.values()]
+    for name, document in contents.pairs.items():
+        gains = []
+        for signal, methods in document["signals"].items():
+            alone, paired = (_mean_auprc(methods[way]) for way in ("alone", "paired"))
+            gains.append(f"from {alone} to {paired} for {SIGNAL_NAMES.get(signal, signal)}")
+        sentences.append(
+            f"With their partners seen ({document['model']}, {name}), the mean AUPRC (genome) "
+            f"changes {' and '.join(gains)}."
+        )
+    return " ".join(sentences)
+
+
+def _sentence(signal: Signal) -> str:
+    """Tell what the main model of a signal reaches."""
+    what, name = _capital(signal.text), signal.main
+    if not name:
+        return f"{what}: a data set, no model yet."
+    n = len(signal.organisms)
+    text = f"{what}: the model {name}.seqmtl of {n} organism{'s' * (n > 1)}"
+    mean = signal.metrics.get(name, {}).get("mean", {})
+    if mean.get("auprc_genome") is None:
+        return f"{text}."
+    return (
+        f"{text} reaches a mean AUPRC (genome) of {mean['auprc_genome']:.3f} and a mean AUROC of "
+        f"{mean['auroc']:.3f} over every candidate in the test regions"
+        f"{_against_others(signal.metrics, name)}."
+    )
 
 
 def _against_others(metrics: Mapping[str, Any], main: str) -> str:
     """Summarise how the other models compare, whichever is better."""
-    others = {name: found for name, found in metrics.items() if name != main}
+    others = {name: entry for name, entry in metrics.items() if name != main}
     if not others:
         return ""
-    versus = ", ".join(
-        f"{number(found['mean']['auprc_genome'])} for {n}" for n, found in others.items()
-    )
-    values = [
-        [found["tasks"].get(name, {}).get("auprc_genome") or 0.0 for found in others.values()]
-        for name in metrics[main]["tasks"]
-    ]
-    own = [task["auprc_genome"] for task in metrics[main]["tasks"].values()]
-    known = [(a, max(b)) for a, b in zip(own, values, strict=True) if a is not None]
-    n_ahead, n_equal = sum(a > b for a, b in known), sum(a == b for a, b in known)
+    versus = ", ".join(f"{_mean_auprc(entry)} for {name}" for name, entry in others.items())
+    n_ahead = n_equal = n_known = 0
+    for name, task in metrics[main]["tasks"].items():
+        if task["auprc_genome"] is not None:
+            tasks = [entry["tasks"].get(name, {}) for entry in others.values()]
+            best = max(task.get("auprc_genome") or 0.0 for task in tasks)
+            n_known += 1
+            n_ahead += task["auprc_genome"] > best
+            n_equal += task["auprc_genome"] == best
     equal = f", equal to the best of them in {n_equal}" if n_equal else ""
     return (
-        f" (AUPRC of the others: {versus}); it is ahead of all others in {n_ahead} of {len(known)} "
+        f" (AUPRC of the others: {versus}); it is ahead of all others in {n_ahead} of {n_known} "
         f"organism(s){equal}"
     )
 
 
-def _cards(found: FolderContents) -> Markup:
-    cards = []
-    for signal in found.signals.values():
-        for name, metrics in signal.metrics.items():
+def _mean_auprc(metrics: Mapping[str, Any]) -> str:
+    return number(metrics["mean"]["auprc_genome"])
+
+
+def _cards(contents: FolderContents) -> Markup:
+    """Return the mean AUPRC of every evaluation as large numbers."""
+    return join(
+        element(
+            "div",
+            join(
+                [
+                    element("span", value, class_="number"),
+                    element("span", label, class_="label"),
+                ],
+                "",
+            ),
+            class_=kind,
+        )
+        for value, label, kind in _numbers(contents)
+    )
+
+
+def _numbers(contents: FolderContents) -> Iterator[tuple[str, str, str]]:
+    """Yield number, label and kind of every card."""
+    what = "mean AUPRC (genome)"
+    for signal in contents.signals.values():
+        for name, metrics in signal.main_first().items():
             kind = "card main" if name == signal.main else "card"
-            label = f"mean AUPRC (genome), {signal.text}, model {name}"
-            cards.append(_card(number(metrics["mean"]["auprc_genome"]), label, kind))
-    for name, document in found.pairs.items():
+            yield _mean_auprc(metrics), f"{what}, {signal.text}, model {name}", kind
+    for name, document in contents.pairs.items():
+        for kind_of_site, methods in document["signals"].items():
+            sites = SIGNAL_NAMES.get(kind_of_site, kind_of_site)
+            yield _mean_auprc(methods["paired"]), f"{what}, {sites}, paired ({name})", "card"
+
+
+def _pairs(contents: FolderContents) -> Markup:
+    """Return the evaluations of paired models, and their layers."""
+    parts = []
+    for name, document in contents.pairs.items():
         for signal, methods in document["signals"].items():
-            label = f"mean AUPRC (genome), {SIGNAL_NAMES.get(signal, signal)}, paired ({name})"
-            cards.append(_card(number(mean_auprc(methods["paired"])), label, "card"))
-    return join(cards)
+            sites = SIGNAL_NAMES.get(signal, signal)
+            over = (
+                f"every candidate of {sites} in the {document['split']} regions, by the site alone "
+                f"and with its partners (from {name})"
+            )
+            parts += [element("p", element("b", sites)), results(over, methods)]
+            parts.append(reliability(methods["paired"]["tasks"]))
+    if contents.paired and not parts:
+        parts.append(element("p", _NOT_EVALUATED))
+    columns = [
+        Column("Model", "name"),
+        Column("Introns", "n_introns", ","),
+        Column("Shortest", "shortest", ","),
+        Column("Longest", "longest", ","),
+        Column("Coding bases", "n_coding", ","),
+        Column("Sites fitted to", "n_sites", ","),
+    ]
+    rows = [
+        {"name": f"{name}: {task}", **facts}
+        for name, model in contents.paired.items()
+        for task, facts in model.layer_facts().items()
+    ]
+    caption = (
+        "What the paired models are from: annotated introns, the shortest and the longest "
+        "considered (bases), coding bases, and held-out true sites"
+    )
+    return join([*parts, column_table(columns, rows, caption)])
 
 
-def _card(number: str, label: str, kind: str) -> Markup:
-    """Return one large number with its label."""
-    parts = [element("span", number, class_="number"), element("span", label, class_="label")]
-    return element("div", join(parts), class_=kind)
-
-
-def _comparison_heading(found: FolderContents) -> str:
-    sizes = {training_windows(document) for document in found.comparisons.values()}
-    return "Learning curve" if len(sizes) > 1 else "Comparison of methods"
-
-
-def _learning_curve(found: FolderContents) -> Markup:
+def _comparisons(contents: FolderContents) -> Markup:
     """Return a curve over the comparisons of each folder, or the bars of a single one."""
     by_place: dict[str, dict[str, Any]] = {}
-    for name, document in found.comparisons.items():
+    for name, document in contents.comparisons.items():
         by_place.setdefault(os.path.dirname(name), {})[name] = document
-    return join([_comparisons(documents) for documents in by_place.values()])
+    return join(_comparison(documents) for documents in by_place.values())
 
 
-def _comparisons(by_name: Mapping[str, Any]) -> Markup:
+def _comparison(by_name: Mapping[str, Any]) -> Markup:
     documents = list(by_name.values())
-    source = f"From {', '.join(by_name)}."
+    source = f"{OVER_WINDOWS} From {', '.join(by_name)}."
     if len({training_windows(document) for document in documents}) > 1:
         return picture(
             draw_learning_curves(documents),
             "AUROC and AUPRC by the number of training windows",
-            "Mean over the organisms; bands are one standard deviation over the splits, if there "
-            f"are several. {OVER_WINDOWS} {source}",
+            "Mean over the organisms by training windows per organism; bands are one standard "
+            f"deviation over the splits, if there are several. {source}",
         )
     return picture(
         draw_comparison(documents[0]),
         "Bars of AUROC and AUPRC by organism and method",
         f"Methods on the same splits, {training_windows(documents[0]):,.0f} training windows per "
-        f"organism. {spread_text(documents[0])}. {OVER_WINDOWS} {source}",
+        f"organism. {spread_text(documents[0])}. {source}",
     )
 
 
-def _scans(found: FolderContents) -> Markup:
+def _scans(contents: FolderContents) -> Markup:
     """Return a table of scans, one row per organism."""
+    columns = [
+        Column("Files", "names"),
+        Column("Model", "model"),
+        Column("Organism", "organism"),
+        Column("Bases", "n_bases", ","),
+        Column("Scored", "n_scored", ","),
+        Column("Reported", "n_reported", ","),
+        Column("Mb/s", "megabases_per_second", ".1f"),
+    ]
     rows = [
-        [
-            ", ".join(os.path.basename(file) for file in scan["files"]),
-            os.path.basename(summary["model"]),
-            scan["organism"],
-            *(f"{scan[key]:,}" for key in ("n_bases", "n_scored", "n_reported")),
-            f"{scan['megabases_per_second']:.1f}",
-        ]
-        for summary in found.scans.values()
+        {
+            **scan,
+            "model": os.path.basename(summary["model"]),
+            "names": ", ".join(os.path.basename(file) for file in scan["files"]),
+        }
+        for summary in contents.scans.values()
         for scan in summary["scans"]
     ]
-    if not rows:
-        return Markup()
-    head = ["Files", "Model", "Organism", "Bases", "Scored", "Reported", "Mb/s"]
-    return table([head], rows, "Scans whose summaries are in the folder")
+    return column_table(columns, rows, "Scans whose summaries are in the folder")
 
 
-def _made(found: FolderContents, command: str, versions: Mapping[str, str]) -> Markup:
-    settings = {"Folder": os.path.abspath(found.path)}
-    for signal in found.signals.values():
+def _made(contents: FolderContents, command: str, versions: Mapping[str, str]) -> Markup:
+    """Return the command, settings and versions, and what is not shown."""
+    settings = {"Folder": os.path.abspath(contents.path)}
+    for signal in contents.signals.values():
         if signal.dataset.get("command"):
             settings[f"Data set, {signal.name}"] = signal.dataset["command"]
-    notes = [element("p", f"Not shown: {line}") for line in found.left_out]
-    return join([_run_facts(command, settings, versions), *notes])
-
-
-def _run_facts(command: str, settings: Mapping[str, Any], versions: Mapping[str, str]) -> Markup:
-    """Return the command, settings and versions, omitting what is empty."""
     columns = [
-        table([["Setting", "Value"]], list(settings.items()), "Settings"),
-        table([["Software", "Version"]], list(versions.items()), "Versions")
-        if versions
-        else Markup(),
+        table(["Setting", "Value"], list(settings.items()), "Settings"),
+        table(["Software", "Version"], list(versions.items()), "Versions"),
     ]
-    lines = element("pre", element("code", command))
-    return join([lines, element("div", join(columns), class_="columns")])
+    notes = [element("p", f"Not shown: {line}") for line in contents.left_out]
+    shown = element("pre", element("code", command))
+    return join([shown, element("div", join(columns), class_="columns"), *notes])
+
+
+_OF_THE_FOLDER: dict[str, Callable[[FolderContents], Markup]] = {
+    "Donors and acceptors in pairs": _pairs,
+    "Comparison of methods": _comparisons,
+    "Genome scans": _scans,
+}

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from seqmtl._messages import messages_from
 from seqmtl.io.dataset import chosen_organisms, read_dataset, read_summary
 from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
-from seqmtl.models.held_out import Labelled
+from seqmtl.models.examples import Examples
+from seqmtl.models.fit import train
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.selected import train_with_few
 from seqmtl.models.training import Settings
 from seqmtl.scan.held_out import HeldOut, PathLike, join_held_out, score_regions
 from seqmtl.sequences.windows import concatenate
@@ -85,11 +85,11 @@ def score_unseen(
     with messages_from(logging.WARNING):
         for k in range(folds):
             rows = np.flatnonzero(fold != k)
-            other, _ = train_with_few(
-                Labelled(windows, windows.labels, ids, model.tasks, np.ones(ids.size)).take(rows),
-                [*model.training.get("adapted", {})], features=model.features,
-                task_kernel=model.kernel, settings=Settings(**model.training["settings"]),
-                site=model.site,
+            other, _ = train(
+                Examples(windows, windows.labels, ids, model.tasks).take(rows),
+                features=model.features, task_kernel=model.kernel,
+                settings=Settings(**model.training["settings"]), site=model.site,
+                few=[*model.training.get("adapted", {})],
             )  # fmt: skip
             other.shift = model.shift
             own_parts = {name: regions[k] for name, regions in held.items()}

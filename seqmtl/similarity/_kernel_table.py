@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.similarity._small_tables import parse_square
+from seqmtl.similarity._small_tables import Row, parse_square
 
 _HEADING = "# kernel"
-_Line = tuple[int, list[str]]
 
 
 def write_tables(
@@ -44,14 +43,14 @@ def read_tables(
         If a table is not square or not numeric, or the tables have different names.
     """
     labels: list[str] = []
-    blocks: list[list[_Line]] = [[]]
+    blocks: list[list[Row]] = [[]]
     for number, line in enumerate(text.split("\n"), 1):
         fields = line.rstrip("\r").split("\t")
         if fields[0] == _HEADING and len(fields) == 2:
             labels.append(fields[1].strip())
             blocks.append([])
         elif line.strip():
-            blocks[-1].append((number, fields))
+            blocks[-1].append(Row(number, fields))
     if labels and blocks[0]:
         raise InputFormatError(
             f"the first line must be '{_HEADING}' and a label if there are several tables",
@@ -70,7 +69,7 @@ def read_tables(
     return names, np.array([rows for _, rows in tables]), tuple(labels) or None
 
 
-def _read_table(table: Sequence[_Line], path: str) -> tuple[list[str], NDArray[np.float64]]:
+def _read_table(table: Sequence[Row], path: str) -> tuple[list[str], NDArray[np.float64]]:
     if len(table) < 2:
         raise InputFormatError("is not a table of similarities with named rows", path=path)
 

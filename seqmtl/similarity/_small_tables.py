@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,24 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.whole import read_text
 
 
-def read_rows(path: str | os.PathLike[str], what: str) -> list[tuple[int, list[str]]]:
+class Row(NamedTuple):
+    """A line of a table: its 1-based number and its fields."""
+
+    line: int
+    fields: list[str]
+
+
+class Pair(NamedTuple):
+    """A number for two names, and its place in the file: its line or record."""
+
+    one: str
+    other: str
+    value: float
+    place: dict[str, Any]
+    is_directed: bool = False
+
+
+def read_rows(path: str | os.PathLike[str], what: str) -> list[Row]:
     """Return the lines of a tab-separated file as (line number, fields).
 
     Blank lines and lines that start with ``#`` are skipped; fields are stripped of blanks.
@@ -26,17 +44,14 @@ def read_rows(path: str | os.PathLike[str], what: str) -> list[tuple[int, list[s
     """
     lines = enumerate(read_text(path, what).splitlines(), 1)
     return [
-        (number, [field.strip() for field in line.split("\t")])
+        Row(number, [field.strip() for field in line.split("\t")])
         for number, line in lines
         if line.strip() and not line.startswith("#")
     ]
 
 
 def parse_square(
-    rows: Sequence[tuple[int, list[str]]],
-    what: str,
-    parse: Callable[[str, int], float],
-    path: str,
+    rows: Sequence[Row], what: str, parse: Callable[[str, int], float], path: str
 ) -> tuple[list[str], NDArray[np.float64]]:
     """Return the names and numbers of a square table with a header row and column.
 
@@ -47,29 +62,56 @@ def parse_square(
     InputFormatError
         If the table is not square, or the names of rows and columns differ.
     """
-    names = [name.strip() for name in rows[0][1][1:]]
+    error = partial(InputFormatError, path=path)
+    names = rows[0].fields[1:]
     if len(rows) - 1 != len(names):
-        raise InputFormatError(
+        raise error(
             f"{what} must be square, got {len(rows) - 1} rows and {len(names)} columns; "
-            "give names in the first row and column",
-            path=path,
+            "give names in the first row and column"
         )
     matrix = np.empty((len(names), len(names)))
     for i, (name, (line, fields)) in enumerate(zip(names, rows[1:], strict=True)):
-        if fields[0].strip() != name or len(fields) != len(names) + 1:
-            raise InputFormatError(
+        if fields[0] != name or len(fields) != len(names) + 1:
+            raise error(
                 f"row must start with {name!r} and have {len(names)} numbers, got {fields[0]!r} "
                 f"and {len(fields) - 1}; rows and columns must have the same order",
-                path=path,
                 line=line,
             )
         matrix[i] = [parse(field, line) for field in fields[1:]]
     return names, matrix
 
 
-def drop_header(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+def symmetric(
+    names: Sequence[str], pairs: Iterable[Pair], what: str, path: str
+) -> NDArray[np.float64]:
+    """Return the numbers of pairs as a matrix, NaN where there is none.
+
+    `what` names the numbers in messages. A pair that is not directed is set in both directions.
+
+    Raises
+    ------
+    InputFormatError
+        If a pair has two numbers.
+    """
+    number = {name: i for i, name in enumerate(names)}
+    matrix = np.full((len(names), len(names)), np.nan)
+    for pair in pairs:
+        s, t = number[pair.one], number[pair.other]
+        for i, j in [(s, t)] if pair.is_directed else [(s, t), (t, s)]:
+            if not (np.isnan(matrix[i, j]) or matrix[i, j] == pair.value):
+                raise InputFormatError(
+                    f"{what} must have one value per pair, got {pair.value:g} for ({pair.one}, "
+                    f"{pair.other}) after {matrix[i, j]:g}; give one of them",
+                    path=path,
+                    **pair.place,
+                )
+            matrix[i, j] = pair.value
+    return matrix
+
+
+def drop_header(rows: list[Row]) -> list[Row]:
     """Remove a first row of two names and a word if no later row has these names."""
-    first = rows[0][1] if rows else []
+    first = rows[0].fields if rows else []
     if len(first) != 3 or not all(first) or _is_amount(first[2]):
         return rows
     later = {name for _, fields in rows[1:] for name in fields[:2]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,49 +69,35 @@ def _count_columns(letters: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArr
 
 def _read_rows(path: str) -> tuple[list[str], list[bytes]]:
     """Read names and sequences of equal length."""
-    names: list[str] = []
-    rows: list[bytes] = []
-    for line, name, letters in _records(path):
-        if not name:
-            raise InputFormatError(
-                "a record has no name; write >Genus_species", path=path, line=line
-            )
-        if name in names:
-            raise InputFormatError(
-                f"names must differ, got {name!r} twice; keep one sequence per organism",
-                path=path,
-                line=line,
-            )
-        if rows and len(letters) != len(rows[0]):
-            raise InputFormatError(
-                f"aligned sequences must have one length, got {len(letters)} after "
-                f"{len(rows[0])} of {names[0]!r}; align them first",
-                path=path,
-                line=line,
+    error = partial(InputFormatError, path=path)
+    records: dict[str, tuple[int, list[str]]] = {}  # line of the header, and letters, by name
+    parts: list[str] | None = None
+    for line, content in enumerate(read_text(path, "a FASTA file").splitlines(), 1):
+        if content.startswith(">"):
+            name = (content[1:].split() or [""])[0]
+            if not name:
+                raise error("a record has no name; write >Genus_species", line=line)
+            if name in records:
+                raise error(
+                    f"names must differ, got {name!r} twice; keep one sequence per organism",
+                    line=line,
+                )
+            parts = []
+            records[name] = line, parts
+        elif content.strip():
+            if parts is None:
+                raise error("a FASTA file must start with a > line", line=line)
+            parts.append("".join(content.split()))
+    if len(records) < 2:
+        raise error(f"an alignment must have at least 2 sequences, got {len(records)}")
+    rows = {name: "".join(found).encode("ascii", "replace") for name, (_, found) in records.items()}
+    first, length = next((name, len(row)) for name, row in rows.items())
+    for name, row in rows.items():
+        if len(row) != length:
+            raise error(
+                f"aligned sequences must have one length, got {len(row)} after {length} of "
+                f"{first!r}; align them first",
+                line=records[name][0],
                 record=name,
             )
-        names.append(name)
-        rows.append(letters)
-    if len(names) < 2:
-        raise InputFormatError(
-            f"an alignment must have at least 2 sequences, got {len(names)}", path=path
-        )
-    return names, rows
-
-
-def _records(path: str) -> list[tuple[int, str, bytes]]:
-    """Split FASTA text into records (line of the header, name, letters)."""
-    text = read_text(path, "a FASTA file")
-    records: list[tuple[int, str, list[str]]] = []
-    for line, content in enumerate(text.splitlines(), 1):
-        if content.startswith(">"):
-            records.append((line, (content[1:].split() or [""])[0], []))
-        elif content.strip():
-            if not records:
-                raise InputFormatError(
-                    "a FASTA file must start with a > line", path=path, line=line
-                )
-            records[-1][2].append("".join(content.split()))
-    return [
-        (line, name, "".join(parts).encode("ascii", "replace")) for line, name, parts in records
-    ]
+    return list(rows), list(rows.values())

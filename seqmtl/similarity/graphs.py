@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import partial
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.whole import read_text
-from seqmtl.similarity._small_tables import drop_header, parse_amount, read_rows
+from seqmtl.similarity._small_tables import Pair, drop_header, parse_amount, read_rows, symmetric
 
 
 def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
@@ -44,59 +44,26 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
         itself, or two directions differ; the message gives file and line or edge.
     """
     path = os.fspath(path)
+    error = partial(InputFormatError, path=path)
     is_xml = read_text(path, "a graph").lstrip().startswith("<")
-    names, edges = (_read_graphml if is_xml else _read_edges)(path)
+    names, edges = _GraphML(path).read() if is_xml else _read_edges(path)
     if not names:
-        raise InputFormatError("a graph must have at least one task, got none", path=path)
-    return tuple(names), _adjacency(names, edges, path)
-
-
-class _Edge(NamedTuple):
-    """An edge between two tasks, and its place in the file."""
-
-    start: str
-    end: str
-    weight: float
-    directed: bool
-    line: int | None
-    record: str | None
-
-
-def _adjacency(names: list[str], edges: list[_Edge], path: str) -> NDArray[np.float64]:
-    """Fill both triangles of A, and check that they agree."""
-    number = {name: i for i, name in enumerate(names)}
-    A = np.full((len(names), len(names)), np.nan)
+        raise error("a graph must have at least one task, got none")
     for edge in edges:
-        s, t = number[edge.start], number[edge.end]
-        if s == t:
-            raise InputFormatError(
-                f"an edge must join two tasks, got {edge.start!r} with itself; drop it",
-                path=path,
-                line=edge.line,
-                record=edge.record,
-            )
-        for i, j in [(s, t)] if edge.directed else [(s, t), (t, s)]:
-            if not (np.isnan(A[i, j]) or A[i, j] == edge.weight):
-                raise InputFormatError(
-                    f"an edge must have one weight, got {edge.weight:g} for ({edge.start}, "
-                    f"{edge.end}) after {A[i, j]:g}; give one value per pair",
-                    path=path,
-                    line=edge.line,
-                    record=edge.record,
-                )
-            A[i, j] = edge.weight
-    A = np.nan_to_num(A, nan=0.0)
+        if edge.one == edge.other:
+            message = f"an edge must join two tasks, got {edge.one!r} with itself; drop it"
+            raise error(message, **edge.place)
+    A = np.nan_to_num(symmetric(names, edges, "edges", path), nan=0.0)
     if (A != A.T).any():
         s, t = np.argwhere(A != A.T)[0]
-        raise InputFormatError(
+        raise error(
             f"a directed graph must be symmetric, got {A[s, t]:g} from {names[s]!r} to "
-            f"{names[t]!r} and {A[t, s]:g} back; make its edges undirected",
-            path=path,
+            f"{names[t]!r} and {A[t, s]:g} back; make its edges undirected"
         )
-    return A
+    return tuple(names), A
 
 
-def _read_edges(path: str) -> tuple[list[str], list[_Edge]]:
+def _read_edges(path: str) -> tuple[list[str], list[Pair]]:
     names: dict[str, None] = {}
     edges = []
     for line, fields in drop_header(read_rows(path, "a graph")):
@@ -109,78 +76,67 @@ def _read_edges(path: str) -> tuple[list[str], list[_Edge]]:
             )
         names.update(dict.fromkeys(fields[:2]))
         if len(fields) > 1:
-            weight = fields[2] if len(fields) == 3 else "1"
-            value = parse_amount(weight, "weight", path=path, line=line)
-            edges.append(_Edge(fields[0], fields[1], value, False, line, None))
+            value = parse_amount([*fields, "1"][2], "weight", path=path, line=line)
+            edges.append(Pair(fields[0], fields[1], value, {"line": line}))
     return list(names), edges
 
 
-def _read_graphml(path: str) -> tuple[list[str], list[_Edge]]:
-    try:
-        root = ElementTree.fromstring(read_text(path, "a graph"))
-    except ElementTree.ParseError as error:
-        raise InputFormatError(
-            f"cannot be read as GraphML: {error}", path=path, line=error.position[0]
-        ) from error
-    found = list(_children(root, "graph"))
-    if len(found) != 1 or _tag(root) != "graphml":
-        raise InputFormatError(
-            f"must hold one GraphML graph, got {len(found)} in <{_tag(root)}>; export one graph",
-            path=path,
-        )
-    key_names = {
-        key.get("id"): (key.get("attr.name") or "").lower() for key in _children(root, "key")
-    }
-    default = {
-        key_names[key.get("id")]: (value.text or "").strip()
-        for key in _children(root, "key")
-        for value in _children(key, "default")
-        if key.get("for") in ("edge", "all")
-    }
-    tasks = _graphml_tasks(found[0], key_names, path)
-    return list(tasks.values()), list(_graphml_edges(found[0], tasks, key_names, default, path))
+class _GraphML:
+    """A file with one graph in GraphML."""
 
+    def __init__(self, path: str) -> None:
+        self._path, self._error = path, partial(InputFormatError, path=path)
+        try:
+            root = ElementTree.fromstring(read_text(path, "a graph"))
+        except ElementTree.ParseError as error:
+            message = f"cannot be read as GraphML: {error}"
+            raise self._error(message, line=error.position[0]) from error
+        graphs, keys = list(_children(root, "graph")), list(_children(root, "key"))
+        if len(graphs) != 1 or _tag(root) != "graphml":
+            found = f"{len(graphs)} in <{_tag(root)}>"
+            raise self._error(f"must hold one GraphML graph, got {found}; export one graph")
+        self._graph = graphs[0]
+        self._key_names = {key.get("id", ""): (key.get("attr.name") or "").lower() for key in keys}
+        self._default = {
+            self._key_names[key.get("id", "")]: (value.text or "").strip()
+            for key in keys
+            for value in _children(key, "default")
+            if key.get("for") in ("edge", "all")
+        }
 
-def _graphml_tasks(
-    graph: ElementTree.Element, key_names: dict[str | None, str], path: str
-) -> dict[str, str]:
-    """Return the names of the nodes by id."""
-    tasks: dict[str, str] = {}
-    for node in _children(graph, "node"):
-        data = _data(node, key_names)
-        ident = node.get("id", "")
-        name = data.get("name") or data.get("label") or ident
-        if not name or ident in tasks or name in tasks.values():
-            raise InputFormatError(
-                f"nodes must have unique names, got {name!r} twice or empty; rename one",
-                path=path,
-                record=ident,
-            )
-        tasks[ident] = name
-    return tasks
+    def read(self) -> tuple[list[str], list[Pair]]:
+        """Return the tasks and their edges."""
+        tasks: dict[str, str] = {}
+        for node in _children(self._graph, "node"):
+            data, ident = self._data(node), node.get("id", "")
+            name = data.get("name") or data.get("label") or ident
+            if not name or ident in tasks or name in tasks.values():
+                message = f"nodes must have unique names, got {name!r} twice or empty; rename one"
+                raise self._error(message, record=ident)
+            tasks[ident] = name
+        return list(tasks.values()), [
+            self._pair(edge, tasks) for edge in _children(self._graph, "edge")
+        ]
 
-
-def _graphml_edges(
-    graph: ElementTree.Element,
-    tasks: dict[str, str],
-    key_names: dict[str | None, str],
-    default: dict[str, str],
-    path: str,
-) -> Iterator[_Edge]:
-    for edge in _children(graph, "edge"):
+    def _pair(self, edge: ElementTree.Element, tasks: dict[str, str]) -> Pair:
         start, end = edge.get("source", ""), edge.get("target", "")
-        record = f"{start} - {end}"
+        place = {"record": f"{start} - {end}"}
         if start not in tasks or end not in tasks:
-            raise InputFormatError(
-                "an edge must join two nodes of the graph; add the missing node",
-                path=path,
-                record=record,
-            )
-        text = (default | _data(edge, key_names)).get("weight", "1")
-        weight = parse_amount(text, "weight", path=path, record=record)
-        by_default = "true" if graph.get("edgedefault") == "directed" else "false"
+            message = "an edge must join two nodes of the graph; add the missing node"
+            raise self._error(message, record=place["record"])
+        text = (self._default | self._data(edge)).get("weight", "1")
+        weight = parse_amount(text, "weight", path=self._path, **place)
+        by_default = "true" if self._graph.get("edgedefault") == "directed" else "false"
         is_directed = edge.get("directed", by_default).lower() == "true"
-        yield _Edge(tasks[start], tasks[end], weight, is_directed, None, record)
+        return Pair(tasks[start], tasks[end], weight, place, is_directed)
+
+    def _data(self, element: ElementTree.Element) -> dict[str, str]:
+        """Return the data of a node or edge by the names of their keys."""
+        found = {}
+        for data in _children(element, "data"):
+            key = data.get("key", "")
+            found[self._key_names.get(key, key)] = (data.text or "").strip()
+        return found
 
 
 def _tag(element: ElementTree.Element) -> str:
@@ -190,11 +146,3 @@ def _tag(element: ElementTree.Element) -> str:
 
 def _children(element: ElementTree.Element, tag: str) -> Iterator[ElementTree.Element]:
     return (child for child in element if _tag(child) == tag)
-
-
-def _data(element: ElementTree.Element, key_names: dict[str | None, str]) -> dict[str, str]:
-    """Return the data of a node or edge by the names of their keys."""
-    return {
-        key_names.get(data.get("key"), data.get("key") or ""): (data.text or "").strip()
-        for data in _children(element, "data")
-    }

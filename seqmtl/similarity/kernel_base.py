@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._names import match_names
+from seqmtl.coupling import Nodes
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.whole import read_text
-from seqmtl.similarity import _kernel_table, checks, formulas
-from seqmtl.similarity.factor import Factor
+from seqmtl.similarity import _kernel_table, checks
 
 _PSD_TOLERANCE = 1e-8
 _SINGLE = ("K",)
 _SHOWN = 12
 
 
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class NamedKernels:
     """Matrices K_1..K_M of named tasks; see :class:`seqmtl.similarity.TaskKernel`."""
 
@@ -29,9 +31,7 @@ class NamedKernels:
     matrices: NDArray[np.float64]
     labels: tuple[str, ...]
     source: str
-    factor: Factor | None
-
-    __slots__ = ("factor", "labels", "matrices", "matrix", "names", "source")
+    nodes: Nodes | None
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class NamedKernels:
         *,
         labels: Iterable[str] | None = None,
         not_psd: str = "project",
-        factor: Factor | None = None,
+        nodes: Nodes | None = None,
     ) -> None:
         names = checks.check_names(names)
         stack = np.array(matrix, dtype=np.float64)
@@ -56,16 +56,14 @@ class NamedKernels:
             raise ValueError(
                 f"similarity must have a positive diagonal, got {mean[t, t]:g} for {names[t]!r}"
             )
-        values = (factor, labels, matrices, mean, names, str(source))
-        for name, value in zip(NamedKernels.__slots__, values, strict=True):
-            object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{type(self).__name__} is immutable; cannot set {name}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        state = self.names, np.array(self.matrices), self.source, self.labels, self.factor
-        return _restored, (type(self), *state)
+        self.__dict__.update(
+            names=names,
+            matrix=mean,
+            matrices=matrices,
+            labels=labels,
+            source=str(source),
+            nodes=nodes,
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NamedKernels):
@@ -126,8 +124,8 @@ class NamedKernels:
         cut = self.matrices[:, order][:, :, order]
         left = [m for m in range(len(cut)) if cut[m].any()]
         labels = [self.labels[m] for m in left]
-        factor = self.factor and self.factor.take(order).of_kernels(left)
-        return type(self)(wanted, cut[left], self.source, labels=labels, factor=factor)
+        nodes = self.nodes and self.nodes.take(order, left)
+        return type(self)(wanted, cut[left], self.source, labels=labels, nodes=nodes)
 
     def combine(self, theta: ArrayLike) -> Self:
         """Return the single kernel sum_m theta_m K_m.
@@ -150,14 +148,8 @@ class NamedKernels:
             )
         checks.check_not_negative(weights, "theta")
         K = np.einsum("m,mst->st", weights, self.matrices)
-        factor = self.factor and self.factor.combine(weights)
-        return type(self)(self.names, K, f"{self.source}, weighted", factor=factor)
-
-    def trace_normalized(self) -> Self:
-        """Return the kernels with every K_m scaled to trace T, so that the mean diagonal is 1."""
-        scale = np.trace(self.matrices, axis1=1, axis2=2) / len(self)
-        K = self.matrices / scale[:, None, None]
-        return type(self)(self.names, K, self.source, labels=self.labels)
+        nodes = self.nodes and self.nodes.combine(weights)
+        return type(self)(self.names, K, f"{self.source}, weighted", nodes=nodes)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -173,17 +165,6 @@ class NamedKernels:
             more = ", ..." if self.n_kernels > _SHOWN else ""
             lines.append(f"  kernels: {', '.join(self.labels[:_SHOWN])}{more}")
         return "\n".join(lines)
-
-
-def _restored(
-    kind: type[NamedKernels],
-    names: Sequence[str],
-    matrices: NDArray[np.float64],
-    source: str,
-    labels: Sequence[str],
-    factor: Factor | None = None,
-) -> NamedKernels:
-    return kind(names, matrices, source, labels=labels, factor=factor)
 
 
 def _check_labels(labels: Iterable[str] | None, M: int) -> tuple[str, ...]:
@@ -215,18 +196,27 @@ def _check_matrices(
             raise ValueError(
                 f"{what} must have a positive diagonal, got {diagonal[t]:g} for {names[t]!r}"
             )
-        if formulas.is_psd(stack[m], _PSD_TOLERANCE):
+        if _is_psd(stack[m]):
             continue
-        projected, smallest = formulas.nearest_psd(0.5 * (stack[m] + stack[m].T))
+        eigenvalues, U = np.linalg.eigh(0.5 * (stack[m] + stack[m].T))
         if not_psd == "refuse":
             raise ValueError(
-                f"{what} must be positive semi-definite, got the eigenvalue {smallest:.3g}; "
+                f"{what} must be positive semi-definite, got the eigenvalue {eigenvalues[0]:.3g}; "
                 "use exp(-distance), or add to the diagonal"
             )
-        stack[m] = projected
+        stack[m] = (U * np.maximum(eigenvalues, 0.0)) @ U.T
         warnings.warn(
             f"{what} is not positive semi-definite and was replaced by the nearest matrix that is: "
-            f"eigenvalue {smallest:.3g} clipped to 0",
+            f"eigenvalue {eigenvalues[0]:.3g} clipped to 0",
             UserWarning,
             stacklevel=3,
         )
+
+
+def _is_psd(K: NDArray[np.float64]) -> bool:
+    """Tell whether all eigenvalues of K are positive up to a tolerance."""
+    try:
+        np.linalg.cholesky(K + _PSD_TOLERANCE * np.abs(K).max() * np.eye(len(K)))
+    except np.linalg.LinAlgError:
+        return False
+    return True

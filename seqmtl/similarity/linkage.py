@@ -46,6 +46,6 @@ def linkage_tree(distances: Distances) -> Tree:
     number = np.cumsum(kept) - 1
     above = parents[kept]
     lengths = np.where(above < 0, np.nan, height[above] - height[kept])
-    new_parents = np.where(above < 0, -1, number[above]).tolist()
-    labels = [*distances.names, *[""] * (int(kept.sum()) - T)]
-    return Tree.from_parents(new_parents, labels, lengths, source)
+    new_parents = np.where(above < 0, -1, number[above])
+    labels = (*distances.names, *[""] * (int(kept.sum()) - T))
+    return Tree(new_parents, lengths, labels, source)

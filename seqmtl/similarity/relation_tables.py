@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.exceptions import InputFormatError
-from seqmtl.similarity._small_tables import drop_header, parse_amount, parse_square, read_rows
+from seqmtl._names import NameIndex, match_names
+from seqmtl.exceptions import InputFormatError, UnknownTaskError
+from seqmtl.similarity._small_tables import (
+    Pair,
+    Row,
+    drop_header,
+    parse_amount,
+    parse_square,
+    read_rows,
+    symmetric,
+)
 from seqmtl.similarity.distances import Distances
-
-Row = tuple[int, list[str]]
 
 
 def read_distances(path: str | os.PathLike[str]) -> Distances:
@@ -73,49 +81,78 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         the message gives file and line.
     """
     path = os.fspath(path)
+    error = partial(InputFormatError, path=path)
     groups: dict[str, dict[str, float]] = {}
     for i, (line, fields) in enumerate(read_rows(path, "a table of groups")):
         if i == 0 and [field.lower() for field in fields[:2]] == ["organism", "group"]:
             continue
         if len(fields) not in (2, 3) or not fields[0] or not fields[1]:
-            raise InputFormatError(
+            raise error(
                 f"a line must be organism, group and optionally a weight, got {len(fields)} "
                 "fields; put tabs between them",
-                path=path,
                 line=line,
             )
         organism, group = fields[:2]
         if organism in groups.setdefault(group, {}):
-            raise InputFormatError(
-                f"{organism!r} is in the group {group!r} twice; remove one line",
-                path=path,
-                line=line,
-            )
-        weight = (
-            parse_amount(fields[2], "weight", path=path, line=line) if len(fields) == 3 else 1.0
-        )
+            message = f"{organism!r} is in the group {group!r} twice; remove one line"
+            raise error(message, line=line)
+        weight = parse_amount([*fields, "1"][2], "weight", path=path, line=line)
         if not weight:
-            raise InputFormatError(
-                "weight must be positive, got 0; remove the line for no membership",
-                path=path,
-                line=line,
-            )
+            message = "weight must be positive, got 0; remove the line for no membership"
+            raise error(message, line=line)
         groups[group][organism] = weight
     if not groups:
-        raise InputFormatError("is not a table of groups: it has no rows", path=path)
+        raise error("is not a table of groups: it has no rows")
     return groups
+
+
+def all_members(groups: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Return the distinct members of all groups, in order of appearance."""
+    return tuple(dict.fromkeys(str(name) for members in groups.values() for name in members))
+
+
+def membership(groups: Mapping[str, Iterable[str]], names: Sequence[str]) -> NDArray[np.float64]:
+    """Return r_cs, the weight of task s in group c or 0, shape (C, T).
+
+    Parameters
+    ----------
+    groups : mapping of str to iterable of str
+        Members of every group, or their weights by name; members that are not tasks are ignored.
+    names : sequence of str
+        Tasks, T of them, matched as :func:`seqmtl._names.match_names` does.
+
+    Raises
+    ------
+    UnknownTaskError
+        If a task is in no group, a member could be several tasks, or two members of a group
+        are one task.
+    ValueError
+        If the members of a group are a single string.
+    """
+    index = NameIndex(names)
+    R = np.zeros((len(groups), len(names)))
+    for c, (label, members) in enumerate(groups.items()):
+        if isinstance(members, str):
+            raise ValueError(f"groups must have lists of members, got {members!r} for {label!r}")
+        weights = members if isinstance(members, Mapping) else dict.fromkeys(members, 1.0)
+        own = {str(name): weight for name, weight in weights.items() if index.find(str(name))}
+        R[c, match_names(own, names, f"the tasks of the group {label!r}")] = list(own.values())
+    if not R.any(axis=0).all():
+        name = names[int(np.argmin(R.any(axis=0)))]
+        hint = NameIndex(all_members(groups)).hint(name)
+        raise UnknownTaskError(f"task {name!r} is not in any of the groups; {hint}")
+    return R
 
 
 def _is_list(rows: Sequence[Row]) -> bool:
     """Distinguish three columns of pairs from a square table of two organisms."""
-    header = rows[0][1] if rows else []
+    header = rows[0].fields if rows else []
     square = len(rows) == 3 and sorted(header[1:]) == sorted(fields[0] for _, fields in rows[1:])
     return len(header) == 3 and not square
 
 
 def _pairs(rows: Sequence[Row], path: str) -> tuple[list[str], NDArray[np.float64]]:
-    number: dict[str, int] = {}
-    given: dict[tuple[int, int], float] = {}
+    pairs = []
     for line, fields in rows:
         if len(fields) != 3 or not fields[0] or not fields[1]:
             raise InputFormatError(
@@ -124,19 +161,11 @@ def _pairs(rows: Sequence[Row], path: str) -> tuple[list[str], NDArray[np.float6
                 line=line,
             )
         value = parse_amount(fields[2], "distance", path=path, line=line)
-        s, t = sorted(number.setdefault(name, len(number)) for name in fields[:2])
-        if given.setdefault((s, t), value) != value:
-            raise InputFormatError(
-                f"distances must be symmetric, got {value:g} for ({fields[0]}, {fields[1]}) "
-                f"after {given[s, t]:g}; give one value per pair",
-                path=path,
-                line=line,
-            )
-    names = list(number)
-    matrix = np.full((len(names), len(names)), np.nan)
-    np.fill_diagonal(matrix, 0.0)
-    for (s, t), value in given.items():
-        matrix[s, t] = matrix[t, s] = value
+        pairs.append(Pair(fields[0], fields[1], value, {"line": line}))
+    names = list(dict.fromkeys(name for pair in pairs for name in pair[:2]))
+    matrix = symmetric(names, pairs, "distances", path)
+    own = np.diagonal(matrix)
+    np.fill_diagonal(matrix, np.where(np.isnan(own), 0.0, own))
     if np.isnan(matrix).any():
         s, t = np.argwhere(np.isnan(matrix))[0]
         raise InputFormatError(

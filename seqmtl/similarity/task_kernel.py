@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_fraction
+from seqmtl._memory import require_memory
+from seqmtl.coupling import Nodes
 from seqmtl.exceptions import InputFormatError
-from seqmtl.similarity import checks, formulas
-from seqmtl.similarity import groups as grouping
+from seqmtl.similarity import checks
 from seqmtl.similarity.distances import Distances
-from seqmtl.similarity.factor import Factor
 from seqmtl.similarity.kernel_base import NamedKernels
+from seqmtl.similarity.relation_tables import all_members, membership
 from seqmtl.similarity.trees import TreeSource, prune_to
+
+_SINGULAR = 1e-12
 
 
 class TaskKernel(NamedKernels):
@@ -33,14 +36,14 @@ class TaskKernel(NamedKernels):
         Node, scale or graph of each K_m, M different ones. Default: K1, K2, ...
     not_psd : {"project", "refuse"}
         Replace a non-PSD matrix by the nearest PSD one, with a warning, or raise an error.
-    factor : Factor, optional
+    nodes : Nodes, optional
         The same kernels as sums over the nodes of trees, for fast training with many tasks; not
         checked.
 
     Attributes
     ----------
-    names, source, labels
-        As given, as tuples.
+    names, source, labels, nodes
+        As given, names and labels as tuples.
     matrices : ndarray of float64, shape (M, T, T)
         K_1..K_M, read-only.
     matrix : ndarray of float64, shape (T, T)
@@ -63,24 +66,20 @@ class TaskKernel(NamedKernels):
     theta_m (Widmer et al. 2015, eq. 5).
     """
 
-    __slots__ = ()
-
     @classmethod
-    def individual(cls, names: Iterable[str]) -> TaskKernel:
+    def individual(cls, names: Iterable[str]) -> Self:
         """Return K = I: every task on its own."""
         names = tuple(names)
-        I = np.eye(len(names))
-        return cls(names, I, "individual", factor=Factor.of(I))
+        return cls._of_nodes(names, Nodes.of((np.eye(len(names)), 1.0)), "individual")
 
     @classmethod
-    def union(cls, names: Iterable[str]) -> TaskKernel:
+    def union(cls, names: Iterable[str]) -> Self:
         """Return K = 11': one model for all tasks."""
         names = tuple(names)
-        one = np.ones((len(names), 1))
-        return cls(names, one @ one.T, "union", factor=Factor.of(one))
+        return cls._of_nodes(names, Nodes.of((np.ones((len(names), 1)), 1.0)), "union")
 
     @classmethod
-    def easy(cls, names: Iterable[str], share: float = 0.5) -> TaskKernel:
+    def easy(cls, names: Iterable[str], share: float = 0.5) -> Self:
         """Return K = share 11' + (1 - share) I: a common part and a part of each task's own.
 
         share = 1/2 is "frustratingly easy" (Daume 2007, K = 11' + I) scaled to a unit diagonal, so
@@ -94,12 +93,18 @@ class TaskKernel(NamedKernels):
         names = tuple(names)
         check_fraction("share", share)
         T = len(names)
-        K = share * np.ones((T, T)) + (1.0 - share) * np.eye(T)
-        factor = Factor.of(np.sqrt(share) * np.ones((T, 1)), np.sqrt(1.0 - share) * np.eye(T))
-        return cls(names, K, f"easy({share:g})", factor=factor)
+        nodes = Nodes.of((np.ones((T, 1)), share), (np.eye(T), 1.0 - share))
+        return cls._of_nodes(names, nodes, f"easy({share:g})")
 
     @classmethod
-    def graph(cls, adjacency: Any, names: Iterable[str]) -> TaskKernel:
+    def _of_nodes(
+        cls, names: tuple[str, ...], nodes: Nodes, source: str, labels: Iterable[str] | None = None
+    ) -> Self:
+        """Return the sums over the nodes."""
+        return cls(names, nodes.matrices(), source, labels=labels, nodes=nodes)
+
+    @classmethod
+    def graph(cls, adjacency: Any, names: Iterable[str]) -> Self:
         """Return K = (I + L)^-1, L = D - A the graph Laplacian (Widmer et al. 2012, eq. 8, 11).
 
         Parameters
@@ -111,10 +116,10 @@ class TaskKernel(NamedKernels):
             Task names.
         """
         names = tuple(names)
-        return cls(names, formulas.graph(checks.as_adjacency(adjacency, names)), "graph")
+        return cls(names, _graph(adjacency, names), "graph")
 
     @classmethod
-    def graphical(cls, adjacency: Any, a: ArrayLike, names: Iterable[str]) -> TaskKernel:
+    def graphical(cls, adjacency: Any, a: ArrayLike, names: Iterable[str]) -> Self:
         """Return K = D^-1/2 (L + diag(a))^-1 D^-1/2, with unit diagonal (Sheldon 2008, eq. 5).
 
         Parameters
@@ -143,7 +148,10 @@ class TaskKernel(NamedKernels):
         for value in values.flat:
             checks.positive(value, "a")
         shown = f"{float(values):g}" if not values.ndim else "per task"
-        K = formulas.graphical(A, np.broadcast_to(values, len(names)))
+        K = np.linalg.inv(_laplacian(A) + np.diag(np.broadcast_to(values, len(names))))
+        scale = np.sqrt(np.diagonal(K))
+        K = _symmetric(K) / np.outer(scale, scale)
+        np.fill_diagonal(K, 1.0)
         return cls(names, K, f"graphical(a={shown})")
 
     @classmethod
@@ -153,7 +161,7 @@ class TaskKernel(NamedKernels):
         names: Iterable[str] | None = None,
         lam: float = 1.0,
         r: float = 1.0,
-    ) -> TaskKernel:
+    ) -> Self:
         """Return K = (lam I + G)^-1, which pulls tasks towards the centres of their groups.
 
         G[s, t] = sum_c (r_cs [s = t] - r_cs r_ct / (r + sum_u r_cu)) (Widmer et al. 2015,
@@ -181,8 +189,8 @@ class TaskKernel(NamedKernels):
         """
         lam, r = (checks.positive(v, n, or_zero=True) for v, n in ((lam, "lam"), (r, "r")))
         if isinstance(groups, Mapping):
-            names = checks.check_names(grouping.all_members(groups) if names is None else names)
-            R = grouping.membership(groups, names)
+            names = checks.check_names(all_members(groups) if names is None else names)
+            R = membership(groups, names)
         else:
             names = _given(names)
             R = np.array(groups, dtype=np.float64)
@@ -192,7 +200,16 @@ class TaskKernel(NamedKernels):
                 f"got shape {R.shape}"
             )
         checks.check_not_negative(R, "groups")
-        return cls(names, formulas.clustering(R, lam, r), f"clustering({len(R)} groups)")
+        source = f"clustering({len(R)} groups)"
+        R = R[R.any(axis=1)]
+        Q = np.diag(lam + R.sum(axis=0)) - R.T @ (R / (r + R.sum(axis=1))[:, None])
+        eigenvalues = np.linalg.eigvalsh(Q)
+        if eigenvalues[0] <= _SINGULAR * max(eigenvalues[-1], 1.0):
+            raise ValueError(
+                f"lam must be positive if r is 0 or a task is in no group, got lam = {lam:g} and "
+                f"r = {r:g}; raise lam"
+            )
+        return cls(names, _symmetric(np.linalg.inv(Q)), source)
 
     @classmethod
     def hierarchical(
@@ -201,7 +218,7 @@ class TaskKernel(NamedKernels):
         names: Iterable[str] | None = None,
         rho: float = 1.0,
         rho0: float = 1.0,
-    ) -> TaskKernel:
+    ) -> Self:
         """Return one K_m per inner node of a tree: I/rho + 11'/rho0 on its leaves, zero elsewhere.
 
         Every clade is a group with its own weight (Widmer et al. 2015, 2.6.2). Branch lengths are
@@ -233,14 +250,19 @@ class TaskKernel(NamedKernels):
                 f"{tree.source}; a single task has no relatives: use individual"
             )
         inner = np.setdiff1d(np.arange(len(tree)), tree.leaves)
+        M, T = len(inner), len(wanted)
+        require_memory(16.0 * M * T * T, f"{M} kernels of {T} tasks", "use fewer tasks")
         members = tree.membership()[np.ix_(inner, order)]
-        return cls(
-            wanted,
-            formulas.hierarchical(members, rho, rho0),
-            f"hierarchical({tree.source})",
-            labels=[tree.node_name(i) for i in inner],
-            factor=Factor(*formulas.hierarchical_nodes(members, rho, rho0)),
+        m, t = np.nonzero(members)  # a node for every pair of a clade and a task in it
+        alone = np.zeros((T, m.size))
+        alone[t, np.arange(m.size)] = 1.0
+        nodes = Nodes(
+            np.concatenate([members.T.astype(np.float64), alone], axis=1),
+            np.repeat([1.0 / rho0, 1.0 / rho], [M, m.size]),
+            np.concatenate([np.arange(M), m]),
         )
+        labels = [tree.node_name(i) for i in inner]
+        return cls._of_nodes(wanted, nodes, f"hierarchical({tree.source})", labels)
 
     @classmethod
     def smooth(
@@ -250,7 +272,7 @@ class TaskKernel(NamedKernels):
         names: Iterable[str] | None = None,
         *,
         not_psd: str = "project",
-    ) -> TaskKernel:
+    ) -> Self:
         """Return K_m = exp(-Dist / sigma_m) for scales sigma_m (Widmer et al. 2015, 2.6.3).
 
         Parameters
@@ -286,7 +308,7 @@ class TaskKernel(NamedKernels):
         sigma = np.array([checks.positive(value, "scales") for value in scales])
         return cls(
             distances.names,
-            formulas.smooth(D, sigma),
+            np.exp(-D / sigma[:, None, None]),
             f"smooth({distances.source})",
             labels=[f"sigma={value:.6g}" for value in sigma],
             not_psd=not_psd,
@@ -295,7 +317,7 @@ class TaskKernel(NamedKernels):
     @classmethod
     def multigraph(
         cls, adjacencies: Iterable[Any], names: Iterable[str], labels: Iterable[str] | None = None
-    ) -> TaskKernel:
+    ) -> Self:
         """Return K_m = (I + L_m)^-1 for several graphs of the tasks (Widmer et al. 2015, 2.6.1).
 
         Parameters
@@ -308,14 +330,14 @@ class TaskKernel(NamedKernels):
             Names of the graphs. Default: graph 1, graph 2, ...
         """
         names = tuple(names)
-        K = [formulas.graph(checks.as_adjacency(A, names)) for A in adjacencies]
+        K = [_graph(A, names) for A in adjacencies]
         labels = [f"graph {m + 1}" for m in range(len(K))] if labels is None else labels
         return cls(names, np.array(K).reshape(-1, len(names), len(names)), "graphs", labels=labels)
 
     @classmethod
     def from_newick(
         cls, tree: TreeSource, names: Iterable[str] | None = None, base: float = 0.25
-    ) -> TaskKernel:
+    ) -> Self:
         """Return the similarity of leaves by the path from the root that they share.
 
         K[s, t] = base + (1 - base) shared(s, t) / sqrt(height(s) height(t)), where shared is the
@@ -349,16 +371,35 @@ class TaskKernel(NamedKernels):
                 f"the leaf {name!r} has no distance from the root; give its branches a length",
                 path=tree.source,
             )
-        lengths = tree.filled_lengths()[:, None] * tree.membership()[:, order]
-        return cls(
-            wanted,
-            formulas.shared_path(shared, base),
-            f"tree({tree.source})",
-            factor=Factor.of(*formulas.shared_path_nodes(lengths, base)),
+        height = np.sqrt(np.diagonal(shared))
+        K = base + (1.0 - base) * shared / np.outer(height, height)
+        np.fill_diagonal(K, 1.0)
+        below = tree.membership()[:, order].T / height[:, None]
+        nodes = Nodes.of(
+            (np.ones((len(wanted), 1)), base), (below, (1.0 - base) * tree.filled_lengths())
         )
+        return cls(wanted, K, f"tree({tree.source})", nodes=nodes)
 
 
 def _given(names: Iterable[str] | None) -> tuple[str, ...]:
     if names is None:
         raise ValueError("names must be given with an array, got None")
     return checks.check_names(names)
+
+
+def _graph(adjacency: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return (I + L)^-1."""
+    A = checks.as_adjacency(adjacency, names)
+    return _symmetric(np.linalg.inv(np.eye(len(A)) + _laplacian(A)))
+
+
+def _laplacian(A: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return L = D - A, where D holds the row sums of A; the diagonal of A is ignored."""
+    L = -A
+    np.fill_diagonal(L, 0.0)
+    np.fill_diagonal(L, -L.sum(axis=1))
+    return L
+
+
+def _symmetric(K: NDArray[Any]) -> NDArray[np.float64]:
+    return 0.5 * (K + K.T)

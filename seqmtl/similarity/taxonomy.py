@@ -10,20 +10,23 @@ import difflib
 import itertools
 import os
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seqmtl._names import abbreviate, identify, simplify, taxid_of, tell_matches
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
 from seqmtl.files.streams import numbered_lines
 from seqmtl.similarity.trees import Tree
 
+Row = TypeVar("Row")
+
 _SEPARATOR = "\t|\t"
 _SHOWN = 5
+_LONGEST = 18  # digits of a taxid
 
 
 def read_ncbi_taxonomy(directory: str | os.PathLike[str], organisms: Iterable[str | int]) -> Tree:
@@ -54,53 +57,45 @@ def read_ncbi_taxonomy(directory: str | os.PathLike[str], organisms: Iterable[st
         If an organism is unknown (the message lists near matches), ambiguous (it lists the
         taxids) or repeated.
     """
-    folder = Path(directory)
     wanted = [str(o) if isinstance(o, str) else int(o) for o in organisms]
     if not wanted:
         raise ValueError("organisms must be at least one name or taxid, got none")
-    parents = _Parents.read(folder / "nodes.dmp")
-    found = _resolve(wanted, parents, folder)
-    lineages = [parents.lineage(taxid) for taxid in found]
-    above = _clades(lineages)
+    dump = _Dump(Path(directory))
+    found = dump.resolve(wanted)
+    above = _clades([dump.lineage(taxid) for taxid in found])
     unnamed = {taxid for taxid in {*above, *found} if not isinstance(found.get(taxid), str)}
     unnamed |= {taxid for taxid in found if taxid in above.values()}
-    scientific = _scientific_names(folder / "names.dmp", unnamed)
-    return _tree(found, above, scientific, folder.resolve().name)
+    return _tree(found, above, dump.scientific_names(unnamed), dump.folder.resolve().name)
 
 
 @dataclass
-class _Parents:
-    """Parent of every taxid, by binary search in a sorted array."""
+class _Hits:
+    """Names found in the dump for one wanted name, by taxid."""
 
-    path: Path
-    ids: NDArray[np.int64]
-    parents: NDArray[np.int64]
+    scientific: dict[int, str] = field(default_factory=dict)
+    other: dict[int, str] = field(default_factory=dict)
+    abbreviated: dict[int, str] = field(default_factory=dict)
 
-    @classmethod
-    def read(cls, path: Path) -> _Parents:
+
+class _Dump:
+    """The files of a dump, with the parent of every taxid in sorted arrays."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         ids, parents = array("q"), array("q")
-        for line, text in _lines(path):
-            fields = text.split(_SEPARATOR, 2)
-            try:
-                ids.append(int(fields[0]))
-                parents.append(int(fields[1]))
-            except (ValueError, IndexError, OverflowError) as error:
-                raise _malformed(path, line, "taxid | parent | rank") from error
+        for taxid, parent in self._read("nodes.dmp", "taxid | parent | rank", _node_of):
+            ids.append(taxid)
+            parents.append(parent)
         if not ids:
-            raise InputFormatError("must have at least one node, got none", path=str(path))
+            raise self._error("must have at least one node, got none")
         order = np.argsort(ids, kind="stable")
-        nodes = cls(path, np.asarray(ids)[order], np.asarray(parents)[order])
-        doubled = np.flatnonzero(nodes.ids[1:] == nodes.ids[:-1])
+        self._ids, self._parents = np.asarray(ids)[order], np.asarray(parents)[order]
+        doubled = np.flatnonzero(self._ids[1:] == self._ids[:-1])
         if doubled.size:
-            raise InputFormatError(
-                f"taxids must be unique, got {nodes.ids[doubled[0]]} twice; download a fresh dump",
-                path=str(path),
-                line=int(order[doubled[0] + 1]) + 1,
+            raise self._error(
+                f"taxids must be unique, got {self._ids[doubled[0]]} twice; download a fresh dump",
+                int(order[doubled[0] + 1]) + 1,
             )
-        return nodes
-
-    def __contains__(self, taxid: int) -> bool:
-        return self._parent(taxid) is not None
 
     def lineage(self, taxid: int) -> list[int]:
         """Return the taxids from the root to this one.
@@ -115,137 +110,157 @@ class _Parents:
         while (parent := self._parent(path[-1])) != path[-1]:
             if parent is None:
                 below = f"the missing parent {path[-1]} of {path[-2]}" if path[1:] else taxid
-                raise InputFormatError(
-                    f"every taxid and parent must be a node, got {below}; download a fresh dump",
-                    path=str(self.path),
+                raise self._error(
+                    f"every taxid and parent must be a node, got {below}; download a fresh dump"
                 )
             if parent in seen:
-                raise InputFormatError(
+                raise self._error(
                     f"parents must lead to the root, got a cycle through taxid {parent}; download "
-                    "a fresh dump",
-                    path=str(self.path),
+                    "a fresh dump"
                 )
             path.append(parent)
             seen.add(parent)
         return path[::-1]
 
-    def _parent(self, taxid: int) -> int | None:
-        i = int(np.searchsorted(self.ids, taxid))
-        return int(self.parents[i]) if i < len(self.ids) and self.ids[i] == taxid else None
-
-
-@dataclass
-class _Hits:
-    """Names found in the dump for one wanted name, by taxid."""
-
-    scientific: dict[int, str] = field(default_factory=dict)
-    other: dict[int, str] = field(default_factory=dict)
-    abbreviated: dict[int, str] = field(default_factory=dict)
-
-
-def _resolve(wanted: Sequence[str | int], parents: _Parents, folder: Path) -> dict[int, str | int]:
-    """Find the taxid of every organism, and return the organisms by taxid."""
-    names = [name for name in wanted if isinstance(name, str) and not name.strip().isdecimal()]
-    hits = _search(folder / "names.dmp", names) if names else {}
-    merged = _Merged(folder / "merged.dmp")
-    found: dict[int, str | int] = {}
-    for organism in wanted:
-        if isinstance(organism, str) and organism in hits:
-            taxid = _choose(organism, hits[organism], parents, folder)
-        else:
-            taxid = merged.follow(int(organism), parents)
-        if taxid in found:
-            raise UnknownTaskError(
-                f"task {str(organism)!r} is given twice: it and {str(found[taxid])!r} are both "
-                f"taxid {taxid}; leave one of them out"
-            )
-        found[taxid] = organism
-    return found
-
-
-def _search(path: Path, wanted: Sequence[str]) -> dict[str, _Hits]:
-    """Scan all names once, and keep the taxids of the wanted ones."""
-    hits = {name: _Hits() for name in wanted}
-    by_key: dict[str, list[_Hits]] = {}
-    for name in wanted:
-        for key in {simplify(name), identify(simplify(name))}:
-            by_key.setdefault(key, []).append(hits[name])
-    initials = {key for key in by_key if key == abbreviate(key) == identify(key)}
-    for taxid, name, is_scientific in _names(path):
-        key = simplify(name)
-        for hit in by_key.get(key, ()):
-            (hit.scientific if is_scientific else hit.other)[int(taxid)] = name
-        if initials and is_scientific and (short := abbreviate(key)) in initials:
-            for hit in by_key[short]:
-                hit.abbreviated[int(taxid)] = name
-    return hits
-
-
-def _choose(name: str, hits: _Hits, parents: _Parents, folder: Path) -> int:
-    """Return the taxid by the first rule with a match."""
-    own = taxid_of(simplify(name))
-    shipped = {int(own): own} if own and int(own) in parents else {}
-    matches = hits.scientific or shipped or hits.other or hits.abbreviated
-    found = sorted(matches)
-    if len(found) == 1:
-        match = matches[found[0]] if matches is not hits.other else str(found[0])
-        tell_matches([(name, match)], f"the taxonomy {folder.name}")
-        return found[0]
-    if found:
-        raise UnknownTaskError(
-            f"task {name!r} is ambiguous in the taxonomy {folder.name}: it could be taxid "
-            f"{', '.join(map(str, found[:_SHOWN]))}; give the taxid"
-        )
-    near = _near(name, folder / "names.dmp")
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "give its taxid"
-    raise UnknownTaskError(f"task {name!r} is not in the taxonomy {folder.name}; {hint}")
-
-
-def _near(name: str, path: Path) -> list[str]:
-    """Return similarly spelled names of the dump with the same first letter."""
-    key = simplify(name)
-    candidates = {
-        other
-        for _, other, _ in _names(path)
-        if abs(len(other) - len(key)) <= 2 and other[:1].casefold() == key[:1]
-    }
-    return difflib.get_close_matches(name, sorted(candidates), n=3, cutoff=0.7)
-
-
-class _Merged:
-    """Merged taxids; the file is read when a taxid is missing."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._into: dict[int, int] | None = None
-
-    def follow(self, taxid: int, parents: _Parents) -> int:
-        """Return the taxid itself or the one it was merged into.
+    def resolve(self, wanted: Sequence[str | int]) -> dict[int, str | int]:
+        """Find the taxid of every organism, and return the organisms by taxid.
 
         Raises
         ------
         UnknownTaskError
-            If neither is in the dump.
+            If an organism is unknown, ambiguous or repeated.
         """
-        if taxid in parents:
-            return taxid
-        if self._into is None:
-            self._into = dict(self._read()) if self.path.exists() else {}
-        into = self._into.get(taxid)
-        if into is None or into not in parents:
-            raise UnknownTaskError(
-                f"task '{taxid}' is not in the taxonomy {self.path.parent.name}; look up its "
-                "taxid at NCBI, or download a newer dump"
-            )
-        return into
+        names = [name for name in wanted if isinstance(name, str) and not name.strip().isdecimal()]
+        hits = self._search(names) if names else {}
+        found: dict[int, str | int] = {}
+        for organism in wanted:
+            if isinstance(organism, str) and organism in hits:
+                taxid = self._choose(organism, hits[organism])
+            else:
+                taxid = self._follow(int(organism))
+            if taxid in found:
+                raise UnknownTaskError(
+                    f"task {str(organism)!r} is given twice: it and {str(found[taxid])!r} are both "
+                    f"taxid {taxid}; leave one of them out"
+                )
+            found[taxid] = organism
+        return found
 
-    def _read(self) -> Iterator[tuple[int, int]]:
-        for line, text in _lines(self.path):
-            try:
-                old, new = text.rstrip("\t|\r\n").split(_SEPARATOR)
-                yield int(old), int(new)
-            except ValueError as error:
-                raise _malformed(self.path, line, "old taxid | new taxid") from error
+    def scientific_names(self, wanted: Collection[int]) -> dict[int, str]:
+        """Read the scientific names of some taxids."""
+        names = self._names() if wanted else ()
+        return {taxid: name for taxid, name, scientific in names if scientific and taxid in wanted}
+
+    def _parent(self, taxid: int) -> int | None:
+        i = int(np.searchsorted(self._ids, taxid))
+        return int(self._parents[i]) if i < len(self._ids) and self._ids[i] == taxid else None
+
+    def _search(self, wanted: Sequence[str]) -> dict[str, _Hits]:
+        """Scan all names once, and keep the taxids of the wanted ones."""
+        hits = {name: _Hits() for name in wanted}
+        by_key: dict[str, list[_Hits]] = {}
+        for name in wanted:
+            for key in {simplify(name), identify(simplify(name))}:
+                by_key.setdefault(key, []).append(hits[name])
+        initials = {key for key in by_key if key == abbreviate(key) == identify(key)}
+        for taxid, name, is_scientific in self._names():
+            key = simplify(name)
+            for hit in by_key.get(key, ()):
+                (hit.scientific if is_scientific else hit.other)[taxid] = name
+            if initials and is_scientific and (short := abbreviate(key)) in initials:
+                for hit in by_key[short]:
+                    hit.abbreviated[taxid] = name
+        return hits
+
+    def _choose(self, name: str, hits: _Hits) -> int:
+        """Return the taxid by the first rule with a match."""
+        own = taxid_of(simplify(name))
+        shipped = {int(own): own} if own and self._parent(int(own)) is not None else {}
+        matches = hits.scientific or shipped or hits.other or hits.abbreviated
+        found, where = sorted(matches), f"the taxonomy {self.folder.name}"
+        if len(found) == 1:
+            match = matches[found[0]] if matches is not hits.other else str(found[0])
+            tell_matches([(name, match)], where)
+            return found[0]
+        if found:
+            raise UnknownTaskError(
+                f"task {name!r} is ambiguous in {where}: it could be taxid "
+                f"{', '.join(map(str, found[:_SHOWN]))}; give the taxid"
+            )
+        near = self._near(name)
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "give its taxid"
+        raise UnknownTaskError(f"task {name!r} is not in {where}; {hint}")
+
+    def _near(self, name: str) -> list[str]:
+        """Return similarly spelled names of the dump with the same first letter."""
+        key = simplify(name)
+        candidates = {
+            other
+            for _, other, _ in self._names()
+            if abs(len(other) - len(key)) <= 2 and other[:1].casefold() == key[:1]
+        }
+        return difflib.get_close_matches(name, sorted(candidates), n=3, cutoff=0.7)
+
+    def _follow(self, taxid: int) -> int:
+        """Return the taxid itself or the one it was merged into."""
+        if self._parent(taxid) is not None:
+            return taxid
+        if (self.folder / "merged.dmp").exists():
+            for old, new in self._read("merged.dmp", "old taxid | new taxid", _merger_of):
+                if old == taxid and self._parent(new) is not None:
+                    return new
+        raise UnknownTaskError(
+            f"task '{taxid}' is not in the taxonomy {self.folder.name}; look up its taxid at NCBI, "
+            "or download a newer dump"
+        )
+
+    def _names(self) -> Iterator[tuple[int, str, bool]]:
+        """Yield taxid, name, and whether the name is the scientific one."""
+        return self._read("names.dmp", "taxid | name | unique name | class", _name_of)
+
+    def _read(self, name: str, form: str, parse: Callable[[str], Row]) -> Iterator[Row]:
+        """Yield the parsed lines of a file."""
+        path = self.folder / name
+        try:
+            for line, raw in numbered_lines(path):
+                text = raw.decode()
+                try:
+                    row = parse(text)
+                except (ValueError, IndexError) as error:
+                    message = f"a line must be {form} with tab, bar, tab between them; download a "
+                    raise self._error(f"{message}fresh dump", line, name) from error
+                yield row
+        except (OSError, UnicodeDecodeError) as error:
+            message = f"cannot be read as a file of the NCBI taxonomy: {error}; unpack "
+            raise self._error(f"{message}taxdump.tar.gz there", name=name) from error
+
+    def _error(
+        self, message: str, line: int | None = None, name: str = "nodes.dmp"
+    ) -> InputFormatError:
+        return InputFormatError(message, path=str(self.folder / name), line=line)
+
+
+def _taxid(text: str) -> int:
+    if len(text.strip()) > _LONGEST:
+        raise ValueError("too many digits")
+    return int(text)
+
+
+def _node_of(text: str) -> tuple[int, int]:
+    fields = text.split(_SEPARATOR, 2)
+    return _taxid(fields[0]), _taxid(fields[1])
+
+
+def _merger_of(text: str) -> tuple[int, int]:
+    old, new = text.rstrip("\t|\r\n").split(_SEPARATOR)
+    return _taxid(old), _taxid(new)
+
+
+def _name_of(text: str) -> tuple[int, str, bool]:
+    taxid, name, _, kind = text.split(_SEPARATOR)
+    if not taxid.isdecimal():
+        raise ValueError("not a taxid")
+    return _taxid(taxid), name, kind.startswith("scientific name")
 
 
 def _clades(lineages: Sequence[Sequence[int]]) -> dict[int, int]:
@@ -268,13 +283,6 @@ def _clades(lineages: Sequence[Sequence[int]]) -> dict[int, int]:
     return above
 
 
-def _scientific_names(path: Path, wanted: Collection[int]) -> dict[int, str]:
-    """Read the scientific names of some taxids."""
-    keys = set(map(str, wanted))
-    names = _names(path) if keys else ()
-    return {int(taxid): name for taxid, name, scientific in names if scientific and taxid in keys}
-
-
 def _tree(
     found: dict[int, str | int], above: dict[int, int], scientific: dict[int, str], source: str
 ) -> Tree:
@@ -293,39 +301,10 @@ def _tree(
             name = scientific.get(taxid, f"taxid {taxid}")
             labels[i] = f"{name} ({taxid})" if name in taken else name
             taken.add(labels[i])
-    return Tree.from_parents(parents, labels, source=source)
+    return Tree(np.array(parents), np.full(len(parents), np.nan), tuple(labels), source)
 
 
 def _label(taxid: int, found: dict[int, str | int], scientific: dict[int, str]) -> str:
     """Return an organism as given, or its scientific name for an int."""
     organism = found[taxid]
     return organism if isinstance(organism, str) else scientific.get(taxid, str(taxid))
-
-
-def _names(path: Path) -> Iterator[tuple[str, str, bool]]:
-    """Yield taxid, name, and whether the name is the scientific one."""
-    for line, text in _lines(path):
-        fields = text.split(_SEPARATOR)
-        if len(fields) != 4 or not (fields[0].isdecimal() and len(fields[0]) < 19):
-            raise _malformed(path, line, "taxid | name | unique name | class")
-        yield fields[0], fields[1], fields[3].startswith("scientific name")
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a dump with their 1-based numbers."""
-    try:
-        for line, text in numbered_lines(path):
-            yield line, text.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputFormatError(
-            f"cannot be read as a file of the NCBI taxonomy: {error}; unpack taxdump.tar.gz there",
-            path=str(path),
-        ) from error
-
-
-def _malformed(path: Path, line: int, form: str) -> InputFormatError:
-    return InputFormatError(
-        f"a line must be {form} with tab, bar, tab between them; download a fresh dump",
-        path=str(path),
-        line=line,
-    )

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl._names import match_names
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files import catalogue
 from seqmtl.files.whole import read_text
-from seqmtl.similarity import _newick, _nodes
+from seqmtl.similarity import _newick
 
 if TYPE_CHECKING:
     from Bio.Phylo.BaseTree import Tree as BioTree
@@ -33,7 +33,7 @@ class Tree:
     Parameters
     ----------
     parents : array_like of int, shape (n_nodes,)
-        Parent of every node. The root is node 0, with parent -1; parents precede children.
+        Parent of every node; for the root -1, or its own index.
     lengths : array_like of float, shape (n_nodes,)
         Length of the branch above every node, NaN if missing. The length of the root is shared
         by all paths. A missing length counts as 0 for the root and as 1 for other nodes.
@@ -41,6 +41,12 @@ class Tree:
         Name of every node, or "". Names of leaves are unique among all nodes.
     source : str, optional
         Origin of the tree, for messages.
+
+    Attributes
+    ----------
+    parents, lengths, labels
+        As given, in the order of the tree: the root is node 0, with parent -1, and is followed by
+        the whole clade of its first child, then that of its second, and so on.
 
     Raises
     ------
@@ -54,66 +60,32 @@ class Tree:
     source: str = "tree"
 
     def __post_init__(self) -> None:
+        labels = tuple(map(str, self.labels))
         parents = np.array(self.parents, dtype=np.int64)
         lengths = np.array(self.lengths, dtype=np.float64)
-        labels = tuple(str(label) for label in self.labels)
-        for array in (parents, lengths):
-            array.setflags(write=False)
-        object.__setattr__(self, "parents", parents)
-        object.__setattr__(self, "lengths", lengths)
-        object.__setattr__(self, "labels", labels)
         n = len(labels)
-        if not n or parents.shape != (n,) or lengths.shape != (n,):
+        if parents.shape != (n,) or lengths.shape != (n,):
             raise self._error(
                 "must have one parent, length and label per node, got "
                 f"{parents.shape}, {lengths.shape} and {n}"
             )
-        if parents[0] != -1 or (parents[1:] < 0).any() or (parents >= np.arange(n)).any():
-            raise self._error("must have its root first and every parent before its children")
-        self._check_lengths()
-        _nodes.check_labels(labels, parents, self.leaves, self.source)
-
-    @classmethod
-    def from_parents(
-        cls,
-        parents: Sequence[int],
-        labels: Sequence[str],
-        lengths: ArrayLike | None = None,
-        source: str = "table of parents",
-    ) -> Tree:
-        """Make a tree from nodes in any order.
-
-        Parameters
-        ----------
-        parents : sequence of int
-            Index of the parent of every node; for the root -1, or its own index.
-        labels : sequence of str
-            Name of every node, or "".
-        lengths : array_like of float, optional
-            Length of the branch above every node, NaN if missing. Default: all missing.
-        source : str, optional
-            Origin of the table, for messages.
-
-        Raises
-        ------
-        InputFormatError
-            If there is not exactly one root, a parent does not exist, or there is a cycle.
-        """
-        n = len(parents)
-        order = _nodes.order_from_root(parents, labels, source)
+        order = self._order_from_root(parents.tolist(), labels)
         number = np.empty(n, dtype=np.int64)
         number[order] = np.arange(n)
-        all_lengths = np.full(n, np.nan) if lengths is None else np.asarray(lengths, np.float64)
-        above = number[np.asarray(parents)[order]]
-        above[0] = -1
-        return cls(above, all_lengths[order], tuple(labels[i] for i in order), source)
+        parents, lengths = number[parents[order]], lengths[order]
+        parents[0] = -1
+        for array in (parents, lengths):
+            array.setflags(write=False)
+        object.__setattr__(self, "parents", parents)
+        object.__setattr__(self, "lengths", lengths)
+        object.__setattr__(self, "labels", tuple(labels[i] for i in order))
+        self._check_lengths()
+        self._check_labels()
 
     @functools.cached_property
     def leaves(self) -> NDArray[np.int64]:
         """Indices of the leaves, rising, shape (n_leaves,)."""
-        is_leaf = np.ones(len(self.labels), dtype=bool)
-        is_leaf[self.parents[1:]] = False
-        return np.flatnonzero(is_leaf)
+        return np.setdiff1d(np.arange(len(self.labels)), self.parents)
 
     @property
     def leaf_names(self) -> tuple[str, ...]:
@@ -122,14 +94,11 @@ class Tree:
 
     def membership(self) -> NDArray[np.bool_]:
         """Tell which leaves are below each node (a leaf is below itself), (n_nodes, n_leaves)."""
-        first, size, column = self._spans
-        require_memory(
-            len(self.labels) * len(self.leaves), f"the clades of {self!r}", "prune the tree first"
-        )
-        below = np.zeros((len(self.labels), len(self.leaves)), dtype=bool)
-        for i in range(len(self.labels)):
-            below[i, column[first[i] : first[i] + size[i]]] = True
-        return below
+        n_leaves = len(self.leaves)
+        require_memory(len(self) * n_leaves, f"the clades of {self!r}", "prune the tree first")
+        first, end = self._ranges
+        places = np.arange(n_leaves)
+        return (first[:, None] <= places) & (places < end[:, None])
 
     def prune(self, names: Iterable[str]) -> Tree:
         """Prune the tree to some of its leaves; distances between them do not change.
@@ -149,21 +118,34 @@ class Tree:
             If a name does not match exactly one leaf.
         """
         wanted = [str(name) for name in names]
-        kept = np.zeros(len(self.labels), dtype=np.int64)
-        new_name = {}
-        for name, leaf in zip(
-            wanted, match_names(wanted, self.leaf_names, f"the tree {self.source}"), strict=True
-        ):
-            new_name[int(self.leaves[leaf])] = name
-            kept[self.leaves[leaf]] = 1
+        places = match_names(wanted, self.leaf_names, f"the tree {self.source}")
         if not wanted:
             raise ValueError("names must be at least one leaf of the tree, got none")
-        n_children = np.zeros_like(kept)  # kept children
-        for i in range(len(kept) - 1, 0, -1):
-            if kept[i]:
-                kept[self.parents[i]] += 1
-                n_children[self.parents[i]] += 1
-        return self._merged(np.flatnonzero(kept), n_children == 1, new_name)
+        new_name = dict(zip(self.leaves[places].tolist(), wanted, strict=True))
+        counts = np.append(0, np.cumsum(np.isin(np.arange(len(self.leaves)), places)))
+        first, end = self._ranges
+        kept = np.flatnonzero(counts[end] > counts[first])
+        n_children = np.bincount(self.parents[kept[1:]], minlength=len(self))
+        filled = self.filled_lengths()
+        number = {-1: -1}  # index of the copy that a node's children attach to
+        waiting: dict[int, tuple[float, str]] = {}  # length and label passed on to the only child
+        parents: list[int] = []
+        lengths: list[float] = []
+        labels: list[str] = []
+        for i in kept.tolist():
+            parent = int(self.parents[i])
+            length, label = float(self.lengths[i]), self.labels[i]
+            if parent in waiting:
+                length, label = waiting[parent][0] + float(filled[i]), label or waiting[parent][1]
+            if n_children[i] == 1:
+                waiting[i] = (float(filled[i]) if np.isnan(length) else length, label)
+                number[i] = number[parent]
+                continue
+            number[i] = len(parents)
+            parents.append(number[parent])
+            lengths.append(length)
+            labels.append(new_name.get(i, label))
+        return Tree(np.array(parents), np.array(lengths), tuple(labels), self.source)
 
     def shared(self) -> NDArray[np.float64]:
         """Return the path from the root shared by every two leaves, shape (n_leaves, n_leaves).
@@ -172,16 +154,16 @@ class Tree:
         """
         T = len(self.leaves)
         require_memory(24.0 * T * T, f"distances between {T} leaves", "prune the tree first")
-        first, size, column = self._spans
-        depth = self._depths()
+        first, end = self._ranges
+        depth = self.filled_lengths()
         shared = np.zeros((T, T))
         for i in range(1, len(depth)):  # with all leaves of preceding siblings
-            begin, end = first[i], first[i] + size[i]
-            shared[first[self.parents[i]] : begin, begin:end] = depth[self.parents[i]]
+            parent = self.parents[i]
+            depth[i] += depth[parent]
+            shared[first[parent] : first[i], first[i] : end[i]] = depth[parent]
         shared += shared.T
-        np.fill_diagonal(shared, depth[self.leaves][column])
-        place = np.argsort(column)
-        return shared[np.ix_(place, place)]
+        np.fill_diagonal(shared, depth[self.leaves])
+        return shared
 
     def distances(self) -> NDArray[np.float64]:
         """Return the path length between every two leaves, shape (n_leaves, n_leaves).
@@ -214,6 +196,12 @@ class Tree:
                 parts[self.parents[i]].append(text)
         return f"({text});" if self.lengths[0] > 0 else f"{text};"
 
+    def filled_lengths(self) -> NDArray[np.float64]:
+        """Return the lengths with missing ones replaced: 1, and 0 above the root."""
+        filled = np.where(np.isnan(self.lengths), 1.0, self.lengths)
+        filled[0] = np.nan_to_num(self.lengths[0])
+        return filled
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -224,6 +212,36 @@ class Tree:
     def _error(self, message: str) -> InputFormatError:
         return InputFormatError(message, path=self.source)
 
+    def _order_from_root(self, parents: list[int], labels: Sequence[str]) -> list[int]:
+        """Return the indices of the nodes, root first, each clade contiguous."""
+        n = len(parents)
+        children: list[list[int]] = [[] for _ in range(n)]
+        roots = []
+        for i, parent in enumerate(parents):
+            if parent in (-1, i):
+                roots.append(i)
+            elif 0 <= parent < n:
+                children[parent].append(i)
+            else:
+                raise self._error(
+                    f"parents must be numbers of nodes, got {parent} for {labels[i]!r}"
+                )
+        order: list[int] = []
+        stack = roots[::-1]
+        while stack:
+            order.append(stack.pop())
+            stack.extend(reversed(children[order[-1]]))
+        if len(order) < n:  # nodes that are not below a root are in or below a cycle
+            cycle = _cycle(parents, next(i for i in range(n) if i not in set(order)))
+            shown = " > ".join(labels[i] or f"node {i}" for i in cycle[:6])
+            raise self._error(
+                f"must be a tree, got a cycle of parents {shown}; correct the parents"
+            )
+        if len(roots) != 1:
+            shown = ", ".join(repr(labels[i]) for i in roots[:3])
+            raise self._error(f"must have one root, got {len(roots)}{': ' * bool(roots)}{shown}")
+        return order
+
     def _check_lengths(self) -> None:
         bad = np.flatnonzero((self.lengths < 0) | np.isinf(self.lengths))
         if bad.size:
@@ -232,77 +250,67 @@ class Tree:
                 f"{self.labels[bad[0]] or 'an inner node'!r}; correct the tree"
             )
 
-    def _depths(self) -> NDArray[np.float64]:
-        """Return the distance of every node from the start of the root's branch."""
-        depth = self.filled_lengths()
-        for i in range(1, len(depth)):
-            depth[i] += depth[self.parents[i]]
-        return depth
+    def _check_labels(self) -> None:
+        """Reject names that are ambiguous, or that make a node its own ancestor."""
+        is_leaf = np.isin(np.arange(len(self)), self.leaves)
+        known: dict[str, int] = {}
+        for i, label in enumerate(self.labels):
+            if is_leaf[i] and not label.strip():
+                raise self._error("the tree has a leaf without a name; leaves need distinct names")
+            other = known.setdefault(label, i) if label else i
+            if other == i:
+                continue
+            if is_leaf[i] and is_leaf[other]:
+                raise self._error(
+                    f"the tree has the leaf {label!r} twice; leaves need distinct names"
+                )
+            if is_leaf[i] or is_leaf[other]:
+                raise self._error(
+                    f"must be a tree, got {label!r} both as a leaf and as an inner node, which "
+                    "would make a network or a cycle; rename one of them"
+                )
+            if self._is_below_its_name(i):
+                raise self._error(
+                    f"must be a tree, got {label!r} below {label!r}, which would make a cycle; "
+                    "rename one of them"
+                )
 
-    def filled_lengths(self) -> NDArray[np.float64]:
-        """Return the lengths with missing ones replaced: 1, and 0 above the root."""
-        filled = np.where(np.isnan(self.lengths), 1.0, self.lengths)
-        filled[0] = np.nan_to_num(self.lengths[0])
-        return filled
+    def _is_below_its_name(self, i: int) -> bool:
+        """Tell whether a node has an ancestor of the same name."""
+        above = int(self.parents[i])
+        while above >= 0 and self.labels[above] != self.labels[i]:
+            above = int(self.parents[above])
+        return above >= 0
 
     @functools.cached_property
-    def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Order the leaves so that those of every node are contiguous.
-
-        Returns the first position and the number of leaves of every node, and the leaf (an index
-        to `leaves`) at every position.
-        """
+    def _ranges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First leaf below every node, and the end of these leaves, as indices to `leaves`."""
         n = len(self.labels)
-        size = np.zeros(n, dtype=np.int64)
-        size[self.leaves] = 1
+        size = np.ones(n, dtype=np.int64)
         for i in range(n - 1, 0, -1):
             size[self.parents[i]] += size[i]
-        first = np.zeros(n, dtype=np.int64)
-        free = np.zeros(n, dtype=np.int64)
-        for i in range(1, n):
-            parent = self.parents[i]
-            first[i] = free[i] = free[parent]
-            free[parent] += size[i]
-        return first, size, np.argsort(first[self.leaves])
+        nodes = np.arange(n)
+        return np.searchsorted(self.leaves, nodes), np.searchsorted(self.leaves, nodes + size)
 
     @functools.cached_property
     def _node_names(self) -> tuple[str, ...]:
-        first, size, column = self._spans
         leaf_names = self.leaf_names
-        taken: set[str] = set()
-        names = []
-        for i, label in enumerate(self.labels):
-            ends = f"({leaf_names[column[first[i]]]}..{leaf_names[column[first[i] + size[i] - 1]]})"
+        names: dict[str, None] = {}
+        for i, (label, first, end) in enumerate(zip(self.labels, *self._ranges, strict=True)):
+            ends = f"({leaf_names[first]}..{leaf_names[end - 1]})"
             options = [label, f"{label} {ends}"] if label else [ends]
-            name = next((o for o in options if o not in taken), f"{options[-1]} #{i}")
-            taken.add(name)
-            names.append(name)
+            name = next((option for option in options if option not in names), None)
+            names[name or f"{options[-1]} #{i}"] = None
         return tuple(names)
 
-    def _merged(
-        self, kept: NDArray[np.int64], has_one_child: NDArray[np.bool_], new_name: dict[int, str]
-    ) -> Tree:
-        """Copy the kept nodes, merging each that has one child with it."""
-        filled = self.filled_lengths()
-        parents: list[int] = []
-        lengths: list[float] = []
-        labels: list[str] = []
-        number = {-1: -1}  # index of the copy that a node's children attach to
-        waiting: dict[int, tuple[float, str]] = {}  # length and label passed on to the only child
-        for i in kept.tolist():
-            parent = int(self.parents[i])
-            length, label = float(self.lengths[i]), self.labels[i]
-            if parent in waiting:
-                length, label = waiting[parent][0] + float(filled[i]), label or waiting[parent][1]
-            if has_one_child[i]:
-                waiting[i] = (float(filled[i]) if np.isnan(length) else length, label)
-                number[i] = number[parent]
-                continue
-            number[i] = len(parents)
-            parents.append(number[parent])
-            lengths.append(length)
-            labels.append(new_name.get(i, label))
-        return Tree(np.array(parents), np.array(lengths), tuple(labels), self.source)
+
+def _cycle(parents: Sequence[int], i: int) -> list[int]:
+    """Return the nodes of the cycle that node i is in or below; the first is also the last."""
+    seen: list[int] = []
+    while i not in seen:
+        seen.append(i)
+        i = parents[i]
+    return [*seen[seen.index(i) :], i]
 
 
 TreeSource: TypeAlias = "Tree | BioTree | str | os.PathLike[str]"
@@ -329,10 +337,12 @@ def read_tree(tree: TreeSource) -> Tree:
     """
     if isinstance(tree, Tree):
         return tree
-    where = describe(tree)
-    is_source = isinstance(tree, (str, os.PathLike))
-    nodes = _newick.parse_tree(_load(tree), where) if is_source else _newick.nodes_of(tree)
-    parents, lengths, labels = nodes
+    if isinstance(tree, (str, os.PathLike)):
+        where, text = _load(tree)
+        parents, lengths, labels = _newick.parse_tree(text, where)
+    else:
+        where = "Bio.Phylo tree"
+        parents, lengths, labels = _newick.nodes_of(tree)
     n_absent = int(np.isnan(lengths[1:]).sum())
     if 0 < n_absent < len(lengths) - 1:
         logger.warning("%s: branches without a length, counted as 1: %d", where, n_absent)
@@ -367,33 +377,18 @@ def prune_to(
     return tree, wanted, np.array([place[name] for name in wanted], dtype=np.int64)
 
 
-def describe(tree: TreeSource) -> str:
-    """Name a tree in messages: its file, or "text" if it was given as text."""
-    if isinstance(tree, Tree):
-        return tree.source
-    if not isinstance(tree, (str, os.PathLike)):
-        return "Bio.Phylo tree"
-    return "text" if _is_text(tree) else os.path.basename(os.fspath(tree))
-
-
-def _is_text(tree: str | os.PathLike[str]) -> bool:
-    if not isinstance(tree, str) or os.path.exists(tree):
-        return False
-    return any(sign in tree for sign in "(;\n")
-
-
-def _load(tree: str | os.PathLike[str]) -> str:
-    if _is_text(tree):
-        return str(tree)
-    shipped = None
+def _load(tree: str | os.PathLike[str]) -> tuple[str, str]:
+    """Return the name of a tree for messages, and its text."""
+    where, known = os.path.basename(os.fspath(tree)), catalogue.names()
     if isinstance(tree, str) and not os.path.exists(tree):
+        if any(sign in tree for sign in "(;\n"):
+            return "text", tree
         shipped = catalogue.find(tree)
-    if shipped is not None:
-        return shipped
+        if shipped is not None:
+            return where, shipped
     try:
-        return read_text(tree, "a tree")
+        return where, read_text(tree, "a tree")
     except InputFormatError as error:
-        known = catalogue.names()
         if os.path.exists(tree) or not known:
             raise
         near = difflib.get_close_matches(os.fspath(tree), known, n=3)

@@ -1,6 +1,6 @@
 """Compiled coordinate-descent loops, the only place where dual variables change.
 
-Symbols follow :mod:`seqmtl.solvers.problem` and :mod:`seqmtl.solvers.groups`: weights are tables
+Symbols follow :mod:`seqmtl.solvers.problem` and :mod:`seqmtl.coupling`: weights are tables
 with one row per feature, one table per group of columns. In each group of task t, a step on an
 example reads its column c and adds row c of K_g times the change.
 """
@@ -94,7 +94,7 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss):
 
     Reads the block, the examples (y, tasks, H, C, targets) and the loss (number, epsilon, band);
     changes alpha, the weights, bias and keep of the state. K holds one matrix per view, groups
-    the same kernels as the weights are grouped (see ``seqmtl.solvers.groups``): group, column and
+    the same kernels as the weights are grouped (see ``seqmtl.coupling``): group, column and
     scale of every task and level; all K_g in one array, where each begins and its size; the first
     weight of every group and the length of its rows.
     """

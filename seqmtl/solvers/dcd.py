@@ -160,8 +160,8 @@ class CoordinateDescent:
         self._is_tree = tree is not None
         self._rows = problem.rows if tree is None else tree
         views = problem.rows.views if tree is None else (View(tree, slice(None)),)
-        self._weights = GroupedWeights(problem.grouped, views, dtype, is_padded=self._is_tree)
-        self.bias = np.zeros(problem.K.shape[-1])
+        self._weights = GroupedWeights(problem.coupling, views, dtype, is_padded=self._is_tree)
+        self.bias = np.zeros(problem.kernels.shape[-1])
         self._H = problem.curvature()
         self._band = _BAND
         self._keep = np.ones(problem.y.size, dtype=np.bool_)

@@ -5,12 +5,13 @@ theta, q_m and a_m are as in :mod:`seqmtl.solvers.mkl`; Widmer et al. (2015), eq
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.solvers.groups import FEWEST, Groups
+from seqmtl.coupling import FEWEST, Coupling, Nodes
+from seqmtl.solvers.norms import dual_norm, minimise_on_ball
 
 
 @dataclass(frozen=True)
@@ -25,53 +26,38 @@ class KernelSet:
         View of the features for each kernel, from 0 to G - 1.
     norm : float
         p of the p-norm on theta, 1 to infinity.
-    nodes : ndarray of float64, shape (T, J), optional
-        N with K_m = sum of N_j N_j' over the nodes j of kernel m, in every view.
-    owners : ndarray of int64, shape (J,), optional
-        Kernel of every node, among the M / G kernels of a view.
+    nodes : Nodes, optional
+        K_m as sums over nodes; the same M / G kernels in every view.
     """
 
     matrices: NDArray[np.float64]
     views: NDArray[np.int64]
     norm: float
-    nodes: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
-    owners: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    nodes: Nodes | None = None
 
     def start(self) -> NDArray[np.float64]:
         """Return theta = M^(-1/p), shape (M,)."""
         return np.full(len(self.views), len(self.views) ** (-1.0 / self.norm))
 
-    def couple(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return K_g of every view, shape (G, T, T)."""
-        if self._has_many:
-            return np.array([(self.nodes * own) @ self.nodes.T for own in self._lengths(theta)])
-        K = np.zeros((int(self.views.max()) + 1, *self.matrices.shape[1:]))
-        np.add.at(K, self.views, theta[:, None, None] * self.matrices)
-        return K
-
-    def group(self, theta: NDArray[np.float64]) -> Groups:
-        """Return the K_g of every view in groups, which are the same for every theta > 0."""
-        K = self.couple(theta)
-        return (
-            Groups.of(K, self.nodes, self._lengths(theta)) if self._has_many else Groups.single(K)
-        )
-
-    @property
-    def _has_many(self) -> bool:
-        """Whether sums over nodes are faster than those over matrices."""
-        return len(self.nodes) > FEWEST
-
-    def _lengths(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return theta of every node in every view, shape (G, J)."""
-        return theta.reshape(int(self.views.max()) + 1, -1)[:, self.owners]
+    def couple(self, theta: NDArray[np.float64]) -> Coupling:
+        """Return K_g of every view, in groups that are the same for every theta > 0."""
+        G = int(self.views.max()) + 1
+        if self.nodes is None or len(self.nodes.values) <= FEWEST:
+            K = np.zeros((G, *self.matrices.shape[1:]))
+            np.add.at(K, self.views, theta[:, None, None] * self.matrices)
+            return Coupling.of(K)
+        N, owners = self.nodes.values, self.nodes.owners
+        lengths = theta.reshape(G, -1)[:, owners] * self.nodes.lengths
+        return Coupling.of(np.array([(N * own) @ N.T for own in lengths]), self.nodes, lengths)
 
     def energies(self, grams: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return q_m, shape (M,), from V_g'V_g of every view, shape (G, T, T)."""
-        if self._has_many:
-            of_nodes = [np.einsum("tj,tj->j", self.nodes, gram @ self.nodes) for gram in grams]
-            q = np.concatenate([np.bincount(self.owners, own) for own in of_nodes])
-        else:
+        if self.nodes is None or len(self.nodes.values) <= FEWEST:
             q = np.einsum("mst,mst->m", self.matrices, grams[self.views])
+        else:
+            N, l, owners = self.nodes.values, self.nodes.lengths, self.nodes.owners
+            of_nodes = [l * np.einsum("tj,tj->j", N, gram @ N) for gram in grams]
+            q = np.concatenate([np.bincount(owners, own) for own in of_nodes])
         return np.maximum(q, 0.0)
 
     def dual_norm(self, q: NDArray[np.float64]) -> float:
@@ -82,36 +68,3 @@ class KernelSet:
         """Return the minimiser of sum_m a_m / theta_m on the ball (2015, eq. 22)."""
         best = minimise_on_ball(theta**2 * q, self.norm)
         return theta if best is None else best
-
-
-def conjugate(p: float) -> float:
-    """Return p* = p / (p - 1), for p from 1 to infinity."""
-    if p == 1.0:
-        return float("inf")
-    return 1.0 if np.isinf(p) else p / (p - 1.0)
-
-
-def norm_of(v: NDArray[np.float64], p: float) -> float:
-    """Return (sum_m v_m^p)^(1/p) of non-negative numbers for any p > 0; not a norm for p < 1."""
-    largest = float(v.max())
-    if largest == 0.0 or np.isinf(p):
-        return largest
-    return largest * float(((v / largest) ** p).sum() ** (1.0 / p))
-
-
-def dual_norm(q: NDArray[np.float64], p: float) -> float:
-    """Return ||q||_{p*} of non-negative numbers."""
-    return norm_of(q, conjugate(p))
-
-
-def minimise_on_ball(a: NDArray[np.float64], p: float) -> NDArray[np.float64] | None:
-    """Return the theta >= 0, ||theta||_p <= 1 that minimises sum_m a_m / theta_m (2015, eq. 22).
-
-    Returns None if all a_m are 0, so that every theta is optimal.
-    """
-    if np.isinf(p):
-        return np.ones_like(a)
-    if not a.max() > 0.0:
-        return None
-    a = a / a.max()
-    return np.asarray(a ** (1.0 / (p + 1.0)) / (a ** (p / (p + 1.0))).sum() ** (1.0 / p))

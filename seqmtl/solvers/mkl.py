@@ -74,8 +74,7 @@ class MultipleKernelDescent(CoordinateDescent):
 
     def __init__(self, problem: Problem, kernels: KernelSet, **options: Any) -> None:
         theta = kernels.start()
-        K, groups = kernels.couple(theta), kernels.group(theta)
-        super().__init__(replace(problem, K=K, groups=groups), **options)
+        super().__init__(replace(problem, coupling=kernels.couple(theta)), **options)
         self.kernels = kernels
         if not self.state.theta.size:
             self.state.theta = kernels.start()
@@ -99,9 +98,8 @@ class MultipleKernelDescent(CoordinateDescent):
 
     def _set_theta(self, theta: NDArray[np.float64]) -> None:
         self.state.theta = theta
-        K, groups = self.kernels.couple(theta), self.kernels.group(theta)
-        self.problem = replace(self.problem, K=K, groups=groups)
-        self._weights.groups = groups
+        self.problem = replace(self.problem, coupling=self.kernels.couple(theta))
+        self._weights.groups = self.problem.coupling
         self._H = self.problem.curvature()
         self._polished = None  # computed with the old kernels
 

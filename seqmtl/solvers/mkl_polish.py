@@ -110,11 +110,11 @@ def polish_kernels(
     from seqmtl.solvers._dcd_kernels import descend_gram
 
     rows = matrices.rows
-    C, alpha, y, T = problem.C[rows], alpha[rows], matrices.y, problem.K.shape[-1]
+    C, alpha, y, T = problem.C[rows], alpha[rows], matrices.y, problem.kernels.shape[-1]
     targets = problem.targets[rows] if problem.targets.size else 0.0
     number, epsilon, m, n_read = problem.loss_number, problem.epsilon, rows.size, 0
     omega = 1.0 if problem.loss == "logistic" else OMEGA
-    K = kernels.couple(theta)
+    K = kernels.couple(theta).K
     U = matrices.virtual_scores(alpha * y, T)
     n_passes = fewest = max(_PASSES, _VISITS // m)
     for _ in range(_MAX_ROUNDS):
@@ -136,7 +136,7 @@ def polish_kernels(
         is_behind = of_alpha > of_theta  # alpha is behind, so a theta step would be premature
         n_passes = min(2 * n_passes, _MOST * fewest) if is_behind else max(n_passes // 2, fewest)
         theta = kernels.step(theta, q)
-        K = kernels.couple(theta)
+        K = kernels.couple(theta).K
     return alpha, theta, n_read
 
 

@@ -192,7 +192,7 @@ class NewtonDescent(CoordinateDescent):
     def _work_of_step(self) -> float:
         """Return the cost of a step in epochs; infinity if there are too many weights."""
         p, (n, d) = self.problem, (self.problem.y.size, self.problem.rows.n_features + 1)
-        T, n_bytes = p.K.shape[-1], 8 * d * max(n, 4 * p.K.shape[-1] * d)
+        T, n_bytes = p.kernels.shape[-1], 8 * d * max(n, 4 * p.kernels.shape[-1] * d)
         if len(p.kernels) > 1 or not p.rows.is_dense or n_bytes > _MOST_BYTES:
             return np.inf
         r = split(p.kernels[0])[1].shape[1]

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.blocks import Rows
-from seqmtl.solvers.groups import Groups
+from seqmtl.coupling import Coupling
 
 #: Classification losses, and their numbers in the compiled loops.
 LOSSES = {"hinge": 0, "squared_hinge": 1, "logistic": 2}
@@ -55,7 +55,7 @@ class Problem:
         Labels, -1 or +1; all +1 in regression.
     tasks : ndarray of int, shape (n,)
         Task of each example, from 0 to T - 1.
-    K : ndarray of float64, shape (T, T) or (G, T, T)
+    coupling : Coupling, or ndarray of float64, shape (T, T) or (G, T, T)
         Task kernel, or one for each of the G views of the rows.
     C : ndarray of float64, shape (n,)
         Cost of each example, positive.
@@ -70,21 +70,22 @@ class Problem:
         Error without cost; regression only.
     constant : float
         Added to both objectives, so that the gap is relative to those of a larger problem.
-    groups : Groups, optional
-        The same task kernels in groups. Default: a single group.
     """
 
     rows: Rows
     y: NDArray[np.float64]
     tasks: NDArray[Any]
-    K: NDArray[np.float64]
+    coupling: Coupling
     C: NDArray[np.float64]
     loss: str = "hinge"
     bias_scale: float = 1.0
     targets: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     epsilon: float = 0.0
     constant: float = 0.0
-    groups: Groups | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.coupling, Coupling):
+            object.__setattr__(self, "coupling", Coupling.of(np.asarray(self.coupling)))
 
     @property
     def loss_number(self) -> int:
@@ -108,13 +109,7 @@ class Problem:
     @property
     def kernels(self) -> NDArray[np.float64]:
         """The task kernel of every view, shape (G, T, T)."""
-        T = self.K.shape[-1]
-        return self.K.reshape(-1, T, T)
-
-    @property
-    def grouped(self) -> Groups:
-        """The task kernels in groups."""
-        return Groups.single(self.kernels) if self.groups is None else self.groups
+        return self.coupling.K
 
     def curvature(self) -> NDArray[np.float64]:
         """Compute H, shape (n,); rows without features get a tiny positive value."""

@@ -1,4 +1,4 @@
-"""Weights of all tasks, in groups of columns; see :mod:`seqmtl.solvers.groups`."""
+"""Weights of all tasks, in groups of columns; see :mod:`seqmtl.coupling`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.blocks import Rows, View
-from seqmtl.solvers.groups import Groups
+from seqmtl.coupling import Coupling
 
 _ALIGNMENT = 64  # bytes of a cache line
 _AT_A_TIME = 16  # tasks
@@ -20,7 +20,7 @@ class GroupedWeights:
 
     Parameters
     ----------
-    groups : Groups
+    groups : Coupling
         Task kernels in groups.
     views : sequence of View
         Parts of the features.
@@ -38,7 +38,7 @@ class GroupedWeights:
     """
 
     def __init__(
-        self, groups: Groups, views: Sequence[View], dtype: Any, *, is_padded: bool = False
+        self, groups: Coupling, views: Sequence[View], dtype: Any, *, is_padded: bool = False
     ) -> None:
         self.groups, self._views = groups, tuple(views)
         widths, itemsize = groups.widths, np.dtype(dtype).itemsize
@@ -113,7 +113,7 @@ class TaskWeights:
     ----------
     tables : sequence of ndarray, shape (n_features, w)
         V_g; may be read from a file when used.
-    groups : Groups
+    groups : Coupling
         Task kernels in groups.
     columns : sequence of slice
         Features of every view.
@@ -129,7 +129,7 @@ class TaskWeights:
     def __init__(
         self,
         tables: Sequence[NDArray[Any]],
-        groups: Groups,
+        groups: Coupling,
         columns: Sequence[slice],
         dtype: Any,
     ) -> None:
@@ -188,7 +188,9 @@ class TaskWeights:
         column, scale = inserted(groups.column, 0, 0), inserted(groups.scale, 1, 1)
         kernels = (*groups.kernels, np.ones((len(self.columns), 1, 1)))
         tables = [*self.tables, weights.astype(self.dtype)[:, np.newaxis]]
-        return TaskWeights(tables, Groups(kernels, group, column, scale), self.columns, self.dtype)
+        return TaskWeights(
+            tables, Coupling(kernels, group, column, scale), self.columns, self.dtype
+        )
 
     def scores(self, rows: Rows, tasks: NDArray[Any]) -> NDArray[np.float64]:
         """Return the score of every row with the weights of its task, a few tasks at a time."""

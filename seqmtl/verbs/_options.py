@@ -14,8 +14,6 @@ from seqmtl.request import Request, option
 
 logger = logging.getLogger("seqmtl")
 
-_SITES = "windows cut from genomes instead of DATA"
-
 
 def model_file(what: str = "model file") -> Any:
     """Return the option of a model, an argument without a flag."""
@@ -114,32 +112,34 @@ class Threads(Request):
             yield
 
 
+def _of_sites(what: str, metavar: str | None = None, *flags: str, **more: Any) -> Any:
+    group = "windows cut from genomes instead of DATA"
+    return option(*flags, metavar=metavar, group=group, help=what, **more)
+
+
 @dataclass(frozen=True, kw_only=True)
 class WindowInput(Request):
     """Windows of a file, or cut from genomes; what a verb has no option for has these values."""
 
     data: str | None = window_data("windows")
-    genome: tuple[tuple[str, str], ...] = option(
+    genome: tuple[tuple[str, str], ...] = _of_sites(
+        "genome of an organism; repeat for each",
+        "ORGANISM=FASTA",
         kind=_kinds.named_path,
         is_repeated=True,
         default=(),
-        metavar="ORGANISM=FASTA",
-        group=_SITES,
-        help="genome of an organism; repeat for each",
     )
-    sites: tuple[tuple[str, str], ...] = option(
+    sites: tuple[tuple[str, str], ...] = _of_sites(
+        "BED6 (score 0: decoy) or TSV: contig, 0-based position, strand, label",
+        "ORGANISM=BED",
         kind=_kinds.named_path,
         is_repeated=True,
         default=(),
-        metavar="ORGANISM=BED",
-        group=_SITES,
-        help="BED6 (score 0: decoy) or TSV: contig, 0-based position, strand, label",
     )
-    at_end: str = option(
+    at_end: str = _of_sites(
+        "at contig ends, pad windows with N or drop them (default: pad)",
         choices=("pad", "drop"),
         default="pad",
-        group=_SITES,
-        help="at contig ends, pad windows with N or drop them (default: pad)",
     )
     organism: str | None = None
     split: str = "all"
@@ -155,42 +155,59 @@ class WindowInput(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LabelledRows(WindowInput):
+    """The rows to score."""
+
+    organism: str | None = option(
+        "--task", default=None, help="organism or task of all rows (default: as in DATA)"
+    )
+    split: str = option(
+        default="test",
+        help="split to use, if DATA is a dataset or has a split column; all for every row "
+        "(default: test)",
+    )
+
+
+def decoys(what: str = "decoys to draw per site if the file has none (default: 10)") -> Any:
+    """Return the option --decoys."""
+    return _of_sites(what, "RATIO", kind=_kinds.positive_float, default=10.0)
+
+
+def training_split() -> Any:
+    """Return the option --split of training."""
+    return _of_sites("split to use, if DATA has a split column (default: train)", default="train")
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainingRows(WindowInput):
     """The rows to train on, and the part of their sequences to use."""
 
-    organism: str | None = option(
-        "--task",
-        default=None,
-        metavar="NAME",
-        group=_SITES,
-        help="organism or task of all rows; overrides DATA",
+    organism: str | None = _of_sites(
+        "organism or task of all rows; overrides DATA", "NAME", "--task", default=None
     )
-    split: str = option(
-        default="train",
-        group=_SITES,
-        help="split to use, if DATA has a split column (default: train)",
-    )
-    window: int | None = option(
+    split: str = training_split()
+    window: int | None = _of_sites(
+        "use the central BP bases (default: all; 141 around sites)",
+        "BP",
         kind=_kinds.positive_int,
         default=None,
-        metavar="BP",
-        group=_SITES,
-        help="use the central BP bases (default: all; 141 around sites)",
     )
-    shift: int = option(
+    shift: int = _of_sites(
+        "shift the window from the centre in the 3' direction (default: 0)",
+        "BP",
         kind=_kinds.integer,
         default=0,
-        metavar="BP",
-        group=_SITES,
-        help="shift the window from the centre in the 3' direction (default: 0)",
     )
-    decoys: float = option(
-        kind=_kinds.positive_float,
-        default=10.0,
-        metavar="RATIO",
-        group=_SITES,
-        help="decoys to draw per site if the file has none (default: 10)",
-    )
+    decoys: float = decoys()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun(Threads):
+    """What training writes, and how it runs."""
+
+    output: str = option("-o", metavar="MODEL", role="how", help="model file")
+    json: str | None = summary_file("write the training summary as JSON")
+    seed: int = seed("seed for the example order and decoys")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,18 +229,4 @@ class Relatives(Request):
         metavar="FILE|NAME",
         help="where --like is looked up: Newick or Nexus file, shipped tree, or folder of an NCBI "
         "taxonomy dump (default: what the model knows, then eukaryotes)",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabelledRows(WindowInput):
-    """The rows to score."""
-
-    organism: str | None = option(
-        "--task", default=None, help="organism or task of all rows (default: as in DATA)"
-    )
-    split: str = option(
-        default="test",
-        help="split to use, if DATA is a dataset or has a split column; all for every row "
-        "(default: test)",
     )

@@ -125,7 +125,8 @@ def _calibrated(
     import numpy as np
 
     from seqmtl._names import match_names
-    from seqmtl.evaluation import calibration_error, expected_sites, plot_reliability
+    from seqmtl.evaluation import calibration_error, draw_reliability, expected_sites
+    from seqmtl.evaluation.figures import save_figure
     from seqmtl.models.probability_curve import cross_fitted, weights_for_prevalence
 
     checked: list[tuple[Any, ...]] = []
@@ -162,7 +163,7 @@ def _calibrated(
         logger.warning("the probabilities of %s stay as trained", ", ".join(left))
     if request.plot:
         labels, p, tasks, weights = map(np.concatenate, zip(*checked, strict=True))
-        plot_reliability(labels, p, tasks, request.plot, weights=weights)
+        save_figure(draw_reliability(labels, p, tasks, weights=weights), request.plot)
     return {"schema_version": 1, "source": request.data or "sites", "tasks": by_task}
 
 

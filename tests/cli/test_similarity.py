@@ -1,16 +1,18 @@
 """The command ``seqmtl similarity``, and the options that other commands share with it."""
 
-import argparse
 import json
 
 import numpy as np
 import pytest
 
 from seqmtl import TaskKernel
-from seqmtl.cli import _similarity
+from seqmtl.cli import similarity
 from seqmtl.cli.main import main
+from seqmtl.exceptions import UsageError
 from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.similarity import build
+from seqmtl.verbs._options import TrainingRows
+from seqmtl.verbs._relations import KINDS, TrainingRelations
 from seqmtl.verbs._windows import organisms_named
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
@@ -121,8 +123,8 @@ def test_unknown_organisms_get_near_matches(capsys):
         (["--kind", "tree", "--table", "K"], "argument --table: not allowed with argument --kind"),
         (["--kind", "cousins"], "argument --kind: invalid choice: 'cousins'"),
         (["--tree", "t", "--organisms", "a,,b"], "must be comma-separated names, got 'a,,b'"),
-        (["--tree", "t", "--scales", "1,-2"], "must be above 0, got -2"),
-        (["--tree", "t", "--scales", "1,x"], "argument --scales: invalid"),
+        (["--tree", "t", "--scales", "1,-2"], "argument --scales: must be .* above 0, got -2"),
+        (["--tree", "t", "--scales", "1,x"], "argument --scales: must be .* above 0, got 'x'"),
     ],
 )
 def test_wrong_usage(capsys, options, message):
@@ -146,46 +148,31 @@ def test_outputs_are_checked_first(tree, tmp_path, capsys):
     missing = str(tmp_path / "no" / "K.tsv")
     assert main(["similarity", "--tree", tree, "-o", missing]) == 1
     assert "no folder" in capsys.readouterr().err
-    assert main(["similarity", "--tree", tree, "--plot", str(tmp_path / "K.gif")]) == 1
-    assert "must end in .png, .svg or .pdf" in capsys.readouterr().err
+    error = _usage_error(capsys, "--tree", tree, "--plot", str(tmp_path / "K.gif"))
+    assert "argument --plot: must end in .png, .svg or .pdf" in error
     assert not (tmp_path / "K.gif").exists()
 
 
 def test_kinds_are_those_that_can_be_built():
-    assert _similarity.KINDS == build.KINDS
-    assert all(f"\n  {kind} " in _similarity.KINDS_HELP for kind in build.KINDS[:7])
+    assert KINDS == build.KINDS
+    assert all(f"\n  {kind} " in similarity.COMMAND.text for kind in build.KINDS[:7])
 
 
-class TestSharedOptions:
-    """As a command that trains would use them, with --similarity KIND|TSV."""
+def test_the_relation_that_training_asks_for(tree, write):
+    def relation(**options):
+        return TrainingRelations(**options).training_relation()
 
-    def _request(self, *argv):
-        parser = argparse.ArgumentParser()
-        parser.add_argument("--similarity")
-        _similarity.add_source_options(parser)
-        args = parser.parse_args(argv)
-        return _similarity.kernel_request(args, args.similarity)
-
-    def test_nothing_asked_for(self):
-        assert self._request() is None
-
-    def test_kind_with_a_tree(self, tree):
-        found = self._request("--similarity", "hierarchical", "--tree", tree)
-        names = ["man", "bee", "ape"]
-        assert found.build(names) == TaskKernel.hierarchical(tree, names)
-        assert self._request("--tree", tree).build() == TaskKernel.from_newick(tree)
-
-    def test_kind_without_a_source(self):
-        found = self._request("--similarity", "union")
-        assert found.build(["a", "b"]) == TaskKernel.union(["a", "b"])
-
-    def test_table(self, write, capsys):
-        kernel = TaskKernel.from_newick(TREE)
-        found = self._request("--similarity", str(write(kernel.to_tsv())))
-        assert found.build(["fly", "man"]) == kernel.restrict(["fly", "man"])
-        with pytest.raises(SystemExit):
-            self._request("--similarity", "K.tsv", "--tree", TREE)
-        assert "got tree and table; give tree alone" in capsys.readouterr().err
+    assert relation() is None
+    names = ["man", "bee", "ape"]
+    found = relation(similarity="hierarchical", tree=tree).build(names)
+    assert found == TaskKernel.hierarchical(tree, names)
+    assert relation(tree=tree).build() == TaskKernel.from_newick(tree)
+    assert relation(similarity="union").build(["a", "b"]) == TaskKernel.union(["a", "b"])
+    kernel = TaskKernel.from_newick(TREE)
+    table = str(write(kernel.to_tsv()))
+    assert relation(similarity=table).build(["fly", "man"]) == kernel.restrict(["fly", "man"])
+    with pytest.raises(UsageError, match="got tree and table; give tree alone"):
+        relation(similarity="K.tsv", tree=TREE)
 
 
 class TestTheTreeIsReadFirst:
@@ -219,7 +206,7 @@ class TestTheTreeIsReadFirst:
                 "maize": {"splits": {"train": {"sites": 0}, "test": {"sites": 9}}},
             }
         }
-        args = argparse.Namespace(organism=None, data=str(tmp_path), split="train", genome=[])
+        args = TrainingRows(data=str(tmp_path))
         assert organisms_named(args) == []
         for facts in summary["organisms"].values():
             facts |= {"sites": 0, "decoys": 0, "left_out": {}}

@@ -20,7 +20,7 @@ from seqmtl.cli.main import main
 from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.io import read_windows
 from seqmtl.models import checkpoint as checkpoints
-from seqmtl.models import fit, selected
+from seqmtl.models import fit
 from seqmtl.similarity import Distances
 from seqmtl.solvers import dcd
 
@@ -356,7 +356,7 @@ class TestBadInput:
             raise AssertionError("training has started")
 
         monkeypatch.setattr(fit, "solve", never)
-        monkeypatch.setattr(selected, "select", never)
+        monkeypatch.setattr(fit, "select", never)
         for name, text in BAD.items():
             (data / name).write_text(text)
 

@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from seqmtl import estimators
+import seqmtl
 from seqmtl.cli.main import main
 from seqmtl.estimators.cross_validation import grid_scores
 from seqmtl.kernels import RBF, Linear, Polynomial, Standardized, make_kernel
-from seqmtl.models.kernel_model import KernelModel
+from seqmtl.tables.kernel_model import KernelModel
 
 SPECS = ("linear", "rbf:0.5")
 KERNELS = [Standardized(Linear()), Standardized(RBF(0.5))]
@@ -19,15 +19,15 @@ KERNELS = [Standardized(Linear()), Standardized(RBF(0.5))]
 # --method and its options, and the estimator of the same settings
 METHODS = {
     "kernel-svc": (["--kernel", "rbf:0.5", "--similarity", "easy"],
-                   estimators.MultiTaskKernelSVC(KERNELS[1], task_kernel="easy", C=2.0)),
-    "kernel-mkl": ([], estimators.KernelMKLClassifier(KERNELS, C=2.0)),
+                   seqmtl.MultiTaskKernelSVC(KERNELS[1], task_kernel="easy", C=2.0)),
+    "kernel-mkl": ([], seqmtl.KernelMKLClassifier(KERNELS, C=2.0)),
     "pareto": (["--p", "2", "--norm", "1.5"],
-               estimators.ParetoMKLClassifier(KERNELS, p=2.0, norm=1.5, C=2.0)),
-    "individual-mkl": ([], estimators.IndividualMKLClassifier(KERNELS, C=2.0)),
+               seqmtl.ParetoMKLClassifier(KERNELS, p=2.0, norm=1.5, C=2.0)),
+    "individual-mkl": ([], seqmtl.IndividualMKLClassifier(KERNELS, C=2.0)),
     "partial-mkl": (["--share", "0.25"],
-                    estimators.PartiallySharedMKLClassifier(KERNELS, share=0.25, C=2.0)),
+                    seqmtl.PartiallySharedMKLClassifier(KERNELS, share=0.25, C=2.0)),
     "sparse-mkl": (["--p", "0.5", "--q", "1.5"],
-                   estimators.SparseMKLClassifier(KERNELS, p=0.5, q=1.5, C=2.0)),
+                   seqmtl.SparseMKLClassifier(KERNELS, p=0.5, q=1.5, C=2.0)),
 }  # fmt: skip
 
 
@@ -159,12 +159,10 @@ def test_the_commands_agree_with_the_estimator(method, table, tmp_path, capsys):
 def test_minimax_is_linear(options, table, tmp_path, capsys):
     from sklearn.preprocessing import StandardScaler
 
-    from seqmtl import MinimaxClassifier
-
     path, rows = tmp_path / "m", DATA.split == "train"
     assert _train(table, path, "minimax", "--tol", "1e-4", *options) == 0
     mean = {"regularizer": "mean", "share": 0.25, "norm": 2.0, "C": 30.0}
-    estimator = MinimaxClassifier(tol=1e-4, **(mean if options else {}))
+    estimator = seqmtl.MinimaxClassifier(tol=1e-4, **(mean if options else {}))
     scaler = StandardScaler().fit(DATA.X[rows][:, :2])
     scaled = np.c_[scaler.transform(DATA.X[:, :2]), np.zeros(len(DATA.X))]
     estimator.fit(scaled[rows], DATA.label[rows], DATA.task[rows])
@@ -200,7 +198,7 @@ def test_info_draws_the_weights(model, folder, table, capsys):
 
 
 def test_info_of_a_model_saved_from_python(tmp_path, capsys):
-    estimator = estimators.MultiTaskKernelSVC(RBF(0.1)).fit(DATA.X, DATA.label)
+    estimator = seqmtl.MultiTaskKernelSVC(RBF(0.1)).fit(DATA.X, DATA.label)
     estimator.model_.save(tmp_path / "m")
     assert main(["info", str(tmp_path / "m")]) == 0
     text = capsys.readouterr().out
@@ -261,7 +259,7 @@ def test_one_task_needs_no_column(tmp_path):
     table.write_text(DATA.text(["label", "a", "b"]))
     assert _train(table, path, "kernel-mkl") == 0
     kernels = [Standardized(make_kernel(name)) for name in ("linear", "poly", "rbf")]
-    expected = estimators.KernelMKLClassifier(kernels).fit(DATA.X[:, :2], DATA.label)
+    expected = seqmtl.KernelMKLClassifier(kernels).fit(DATA.X[:, :2], DATA.label)
     found = _predict(path, table)
     np.testing.assert_allclose(
         _floats(found["score"]), expected.decision_function(DATA.X[:, :2]), atol=1e-5
@@ -275,7 +273,7 @@ def test_scales_are_optional_and_kept(table, tmp_path):
     path, rows = tmp_path / "m", DATA.split == "train"
     plain = ["--kernel", "rbf:0.01", "--no-standardize"]
     assert _train(table, path, "kernel-svc", *plain) == 0
-    expected = DATA.fitted(estimators.MultiTaskKernelSVC(RBF(0.01)))
+    expected = DATA.fitted(seqmtl.MultiTaskKernelSVC(RBF(0.01)))
     np.testing.assert_allclose(
         _floats(_predict(path, table)["score"]),
         expected.decision_function(DATA.X[~rows], DATA.task[~rows]), atol=1e-5,
@@ -293,7 +291,7 @@ def test_balanced_classes(table, tmp_path):
     path, rows = tmp_path / "m", DATA.split == "train"
     assert _train(table, path, "individual-mkl", "--balanced", "--tol", "1e-6") == 0
     kernels = [Standardized(make_kernel(name)) for name in ("linear", "poly", "rbf")]
-    estimator = estimators.IndividualMKLClassifier(kernels, tol=1e-6)
+    estimator = seqmtl.IndividualMKLClassifier(kernels, tol=1e-6)
     expected = DATA.fitted(estimator, balanced=True)
     np.testing.assert_allclose(
         _floats(_predict(path, table)["score"]),
@@ -309,7 +307,7 @@ def test_costs_and_trade_offs_are_chosen(table, tmp_path, capsys):
     )  # fmt: skip
     assert code == 0
     assert "AUROC 0." in capsys.readouterr().err
-    estimator = estimators.ParetoMKLClassifier(KERNELS[::-1], tol=1e-3)
+    estimator = seqmtl.ParetoMKLClassifier(KERNELS[::-1], tol=1e-3)
     points = grid_scores(
         estimator, {"C": [0.01, 1.0], "p": [0.5, 2.0]}, DATA.X[rows], DATA.label[rows],
         DATA.task[rows],
@@ -330,7 +328,7 @@ def test_the_path_is_drawn(table, tmp_path):
     training = KernelModel.load(path).training
     assert [entry["p"] for entry in training["selection"]] == [0.5, 1.0, "inf"]
     expected = DATA.fitted(
-        estimators.ParetoMKLClassifier(KERNELS, p=float(training["p"]), tol=1e-5), balanced=True
+        seqmtl.ParetoMKLClassifier(KERNELS, p=float(training["p"]), tol=1e-5), balanced=True
     )
     assert training["objective"] == pytest.approx(expected.objective_, rel=1e-4)
 
@@ -344,7 +342,7 @@ def test_similarities_of_the_tasks(table, tmp_path, capsys):
     assert _train(table, path, "kernel-svc", "--tree", str(tree)) == 0
     kernel = TaskKernel.from_newick(tree.read_text())
     expected = DATA.fitted(
-        estimators.MultiTaskKernelSVC(Standardized(make_kernel("rbf")), task_kernel=kernel)
+        seqmtl.MultiTaskKernelSVC(Standardized(make_kernel("rbf")), task_kernel=kernel)
     )
     np.testing.assert_allclose(
         _floats(_predict(path, table)["score"]),
@@ -371,7 +369,7 @@ def test_several_classes(tmp_path, capsys):
     assert _train(table, path, "pareto", "--tune", "1,10", "--kernel", "rbf:0.5") == 0
     capsys.readouterr()
     C = KernelModel.load(path).training["C"]
-    expected = estimators.ParetoMKLClassifier([KERNELS[1]], C=C, tol=1e-3).fit(X, y)
+    expected = seqmtl.ParetoMKLClassifier([KERNELS[1]], C=C, tol=1e-3).fit(X, y)
     found = _predict(path, table, columns="name votes_3 votes_5 votes_9 class")
     assert found["class"] == expected.predict(X).astype(str).tolist()
     votes = np.column_stack([_floats(found[f"votes_{c}"]) for c in (3, 5, 9)])
@@ -422,7 +420,7 @@ def test_sequences_of_a_column(tmp_path, capsys):
          str(path), "-q"]
     )  # fmt: skip
     assert code == 0
-    expected = estimators.PartiallySharedMKLClassifier(specs, tol=1e-3).fit(texts, labels, alleles)
+    expected = seqmtl.PartiallySharedMKLClassifier(specs, tol=1e-3).fit(texts, labels, alleles)
     found = _predict(path, table)
     np.testing.assert_allclose(
         _floats(found["score"]), expected.decision_function(texts, alleles), atol=1e-5
@@ -455,7 +453,7 @@ def test_windows_of_dna(tmp_path, capsys):
     options = ["--kernel", "wd:4", "--window", "11", "--shift", "1"]
     assert _train(table, path, "kernel-svc", *options) == 0
     train, test = (read_windows(table, split=s).center(11, 1) for s in ("train", "test"))
-    expected = estimators.MultiTaskKernelSVC(make_kernel("wd:4")).fit(train)
+    expected = seqmtl.MultiTaskKernelSVC(make_kernel("wd:4")).fit(train)
     found = _predict(path, table)
     np.testing.assert_allclose(_floats(found["score"]), expected.decision_function(test), atol=1e-5)
     assert found["task"] == test.tasks.tolist()
@@ -497,7 +495,7 @@ def test_novelties_of_a_table(tmp_path, capsys):
     new.write_text("\n".join(["task,x,z,label", *labelled]) + "\n")
     options = ["--contamination", "0.05", "-C", "0.5"]
     assert _train(known, tmp_path / "m", "one-class", *options) == 0
-    expected = estimators.MultiTaskOneClassSVM(C=0.5, contamination=0.05)
+    expected = seqmtl.MultiTaskOneClassSVM(C=0.5, contamination=0.05)
     expected.fit(X[:60], tasks=task[:60])
     found = _predict(tmp_path / "m", new, columns="name task score class")
     scores = expected.decision_function(X, task)
@@ -530,7 +528,7 @@ def test_novelties_of_windows(tmp_path, capsys):
     table.write_text("\n".join("\t".join(row) for row in [header, *_windows()]) + "\n")
     assert _train(table, path, "one-class", "--features", "wd:4", "--similarity", "union") == 0
     train, test = (read_windows(table, split=s) for s in ("train", "test"))
-    expected = estimators.MultiTaskOneClassSVM(PositionalKmers("wd:4"), "union", tol=1e-3)
+    expected = seqmtl.MultiTaskOneClassSVM(PositionalKmers("wd:4"), "union", tol=1e-3)
     expected.fit(train[train.labels > 0])
     found = _predict(path, table, columns="name organism score class")
     np.testing.assert_allclose(_floats(found["score"]), expected.decision_function(test), atol=1e-5)
@@ -722,7 +720,7 @@ def test_probabilities_are_calibrated_on_held_out_rows(model, table, tmp_path, c
 
 
 def test_weights_of_numbers_take_tables(table, tmp_path, capsys):
-    estimator = DATA.fitted(estimators.MultiTaskSVC(tol=1e-5))
+    estimator = DATA.fitted(seqmtl.MultiTaskSVC(tol=1e-5))
     estimator.model_.save(tmp_path / "m")
     found = _predict(tmp_path / "m", table, columns="name task score probability")
     rows = DATA.split == "test"

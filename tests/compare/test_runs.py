@@ -9,7 +9,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from seqmtl import TaskKernel, WeightedDegree, use_threads
 from seqmtl.compare import Comparison, FinishedRuns, Protocol, run_comparison, runs
 from seqmtl.exceptions import TrainingInterrupted
-from seqmtl.models.selected import labelled, train_selected
+from seqmtl.models.examples import Examples
+from seqmtl.models.fit import train
 from seqmtl.models.selection import Space
 from seqmtl.models.site import Site
 from seqmtl.models.training import Settings
@@ -46,10 +47,10 @@ def expected(comparison):
 
 def test_a_run_is_training_and_testing_on_its_split(comparison, expected):
     rows = comparison.draw(1)
-    train, test = (comparison.windows[part] for part in rows)
-    examples = labelled(train, train.labels, train.task_ids, train.task_names)
+    windows, test = (comparison.windows[part] for part in rows)
+    examples = Examples.of(windows)
     space = Space.of_cost(comparison.kernel, (0.1, 1.0))
-    model, _ = train_selected(examples, space, features=comparison.features)
+    model, _ = train(examples, space, features=comparison.features)
     scores = model.decision_function(test)
     found = expected[JOBS.index((1, "mtl"))]
     for t, name in enumerate(comparison.windows.task_names):
@@ -146,20 +147,18 @@ def test_the_default_is_what_train_does_and_every_method_has_all_labels(comparis
     kernels = TaskKernel.hierarchical("((worm,fly),bee);", comparison.windows.task_names)
     whole = replace(comparison, kernels=kernels, C=(1.0,))
     seen = []
-    for name in ("train_selected", "train_learnt"):
-        train = getattr(runs, name)
 
-        def note(examples, *arguments, train=train, **options):
-            seen.append(len(examples.data))
-            return train(examples, *arguments, **options)
+    def note(examples, *arguments, **options):
+        seen.append(len(examples.data))
+        return train(examples, *arguments, **options)
 
-        monkeypatch.setattr(runs, name, note)
+    monkeypatch.setattr(runs, "train", note)
     results = {method: whole.run(0, method) for method in runs.METHODS}
     assert seen == [90] * 5 + [60] * 3
-    train = whole.windows[whole.draw(0).train]
-    examples = labelled(train, train.labels, train.task_ids, train.task_names)
-    space = Space.of_sharing(train.task_names, comparison.kernel)
-    model, _ = train_selected(examples, space, features=comparison.features)
+    windows = whole.windows[whole.draw(0).train]
+    examples = Examples.of(windows)
+    space = Space.of_sharing(windows.task_names, comparison.kernel)
+    model, _ = train(examples, space, features=comparison.features)
     assert results["default"].chosen == model.training["selection"]["tasks"]
-    assert results["mkl"].chosen == {name: {"C": 1.0} for name in train.task_names}
+    assert results["mkl"].chosen == {name: {"C": 1.0} for name in windows.task_names}
     assert {task["trust"] for task in results["individual"].chosen.values()} == {1.0}

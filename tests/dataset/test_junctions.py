@@ -215,7 +215,7 @@ def test_errors(genome):
         build(folder, config_text(), star(introns), signal="tss")
     with pytest.raises(InputFormatError, match=r"x.sources must be left out with junctions"):
         build(folder, config_text(), star(introns), 'sources = ["a"]\n')
-    with pytest.raises(InputFormatError, match=r"junctions.min_share must be a number from 0"):
+    with pytest.raises(InputFormatError, match=r"junctions.min_share must be a finite number"):
         build(folder, config_text(), star(introns), "\n[junctions]\nmin_share = 2\n")
     with pytest.raises(InputFormatError, match=r"junctions.min_reads must be a whole number"):
         build(folder, config_text(), star(introns), "\n[junctions]\nmin_reads = 0\n")

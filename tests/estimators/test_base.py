@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from seqmtl import estimators
-from seqmtl.estimators.minimax import MinimaxClassifier
+import seqmtl
 
 SCALARS = {
     "MultiTaskSVC": {"gap": "dual_gap_", "n_iter": "n_iter_"},
@@ -29,7 +28,7 @@ def test_results_are_those_of_the_fitted_estimator(name):
     tasks = np.repeat(["a", "b"], 20)
     y = np.tile([0, 1], 20)
     X = rng.normal(size=(40, 3)) + y[:, None]
-    estimator = {**vars(estimators), "MinimaxClassifier": MinimaxClassifier}[name]()
+    estimator = getattr(seqmtl, name)()
     found = estimator.fit(X, y, tasks=tasks).results()
     expected = {key: getattr(estimator, attribute) for key, attribute in SCALARS[name].items()}
     known = {key: value for key, value in expected.items() if np.isfinite(value).all()}

@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.svm import SVC
 
-from seqmtl.estimators import IndividualMKLClassifier, MultiTaskKernelSVC, ParetoMKLClassifier
+from seqmtl import IndividualMKLClassifier, MultiTaskKernelSVC, ParetoMKLClassifier
 from seqmtl.estimators.cross_validation import grid_scores
 
 RNG = np.random.default_rng(3)

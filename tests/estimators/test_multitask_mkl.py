@@ -352,7 +352,7 @@ class TestBadInput:
 
     def test_of_a_table_of_parents_with_a_cycle(self):
         with pytest.raises(InputFormatError, match="must be a tree, got a cycle of parents"):
-            Tree.from_parents([-1, 2, 3, 1, 0], ["root", "ape", "man", "fly", "bee"])
+            Tree([-1, 2, 3, 1, 0], [np.nan] * 5, ["root", "ape", "man", "fly", "bee"])
 
     def test_of_distances_and_graphs(self):
         gap = np.array([[0, 1, np.nan], [1, 0, 1], [np.nan, 1, 0]])

@@ -12,13 +12,7 @@ import pytest
 from matplotlib.image import imread
 from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
-from seqmtl.evaluation import (
-    calibration_error,
-    draw_curves,
-    draw_reliability,
-    plot_curves,
-    plot_reliability,
-)
+from seqmtl.evaluation import calibration_error, draw_curves, draw_reliability
 from seqmtl.evaluation.figures import line_look, plain_text, render, save_figure
 from seqmtl.exceptions import SeqmtlError
 
@@ -33,34 +27,29 @@ def legend_texts(legend):
     return [text.get_text() for text in legend.get_texts()]
 
 
-@pytest.mark.parametrize(
-    ("suffix", "magic"),
-    [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("PNG", b"\x89PNG")],
-)
-def test_formats_and_no_leftovers(tmp_path, suffix, magic):
-    path = tmp_path / f"curves.{suffix}"
-    plot_curves(*make_data(), path, title="Test set, $C$ = 1")
-    assert path.read_bytes().startswith(magic)
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+@pytest.fixture(scope="module")
+def figure():
+    return draw_curves(*make_data(), title="Test set, $C$ = 1")
 
 
-def test_picture_is_not_empty(tmp_path):
-    plot_curves(*make_data(), tmp_path / "curves.png")
+def test_formats_and_no_leftovers(figure, tmp_path):
+    for suffix, magic in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")):
+        save_figure(figure, tmp_path / f"curves.{suffix}")
+        assert (tmp_path / f"curves.{suffix}").read_bytes().startswith(magic)
+    assert len(list(tmp_path.iterdir())) == 3
     pixels = imread(tmp_path / "curves.png")
     assert pixels.shape[0] > 600
     assert pixels.shape[1] > 1200
     assert 0.5 < (pixels[..., :3].min(axis=2) > 0.99).mean() < 0.99
 
 
-def test_areas_in_the_legends():
+def test_areas_in_the_legends(figure):
     labels, scores, tasks = make_data()
-    roc, pr = draw_curves(labels, scores, tasks).axes
-    for axes, metric in ((roc, roc_auc_score), (pr, average_precision_score)):
-        expected = [
+    for axes, metric in zip(figure.axes, (roc_auc_score, average_precision_score), strict=True):
+        assert legend_texts(axes.get_legend()) == [
             f"{metric(labels[tasks == name], scores[tasks == name]):.3f}  {name}"
             for name in ("fly", "worm")
         ]
-        assert legend_texts(axes.get_legend()) == expected
 
 
 def test_drawn_curves_have_the_areas():
@@ -77,14 +66,13 @@ def test_drawn_curves_have_the_areas():
     assert area == pytest.approx(average_precision_score(labels, scores), abs=2e-3)
 
 
-def test_good_scores_get_an_enlarged_corner():
-    good, poor = (draw_curves(*make_data(shift=shift)).axes[0] for shift in (4.0, 1.0))
-    assert [len(axes.child_axes) for axes in (good, poor)] == [1, 0]
+def test_good_scores_get_an_enlarged_corner(figure):
+    assert len(draw_curves(*make_data(shift=4.0)).axes[0].child_axes) == 1
+    assert figure.axes[0].child_axes == []
 
 
-@pytest.mark.parametrize("n_tasks", [13, 40])
-def test_many_tasks_share_one_legend_outside(n_tasks):
-    names = [f"organism {t}" for t in range(n_tasks)]
+def test_many_tasks_share_one_legend_outside():
+    names = [f"organism {t}" for t in range(40)]
     figure = draw_curves(*make_data(names, n=60))
     assert all(axes.get_legend() is None for axes in figure.axes)
     texts = legend_texts(figure.legends[0])
@@ -94,10 +82,22 @@ def test_many_tasks_share_one_legend_outside(n_tasks):
     assert box.x0 > max(axes.get_window_extent().x1 for axes in figure.axes)
     assert box.y0 >= 0
     assert box.x1 <= figure.bbox.x1
-
-
-def test_first_lines_differ():
     assert len({str(line_look(index)) for index in range(28)}) == 28
+
+
+def test_of_many_tasks_the_extremes_are_drawn():
+    rng = np.random.default_rng(0)
+    tasks = np.repeat([f"t{i:02}" for i in range(60)], 40)
+    labels = np.tile(np.arange(40) < 10, 60)
+    scores = rng.normal(size=tasks.size) + np.repeat(rng.permutation(60) / 20, 40) * labels
+    figure = draw_curves(labels, scores, tasks, title="All")
+    assert figure.get_suptitle() == "All; 28 of 60 tasks: the lowest and the highest AUPRC"
+    areas = np.array(
+        [average_precision_score(labels[tasks == t], scores[tasks == t]) for t in np.unique(tasks)]
+    )
+    ends = np.sort(np.argsort(areas)[[*range(14), *range(-14, 0)]])
+    shown = [text.split()[-1] for text in legend_texts(figure.legends[0])]
+    assert shown == [f"t{i:02}" for i in ends]
 
 
 def test_names_are_shown_as_they_are():
@@ -121,24 +121,16 @@ def test_one_class_is_left_out_with_a_warning(caplog):
         draw_curves(np.zeros(4), np.arange(4.0), ["a"] * 4)
 
 
-def test_user_settings_stay():
+def test_the_settings_and_the_backend_of_the_user_stay():
     before = matplotlib.rcParams.copy()
-    draw_curves(*make_data())
+    draw_curves(*make_data(n=50))
     assert dict.__eq__(matplotlib.rcParams, before)
-
-
-def test_no_backend_is_chosen_for_the_process(tmp_path):
     code = (
-        "import sys; from seqmtl.evaluation import plot_curves; "
-        "plot_curves([1, 0, 1, 0], [3.0, 2.0, 1.0, 0.0], ['a'] * 4, sys.argv[1]); "
+        "import sys; from seqmtl.evaluation import draw_curves; "
+        "draw_curves([1, 0, 1, 0], [3.0, 2.0, 1.0, 0.0], ['a'] * 4); "
         "print('matplotlib.pyplot' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "curves.png"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 
@@ -148,26 +140,20 @@ def test_equal_figures_give_equal_bytes():
         assert first == second
 
 
-def test_suffix_is_checked_before_the_work(tmp_path):
+def test_files_that_cannot_be_written(figure, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"path must end in .png, .svg or .pdf, got '.*x.jpeg'"):
-        plot_curves([], [], [], tmp_path / "x.jpeg")
-    with pytest.raises(ValueError, match="path must end in"):
-        plot_reliability([], [], [], tmp_path / "x")
-
-
-def test_unwritable_output(tmp_path):
+        save_figure(figure, tmp_path / "x.jpeg")
     with pytest.raises(SeqmtlError, match=r"cannot write .*: No such file or directory"):
-        plot_curves(*make_data(n=50), tmp_path / "absent" / "curves.png")
-
-
-def test_failed_writing_leaves_the_old_file(tmp_path, monkeypatch):
+        save_figure(figure, tmp_path / "absent" / "curves.png")
     path = tmp_path / "curves.svg"
     path.write_text("old")
-    monkeypatch.setattr(
-        "os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
-    )
+
+    def full(*_):
+        raise OSError(28, "No space left")
+
+    monkeypatch.setattr("os.replace", full)
     with pytest.raises(SeqmtlError, match=r"cannot write .*: No space left; free some space"):
-        save_figure(draw_curves(*make_data(n=50)), path)
+        save_figure(figure, path)
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -185,25 +171,10 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
         draw_curves(*make_data(n=50))
 
 
-def test_of_many_tasks_the_extremes_are_drawn():
-    rng = np.random.default_rng(0)
-    tasks = np.repeat([f"t{i:02}" for i in range(60)], 40)
-    labels = np.tile(np.arange(40) < 10, 60)
-    scores = rng.normal(size=tasks.size) + np.repeat(rng.permutation(60) / 20, 40) * labels
-    figure = draw_curves(labels, scores, tasks, title="All")
-    assert figure.get_suptitle() == "All; 28 of 60 tasks: the lowest and the highest AUPRC"
-    areas = np.array(
-        [average_precision_score(labels[tasks == t], scores[tasks == t]) for t in np.unique(tasks)]
-    )
-    ends = np.sort(np.argsort(areas)[[*range(14), *range(-14, 0)]])
-    shown = [text.split()[-1] for text in legend_texts(figure.legends[0])]
-    assert shown == [f"t{i:02}" for i in ends]
-
-
-def test_reliability_shows_bins_and_errors(tmp_path):
+def test_reliability_shows_bins_and_errors():
     labels, scores, tasks = make_data(n=2000)
     probabilities = 1 / (1 + np.exp(-scores))
-    figure = draw_reliability(labels, probabilities, tasks)
+    figure = draw_reliability(labels, probabilities, tasks, title="Calibration")
     rows = tasks == "fly"
     error = calibration_error(labels[rows], probabilities[rows])
     assert legend_texts(figure.legends[0])[0] == f"{error:.3f}  fly"
@@ -213,12 +184,7 @@ def test_reliability_shows_bins_and_errors(tmp_path):
     assert line.get_xdata()[nearest] == pytest.approx(probabilities[chosen].mean())
     assert line.get_ydata()[nearest] == pytest.approx(labels[chosen].mean())
     assert figure.axes[1].lines[0].get_ydata().sum() == rows.sum()
-    plot_reliability(labels, probabilities, tasks, tmp_path / "r.svg", title="Calibration")
-    root = ElementTree.parse(io.BytesIO((tmp_path / "r.svg").read_bytes())).getroot()
+    root = ElementTree.parse(io.BytesIO(render(figure, "svg"))).getroot()
     assert root.tag.endswith("svg")
-
-
-def test_reliability_wants_probabilities(tmp_path):
     with pytest.raises(ValueError, match="probabilities must be between 0 and 1, got -3"):
-        plot_reliability([1, 0], [-3.0, 0.5], ["a", "a"], tmp_path / "r.png")
-    assert not list(tmp_path.iterdir())
+        draw_reliability([1, 0], [-3.0, 0.5], ["a", "a"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
 from seqmtl.evaluation import calibration_error, evaluate, weighted_auroc_auprc
 from seqmtl.evaluation._groups import group_by_task
@@ -23,6 +23,13 @@ def random_tasks(n_tasks=3, n=400, seed=0, tied=False):
     if tied:
         scores = np.round(scores)
     return labels, scores, np.tile([f"organism {t}" for t in range(n_tasks)], n)
+
+
+def of_scikit_learn(labels, scores, weights=None):
+    return tuple(
+        metric(labels, scores, sample_weight=weights)
+        for metric in (roc_auc_score, average_precision_score)
+    )
 
 
 def test_four_examples_by_hand():
@@ -51,20 +58,19 @@ def test_weighted_metrics_equal_scikit_learn_with_ties(rows):
     labels = np.array([row[0] for row in rows])
     scores = np.array([row[1] for row in rows]) / 4
     weights = np.array([row[2] for row in rows], dtype=float)
-    expected = (
-        roc_auc_score(labels, scores, sample_weight=weights),
-        average_precision_score(labels, scores, sample_weight=weights),
-    )
+    auroc, auprc = expected = of_scikit_learn(labels, scores, weights)
     assert weighted_auroc_auprc(labels, scores, weights) == pytest.approx(expected, abs=1e-12)
+    some = weights > 0
+    ranked = RankedScores(labels[some], scores[some], weights[some])
+    assert auc(*ranked.roc()) == pytest.approx(auroc)
+    recall, precision = ranked.precision_recall()
+    assert np.sum(np.diff(recall) * precision[1:]) == pytest.approx(auprc)
 
 
 def test_fractional_weights_equal_scikit_learn():
     labels, scores, _ = random_tasks(1, 5000, tied=True)
     weights = np.random.default_rng(1).random(labels.size)
-    expected = (
-        roc_auc_score(labels, scores, sample_weight=weights),
-        average_precision_score(labels, scores, sample_weight=weights),
-    )
+    expected = of_scikit_learn(labels, scores, weights)
     assert weighted_auroc_auprc(labels, scores, weights) == pytest.approx(expected, abs=1e-12)
 
 
@@ -91,10 +97,7 @@ def test_each_resample_is_a_weighting_of_the_examples(seed, n_positive, n_negati
         for cell, n in zip(cells, draws.multinomial(sizes.sum(), sizes / sizes.sum()), strict=True):
             if n:
                 weights[cell[0]] = n
-    assert sample[0] == pytest.approx(roc_auc_score(labels, scores, sample_weight=weights))
-    assert sample[1] == pytest.approx(
-        average_precision_score(labels, scores, sample_weight=weights)
-    )
+    assert sample == pytest.approx(of_scikit_learn(labels, scores, weights))
 
 
 def test_rows_that_stand_for_several_examples_are_those_examples():
@@ -131,8 +134,8 @@ def test_point_values_counts_and_mean(tied):
     result = evaluate(labels, scores, tasks, n_bootstrap=20)
     for name, entry in result["tasks"].items():
         rows = tasks == name
-        assert entry["auroc"] == roc_auc_score(labels[rows], scores[rows])
-        assert entry["auprc"] == average_precision_score(labels[rows], scores[rows])
+        expected = of_scikit_learn(labels[rows], scores[rows])
+        assert (entry["auroc"], entry["auprc"]) == pytest.approx(expected, abs=1e-12)
         assert (entry["n"], entry["n_positive"]) == (rows.sum(), (labels[rows] == 1).sum())
     for metric in ("auroc", "auprc"):
         values = [entry[metric] for entry in result["tasks"].values()]
@@ -159,10 +162,14 @@ def test_interval_width_agrees_with_the_known_standard_error():
     assert low < area < high
 
 
-def test_wider_confidence_gives_wider_intervals():
+def test_wider_confidence_gives_wider_intervals_and_no_bootstrap_none():
     data = random_tasks(1)
-    narrow = evaluate(*data, confidence=0.5)["tasks"]["organism 0"]
-    wide = evaluate(*data, confidence=0.99)["tasks"]["organism 0"]
+    narrow, wide, none = (
+        evaluate(*data, **options)["tasks"]["organism 0"]
+        for options in ({"confidence": 0.5}, {"confidence": 0.99}, {"n_bootstrap": 0})
+    )
+    assert none["auroc"] == wide["auroc"]
+    assert none["auroc_interval"] is None
     for metric in ("auroc_interval", "auprc_interval"):
         assert wide[metric][0] < narrow[metric][0] < narrow[metric][1] < wide[metric][1]
 
@@ -206,12 +213,6 @@ def test_one_class_is_named_and_left_out(caplog):
     assert evaluate([1], [0.0], ["a"])["mean"] == {"auroc": None, "auprc": None, "n_tasks": 0}
 
 
-def test_no_bootstrap_means_no_intervals():
-    entry = evaluate(*random_tasks(1), n_bootstrap=0)["tasks"]["organism 0"]
-    assert entry["auroc"] is not None
-    assert entry["auroc_interval"] is None
-
-
 def test_groups_keep_order_of_tasks_and_examples():
     groups = group_by_task([1, 0, 1, 0], [0.0, 1, 2, 3], np.array(["z", "a", "z", "a"], object))
     assert [group.name for group in groups] == ["z", "a"]
@@ -238,26 +239,29 @@ def test_bad_input(labels, scores, tasks, message):
         evaluate(labels, scores, tasks)
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"n_bootstrap": -1}, "n_bootstrap must be at least 0"),
+def test_bad_options_and_weights():
+    two, ones = ([1, 0], [1.0, 0.0], ["a", "a"]), [1, 1]
+    for option, message in (
+        ({"n_bootstrap": -1}, "n_bootstrap must be an integer of at least 0"),
         ({"confidence": 1.0}, "confidence must be between 0 and 1"),
-        ({"seed": -1}, "seed must be at least 0"),
-    ],
-)
-def test_bad_options(option, message):
-    with pytest.raises(ValueError, match=message):
-        evaluate([1, 0], [1.0, 0.0], ["a", "a"], **option)
-
-
-def test_bad_weights():
-    with pytest.raises(ValueError, match="weights must not be negative, got -1"):
-        weighted_auroc_auprc([1, 0], [0.0, 1.0], [1, -1])
-    with pytest.raises(ValueError, match="weights must be positive somewhere in both classes"):
-        weighted_auroc_auprc([1, 0], [0.0, 1.0], [1, 0])
-    with pytest.raises(ValueError, match="weights must have one value for each"):
-        weighted_auroc_auprc([1, 0], [0.0, 1.0], [1])
+        ({"seed": -1}, "seed must be an integer of at least 0"),
+        ({"counts": [1]}, "counts must have one value for each of the 2 labels"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            evaluate(*two, **option)
+    for weights, message in (
+        ([1, -1], "weights must not be negative, got -1"),
+        ([1, 0], "weights must be positive somewhere in both classes"),
+        ([1], "weights must have one value for each"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            weighted_auroc_auprc([1, 0], [0.0, 1.0], weights)
+    for probabilities, n_bins, message in (
+        ([1.5, 0.0], 10, r"probabilities must be between 0 and 1, got 1\.5"),
+        (ones, 0, "n_bins must be at least 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            calibration_error([1, 0], probabilities, n_bins=n_bins)
 
 
 def test_calibration_error_by_hand():
@@ -275,13 +279,6 @@ def test_calibration_error_of_true_probabilities_is_small():
     labels = rng.random(50_000) < probabilities
     assert calibration_error(labels, probabilities) < 0.01
     assert calibration_error(labels, probabilities**3) > 0.1
-
-
-def test_calibration_error_bad_input():
-    with pytest.raises(ValueError, match=r"probabilities must be between 0 and 1, got 1\.5"):
-        calibration_error([1, 0], [1.5, 0.0])
-    with pytest.raises(ValueError, match="n_bins must be at least 1"):
-        calibration_error([1, 0], [0.5, 0.0], n_bins=0)
 
 
 def test_import_is_light():

@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from seqmtl.cli._output import check_outputs, claims_of_a_command
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import atomic_folder, remove_unfinished
 from seqmtl.files.claims import claimed
+from seqmtl.files.outputs import check_outputs, files_of_a_run
 
 HOLDER = """
 import sys
@@ -142,7 +142,7 @@ def test_two_outputs_are_two_files(tmp_path, tree, capsys):
 def test_a_device_takes_every_output(tree, capsys):
     arguments = ["similarity", "--tree", str(tree), "-o", "/dev/null"]
     assert main([*arguments, "-q"]) == 0
-    with claims_of_a_command():
+    with files_of_a_run():
         check_outputs("/dev/null", "/dev/null")
 
 

@@ -12,8 +12,8 @@ from seqmtl.exceptions import ModelFileError
 from seqmtl.features.joint import JointFeatures
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models import grouped
-from seqmtl.models.fit import train_windows
-from seqmtl.models.selected import labelled, train_selected
+from seqmtl.models.examples import Examples
+from seqmtl.models.fit import train, train_windows
 from seqmtl.models.selection import Space
 from seqmtl.models.training import Settings
 from seqmtl.models.training_text import calibration_text, chosen_text, learnt_text, tasks_text
@@ -155,10 +155,10 @@ def test_columns_that_are_none(file, tmp_path, column):
 
 def test_a_selection_of_many_tasks_is_trained_in_groups():
     windows = _windows()
-    examples = labelled(windows, windows.labels, windows.task_ids, windows.task_names)
+    examples = Examples.of(windows)
     kernel = TaskKernel.from_newick(_tree())
     relation = kernel.restrict([*NAMES, "new", "other"])
-    model, _ = train_selected(
+    model, _ = train(
         examples, Space.of_sharing(windows.task_names, relation, (1.0, 3.0)),
         features=PositionalKmers("wd:2"), settings=Settings(tol=1e-6, dtype="float64"),
     )  # fmt: skip

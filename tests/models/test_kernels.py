@@ -19,7 +19,8 @@ from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.features.numeric import Numeric
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.checkpoint import Checkpoint
-from seqmtl.models.fit import train_model, train_windows
+from seqmtl.models.examples import Examples
+from seqmtl.models.fit import train, train_windows
 from seqmtl.models.kernels import (
     kernel_set,
     learnt_kernel,
@@ -243,7 +244,7 @@ class TestSeveralViews:
         X = np.random.default_rng(0).standard_normal((60, 3))
         y, tasks = np.where(X[:, 0] > 0, 1, -1), np.arange(60) % 2
         numeric = JointFeatures([Numeric(), Numeric()])
-        model, _ = train_model(X, y, tasks, ("a", "b"), features=numeric)
+        model, _ = train(Examples(X, y, tasks, ("a", "b")), features=numeric)
         for task in ("a", "b"):
             with pytest.raises(SeqmtlError, match=r"of windows of DNA, this has Numeric\(\)"):
                 model.position_weights(task)

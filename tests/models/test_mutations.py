@@ -17,7 +17,7 @@ from seqmtl.cli.main import main
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.models.saved import load_model
 from seqmtl.report.folder import Signal
-from seqmtl.report.signal_sections import _training
+from seqmtl.report.sections import training
 from seqmtl.sequences import Windows
 from tests.mutations import mutations, read, use, write
 
@@ -219,5 +219,5 @@ def test_figures_of_the_report_take_what_is_accepted(calibrated, tmp_path):
             continue
         n_drawn += 1
         if n_drawn % 6 == 0:
-            _training(Signal("signal", models={"model": model}))
+            training(Signal("signal", models={"model": model}))
     assert n_drawn >= 12

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from seqmtl import MultiTaskModel, MultiTaskSVC, Windows
 from seqmtl.cli.main import main
-from seqmtl.evaluation.metrics import evaluate_genome
+from seqmtl.evaluation import evaluate
 from seqmtl.models.probability_curve import (
     ProbabilityCurve,
     cross_fitted,
@@ -207,13 +207,14 @@ def test_bad_input(call, message):
 
 def test_precision_at_recall_by_hand():
     labels, scores = [1, -1, 1, -1, -1], [5.0, 4.0, 3.0, 3.0, 1.0]
-    weights = [1.0, 10.0, 1.0, 10.0, 100.0]
-    found = evaluate_genome(labels, scores, ["t"] * 5, weights)["t"]
+    counts = [1, 10, 1, 10, 100]
+    found = evaluate(labels, scores, ["t"] * 5, counts=counts)["tasks"]["t"]["genome"]
     assert found["prevalence"] == pytest.approx(2 / 122)
     assert found["precision_at_recall"]["0.5"] == 1.0
     assert found["precision_at_recall"]["0.8"] == pytest.approx(2 / 22)  # ties go together
     assert found["auprc"] == pytest.approx(0.5 * 1 + 0.5 * 2 / 22)
-    assert evaluate_genome([1, 1], [0, 1], ["t"] * 2, [1, 1])["t"]["auprc"] is None
+    one_class = evaluate([1, 1], [0, 1], ["t"] * 2, counts=[1, 1])["tasks"]["t"]["genome"]
+    assert one_class["auprc"] is None
 
 
 @pytest.fixture(scope="module")

@@ -10,31 +10,32 @@ from numpy.testing import assert_allclose, assert_array_equal
 from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, WeightedDegree
 from seqmtl.features.numeric import Numeric
 from seqmtl.models import selection
-from seqmtl.models.selected import labelled, train_learnt, train_selected
-from seqmtl.models.selection import Space, select, weigh
+from seqmtl.models.evidence import weigh
+from seqmtl.models.examples import Examples
+from seqmtl.models.fit import train, train_windows
+from seqmtl.models.selection import Space, select
 from seqmtl.models.training import Settings
-from seqmtl.sequences import Windows
+from tests.models.cases import motif_windows
 
 NAMES = ("ape", "fly", "man")
 TREE = TaskKernel(NAMES, [[4, 0.2, 1.6], [0.2, 1, 0.3], [1.6, 0.3, 1]], "by hand")
-SETTINGS = Settings()
-
-
-def _examples(n, directions, seed=0, noise=1.0):
-    """Numbers whose class lies in a direction of every task's own."""
-    rng = np.random.default_rng(seed)
-    y, ids = np.where(rng.random(n) < 0.5, 1.0, -1.0), np.arange(n) % 3
-    X = noise * rng.normal(size=(n, 60)) + y[:, None] * np.array(directions)[ids]
-    return labelled(X, y, ids, NAMES)
-
-
 ALIKE = np.tile(np.eye(60)[0], (3, 1))
 APART = np.array([np.eye(60)[0], -np.eye(60)[0], np.eye(60)[1]])
+ODD = np.array([np.eye(60)[0], -np.eye(60)[0], np.eye(60)[0]])
 
 
-def _select(examples, space=None, features=None, settings=SETTINGS, **options):
+def _examples(n, directions, noise=1.0):
+    """Numbers whose class lies in a direction of every task's own."""
+    rng = np.random.default_rng(0)
+    y, ids = np.where(rng.random(n) < 0.5, 1.0, -1.0), np.arange(n) % 3
+    X = noise * rng.normal(size=(n, 60)) + y[:, None] * np.array(directions)[ids]
+    return Examples(X, y, ids, NAMES)
+
+
+def _select(examples, space=None, features=None, **options):
     space = space or Space.of_sharing(NAMES)
-    return select(examples, space, features=features or Numeric(), settings=settings, **options)
+    plan = select(examples, space, features or Numeric(), Settings(), **options)
+    return plan._replace(report=plan.report["selection"])
 
 
 def _shared(chosen):
@@ -48,16 +49,19 @@ def _trust(chosen):
     return np.array([chosen.report["tasks"][name]["trust"] for name in NAMES])
 
 
+@pytest.fixture(scope="module")
+def chosen():
+    """What is selected for a few examples of tasks that are alike, with a tree."""
+    return _select(_examples(90, ALIKE), Space.of_sharing(NAMES, TREE))
+
+
 class TestTrust:
     def test_it_is_high_where_tasks_are_alike_and_low_where_they_are_not(self):
         assert (_shared(_select(_examples(360, ALIKE))) > 0.45).all()
         assert (_shared(_select(_examples(240, APART))) < 0.2).all()
-
-    def test_one_odd_task_keeps_to_itself(self):
-        odd = np.array([np.eye(60)[0], -np.eye(60)[0], np.eye(60)[0]])
-        trust = _trust(_select(_examples(360, odd)))
-        assert trust[1] < 0.2
-        assert (trust[[0, 2]] > 2 * trust[1]).all()
+        odd = _trust(_select(_examples(360, ODD)))
+        assert odd[1] < 0.2
+        assert (odd[[0, 2]] > 2 * odd[1]).all()
 
     def test_few_labels_leave_it_near_the_prior(self):
         trusts = selection.TRUSTS
@@ -65,10 +69,10 @@ class TestTrust:
         few = _trust(_select(_examples(12, ALIKE, noise=9.0)))
         assert (np.abs(few - prior) < 0.2).all()
 
-    def test_the_relation_that_holds_has_the_larger_part(self):
-        relation = TaskKernel(NAMES, [[1, 0, 1], [0, 1, 0], [1, 0, 1]], "pairs")
-        odd = np.array([np.eye(60)[0], -np.eye(60)[0], np.eye(60)[0]])
-        chosen = _select(_examples(360, odd), Space.of_sharing(NAMES, relation))
+    def test_the_relation_that_holds_has_the_larger_part(self, caplog):
+        caplog.set_level(logging.INFO)
+        pairs = TaskKernel(NAMES, [[1, 0, 1], [0, 1, 0], [1, 0, 1]], "pairs")
+        chosen = _select(_examples(360, ODD), Space.of_sharing(NAMES, pairs))
         parts = chosen.report["relations"]
         assert parts["pairs"] > 0.9
         assert sum(parts.values()) == pytest.approx(1.0)
@@ -77,30 +81,29 @@ class TestTrust:
     def test_a_relation_without_a_part_is_told(self, caplog, monkeypatch):
         monkeypatch.setattr(selection, "_NEGLIGIBLE", 0.5)
         caplog.set_level(logging.INFO)
-        relation = TaskKernel(NAMES, [[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]], "wrong tree")
-        odd = np.array([np.eye(60)[0], -np.eye(60)[0], np.eye(60)[0]])
-        _select(_examples(360, odd), Space.of_sharing(NAMES, relation))
+        wrong = TaskKernel(NAMES, [[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]], "wrong tree")
+        _select(_examples(360, ODD), Space.of_sharing(NAMES, wrong))
         assert "wrong tree: held-out labels give it next to no part in the model" in caplog.text
 
 
 class TestKernel:
-    @pytest.mark.parametrize("relation", [None, TREE])
-    def test_it_is_the_formula(self, relation):
-        chosen = _select(_examples(90, ALIKE), Space.of_sharing(NAMES, relation))
-        tasks = chosen.report["tasks"]
-        unit = TREE.matrix / np.sqrt(np.outer(np.diag(TREE.matrix), np.diag(TREE.matrix)))
-        trees = [tasks[name]["relations"].get("by hand", 0.0) for name in NAMES]
-        assert chosen.report["relations"].get("by hand", 0.0) == pytest.approx(np.mean(trees))
-        for s, a in enumerate(NAMES):
-            for t, b in enumerate(NAMES):
-                R = np.sqrt(trees[s] * trees[t]) * unit[s, t]
-                R += np.sqrt((1 - trees[s]) * (1 - trees[t]))
-                shared = 1.0 if s == t else min(tasks[a]["trust"], tasks[b]["trust"]) * R
-                scale = np.sqrt(tasks[a]["C"] * tasks[b]["C"]) / chosen.settings.C
-                assert chosen.kernel.matrix[s, t] == pytest.approx(scale * shared)
-        costs = [tasks[name]["C"] for name in NAMES]
-        assert chosen.settings.C == pytest.approx(np.prod(costs) ** (1 / 3))
-        assert np.linalg.eigvalsh(chosen.kernel.matrix).min() > -1e-12
+    def test_it_is_the_formula(self, chosen):
+        for found, relation in ((chosen, TREE), (_select(_examples(90, ALIKE)), None)):
+            tasks = found.report["tasks"]
+            unit = TREE.matrix / np.sqrt(np.outer(np.diag(TREE.matrix), np.diag(TREE.matrix)))
+            trees = [tasks[name]["relations"].get("by hand", 0.0) for name in NAMES]
+            assert (np.mean(trees) > 0.0) == (relation is not None)
+            assert found.report["relations"].get("by hand", 0.0) == pytest.approx(np.mean(trees))
+            for s, a in enumerate(NAMES):
+                for t, b in enumerate(NAMES):
+                    R = np.sqrt(trees[s] * trees[t]) * unit[s, t]
+                    R += np.sqrt((1 - trees[s]) * (1 - trees[t]))
+                    shared = 1.0 if s == t else min(tasks[a]["trust"], tasks[b]["trust"]) * R
+                    scale = np.sqrt(tasks[a]["C"] * tasks[b]["C"]) / found.settings.C
+                    assert found.kernel.matrix[s, t] == pytest.approx(scale * shared)
+            costs = [tasks[name]["C"] for name in NAMES]
+            assert found.settings.C == pytest.approx(np.prod(costs) ** (1 / 3))
+            assert np.linalg.eigvalsh(found.kernel.matrix).min() > -1e-12
 
     def test_tasks_without_data_stay_related(self):
         more = TaskKernel((*NAMES, "bee"), np.eye(4) * 0.5 + 0.5, "four")
@@ -109,44 +112,40 @@ class TestKernel:
         assert (kernel.matrix[3, :3] > 0.1).all()
         assert np.linalg.eigvalsh(kernel.matrix).min() > -1e-12
 
+    def test_what_is_fixed_stays(self):
+        one_cost = _select(_examples(90, ALIKE), Space.of_sharing(NAMES, TREE, (2.5,)))
+        assert one_cost.settings.C == pytest.approx(2.5)
+        assert_allclose(np.diagonal(one_cost.kernel.matrix), 1.0)
+        one_kernel = _select(_examples(90, ALIKE), Space.of_cost(TREE, (2.0,)))
+        assert_allclose(one_kernel.kernel.matrix, TREE.matrix)
+        assert one_kernel.kernel.source == "by hand"
 
-class TestWhatIsFixedStays:
-    def test_one_cost(self):
-        chosen = _select(_examples(90, ALIKE), Space.of_sharing(NAMES, TREE, (2.5,)))
-        assert chosen.settings.C == pytest.approx(2.5)
-        assert_allclose(np.diagonal(chosen.kernel.matrix), 1.0)
 
-    def test_one_kernel(self):
-        chosen = _select(_examples(90, ALIKE), Space.of_cost(TREE, (2.0,)))
-        assert_allclose(chosen.kernel.matrix, TREE.matrix)
-        assert chosen.kernel.source == "by hand"
-
+class TestCost:
     def test_one_task_has_a_cost_to_choose(self):
         rng = np.random.default_rng(0)
         y = np.where(np.arange(40) % 2, 1.0, -1.0)
-        examples = labelled(rng.normal(size=(40, 2)) + y[:, None], y, np.zeros(40, int), ("ape",))
+        examples = Examples(rng.normal(size=(40, 2)) + y[:, None], y, np.zeros(40, int), ("ape",))
         chosen = _select(examples, Space.of_sharing(("ape",)))
         assert selection.COSTS[0] <= chosen.settings.C <= selection.COSTS[-1]
         assert_allclose(chosen.kernel.matrix, 1.0)
 
-
-def test_the_cost_follows_the_noise():
-    """Of noise much is worth less than little, so large costs lose."""
-    rng = np.random.default_rng(0)
-    y = np.where(rng.random(300) < 0.5, 1.0, -1.0)
-    X = 0.15 * y[:, None] + rng.normal(size=(300, 40))
-    noisy = labelled(X, y, np.arange(300) % 3, NAMES)
-    costs = (0.001, 10.0)
-    found = _select(noisy, Space.of_cost(TaskKernel.union(NAMES), costs)).settings.C
-    assert found < 0.1
+    def test_it_follows_the_noise(self):
+        """Of noise much is worth less than little, so large costs lose."""
+        rng = np.random.default_rng(0)
+        y = np.where(rng.random(300) < 0.5, 1.0, -1.0)
+        X = 0.15 * y[:, None] + rng.normal(size=(300, 40))
+        noisy = Examples(X, y, np.arange(300) % 3, NAMES)
+        space = Space.of_cost(TaskKernel.union(NAMES), (0.001, 10.0))
+        assert _select(noisy, space).settings.C < 0.1
 
 
 def test_weights_by_hand():
     found = np.array([[-3.0, -1.0], [-2.0, -2.0]])
     own = found - found.mean(axis=0)
     expected = np.exp(2 * own + 0.3 * own[:, ::-1]) * np.array([[1.0], [3.0]])
-    assert_allclose(weigh(found, [1.0, 3.0]), expected / expected.sum(axis=0))
-    assert_allclose(weigh(found[:, :1]), np.exp(2 * own[:, :1]) / np.exp(2 * own[:, :1]).sum())
+    assert_allclose(weigh(found, [1.0, 3.0], 2.0, 0.3), expected / expected.sum(axis=0))
+    assert_allclose(weigh(found[:, :1], 1.0, 2.0, 0.3), weigh(2 * found)[:, :1])
 
 
 def test_a_task_of_too_few_labels_follows_the_others(caplog):
@@ -177,24 +176,26 @@ class _Columns(Numeric):
 
 
 class TestVariants:
-    def test_a_clearly_better_one_is_taken(self):
-        chosen = _select(_examples(90, ALIKE), features=_Columns((3,), ((4,), (0, 1))))
-        assert chosen.features.columns == (0, 1)
-        assert [entry["chosen"] for entry in chosen.report["variants"]] == [False, False, True]
+    @pytest.mark.parametrize(
+        ("given", "others", "expected"),
+        [((3,), ((4,), (0, 1)), (0, 1)), ((0, 3), ((0, 4),), (0, 3))],
+        ids=["a clearly better one is taken", "else the given one stays"],
+    )
+    def test_a_better_one(self, given, others, expected):
+        chosen = _select(_examples(90, ALIKE), features=_Columns(given, others))
+        assert chosen.features.columns == expected
+        told = [entry["chosen"] for entry in chosen.report["variants"]]
+        assert told == [columns == expected for columns in (given, *others)]
 
     def test_examples_that_only_some_variants_tell_apart(self):
         """All examples of a class are copies in column 0 where it is rounded, but not in 1."""
         examples = _examples(90, ALIKE)
         X = examples.data.copy()
         X[:, 0] = np.round(X[:, 0])
-        examples = replace(examples, data=X)
-        chosen = _select(examples, features=_Columns((0,), ((1,), (0, 1))))
+        features = _Columns((0,), ((1,), (0, 1)))
+        chosen = _select(replace(examples, data=X), features=features)
         assert chosen.features.columns == (0, 1)
         assert len({entry["log_likelihood"] for entry in chosen.report["variants"]}) == 3
-
-    def test_else_the_given_one_stays(self):
-        chosen = _select(_examples(90, ALIKE), features=_Columns((0, 3), ((0, 4),)))
-        assert chosen.features.columns == (0, 3)
 
 
 class TestMoreThanAFewThousand:
@@ -206,77 +207,61 @@ class TestMoreThanAFewThousand:
     def test_trust_falls_where_labels_suffice(self):
         """Tasks that are somewhat alike: sharing pays with 20 labels each, not with hundreds."""
         near = 0.7 * np.eye(60)[:3] + 0.4 * np.eye(60)[3]
-        few = _select(_examples(60, near, noise=0.7))
-        many = _select(_examples(3000, near, noise=0.7))
-        assert (_trust(many) < _trust(few)).all()
+        few, many = (_trust(_select(_examples(n, near, noise=0.7))) for n in (60, 3000))
+        assert (many < few).all()
 
     def test_it_stays_where_tasks_are_one(self):
         alike, apart = (_trust(_select(_examples(900, d, noise=3.0))) for d in (ALIKE, APART))
         assert (alike > apart).all()
 
 
-class TestWhatIsKnown:
-    def test_it_is_not_found_again(self):
-        examples, known, seen = _examples(90, ALIKE), {}, []
-        first = _select(examples, known=known, on_score=lambda *its: seen.append(its))
-        assert [number for _, number, _ in seen] == list(range(1, len(known) + 1))
-        assert {total for *_, total in seen} == {len(known)}
-        half = dict(list(known.items())[: len(known) // 2])
-        again = []
-        second = _select(examples, known=half, on_score=lambda *its: again.append(its))
-        assert again == seen[len(known) // 2 :]
-        assert first.kernel == second.kernel
-        assert first.report == second.report
-
-
-def _windows(n=120):
-    rng = np.random.default_rng(0)
-    letters = rng.integers(0, 4, (n, 12)).astype(np.uint8)
-    labels, tasks = np.where(rng.random(n) < 0.4, 1, -1), np.arange(n) % 3
-    hit = (labels > 0)[:, None] & (rng.random((n, 4)) < 0.6)
-    letters[:, 4:8] = np.where(hit, [0, 2, 1, 1], letters[:, 4:8])
-    return Windows(
-        letters.ravel(), np.arange(n) * 12, 12, labels=labels, task_ids=tasks, task_names=NAMES
-    )
+def test_what_is_known_is_not_found_again():
+    examples, known, seen, again = _examples(90, ALIKE), {}, [], []
+    first = _select(examples, known=known, on_score=lambda *its: seen.append(its))
+    assert [number for _, number, _ in seen] == list(range(1, len(known) + 1))
+    assert {total for *_, total in seen} == {len(known)}
+    half = dict(list(known.items())[: len(known) // 2])
+    second = _select(examples, known=half, on_score=lambda *its: again.append(its))
+    assert again == seen[len(known) // 2 :]
+    assert first.kernel == second.kernel
+    assert first.report == second.report
 
 
 class TestTraining:
     def test_it_is_the_estimator(self):
-        windows = _windows()
-        examples = labelled(windows, windows.labels, windows.task_ids, NAMES)
-        model, solution = train_selected(
-            examples, Space.of_sharing(NAMES, TREE), features=WeightedDegree(2)
-        )
+        windows, features = motif_windows(120, NAMES), WeightedDegree(2)
+        space = Space.of_sharing(NAMES, TREE)
+        model, solution = train_windows(windows, space=space, features=features)
         assert solution.converged
-        svc = MultiTaskClassifierCV(WeightedDegree(2), TREE).fit(windows)
+        svc = MultiTaskClassifierCV(features, TREE).fit(windows)
         assert_array_equal(svc.model_.W, model.W)
         assert svc.selection_ == model.training["selection"]
         assert svc.C_ == model.training["settings"]["C"]
         assert svc.task_kernel_ == model.kernel
 
     def test_mkl_with_one_cost_is_the_published_algorithm(self):
-        windows, clades = _windows(), TaskKernel.hierarchical("((ape,man),fly);", NAMES)
-        examples = labelled(windows, windows.labels, windows.task_ids, NAMES)
-        options = {"features": WeightedDegree(2)}
-        model = train_learnt(examples, clades, (0.5,), settings=Settings(norm=1.5), **options)
-        mkl = MultiTaskMKLClassifier(WeightedDegree(2), clades, norm=1.5, C=0.5).fit(windows)
-        assert_array_equal(model.W, mkl.model_.W)
-        model = train_learnt(examples, clades, (0.1, 10.0), settings=Settings(norm=1.5), **options)
-        assert 0.1 <= model.training["settings"]["C"] <= 10.0
+        windows, clades = motif_windows(120, NAMES), TaskKernel.hierarchical("((ape,man),fly);")
+        clades, features = clades.restrict(NAMES), WeightedDegree(2)
+        models = {
+            costs: train_windows(
+                windows, space=Space.of_cost(clades, costs), features=features,
+                settings=Settings(norm=1.5),
+            )[0]
+            for costs in ((0.5,), (0.1, 10.0))
+        }  # fmt: skip
+        mkl = MultiTaskMKLClassifier(features, clades, norm=1.5, C=0.5).fit(windows)
+        assert_array_equal(models[0.5,].W, mkl.model_.W)
+        assert 0.1 <= models[0.1, 10.0].training["settings"]["C"] <= 10.0
 
 
-class TestBadInput:
-    def test_costs(self):
-        with pytest.raises(ValueError, match=r"C must be a finite number above 0, got -1\.0"):
-            _select(_examples(30, ALIKE), Space.of_sharing(NAMES, None, (-1.0, 1.0)))
-        with pytest.raises(ValueError, match="costs must hold at least one cost to choose from"):
-            MultiTaskClassifierCV(costs=()).fit([[0.0], [1.0]], [0, 1])
-
-    def test_a_task_without_a_class(self):
-        with pytest.raises(ValueError, match="task 'fly' has 0 positive and 1 negative"):
-            labelled(
-                np.zeros((5, 1)), np.array([1, -1, -1, 1, -1]), np.array([0, 0, 1, 2, 2]), NAMES
-            )
+def test_bad_input():
+    with pytest.raises(ValueError, match=r"C must be a finite number above 0, got -1\.0"):
+        _select(_examples(30, ALIKE), Space.of_sharing(NAMES, None, (-1.0, 1.0)))
+    with pytest.raises(ValueError, match="costs must hold at least one cost to choose from"):
+        MultiTaskClassifierCV(costs=()).fit([[0.0], [1.0]], [0, 1])
+    y, ids = np.array([1, -1, -1, 1, -1]), np.array([0, 0, 1, 2, 2])
+    with pytest.raises(ValueError, match="task 'fly' has 0 positive and 1 negative"):
+        train(Examples(np.zeros((5, 1)), y, ids, NAMES), features=Numeric())
 
 
 class TestFewLabels:
@@ -292,37 +277,36 @@ class TestFewLabels:
 
     def test_they_are_adapted_from_the_joint_model_of_the_others(self):
         X, y, ids = self._data(30)
-        model, solution = train_selected(labelled(X, y, ids, NAMES), features=Numeric())
+        model, solution = train(
+            Examples(X, y, ids, NAMES), Space.of_sharing(NAMES), features=Numeric()
+        )
         others, own = ids > 0, ids == 0
-        joint, _ = train_selected(
-            labelled(X[others], y[others], ids[others] - 1, NAMES[1:]),
+        joint, _ = train(
+            Examples(X[others], y[others], ids[others] - 1, NAMES[1:]),
             Space.of_sharing(NAMES[1:], TaskKernel.union((*NAMES[1:], NAMES[0]))),
             features=Numeric(),
-        )  # fmt: skip
+        )
         adapted = joint.adapt(NAMES[0], X[own], y[own])
         assert model.tasks == NAMES
         for name in NAMES:
-            assert_allclose(
-                model.decision_function(X, [name] * y.size),
-                adapted.decision_function(X, [name] * y.size), rtol=1e-5, atol=1e-6,
-            )  # fmt: skip
+            found, expected = (m.decision_function(X, [name] * y.size) for m in (model, adapted))
+            assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
         assert [*model.training["adapted"]] == [NAMES[0]]
         assert model.training["tasks"][NAMES[0]]["n"] == 30
         assert (solution.alpha[own] == 0.0).all()
         assert (solution.alpha[others] > 0.0).any()
 
-    @pytest.mark.parametrize("n_few", [50, 3])
-    def test_a_quarter_of_the_median_is_enough_and_a_class_needs_two(self, n_few):
+    @pytest.mark.parametrize(
+        ("n_few", "space"),
+        [
+            (50, Space.of_sharing(NAMES)),  # a quarter of the median
+            (3, Space.of_sharing(NAMES)),  # a class needs two
+            (30, Space.of_cost(TREE, (1.0,))),  # a similarity that is fixed stays fixed
+        ],
+    )
+    def test_others_are_trained_with_the_rest(self, n_few, space):
         X, y, ids = self._data(n_few)
         y[:n_few] = 1.0
-        y[0] = -1.0 if n_few == 3 else y[0]
         y[: n_few // 2] = -1.0
-        model, _ = train_selected(labelled(X, y, ids, NAMES), features=Numeric())
-        assert "adapted" not in model.training
-
-    def test_a_similarity_that_is_fixed_stays_fixed(self):
-        X, y, ids = self._data(30)
-        model, _ = train_selected(
-            labelled(X, y, ids, NAMES), Space.of_cost(TREE, (1.0,)), features=Numeric()
-        )
+        model, _ = train(Examples(X, y, ids, NAMES), space, features=Numeric())
         assert "adapted" not in model.training

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import tempfile
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load_model, use_threads
-from seqmtl.cli import _train_stored
 from seqmtl.cli.main import main
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files import streams
@@ -20,39 +19,41 @@ from seqmtl.files.model_file import read_arrays
 from seqmtl.io import window_store
 from seqmtl.io.tables import read_windows, read_windows_in_parts
 from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
-from seqmtl.models import stored_fit
-from seqmtl.models.fit import train_windows
-from seqmtl.models.selected import labelled, train_selected
+from seqmtl.models import fit, held_out, selection
+from seqmtl.models.examples import Examples
+from seqmtl.models.fit import train, train_windows
 from seqmtl.models.selection import Space
-from seqmtl.models.stored_fit import train_stored
+from seqmtl.models.stored_fit import Disk
 from seqmtl.models.stored_look import look
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
+from seqmtl.verbs import _train_stored
 from tests import mutations
 
 GIB = 1 << 30
+N = 1500
 
 
 @pytest.fixture(scope="module")
 def windows():
-    """6,000 windows of three organisms, in a buffer that they share and in no order."""
+    """Windows of three organisms, in a buffer that they share and in no order."""
     rng = np.random.default_rng(5)
-    codes = rng.choice(4, 40_000, p=[0.35, 0.15, 0.15, 0.35]).astype(np.uint8)
-    starts = rng.integers(0, codes.size - 40, 6000)
+    codes = rng.choice(4, 10_000, p=[0.35, 0.15, 0.15, 0.35]).astype(np.uint8)
+    starts = rng.integers(0, codes.size - 40, N)
     y = np.where(rng.random(starts.size) < 0.2, 1, -1)
     codes = np.concatenate([codes, np.full(10, 4, np.uint8)])
     for start in starts[y > 0][::2]:
         codes[start + 18 : start + 22] = [0, 2, 2, 3]
     return Windows(
         codes, starts, 40, is_reverse=rng.random(starts.size) < 0.3, labels=y,
-        task_ids=rng.permutation(np.repeat([2, 0, 1], 2000)), task_names=["fly", "worm", "yeast"],
+        task_ids=rng.permutation(np.repeat([2, 0, 1], N // 3)), task_names=["fly", "worm", "yeast"],
     )  # fmt: skip
 
 
-@pytest.fixture(params=[6000, 777])
+@pytest.fixture(params=[N, 400])
 def store(request, windows, tmp_path, monkeypatch):
     monkeypatch.setattr(window_store, "PART", request.param)
-    return store_windows([windows[:2500], windows[2500:]], str(tmp_path / "store"))
+    return store_windows([windows[:700], windows[700:]], str(tmp_path / "store"))
 
 
 def ask(question, jobs):
@@ -65,64 +66,67 @@ def shuffled(question, jobs):
     return (found[k] for k in range(len(jobs)))
 
 
+def train_stored(store, *, most=1000, ask=ask, memory=4 * GIB, **options):
+    """Train on a store with room for fewer windows than it has."""
+    examples = Examples(store, store.labels, store.task_ids, store.task_names)
+    return train(examples, disk=Disk(memory, ask, most=most), **options)
+
+
+def assert_alike(windows, *models):
+    scores = [model.decision_function(windows) for model in models]
+    assert np.corrcoef(*scores)[0, 1] > 0.999
+
+
 def test_a_store_holds_what_it_was_given(windows, store):
-    rows = np.random.default_rng(1).integers(0, 6000, 500)
+    rows = np.random.default_rng(1).integers(0, N, 500)
     found, expected = store[rows], windows[rows]
     np.testing.assert_array_equal(found.matrix(), expected.matrix())
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_array_equal(found.tasks, expected.tasks)
-    again = WindowStore.of(store.parts)
-    for other in (store, again):
+    for other in (store, WindowStore.of(store.parts)):
         np.testing.assert_array_equal(other.labels, windows.labels)
         names = np.array(other.task_names)[other.task_ids]
         np.testing.assert_array_equal(names, windows.tasks)
-
-
-def test_a_damaged_part_is_named(store):
-    with open(store.parts[-1].path, "wb") as stream:
-        stream.write(b"PK")
+    Path(store.parts[-1].path).write_bytes(b"PK")
     with pytest.raises(SeqmtlError, match=r"\.windows: cannot read stored windows"):
-        store[np.array([5999])]
+        store[np.array([N - 1])]
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("weight", [None, "balanced"])
-def test_the_optimum_is_that_of_training_in_memory(windows, store, loss, weight):
+def test_the_optimum_is_that_of_training_in_memory(windows, store):
     features = WeightedDegree(4)
-    settings = Settings(loss=loss, tol=1e-5, C=0.7, class_weight=weight, dtype="float64")
-    model, solution = train_stored(
-        store, memory=4 * GIB, ask=ask, features=features, settings=settings
-    )
-    expected, whole = train_windows(
-        windows.with_tasks(windows.tasks), features=features, settings=settings
-    )
-    assert solution.converged
-    assert whole.converged
-    assert solution.primal == pytest.approx(whole.primal, rel=2e-5)
-    assert solution.dual <= whole.primal * (1 + 1e-9)
-    assert whole.dual <= solution.primal * (1 + 1e-9)
-    scores = model.decision_function(windows)
-    np.testing.assert_allclose(scores, expected.decision_function(windows), atol=0.02)
-    np.testing.assert_allclose(model.calibration, expected.calibration, rtol=0.1, atol=0.1)
-    assert model.site == expected.site
-    told = [(p["gap"], p["n_active"]) for p in model.training["history"]]
-    assert told[-1][0] <= 1e-5
-    assert all(n < len(windows) for _, n in told)
+    for loss, weight in product(["hinge", "squared_hinge"], [None, "balanced"]):
+        settings = Settings(loss=loss, tol=1e-5, C=0.7, class_weight=weight, dtype="float64")
+        options = {"features": features, "settings": settings}
+        most = 1400 if loss == "hinge" else 0  # all are support vectors of the other
+        model, solution = train_stored(store, most=most, **options)
+        expected, whole = train_windows(windows.with_tasks(windows.tasks), **options)
+        assert solution.converged
+        assert whole.converged
+        assert solution.primal == pytest.approx(whole.primal, rel=2e-5)
+        assert solution.dual <= whole.primal * (1 + 1e-9)
+        assert whole.dual <= solution.primal * (1 + 1e-9)
+        scores = model.decision_function(windows)
+        np.testing.assert_allclose(scores, expected.decision_function(windows), atol=0.02)
+        np.testing.assert_allclose(model.calibration, expected.calibration, rtol=0.1, atol=0.1)
+        assert model.site == expected.site
+        told = model.training["history"]
+        assert told[-1]["gap"] <= 1e-5
+        assert all(entry["n_active"] < N for entry in told) == (loss == "hinge")
 
 
-def test_the_gap_is_that_of_all_windows(windows, store, monkeypatch):
-    monkeypatch.setattr("seqmtl.models.stored_fit.most_active", lambda *_: 2500)
+def test_the_gap_is_that_of_all_windows(windows, store):
     seen = []
     settings = Settings(tol=1e-2, dtype="float64", C=0.5)
     model, solution = train_stored(
-        store, memory=4 * GIB, ask=ask, features=WeightedDegree(3), settings=settings,
-        on_look=lambda active, _: seen.append(active),
+        store, features=WeightedDegree(3), settings=settings,
+        on_epoch=lambda active, _: seen.append(active),
     )  # fmt: skip
     alpha = np.where(seen[-1].bound, 0.5, 0.0)
-    alpha[seen[-1].rows] = solution.alpha
-    assert seen[-1].bound.sum() > 100
+    alpha[seen[-1].held.rows] = solution.alpha
+    assert seen[-1].bound.sum() > 20
     assert model.training["n_support"] == (alpha > 0).sum()
-    some = np.random.default_rng(2).choice(len(windows), 300, replace=False)
+    assert all(entry["n_active"] < N for entry in model.training["history"])
+    some = np.random.default_rng(2).choice(N, 300, replace=False)
     X = WeightedDegree(3).fit_transform(windows).astype(np.float64)
     ids = windows.task_ids
     K = np.where(ids[some][:, np.newaxis] == ids, 1.0, 0.25)
@@ -140,70 +144,59 @@ def test_neither_order_nor_threads_change_the_result(store):
     found = []
     for way, threads in ((ask, 1), (shuffled, 1), (ask, 3)):
         with use_threads(threads):
-            model, _ = train_stored(store, memory=4 * GIB, ask=way, features=PositionalKmers())
+            model, _ = train_stored(store, ask=way, features=PositionalKmers())
         found.append(np.asarray(model.W))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
 
 
-@pytest.mark.parametrize("n", [900, 6000])
-def test_hyperparameters_are_those_selected_in_memory(windows, tmp_path, n):
-    windows = windows[:n].with_tasks(windows[:n].tasks)
-    store = store_windows([windows], str(tmp_path / "store"))
-    examples = labelled(windows, windows.labels, windows.task_ids, windows.task_names)
-    expected, _ = train_selected(examples)
-    space = Space.of_sharing(windows.task_names)
-    model, _ = train_stored(store, memory=4 * GIB, ask=ask, space=space)
+@pytest.mark.parametrize("most", [N, 400])
+def test_hyperparameters_are_those_selected_in_memory(windows, store, monkeypatch, most):
+    for module in (held_out, selection):
+        monkeypatch.setattr(module, "MOST", most)
+    space = Space.of_sharing(store.task_names)
+    expected, _ = train_windows(windows.with_tasks(windows.tasks), space=space)
+    model, _ = train_stored(store, most=0, space=space)
     assert model.training["selection"] == expected.training["selection"]
-    scores = [m.decision_function(windows) for m in (model, expected)]
-    assert np.corrcoef(*scores)[0, 1] > 0.999
+    assert_alike(windows, model, expected)
 
 
 def test_it_goes_on_from_a_state(store):
-    seen = []
-    options = {"memory": 4 * GIB, "ask": ask, "features": WeightedDegree(4)}
-    _, whole = train_stored(
-        store,
-        **options,
-        on_look=lambda a, _: seen.append(copy.deepcopy(a.state())),
-    )
-    _, rest = train_stored(store, **options, state=seen[-2])
+    seen, features = [], WeightedDegree(4)
+    note = {"on_epoch": lambda active, _: seen.append(copy.deepcopy(active.state()))}
+    _, whole = train_stored(store, features=features, **note)
+    _, rest = train_stored(store, features=features, state=seen[-2])
     assert rest.primal == pytest.approx(whole.primal, rel=1e-3)
     assert len(rest.history) <= 2 < len(whole.history)
 
 
-def test_few_windows_may_be_active(windows, store, monkeypatch):
-    options = {"memory": GIB, "ask": ask, "features": WeightedDegree(4)}
-    whole, solution = train_stored(store, **options)
-    for most in (4500, 2500):
-        monkeypatch.setattr("seqmtl.models.stored_fit.most_active", lambda *_, n=most: n)
-        model, few = train_stored(store, **options)
+def test_few_windows_may_be_active(windows, store):
+    options = {"features": WeightedDegree(4)}
+    whole, solution = train_stored(store, most=0, **options)
+    for most in (1200, 900):
+        model, few = train_stored(store, most=most, **options)
         assert max(look.n_active for look in few.history) <= most
         assert few.converged
         assert few.primal == pytest.approx(solution.primal, rel=1e-3)
-        scores = [m.decision_function(windows) for m in (whole, model)]
-        assert np.corrcoef(*scores)[0, 1] > 0.999
+        assert_alike(windows, whole, model)
         np.testing.assert_allclose(model.calibration, whole.calibration, rtol=0.1, atol=0.1)
-    monkeypatch.setattr("seqmtl.models.stored_fit.most_active", lambda *_: 200)
-    with pytest.raises(
-        MemoryLimitError, match="windows or more have to be in memory, and there is room for 200"
-    ):
-        train_stored(store, **options)
+    message = "windows or more have to be in memory, and there is room for 100"
+    with pytest.raises(MemoryLimitError, match=message):
+        train_stored(store, most=100, **options)
 
 
-@pytest.mark.parametrize("n", [40, 300])
-def test_windows_that_are_all_support_vectors_fit(tmp_path, n):
-    rng = np.random.default_rng(n)
-    rows = ["".join(rng.choice(list("ACGT"), 20)) for _ in range(n)]
-    windows = Windows.from_strings(rows, rng.permutation(np.resize([1, -1], n)), ["a"] * n)
-    settings = Settings(C=0.01, tol=1e-4)
-    options = {"features": WeightedDegree(3), "settings": settings}
-    store = store_windows([windows], str(tmp_path / "s"))
-    model, solution = train_stored(store, memory=GIB, ask=ask, **options)
-    expected, whole = train_windows(windows, **options)
-    assert (solution.alpha > 0).all()
-    assert solution.primal == pytest.approx(whole.primal, rel=2e-4)
-    assert np.corrcoef(*(m.decision_function(windows) for m in (model, expected)))[0, 1] > 0.999
+def test_windows_that_are_all_support_vectors_fit(tmp_path):
+    for n in (40, 300):
+        rng = np.random.default_rng(n)
+        rows = ["".join(rng.choice(list("ACGT"), 20)) for _ in range(n)]
+        windows = Windows.from_strings(rows, rng.permutation(np.resize([1, -1], n)), ["a"] * n)
+        options = {"features": WeightedDegree(3), "settings": Settings(C=0.01, tol=1e-4)}
+        store = store_windows([windows], str(tmp_path / str(n)))
+        model, solution = train_stored(store, most=0, **options)
+        expected, whole = train_windows(windows, **options)
+        assert (solution.alpha > 0).all()
+        assert solution.primal == pytest.approx(whole.primal, rel=2e-4)
+        assert_alike(windows, model, expected)
 
 
 def test_many_organisms_have_the_optimum_of_memory(windows, tmp_path):
@@ -217,53 +210,69 @@ def test_many_organisms_have_the_optimum_of_memory(windows, tmp_path):
     tree = TaskKernel.from_newick(f"({','.join(pairs)});").restrict(names)
     options = {"features": WeightedDegree(3), "task_kernel": tree, "settings": Settings(tol=1e-4)}
     store = store_windows([many], str(tmp_path / "s"))
-    model, solution = train_stored(store, memory=4 * GIB, ask=ask, **options)
+    model, solution = train_stored(store, **options)
     expected, whole = train_windows(many, **options)
     assert solution.primal == pytest.approx(whole.primal, rel=2e-4)
-    assert np.corrcoef(*(m.decision_function(many) for m in (model, expected)))[0, 1] > 0.999
+    assert_alike(many, model, expected)
 
 
 def test_too_little_memory_is_refused_before_it_starts(store):
     with pytest.raises(MemoryLimitError, match=r"takes at least 0\.\d+ GiB.* allows 0\.10; give"):
-        train_stored(store, memory=GIB // 10, ask=None)
+        train_stored(store, memory=GIB // 10, most=0, ask=None)
     with pytest.raises(SeqmtlError, match="all must be in memory"):
-        train_stored(store, memory=GIB, ask=None, settings=Settings(loss="logistic"))
+        train_stored(store, ask=None, settings=Settings(loss="logistic"))
 
 
-@pytest.fixture
-def table(windows, tmp_path):
+# ---- the command
+
+
+@pytest.fixture(scope="module")
+def table(windows, tmp_path_factory):
     lines = ["organism\tlabel\tsequence\tsplit"]
     tasks, letters = windows.tasks, windows.sequences()
     lines += [
         f"{task}\t{label}\t{row}\t{'test' if k % 5 == 0 else 'train'}"
         for k, (task, label, row) in enumerate(zip(tasks, windows.labels, letters, strict=True))
     ]
-    path = tmp_path / "windows.tsv"
+    path = tmp_path_factory.mktemp("table") / "windows.tsv"
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
-@pytest.mark.parametrize("options", [{}, {"split": "train"}, {"window": 21}])
-def test_a_table_is_read_in_parts(table, options, monkeypatch):
-    whole = read_windows(table, **options)
-    monkeypatch.setattr(streams, "BLOCK_BYTES", 20_000)
-    parts = list(read_windows_in_parts(table, 100, **options))
-    assert len(parts) > 5
-    for name in ("matrix", "sequences"):
-        found = [row for part in parts for row in getattr(part, name)()]
-        np.testing.assert_array_equal(found, getattr(whole, name)())
-    assert [name for part in parts for name in part.names] == list(whole.names)
-    np.testing.assert_array_equal(np.concatenate([part.tasks for part in parts]), whole.tasks)
+def trained(path, folder, *options):
+    """Train on a table in memory and on disk; return both models."""
+    common = ["train", str(path), "--features", "wd:3", "--selection", "none", *options]
+    for name, own in (("core", []), ("disk", ["--memory", "2G"])):
+        assert main([*common, "-o", str(folder / f"{name}.seqmtl"), *own]) == 0
+        assert not (folder / f"{name}.seqmtl.windows").exists()
+    return [load_model(folder / f"{name}.seqmtl") for name in ("core", "disk")]
 
 
-def test_the_command_trains_the_model_of_memory(table, tmp_path, capsys):
-    common = ["train", str(table), "-q", "--features", "wd:4", "--selection", "none"]
-    for name, options in (("core", []), ("disk", ["--memory", "2G"])):
-        assert main([*common, "-o", str(tmp_path / f"{name}.seqmtl"), *options]) == 0
-    core, disk = (load_model(tmp_path / f"{name}.seqmtl") for name in ("core", "disk"))
+def test_a_table_is_read_in_parts(table, monkeypatch):
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 2_000)
+    for options in ({}, {"split": "train"}, {"window": 21}):
+        whole = read_windows(table, **options)
+        parts = list(read_windows_in_parts(table, 100, **options))
+        assert len(parts) > 3
+        for name in ("matrix", "sequences"):
+            found = [row for part in parts for row in getattr(part, name)()]
+            np.testing.assert_array_equal(found, getattr(whole, name)())
+        assert [name for part in parts for name in part.names] == list(whole.names)
+        np.testing.assert_array_equal(np.concatenate([part.tasks for part in parts]), whole.tasks)
+
+
+def test_the_command_trains_the_model_of_memory(table, tmp_path):
+    core, disk = trained(table, tmp_path, "-q")
     assert disk.training["primal"] == pytest.approx(core.training["primal"], rel=2e-3)
     assert disk.training["tasks"] == core.training["tasks"]
-    assert not (tmp_path / "disk.seqmtl.windows").exists()
+
+
+def test_a_table_of_one_split_is_used_whole(table, tmp_path, capsys):
+    path, rows = tmp_path / "one.tsv", table.read_text()
+    path.write_text(rows.replace("\ttest\n", "\tall\n").replace("\ttrain\n", "\tall\n"))
+    core, disk = trained(path, tmp_path)
+    assert capsys.readouterr().err.count("ignoring it and using all rows") == 2
+    assert disk.training["tasks"] == core.training["tasks"]
 
 
 def assert_damage_is_told(path, read):
@@ -283,12 +292,13 @@ def assert_damage_is_told(path, read):
 def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
     from seqmtl.models import stored_look
 
-    output, n_looks = tmp_path / "m.seqmtl", []
+    output, asked = tmp_path / "m.seqmtl", []
     command = ["train", str(table), "-o", str(output), "--features", "wd:4", "--memory", "2G"]
+    command += ["--selection", "none"]
 
     def interrupt(*arguments):
-        n_looks.append(1)
-        if len(n_looks) == 3:
+        asked.append(1)
+        if len(asked) == 3:
             raise KeyboardInterrupt
         return look(*arguments)
 
@@ -297,10 +307,10 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
         assert main(command) == 130
     assert "repeat the command with --resume to continue" in capsys.readouterr().err
     folder = tmp_path / "m.seqmtl.windows"
-    state = (folder / "state").read_bytes()
+    state, whole = (folder / "state").read_bytes(), (folder / "store.json").read_text()
+    n_active = read_arrays(folder / "state")[1]["rows"].size
     assert main([*command, "--resume", "-C", "2"]) == 1
     assert "of another DATA or other options" in capsys.readouterr().err
-    whole = (folder / "store.json").read_text()
     odd = json.loads(whole)
     odd["parts"][0]["n"] = "1"
     for text in ("{", "[]", '{"request": 1}', json.dumps(odd)):
@@ -323,26 +333,19 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
         asked.append((active.size, bool(np.asarray(question.W).any())))
         return look(question, part, active, bound)
 
-    asked = []
+    asked.clear()
     monkeypatch.setattr(stored_look, "look", watch)
     assert main([*command, "--resume"]) == 0
-    assert asked[0] == (read_arrays_of(state)["rows"].size, True)  # it begins where the other was
+    assert asked[0] == (n_active, True)  # it begins where the other was
     assert load_model(output).training["converged"]
     assert not folder.exists()
-
-
-def read_arrays_of(content):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "state")
-        path.write_bytes(content)
-        return {name: np.array(array) for name, array in read_arrays(path)[1].items()}
 
 
 def test_nothing_is_kept_of_a_selection_that_is_interrupted(table, tmp_path, capsys, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stored_fit, "select", interrupt)
+    monkeypatch.setattr(fit, "select", interrupt)
     assert main(["train", str(table), "-o", str(tmp_path / "m"), "--memory", "2G"]) == 130
     assert capsys.readouterr().err.splitlines()[-1] == "seqmtl: error: interrupted"
     assert not (tmp_path / "m.windows").exists()
@@ -370,46 +373,22 @@ def test_faults_of_windows_are_those_of_all_parts(tmp_path, capsys, monkeypatch,
     ]
 
 
-def test_a_table_of_one_split_is_used_whole(table, tmp_path, capsys):
-    path = tmp_path / "one.tsv"
-    path.write_text(
-        table.read_text().replace("\ttest\n", "\tall\n").replace("\ttrain\n", "\tall\n")
-    )
-    common = ["train", str(path), "--features", "wd:3", "--selection", "none"]
-    for name, options in (("core", []), ("disk", ["--memory", "2G"])):
-        assert main([*common, "-o", str(tmp_path / f"{name}.seqmtl"), *options]) == 0
-        assert "ignoring it and using all rows" in capsys.readouterr().err
-    core, disk = (load_model(tmp_path / f"{name}.seqmtl") for name in ("core", "disk"))
-    assert disk.training["tasks"] == core.training["tasks"]
-
-
-def test_a_folder_of_others_is_left_alone(table, tmp_path, capsys):
+def test_a_folder_of_others_is_left_alone_and_what_a_killed_run_left_is_replaced(
+    table, tmp_path, capsys
+):
     folder = tmp_path / "m.windows"
     folder.mkdir()
-    (folder / "thesis.txt").write_text("precious")
-    (folder / "thesis.unfinished.txt").write_text("precious, too")
-    command = ["train", str(table), "-o", str(tmp_path / "m"), "--memory", "2G"]
-    assert main(command) == 1
-    assert "which has other files (thesis.txt); move them" in capsys.readouterr().err
-    (folder / "thesis.txt").unlink()
-    assert main(command) == 1
-    assert (folder / "thesis.unfinished.txt").read_text() == "precious, too"
-
-
-def test_what_a_killed_run_left_is_replaced(table, tmp_path):
-    folder = tmp_path / "m.windows"
-    folder.mkdir()
+    command = ["train", str(table), "-o", str(tmp_path / "m"), "--memory", "2G", "-q"]
+    command += ["--features", "wd:3", "--selection", "none"]
+    for name in ("thesis.txt", "thesis.unfinished.txt"):
+        (folder / name).write_text("precious")
+        assert main(command) == 1
+        assert f"which has other files ({name}); move them" in capsys.readouterr().err
+        (folder / name).unlink()
     (folder / "00000.windows").write_text("half")
     (folder / ".00001.windows.unfinished-abc").write_text("half")
-    command = ["train", str(table), "-o", str(tmp_path / "m"), "--features", "wd:3"]
-    assert main([*command, "--selection", "none", "--memory", "2G", "-q"]) == 0
+    assert main(command) == 0
     assert not folder.exists()
-
-
-@pytest.mark.parametrize("data", [[], ["-"]])
-def test_it_needs_data_on_disk(data, tmp_path, capsys):
-    assert main(["train", *data, "-o", str(tmp_path / "m"), "--memory", "2G"]) == 1
-    assert "read DATA from disk; name a dataset or a table" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -422,13 +401,16 @@ def test_it_needs_data_on_disk(data, tmp_path, capsys):
         (["--memory", "2G", "--mkl", "smooth", "--distances", "d"], "--mkl needs all windows"),
         (["--memory", "2G", "--shift", "3"], "--shift needs a window length"),
         (["--dask", "local:0"], "must be the address of a scheduler"),
+        (None, "read DATA from disk; name a dataset or a table"),
     ],
 )
 def test_what_it_cannot_do_is_refused(table, tmp_path, capsys, options, message):
+    command = ["train", "-o", str(tmp_path / "m")]
+    command += ["--memory", "2G"] if options is None else [str(table), *options]
     try:
-        code = main(["train", str(table), "-o", str(tmp_path / "m"), *options])
+        code = main(command)
     except SystemExit as error:
         code = error.code
     assert code in (1, 2)
     assert message in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir() if "lock" not in path.name] == ["windows.tsv"]
+    assert [path.name for path in tmp_path.iterdir() if "lock" not in path.name] == []

@@ -12,8 +12,7 @@ import pytest
 from seqmtl import JointFeatures, PositionalKmers, Spectrum, WeightedDegree, _threads, use_threads
 from seqmtl._threads import ahead, each_part, in_order, n_threads, stop_if_over, usable_cores
 from seqmtl.models.fit import train_windows
-from seqmtl.models.held_out import Labelled
-from seqmtl.models.selected import train_selected
+from seqmtl.models.selection import Space
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 
@@ -60,16 +59,15 @@ def test_training_is_the_same_with_any_number(windows, features, threads):
 
 
 def test_selection_is_the_same_with_any_number(windows):
-    examples = Labelled(
-        windows, windows.labels.astype(float), windows.task_ids, windows.task_names,
-        np.ones(len(windows)),
-    )  # fmt: skip
+    space = Space.of_sharing(windows.task_names)
     told = {1: [], 4: []}
     models = {}
     for threads in told:
         with use_threads(threads):
-            models[threads], _ = train_selected(
-                examples, on_score=lambda *progress, n=threads: told[n].append(progress)
+            models[threads], _ = train_windows(
+                windows,
+                space=space,
+                on_score=lambda *progress, n=threads: told[n].append(progress),
             )
     assert told[1] == told[4]
     assert [done for _, done, _ in told[1]] == list(range(1, len(told[1]) + 1))

@@ -104,14 +104,14 @@ def test_partners_help_and_one_command_shows_it(case, capsys):
 def test_the_report_shows_a_paired_model_and_its_evaluation(case, tmp_path):
     for name in ("donor", "acceptor", "splice"):
         shutil.copy(case / name, tmp_path / f"{name}.seqmtl")
-    assert _run("report", tmp_path, "-o", tmp_path / "r.html", "--bootstrap", 0) == 0
+    assert _run("report", tmp_path, "-o", tmp_path / "r.html") == 0
     page = (tmp_path / "r.html").read_text()
     assert "Not shown" not in page
     assert "There is no evaluation of a paired model in this folder" in page
     assert '<th scope="row">splice: a</th>' in page
     assert "<h1>Splice acceptors and splice donors of a and b</h1>" in page
     shutil.copy(case / "metrics.json", tmp_path / "pair.json")
-    assert _run("report", tmp_path, "-o", tmp_path / "r.html", "--bootstrap", 0) == 0
+    assert _run("report", tmp_path, "-o", tmp_path / "r.html") == 0
     page = (tmp_path / "r.html").read_text()
     assert "There is no evaluation" not in page
     metrics = json.loads((case / "metrics.json").read_text())["signals"]["donor"]

@@ -1,11 +1,12 @@
-"""Results of several models: table, bars, convergence."""
+"""Results of several models: table, bars, agreement, convergence."""
 
 import numpy as np
 import pytest
 
-from seqmtl.evaluation import evaluate
-from seqmtl.report.figures import draw_bars, draw_convergence, draw_weights
-from seqmtl.report.signal_sections import results_table
+from seqmtl.compare.figure import draw_bars
+from seqmtl.evaluation import add_expected, evaluate
+from seqmtl.report.figures import draw_agreement, draw_convergence, draw_weights
+from seqmtl.report.sections import _cells, results
 
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")
 
@@ -15,66 +16,64 @@ def methods():
     rng = np.random.default_rng(0)
     tasks = np.repeat(NAMES, 200)
     labels = rng.random(tasks.size) < 0.3
-    scores = {
-        method: rng.normal(size=tasks.size) + shift * labels
-        for method, shift in (("individual", 1.0), ("union & all", 0.5), ("multi-task", 2.0))
-    }
-    return {
-        m: evaluate(labels, s, tasks, auprc="auprc_genome", n_bootstrap=20)
-        for m, s in scores.items()
-    }
+    found = {}
+    for method, shift in (("individual", 1.0), ("union & all", 0.5), ("multi-task", 2.0)):
+        scores = rng.normal(size=tasks.size) + shift * labels
+        found[method] = evaluate(
+            labels, scores, tasks, auprc="auprc_genome", counts=np.ones(600), n_bootstrap=20
+        )
+        add_expected(found[method], labels, 1 / (1 + np.exp(-scores)), tasks)
+    return found
 
 
-def test_results_table_marks_the_best_and_escapes_names(methods):
-    table = results_table(methods, list(NAMES))
+def test_tables_mark_the_best_and_escape_names(methods):
+    text = results("all", methods)
     for name in NAMES:
         for metric in ("auroc", "auprc_genome"):
-            values = {m: r["tasks"][name][metric] for m, r in methods.items()}
-            best = max(values, key=values.get)
-            for method, value in values.items():
-                cell = f"<b>{value:.4f}</b>" if method == best else f"<td>{value:.4f}<"
-                assert cell in table
-    low, high = methods["multi-task"]["tasks"]["plain"]["auprc_genome_interval"]
-    assert f"{low:.4f} &ndash; {high:.4f}" in table
-    assert table.count("<b>") == 2 * (len(NAMES) + 1)
-    assert "<script" not in table
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in table
-    assert "union &amp; all" in table
-    assert "&amp;amp;" not in table
+            entries = {m: r["tasks"][name] for m, r in methods.items()}
+            best = max(entries, key=lambda method: entries[method][metric])
+            for method, entry in entries.items():
+                low, high = entry[f"{metric}_interval"]
+                cell = f"{entry[metric]:.4f} ({low:.4f}-{high:.4f})"
+                assert f"<td>{f'<b>{cell}</b>' if method == best else cell}</td>" in text
+    assert text.count("<b>") == 2 * (len(NAMES) + 1)
+    assert "<script" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert "union &amp; all" in text
+    assert "&amp;amp;" not in text
 
 
-def test_equal_results_are_all_bold(methods):
+def test_ties_are_all_bold_and_what_is_unknown_is_told(methods):
     same = methods["union & all"]
-    table = results_table({"one": same, "two": same}, list(NAMES))
-    assert table.count("<b>") == 2 * 2 * (len(NAMES) + 1)
-
-
-def test_task_with_one_class_is_shown_without_metrics():
+    assert results("all", {"one": same, "two": same}).count("<b>") == 2 * 2 * (len(NAMES) + 1)
     result = evaluate(
-        [1, 0, 1, 1], [1.0, 0.0, 1.0, 2.0], ["a", "a", "b", "b"], auprc="auprc_genome"
-    )
-    table = results_table({"multi-task": result}, ["a", "b"])
-    assert '<th scope="row">b</th><td>n/a</td><td>n/a</td>' in table
-    assert "<b>" not in table
+        [1, 0, 1, 1], [1.0, 0.0, 1.0, 2.0], ["a", "a", "b", "b"], auprc="auprc_genome",
+        n_bootstrap=0,
+    )  # fmt: skip
+    text = results("all", {"multi-task": result})
+    assert text.count('<th scope="row">b</th><td>n/a</td>') == 2
+    assert "<b>" not in text
+    assert "bootstrap" not in text
 
 
 def test_bars_and_whiskers_are_the_results(methods):
-    axes = draw_bars(methods, NAMES).axes[0]
-    heights = [bar.get_height() for bar in axes.patches]
-    assert heights == [r["tasks"][name]["auprc_genome"] for r in methods.values() for name in NAMES]
-    whiskers = [segment[:, 1].tolist() for c in axes.collections for segment in c.get_segments()]
-    assert whiskers == [
-        r["tasks"][name]["auprc_genome_interval"] for r in methods.values() for name in NAMES
-    ]
+    axes = draw_bars({"title": _cells(methods, "auprc_genome")}, [0.0]).axes[0]
+    tasks = [r["tasks"][name] for r in methods.values() for name in NAMES]
+    bars = [bar.get_width() for i, bar in enumerate(axes.patches) if i % 4 < 3]
+    assert bars == [task["auprc_genome"] for task in tasks]
+    means = [bar.get_width() for bar in axes.patches[3::4]]
+    assert means == [r["mean"]["auprc_genome"] for r in methods.values()]
+    lines = [segment[:, 0].tolist() for c in axes.collections for segment in c.get_segments()]
+    assert lines == [task["auprc_genome_interval"] for task in tasks]
 
 
-def test_bars_of_many_organisms_are_the_extremes():
-    values = np.random.default_rng(0).random(60)
-    tasks = {f"t{i}": {"auprc_genome": float(v)} for i, v in enumerate(values)}
-    axes = draw_bars({"one": {"tasks": tasks}}, list(tasks)).axes[0]
-    ends = np.sort(np.argsort(values)[[*range(14), *range(-14, 0)]])
-    assert [bar.get_height() for bar in axes.patches] == values[ends].tolist()
-    assert [label.get_text() for label in axes.get_xticklabels()] == [f"t{i}" for i in ends]
+def test_agreement_is_that_of_the_bins(methods):
+    tasks = methods["union & all"]["tasks"]
+    axes = draw_agreement(tasks).axes[0]
+    for line, task in zip(axes.lines[1:], tasks.values(), strict=True):
+        bins = task["reliability"][2:]
+        assert line.get_xdata().tolist() == [row["expected"] / row["n"] for row in bins]
+        assert line.get_ydata().tolist() == [row["true"] / row["n"] for row in bins]
 
 
 def test_weights_of_many_kernels_are_the_extremes():

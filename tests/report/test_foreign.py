@@ -36,20 +36,31 @@ _SCAN = {
     "scans": [{"organism": "ape", "files": ["a.bed"], "n_bases": 10, "n_scored": 5,
                "n_reported": 1, "megabases_per_second": 2.5}],
 }  # fmt: skip
-_JUDGED = {
-    "n_positive": 7, "expected": 6.5, "auprc_genome": 0.3, "auprc_genome_interval": [0.2, 0.4],
+_TASK = {
+    "n_positive": 7, "expected": 6.5, "auroc": 0.9, "auroc_interval": None, "auprc_genome": 0.3,
+    "auprc_genome_interval": [0.2, 0.4],
     "genome": {"prevalence": 0.01, "auprc": 0.3,
                "precision_at_recall": {"0.5": 0.9, "0.8": 0.8, "0.95": None}},
+    "reliability": [{"probability": "0.1-0.25", "n": 9.0, "expected": 1.5, "true": 2.0,
+                     "true_interval": [0.5, 4.0], "holds": "yes"}],
+}  # fmt: skip
+_METRICS_OF_TASKS = {
+    "tasks": {"ape": _TASK}, "mean": {"auroc": 0.9, "auprc_genome": 0.3},
+    "bootstrap": {"n_resamples": 200, "confidence": 0.95, "seed": 0},
+}  # fmt: skip
+_EVALUATION = {
+    "schema_version": 2, "model": "x/m.seqmtl", "signal": "donor", "split": "test",
+    "plot": "curves.png", **_METRICS_OF_TASKS,
 }  # fmt: skip
 _BETTER = {
-    **_JUDGED, "auprc_genome": 0.8, "auprc_genome_interval": None, "expected": 1234.5,
-    "genome": {**_JUDGED["genome"], "auprc": 0.8},
+    "tasks": {"ape": {**_TASK, "auprc_genome": 0.8, "auprc_genome_interval": None,
+                      "expected": 1234.5, "genome": {**_TASK["genome"], "auprc": 0.8}}},
+    "mean": {"auroc": 0.9, "auprc_genome": 0.8}, "bootstrap": _METRICS_OF_TASKS["bootstrap"],
 }  # fmt: skip
 _PAIRED = {
     "schema_version": 2, "model": "p.seqmtl", "split": "test",
     "signals": {
-        signal: {"alone": {"tasks": {"ape": _JUDGED}}, "paired": {"tasks": {"ape": _BETTER}}}
-        for signal in ("donor", "acceptor")
+        signal: {"alone": _METRICS_OF_TASKS, "paired": _BETTER} for signal in ("donor", "acceptor")
     },
 }  # fmt: skip
 _DEEP = "[" * 400 + "]" * 400
@@ -65,20 +76,23 @@ def folder(tmp_path):
 
 def _page(folder):
     out = folder.parent / "report.html"
-    found = write_folder_report(folder, out, n_bootstrap=0)
+    found = write_folder_report(folder, out)
     return found, out.read_text()
 
 
 def test_the_documents_of_these_tests_are_shown(folder):
-    (folder / "comparison.json").write_text(json.dumps(_COMPARISON))
-    (folder / "scan.json").write_text(json.dumps(_SCAN))
+    documents_of = {"comparison": _COMPARISON, "scan": _SCAN, "metrics": _EVALUATION}
+    for name, document in documents_of.items():
+        (folder / f"{name}.json").write_text(json.dumps(document))
     found, page = _page(folder)
     assert found.left_out == []
-    assert {"comparison.json"} == set(found.comparisons)
-    assert {"scan.json"} == set(found.scans)
+    assert found.comparisons == {"comparison.json": _COMPARISON}
+    assert found.scans == {"scan.json": _SCAN}
+    assert found.signals["donor"].metrics == {"m": _EVALUATION}
     assert "Windows of 41 bases around donor sites" in page
     assert "From comparison.json" in page
     assert "m.seqmtl" in page
+    assert "the model m.seqmtl of 1 organism reaches a mean AUPRC (genome) of 0.300" in page
 
 
 def test_an_evaluation_in_pairs_is_shown(folder):
@@ -86,11 +100,11 @@ def test_an_evaluation_in_pairs_is_shown(folder):
     found, page = _page(folder)
     assert list(found.pairs) == ["pairs.json"]
     assert found.left_out == []
-    assert "From pairs.json" in page
-    gain = (
-        "With their partners seen (p.seqmtl), the mean AUPRC (genome) changes from 0.300 to 0.800"
-    )
-    assert gain in page
+    assert "from pairs.json" in page
+    assert (
+        "With their partners seen (p.seqmtl, pairs.json), the mean AUPRC (genome) changes from "
+        "0.300 to 0.800 for splice donors and from 0.300 to 0.800 for splice acceptors."
+    ) in page
     row = '<th scope="row">ape</th><td>{}</td><td>0.01</td><td>{}</td><td>0.900</td><td>0.800</td>'
     for cells, end in ((("alone", "0.300"), "7</td><td>6.5"), (("paired", "0.800"), "1,234.5")):
         start = page.index(row.format(*cells))
@@ -100,41 +114,39 @@ def test_an_evaluation_in_pairs_is_shown(folder):
         changed = json.loads(json.dumps(_PAIRED))
         changed["signals"]["donor"]["alone"]["tasks"]["ape"]["auprc_genome_interval"] = interval
         (folder / "pairs.json").write_text(json.dumps(changed))
-        (line,) = read_folder(folder, n_bootstrap=0).left_out
+        (line,) = read_folder(folder).left_out
         assert "pairs.json: signals.donor.alone.tasks.ape.auprc_genome_interval" in line
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+@pytest.mark.parametrize("name", ["comparison.json", "sub/summary.json", "x\x1b.json"])
+def test_foreign_files(folder, name):
+    (folder / "sub").mkdir()
+    for content in (
         b"", b"null", b"3", b'"text"', b"[]", b"[1, [2]]", b"{}", b"\x00\xff\xfe", b"NaN", b"{",
         _DEEP.encode(), b"[" * 100_000, b'{"a":' * 100_000, b"9" * 5000, b'{"n": 1e999}',
         b'{"kind": "seqmtl dataset"}', b'{"kind": ["seqmtl dataset"]}',
         b"[" + b"0," * 10**6 + b"0]",
         b'{"command": "scan", "seqmtl_version": 1}', b'{"command": {"scan": 1}}',
         b'{"methods": {}, "sizes": {}, "settings": {}}', b'{"signal": "donor", "models": []}',
-    ],
-    ids=range(22),
-)  # fmt: skip
-@pytest.mark.parametrize("name", ["comparison.json", "sub/summary.json", "scan.json", "x\x1b.json"])
-def test_foreign_files(folder, content, name):
-    (folder / "sub").mkdir()
-    (folder / name).write_bytes(content)
-    found, page = _page(folder)
-    assert list(found.signals) == ["donor"]
-    assert found.comparisons == found.scans == {}
-    assert all(name in line and "\n" not in line for line in found.left_out)
-    assert ("Not shown" in page) == bool(found.left_out)
+        b'{"methods": [], "splits": 3, "sizes": 1}', b'{"signal": "x", "split": 3, "tasks": {}}',
+    ):  # fmt: skip
+        (folder / name).write_bytes(content)
+        found = read_folder(folder)
+        assert list(found.signals) == ["donor"]
+        assert found.comparisons == found.scans == {}
+        assert all(name in line and "\n" not in line for line in found.left_out)
+    (folder / name).write_bytes(b"{")
+    assert "Not shown" in _page(folder)[1]
 
 
-def test_damaged_comparisons_and_scans(folder):
+def test_damaged_comparisons_scans_and_evaluations(folder):
     n_left_out = 0
-    for original in (_COMPARISON, _SCAN, _PAIRED):
+    for original in (_COMPARISON, _SCAN, _PAIRED, _EVALUATION):
         for i, (name, changed) in enumerate(documents(original, seed=0, n=250)):
             (folder / "found.json").write_text(json.dumps(changed))
-            found = read_folder(folder, n_bootstrap=0)
+            found = read_folder(folder)
             n_left_out += len(found.left_out)
-            if not found.left_out and i % 5 == 0:
+            if not found.left_out and i % 10 == 0:
                 _page(folder)
             assert "\n" not in "".join(found.left_out), name
     assert n_left_out > 200
@@ -155,7 +167,7 @@ def test_damaged_summaries(folder):
 def test_the_message_names_file_and_key(folder):
     scan = {**_SCAN, "scans": [{**_SCAN["scans"][0], "n_bases": "many"}]}
     (folder / "scan.json").write_text(json.dumps(scan))
-    (line,) = read_folder(folder, n_bootstrap=0).left_out
+    (line,) = read_folder(folder).left_out
     path = str(folder / "scan.json")
     rule = "must be a whole number from 0 to 9007199254740992, got 'many'"
     assert line == f"{path}: scans[0].n_bases {rule}"

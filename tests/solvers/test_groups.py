@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.svm import LinearSVC
 
-from seqmtl import PositionalKmers, TaskKernel
+from seqmtl import PositionalKmers, TaskKernel, coupling
+from seqmtl.coupling import FEWEST, Coupling, Nodes
 from seqmtl.features.numeric import NumericRows
 from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
-from seqmtl.solvers import groups as groups_module
 from seqmtl.solvers.dcd import CoordinateDescent
-from seqmtl.solvers.groups import FEWEST, Groups
 from seqmtl.solvers.problem import Problem
 from seqmtl.solvers.weights import TaskWeights
 
@@ -69,7 +68,7 @@ def test_groups_sum_to_the_kernel(T, split, seed, n_trees, has_own):
     N = np.concatenate([*parts, *([np.diag(rng.random(T))] * has_own)], axis=1)
     lengths = rng.random((2, N.shape[1]))
     K = np.einsum("sj,vj,tj->vst", N, lengths, N)
-    groups = groups_module._pack(N, lengths)
+    groups = coupling._pack(N, lengths)
     for view in range(2):
         assert_allclose(_rebuilt(groups, view), K[view], atol=1e-12)
 
@@ -77,7 +76,7 @@ def test_groups_sum_to_the_kernel(T, split, seed, n_trees, has_own):
 def test_a_step_touches_the_path_of_its_task_alone():
     for T, split, most in ((300, "binary", 24), (1000, "binary", 32), (300, "star", 2)):
         N = _nodes(T, split)
-        groups = Groups.of((N @ N.T)[None], N)
+        groups = Coupling.of(N @ N.T, Nodes.of((N, 1.0)))
         written = (groups.widths[groups.group] * (groups.group >= 0)).sum(axis=1)
         assert written.max() <= most
         assert (groups.group >= 0).sum(axis=1).max() <= 5
@@ -86,24 +85,23 @@ def test_a_step_touches_the_path_of_its_task_alone():
 
 def test_few_tasks_and_kernels_without_a_tree_are_one_group():
     K = np.eye(FEWEST)
-    assert Groups.of(K[None], K).is_single
+    assert Coupling.of(K, Nodes.of((K, 1.0))).is_single
     K = np.random.default_rng(0).random((30, 30))
-    assert Groups.of((K @ K.T)[None], None).is_single
-    assert Groups.of((K @ K.T)[None], K).is_single  # every node has every task
+    assert Coupling.of(K @ K.T).is_single
+    assert Coupling.of(K @ K.T, Nodes.of((K, 1.0))).is_single  # every node has every task
 
 
 @pytest.mark.parametrize("split", ["ladder", "star", "binary", "many", "union", "individual"])
 def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeypatch):
-    monkeypatch.setattr(groups_module, "_WORTH", 2.0)  # a ladder of 20 is not worth it
+    monkeypatch.setattr(coupling, "_WORTH", 2.0)  # a ladder of 20 is not worth it
     T, rng = 20, np.random.default_rng(1)
     N = _nodes(T, split) * rng.uniform(0.5, 1, (T, 1))
     X, tasks = rng.standard_normal((240, 4)), np.arange(240) % T
     y = np.sign(X[:, 0] + 0.5 * rng.standard_normal(240))
     K = N @ N.T
     found = {}
-    for name, groups in (("groups", Groups.of(K[None], N)), ("matrix", None)):
-        problem = Problem(NumericRows(X), y, tasks, K, np.full(240, 0.7), "squared_hinge", 0.0,
-                          groups=groups)  # fmt: skip
+    for name, groups in (("groups", Coupling.of(K, Nodes.of((N, 1.0)))), ("matrix", K)):
+        problem = Problem(NumericRows(X), y, tasks, groups, np.full(240, 0.7), "squared_hinge", 0.0)
         found[name] = CoordinateDescent(problem, tol=1e-10, dtype=np.float64).solve()
     assert isinstance(found["groups"].W, TaskWeights)
     expanded = np.einsum("ij,id->ijd", N[tasks], X).reshape(240, -1)

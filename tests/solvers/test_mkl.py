@@ -296,7 +296,7 @@ def test_one_kernel_is_the_solver_with_a_fixed_kernel(loss, in_epochs):
     data = case(4 / 3, loss, matrices=K3[None], d=12)
     solution = data.solve(tol=1e-6, in_epochs=in_epochs)
     fixed = CoordinateDescent(
-        replace(data.problem(), K=K3), tol=1e-9, dtype=np.float64, max_epochs=20000
+        replace(data.problem(), coupling=K3), tol=1e-9, dtype=np.float64, max_epochs=20000
     ).solve()
     assert_array_equal(solution.theta, [1.0])
     assert solution.primal == pytest.approx(fixed.primal, rel=1.1e-6)
@@ -309,7 +309,7 @@ def test_copies_of_a_kernel_are_that_kernel_times_a_power_of_their_number(norm):
     copies = case(norm, matrices=np.array([K3] * 3))
     solution = copies.solve(tol=1e-9)
     factor = 3.0 if np.isinf(norm) else 3.0 ** (1 - 1 / norm)
-    problem = replace(copies.problem(), K=factor * K3)
+    problem = replace(copies.problem(), coupling=factor * K3)
     single = CoordinateDescent(problem, tol=1e-9, dtype=np.float64).solve()
     assert solution.primal == pytest.approx(single.primal, rel=1e-8)
     assert_allclose(solution.theta, 3.0 ** (-1 / norm), rtol=1e-9)
@@ -411,7 +411,8 @@ def test_the_solution_is_the_best_with_its_weights(gram_rows):
     data = case(2.0, n_views=2)
     solution = data.solve(gram_rows=gram_rows)
     K = KernelSet(data.matrices, data.which, data.norm).couple(solution.theta)
-    best = CoordinateDescent(replace(data.problem(), K=K), tol=1e-9, dtype=np.float64).solve()
+    problem = replace(data.problem(), coupling=K)
+    best = CoordinateDescent(problem, tol=1e-9, dtype=np.float64).solve()
     assert solution.primal == pytest.approx(best.primal, rel=1e-8)
     assert_allclose(solution.margins, best.margins, atol=1e-3)
 

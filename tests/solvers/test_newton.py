@@ -64,7 +64,7 @@ def solve(p, tol=1e-8, **options):
 def by_cvxpy(p):
     """Minimum of the primal, written out in the weights of all tasks."""
     X = np.column_stack([p.rows.X, np.full(p.y.size, p.bias_scale)])
-    values, U = np.linalg.eigh(p.K)
+    values, U = np.linalg.eigh(p.kernels[0])
     kept = values > 1e-10 * values[-1]
     L = U[:, kept] * np.sqrt(values[kept])  # W = L Z has the regulariser ||Z||^2 / 2
     Z = cp.Variable((L.shape[1], X.shape[1]))
@@ -102,7 +102,7 @@ def test_optimum_is_that_of_coordinate_descent(loss, kind):
 @pytest.mark.parametrize("loss", EVERY_LOSS)
 def test_one_task_is_scikit_learn(loss, C):
     p = problem(loss, "union", T=1, bias=0.0)
-    p = Problem(p.rows, p.y, p.tasks, p.K, np.full(150, C), loss, 0.0, p.targets, 0.3)
+    p = Problem(p.rows, p.y, p.tasks, p.kernels[0], np.full(150, C), loss, 0.0, p.targets, 0.3)
     options = {"C": C, "fit_intercept": False, "tol": 1e-10, "max_iter": 10**6}
     if loss == "logistic":
         model = LogisticRegression(**options)
@@ -181,9 +181,9 @@ def test_dual_variables_lie_exactly_on_their_bounds(loss):
 def test_split_and_equations_by_dense_matrices(kind):
     p = problem("hinge", kind)
     few = FewWeights(p, p.rows.X)
-    lam, R = split(p.K)
-    assert_allclose(lam * np.eye(3) + R @ R.T, p.K, atol=1e-12)
-    H = np.outer(p.y, p.y) * multitask_kernel(p.rows.X, p.tasks, p.K, 1.0)
+    lam, R = split(p.kernels[0])
+    assert_allclose(lam * np.eye(3) + R @ R.T, p.kernels[0], atol=1e-12)
+    H = np.outer(p.y, p.y) * multitask_kernel(p.rows.X, p.tasks, p.kernels[0], 1.0)
     H = H[np.ix_(few.order, few.order)]
     rng = np.random.default_rng(1)
     alpha, D = rng.standard_normal(150), rng.exponential(size=150)
@@ -286,9 +286,10 @@ def test_sparse_matrices_that_are_full_take_part():
         (csr_matrix(p.rows.X), True),
         (csr_matrix(p.rows.X * (p.y > 9)[:, None]), False),
     ):
-        q = Problem(NumericRows(X), p.y, p.tasks, p.K, p.C)
+        q = Problem(NumericRows(X), p.y, p.tasks, p.kernels[0], p.C)
         assert np.isfinite(NewtonDescent(q)._patience_for_newton) == is_few
-    assert solve(Problem(NumericRows(csr_matrix(p.rows.X)), p.y, p.tasks, p.K, p.C)).gap <= 1e-8
+    rows = NumericRows(csr_matrix(p.rows.X))
+    assert solve(Problem(rows, p.y, p.tasks, p.kernels[0], p.C)).gap <= 1e-8
 
 
 def test_single_precision_keeps_its_digits():

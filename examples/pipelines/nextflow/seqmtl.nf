@@ -54,14 +54,14 @@ process SEQMTL_CALIBRATE {
 
     output:
     tuple val(meta), path("${meta.id}.seqmtl"), emit: model
-    path "${meta.id}_mqc.json", emit: multiqc
+    path "${meta.id}.metrics.json", emit: metrics
     path 'versions.yml', emit: versions
 
     script:
     def args = task.ext.args ?: ''
     """
     seqmtl calibrate $model $dataset $args -o ${meta.id}.seqmtl
-    seqmtl evaluate ${meta.id}.seqmtl $dataset --multiqc ${meta.id}_mqc.json
+    seqmtl evaluate ${meta.id}.seqmtl $dataset --json ${meta.id}.metrics.json
     printf '"%s":\\n    seqmtl: %s\\n' "$task.process" "\$(seqmtl --version | cut -d' ' -f2)" > versions.yml
     """
 }

@@ -1,0 +1,347 @@
+"""Sections of the page about one signal: data, similarity, accuracy, calibration, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from seqmtl.compare.figure import Cells, draw_bars
+from seqmtl.compare.results import MEAN, Cell
+from seqmtl.evaluation.metrics import RECALLS
+from seqmtl.evaluation.tables import Column, reliability_rows, threshold_rows
+from seqmtl.explain import poim
+from seqmtl.explain.figures import draw_logo, draw_poim
+from seqmtl.files.whole import read_bytes
+from seqmtl.report._html import Markup, column_table, element, embed, join, picture, table
+from seqmtl.report.figures import draw_agreement, draw_convergence, draw_weights
+from seqmtl.report.folder import Signal
+from seqmtl.report.similarity_figure import draw_kernel
+
+_POIM_ORDER = 6
+_MOST_ORGANISMS = 12  # with logos
+_MOST_REASONS = 12
+_SPLITS = ("train", "valid", "test")
+
+
+def data(signal: Signal) -> Markup:
+    """Return sites and decoys by organism and split, items left out, and the leakage check."""
+    summary = signal.dataset
+    if not summary:
+        return Markup()
+    head = ["Organism", "Genome (bases)", "Sites", "Decoys"]
+    head += [f"{split}: sites / decoys" for split in _SPLITS]
+    rows = []
+    for name, entry in summary["organisms"].items():
+        counts = [entry["splits"].get(split, {}) for split in _SPLITS]
+        sites, decoys = ([count.get(key, 0) for count in counts] for key in ("sites", "decoys"))
+        numbers = [summary["genomes"][name]["n_bases"], sum(sites), sum(decoys)]
+        rows.append(
+            [
+                name,
+                *(f"{n:,}" for n in numbers),
+                *(f"{p:,} / {n:,}" for p, n in zip(sites, decoys, strict=True)),
+            ]
+        )
+    caption = f"Windows of {summary['window']} bases around {summary['signal']} sites and decoys."
+    reasons = sorted(summary["left_out"].items(), key=lambda item: -item[1])[:_MOST_REASONS]
+    return join(
+        [
+            table(head, rows, caption),
+            _counts("Left out", reasons, "Number", "What is not in the data, and why"),
+            _counts(
+                "Check for leaks",
+                _nested(summary["leakage"]),
+                "Windows",
+                "What splits have in common, counted after all such windows were left out",
+            ),
+        ]
+    )
+
+
+def _counts(first: str, counts: Any, second: str, caption: str) -> Markup:
+    """Return a table of numbers by name."""
+    return table([first, second], [[name, f"{n:,}"] for name, n in counts], caption)
+
+
+def _nested(entries: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
+    """Yield the names and values of a mapping, which may be nested."""
+    for name, value in entries.items():
+        label = f"{prefix}{name.replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            yield from _nested(value, f"{label}: ")
+        else:
+            yield label, value
+
+
+def similarity(signal: Signal) -> Markup:
+    """Return the task kernel of the main model."""
+    if not signal.models or len(signal.organisms) < 2:
+        return Markup()
+    model = signal.models[signal.main]
+    kernel = model.kernel.restrict(model.tasks)
+    diagonal = np.diagonal(kernel.matrix)
+    beside = "the tree given" if signal.tree else "a tree that joins the most similar first"
+    caption = (
+        f"Task kernel ({model.kernel.source}) beside {beside}. The larger a value beside the "
+        "diagonal, the more two organisms share their weights."
+    )
+    if np.ptp(diagonal) >= 1e-6 * diagonal.max():
+        caption += " The diagonal is in proportion to the cost C chosen for each organism."
+    title = "Tree of the organisms beside the heat map of their similarity"
+    return picture(draw_kernel(kernel, signal.tree), title, caption)
+
+
+def weights(signal: Signal) -> Markup:
+    """Return the weights of the kernels that the main model has learnt."""
+    learnt = signal.models[signal.main].training.get("mkl", []) if signal.models else []
+    if not learnt:
+        return Markup()
+    return picture(
+        draw_weights(learnt),
+        "Bars of the weight of every kernel",
+        "Weight learnt for every similarity (clade, scale or graph).",
+    )
+
+
+def selected(signal: Signal) -> Markup:
+    """Return the selected hyperparameters of every organism of the main model."""
+    if not signal.models:
+        return Markup()
+    tasks = signal.models[signal.main].training.get("selection", {}).get("tasks", {})
+    columns = [
+        Column("Organism", "name"),
+        Column("Trust in its relatives", "trust", ".2f"),
+        Column("C", "C", ".2g"),
+    ]
+    rows = [{"name": name, **task} for name, task in tasks.items()]
+    return column_table(columns, rows, "By cross-validation")
+
+
+def accuracy(signal: Signal) -> Markup:
+    """Return tables and bars of all models that were evaluated, and the curves of the main one."""
+    if not signal.metrics:
+        return Markup()
+    parts = [results("every candidate in the test regions", signal.main_first())]
+    for name, path in signal.curves.items():
+        alternative = f"ROC and precision-recall curves of {name}"
+        caption = f"Curves of {name} over every candidate in the test regions."
+        parts.append(embed(read_bytes(path), path[-3:], alternative, caption))
+    return join(parts)
+
+
+def results(over: str, methods: Mapping[str, Mapping[str, Any]]) -> Markup:
+    """Return the metrics of methods by organism as tables and bars, and those over the genome.
+
+    Parameters
+    ----------
+    over : str
+        What the metrics are over.
+    methods : mapping of str to mapping
+        Results of ``seqmtl evaluate`` by method; the organisms are those of the first.
+    """
+    first = next(iter(methods.values()))
+    caption = f"Over {over}; the best of each row is bold."
+    if first["bootstrap"]["n_resamples"]:
+        caption += (
+            f" Beside each value, the {100 * first['bootstrap']['confidence']:g}"
+            f"\N{NO-BREAK SPACE}% interval of {first['bootstrap']['n_resamples']} bootstrap "
+            "resamples."
+        )
+    tables = {
+        title: _cells(methods, metric)
+        for metric, title in (("auroc", "AUROC"), ("auprc_genome", "AUPRC (genome)"))
+    }
+    title = "Bars of AUROC and AUPRC by organism and method with intervals"
+    return join(
+        [
+            *(_best_in_bold(title, cells, caption) for title, cells in tables.items()),
+            picture(draw_bars(tables, [0.5, 0.0]), title, f"The same, over {over}."),
+            _genome_table(methods),
+        ]
+    )
+
+
+def _cells(methods: Mapping[str, Mapping[str, Any]], metric: str) -> Cells:
+    """Return the values of a metric by organism and method, with the means last."""
+    names = list(next(iter(methods.values()))["tasks"])
+    cells: dict[str, dict[str, Cell]] = {name: {} for name in [*names, MEAN]}
+    for method, metrics in methods.items():
+        for name, row in cells.items():
+            task = metrics["mean"] if name == MEAN else metrics["tasks"].get(name, {})
+            value, interval = task.get(metric), task.get(f"{metric}_interval")
+            row[method] = Cell(np.nan if value is None else value, None, interval)
+    return cells
+
+
+def _best_in_bold(title: str, cells: Cells, caption: str) -> Markup:
+    """Return a table of one metric; the best of a row, as displayed, is bold, including ties."""
+    methods = list(next(iter(cells.values())))
+    rows = []
+    for name, row in cells.items():
+        values = [cell.mean for cell in row.values()]
+        best = "" if np.isnan(values).all() else f"{np.nanmax(values):.4f}"
+        is_best = [len(values) > 1 and f"{value:.4f}" == best for value in values]
+        shown = [
+            "n/a" if np.isnan(cell.mean) else element("b", cell) if bold else str(cell)
+            for cell, bold in zip(row.values(), is_best, strict=True)
+        ]
+        rows.append([name, *shown])
+    return table([title, *methods], rows, caption, has_total=True)
+
+
+def _genome_table(methods: Mapping[str, Mapping[str, Any]]) -> Markup:
+    """Return the precision over the whole genome at several recalls, and expected sites."""
+    columns = [
+        Column("Organism", "name"),
+        Column("Model", "method"),
+        Column("Prevalence", ("genome", "prevalence"), ".2g"),
+        Column("AUPRC (genome)", ("genome", "auprc"), ".3f"),
+    ]
+    columns += [
+        Column(f"Precision at {r:.0%} recall", ("genome", "precision_at_recall", str(r)), ".3f")
+        for r in RECALLS
+    ]
+    columns += [Column("True sites", "n_positive", ","), Column("Expected", "expected", ",.1f")]
+    rows = [
+        {"name": name, "method": method, **task}
+        for method, metrics in methods.items()
+        for name, task in metrics["tasks"].items()
+    ]
+    rows.sort(key=lambda row: str(row["name"]))
+    return column_table(
+        columns,
+        rows,
+        "Over every candidate in the held-out part of the genome: AUPRC, and precision where 50, "
+        "80 and 95 % of the sites are found. Expected is the sum of all probabilities.",
+    )
+
+
+def calibration(signal: Signal) -> Markup:
+    """Return the reliability of the main model on the test regions, and its thresholds."""
+    parts = [reliability(signal.metrics.get(signal.main, {}).get("tasks", {}))]
+    model = signal.models.get(signal.main)
+    if model is not None and model.kind == "classification" and model.curves:
+        columns = [
+            Column("Organism", "name"),
+            Column("Method", "method"),
+            Column("Sites found", "recall", ".0%"),
+            Column("Score", "score", ".3f"),
+            Column("Probability", "probability", ".3g"),
+            Column("Precision", "precision", ".3f"),
+        ]
+        rows = threshold_rows(model.training["calibration"])
+        caption = "Thresholds, from the candidates of the calibration"
+        parts.append(column_table(columns, rows, caption))
+    return join(parts)
+
+
+def reliability(tasks: Mapping[str, Mapping[str, Any]]) -> Markup:
+    """Return the numbers of sites expected and true, of all candidates and by probability."""
+    rows = reliability_rows(tasks)
+    if not rows:
+        return Markup()
+    columns = [
+        Column("Organism", "name"),
+        Column("Probability", "probability"),
+        Column("Candidates", "n", ",.0f"),
+        Column("Expected", "expected", ",.1f"),
+        Column("True sites", "true", ",.0f"),
+        Column("By chance", "true_interval", ",.1f"),
+        Column("Holds", "holds"),
+    ]
+    caption = (
+        "Expected is the sum of the probabilities. By chance: where the true number would be with "
+        "other blocks of the genome, if the probabilities hold. They do not where both numbers "
+        "differ by more than a factor of 1.25 and by more than chance."
+    )
+    figure = picture(
+        draw_agreement(tasks),
+        "Share of true sites by predicted probability",
+        "All candidates of the test regions: no part of training and calibration. Lines are where "
+        "the shares would be by chance.",
+    )
+    return join([figure, column_table(columns, rows, caption)])
+
+
+def training(signal: Signal) -> Markup:
+    """Return the convergence of all models; copies of a model have its history."""
+    runs: dict[str, Any] = {}
+    for name, model in signal.models.items():
+        history = model.training.get("history")
+        if history and history not in runs.values():
+            runs[name] = history
+    if not runs:
+        return Markup()
+    tolerances = {signal.models[name].training["settings"]["tol"] for name in runs}
+    return picture(
+        draw_convergence(runs, tolerances.pop() if len(tolerances) == 1 else None),
+        "Relative duality gap against work on a log scale",
+        "The duality gap bounds how far the objective is from its optimum; relative to the "
+        "objective. Work counts the steps on examples that were not shrunk away.",
+    )
+
+
+def learnt(signal: Signal) -> Markup:
+    """Return a logo and the importance of oligomers for each organism of the main model."""
+    if not signal.models:
+        return Markup()
+    model = signal.models[signal.main]
+    parts = []
+    for name in model.tasks[:_MOST_ORGANISMS]:
+        importance = poim(model, name, max_order=min(_POIM_ORDER, model.length))
+        caption = f"{name}: what a letter at a position adds to the expected score."
+        parts.append(picture(draw_logo(importance), f"Logo of the weights of {name}", caption))
+        caption = (
+            f"{name}: the largest importance of an oligomer of each length at each position "
+            "(Sonnenburg et al. 2008)."
+        )
+        alternative = f"Importance of oligomers by position, {name}"
+        parts.append(picture(draw_poim(importance), alternative, caption))
+    n_more = len(model.tasks) - _MOST_ORGANISMS
+    if n_more > 0:
+        parts.append(element("p", f"{n_more} more organisms: see seqmtl explain."))
+    return join(parts)
+
+
+def models(signal: Signal) -> Markup:
+    """Return the provenance of every model."""
+    rows = []
+    commands = []
+    for name, model in signal.models.items():
+        facts = model.training
+        settings = ", ".join(
+            f"{key}={value:.3g}" if isinstance(value, float) else f"{key}={value}"
+            for key, value in facts["settings"].items()
+            if value is not None
+        )
+        gap = f"{facts['duality_gap']:.1e}" + ("" if facts["converged"] else " (stopped)")
+        n_windows = sum(task["n"] for task in facts["tasks"].values())
+        features = f"{model.features}: {model.W.shape[0]:,} weights"
+        rows.append(
+            [name, _wrapped(features), model.length, f"{n_windows:,}", gap, _wrapped(settings)]
+        )
+        if facts.get("command"):
+            commands.append(element("pre", element("code", facts["command"])))
+    head = ["Model", "Features", "Window", "Training windows", "Duality gap", "Settings"]
+    return join([table(head, rows, "Models of this signal"), *commands])
+
+
+def _wrapped(content: str) -> Markup:
+    """Return text that may wrap within a cell."""
+    return element("span", content, class_="wrap")
+
+
+#: Sections in the order of the page; those without content are omitted.
+OF_A_SIGNAL: dict[str, Callable[[Signal], Markup]] = {
+    "Data": data,
+    "Similarity": similarity,
+    "Learnt weights": weights,
+    "What was chosen": selected,
+    "Accuracy": accuracy,
+    "Calibration": calibration,
+    "Training": training,
+    "What was learnt": learnt,
+    "Models": models,
+}

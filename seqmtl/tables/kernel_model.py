@@ -1,0 +1,463 @@
+"""A trained model in dual form: support examples, their coefficients and the kernels.
+
+    f_t(x) = sum_m sum_i A_m[t, t_i] a_i k_m(x, x_e(i)) + b_t
+
+with a_i = alpha_i y_i. An example may belong to several tasks, with one support vector for each.
+A_m is theta_m K_m if the kernels are multiplied by task kernels, and diag(theta_tm) if each task
+has kernel weights of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._names import match_names
+from seqmtl._schema import refuse
+from seqmtl.exceptions import SeqmtlError, UnknownTaskError
+from seqmtl.kernels import BaseKernel, kernel_from_dict, short_name
+from seqmtl.models.base import Model
+from seqmtl.models.probability_curve import ProbabilityCurve
+from seqmtl.models.schema import Forms, part
+from seqmtl.models.training_text import calibration_text
+from seqmtl.sequences import Windows
+from seqmtl.sequences.task_array import split_tasks
+from seqmtl.sequences.windows import name_table
+from seqmtl.similarity.tree_text import draw_tree_text
+from seqmtl.tables.one_vs_one import vote
+
+_CHUNK = 1 << 22  # kernel values at a time
+_SHOWN = ("C", "p", "q", "norm", "share", "regularizer", "tol", "balanced", "task_kernel")
+_ALIKE = 1e-6  # relative to the largest weight: below, tasks are shown as having the same weights
+
+
+@dataclass
+class KernelModel(Model):
+    """A multi-task model of support vectors and kernels; see also :class:`Model`.
+
+    Attributes
+    ----------
+    kernels : tuple of BaseKernel
+        k_m, M of them.
+    examples : Windows or ndarray, shape (E, ...)
+        Support examples.
+    example_ids : ndarray of int, shape (n,)
+        e(i), the example of every support vector.
+    amounts : ndarray of float64, shape (n,)
+        alpha_i y_i.
+    task_ids : ndarray of int, shape (n,)
+        Task of every support vector.
+    coupling : ndarray of float64, shape (M, T, T)
+        A_m.
+    bias : ndarray of float64, shape (T,)
+        Intercepts.
+    tasks : tuple of str
+        Names of the tasks.
+    classes : tuple
+        Classes. With more than two, the tasks are pairs of classes.
+    feature_names : tuple of str
+        Names of the input features, if known.
+    """
+
+    kernels: tuple[BaseKernel, ...]
+    examples: Any
+    example_ids: NDArray[Any]
+    amounts: NDArray[np.float64]
+    task_ids: NDArray[Any]
+    coupling: NDArray[np.float64]
+    bias: NDArray[np.float64]
+    calibration: NDArray[np.float64]
+    tasks: tuple[str, ...]
+    classes: tuple[Any, ...] = (-1, 1)
+    training: dict[str, Any] = field(default_factory=dict)
+    feature_names: tuple[str, ...] = ()
+    kind: str = "classification"
+    curves: dict[str, ProbabilityCurve] = field(default_factory=dict)
+
+    shift: int = 0
+    length: int = field(init=False)
+
+    structure: ClassVar[str] = "kernels"
+
+    def __post_init__(self) -> None:
+        self.length = 0 if self.inputs == "sequences" else int(self.examples.shape[1])
+
+    @property
+    def inputs(self) -> str:
+        """Type of the examples."""
+        if isinstance(self.examples, Windows):
+            return "windows"
+        return "sequences" if self.examples.dtype.kind in "UO" else "numbers"
+
+    def task_scores(self, X: Any, tasks: str | Sequence[str]) -> NDArray[np.float64]:
+        """Return f_t(x) of every example for its task t, shape (n,).
+
+        Raises
+        ------
+        UnknownTaskError
+            If the model was not trained on a task.
+        ValueError
+            If the number of tasks differs from the number of examples.
+        """
+        n = len(X)
+        is_one = isinstance(tasks, (str, int, np.integer))
+        names, ids = name_table([tasks] * n if is_one else tasks)
+        if ids.size != n:
+            raise ValueError(f"tasks must have one entry per example ({n}), got {ids.size}")
+        order = np.array(match_names(names, self.tasks, "the model"), dtype=np.int64)
+        scores = np.empty(n)
+        for number in range(len(names)):
+            rows = np.flatnonzero(ids == number)
+            scores[rows] = self._scores_of(X[rows], order[[number]])[:, 0]
+        return scores
+
+    def decision_function(
+        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
+    ) -> NDArray[np.float64]:
+        """Score examples.
+
+        Parameters
+        ----------
+        data : Windows or ndarray, shape (n, ...)
+            Examples, as the kernels accept them.
+        tasks : str or sequence of str, optional
+            Task of every example, or one for all. Default: the tasks of the windows, or the only
+            task; with more than two classes, all pairs of classes.
+        from_relatives : bool, default=False
+            Must be False: a kernel model scores only the tasks it was trained on.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,) or (n, n_classes)
+            Positive for the second class. With several classes and no tasks, votes per class.
+
+        Raises
+        ------
+        UnknownTaskError
+            If the model was not trained on a task, or the tasks of the examples are unknown.
+        SeqmtlError
+            If `from_relatives` is True.
+        """
+        if from_relatives:
+            raise SeqmtlError(
+                "scores from relatives need a model of weights, but this is one of kernels"
+            )
+        data, tasks = split_tasks(data, tasks)
+        if tasks is None and len(self.classes) > 2:
+            return vote(self._scores_of(data, np.arange(len(self.tasks))), len(self.classes))
+        return self.task_scores(data, self._carried_tasks(data) if tasks is None else tasks)
+
+    def predictions(
+        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
+    ) -> dict[str, NDArray[Any]]:
+        """Return task, score, class and probability; with several classes, votes and class.
+
+        The parameters are those of :meth:`decision_function`.
+        """
+        data, tasks = split_tasks(data, tasks)
+        if tasks is None and len(self.classes) == 2:
+            tasks = self._carried_tasks(data)
+        scores = self.decision_function(data, tasks, from_relatives=from_relatives)
+        classes = np.array(self.classes, dtype=object)[self.choose(scores)]
+        if scores.ndim == 2:
+            votes = zip(self.classes, scores.T, strict=True)
+            return {**{f"votes_{name}": column for name, column in votes}, "class": classes}
+        column = np.full(len(scores), tasks, dtype=object)
+        found = {"task": column, "score": scores, "class": classes}
+        if self.kind == "classification":
+            found["probability"] = self.probability(scores, column.tolist())
+        return found
+
+    def evaluate(
+        self,
+        labels: NDArray[Any],
+        scores: NDArray[np.float64],
+        tasks: Any,
+        **options: Any,
+    ) -> dict[str, Any]:
+        """Compare scores with labels, including accuracy; with several classes accuracy only."""
+        is_right = self.choose(scores) == labels
+        if scores.ndim == 2:
+            classes = [(str(c), is_right[labels == i]) for i, c in enumerate(self.classes)]
+            return _accuracy(is_right) | {"classes": {c: _accuracy(own) for c, own in classes}}
+        metrics = super().evaluate(labels, scores, tasks, **options)
+        for name, task in metrics["tasks"].items():
+            task["accuracy"] = float(is_right[tasks == name].mean())
+        accuracies = [task["accuracy"] for task in metrics["tasks"].values()]
+        metrics["mean"]["accuracy"] = float(np.mean(accuracies))
+        return metrics
+
+    def signs(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Convert labels to class indices, 0 or 1 with two classes.
+
+        Raises
+        ------
+        SeqmtlError
+            If a label is not one of the classes.
+        """
+        number = {name: i for i, name in enumerate(self.classes)}
+        given = labels.tolist()
+        strange = next((label for label in given if label not in number), None)
+        if strange is not None:
+            raise SeqmtlError(
+                f"labels must be classes of the model, {', '.join(map(repr, self.classes))}, "
+                f"got {strange!r}"
+            )
+        return np.array([number[label] for label in given], dtype=np.int64)
+
+    def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
+        """Predict the class of every example; parameters as in :meth:`decision_function`."""
+        return np.asarray(self.classes)[self.choose(self.decision_function(X, tasks), tasks)]
+
+    def choose(self, scores: NDArray[np.float64], tasks: Any = None) -> NDArray[np.int64]:
+        """Convert scores to class indices.
+
+        Raises
+        ------
+        ValueError
+            If the scores are those of single pairs of classes.
+        """
+        if scores.ndim == 2:
+            return scores.argmax(axis=1)
+        if len(self.classes) > 2:
+            raise ValueError(
+                f"tasks must be None to choose between {len(self.classes)} classes: the tasks of "
+                "the model are pairs of classes"
+            )
+        is_second = scores >= 0 if self.kind == "novelty" else scores > 0
+        return is_second.astype(np.int64)
+
+    def _carried_tasks(self, X: Any) -> Any:
+        if isinstance(X, Windows) and X.task_names != ("task",):
+            return X.tasks
+        if len(self.tasks) > 1:
+            raise UnknownTaskError(
+                f"tasks must be given: the model has several, {', '.join(self.tasks[:5])}; name "
+                "the task of every example (in a search with scoring=TaskScorer())"
+            )
+        return self.tasks[0]
+
+    def _scores_of(self, X: Any, wanted: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Score all examples for the tasks with the given indices, shape (n, len(wanted))."""
+        scores = np.tile(self.bias[wanted], (len(X), 1))
+        for kernel, A in zip(self.kernels, self.coupling, strict=True):
+            weights = np.zeros((len(self.examples), wanted.size))
+            np.add.at(
+                weights, self.example_ids, A[wanted][:, self.task_ids].T * self.amounts[:, None]
+            )
+            used = np.flatnonzero(weights.any(axis=1))
+            if not used.size:
+                continue
+            support, weights = self.examples[used], weights[used]
+            step = max(1, _CHUNK // used.size)
+            for first in range(0, len(X), step):
+                part = slice(first, first + step)
+                scores[part] += kernel(X[part], support) @ weights
+        return scores
+
+    def describe(self) -> dict[str, Any]:
+        """Return a summary of the model as JSON values."""
+        return {
+            "tasks": list(self.tasks),
+            "classes": list(self.classes),
+            "kernels": [kernel.to_dict() for kernel in self.kernels],
+            "feature_names": list(self.feature_names),
+            "n_support": self.training.get("n_support", len(self.amounts)),
+            "training": self.training,
+        }
+
+    def text(self, file: str) -> list[str]:
+        """Return a readable summary of the model, line by line; `file` is the name to show."""
+        training = self.training
+        settings = ", ".join(f"{name}={training[name]}" for name in _SHOWN if name in training)
+        return [
+            f"model          {file}, {training.get('method', 'kernels')}",
+            *_wrapped("examples", _examples(self)),
+            *_wrapped("classes", ", ".join(map(str, self.classes))),
+            *_wrapped("kernels", "; ".join(short_name(kernel) for kernel in self.kernels)),
+            f"support        {training.get('n_support', len(self.amounts)):,} vectors"
+            + (f" of {training['n']:,} examples" if "n" in training else ""),
+            f"settings       {settings}",
+            *_solution(training),
+            *_tasks(self),
+            *_weights(self),
+            *calibration_text(training),
+        ]
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        arrays = _pack_examples(self.inputs, self.examples) | {
+            "example_ids": self.example_ids.astype(np.int64),
+            "amounts": self.amounts,
+            "task_ids": self.task_ids.astype(np.int64),
+            "coupling": self.coupling,
+        }
+        description = {
+            "kernels": [kernel.to_dict() for kernel in self.kernels],
+            "examples": self.inputs,
+            "classes": list(self.classes),
+            "feature_names": list(self.feature_names),
+        }
+        return description, arrays
+
+    @classmethod
+    def _forms(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forms:
+        T, M = len(description["tasks"]), len(description["kernels"])
+        n = arrays["amounts"].size if "amounts" in arrays else 0
+        forms: Forms = {"letters": ("uint8", (None,)), "ends": ("int64", (None,))}
+        if description["examples"] == "numbers":
+            forms = {"examples": ("float64", (None, None))}
+        return forms | {
+            "example_ids": ("int64", (n,)),
+            "amounts": ("float64", (n,)),
+            "task_ids": ("int64", (n,)),
+            "coupling": ("float64", (M, T, T)),
+        }
+
+    @classmethod
+    def _unpack(
+        cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], common: dict[str, Any]
+    ) -> KernelModel:
+        with part("kernels"):
+            kernels = tuple(kernel_from_dict(entry) for entry in description["kernels"])
+        inputs = description["examples"]
+        if any((kernel.inputs == "numbers") != (inputs == "numbers") for kernel in kernels):
+            refuse("kernels", f"kernels of {inputs}", description["kernels"])
+        examples = _unpack_examples(inputs, arrays)
+        with part("examples"):
+            for kernel in kernels:
+                kernel.check_examples(examples)
+        most = {"windows": 0, "sequences": 1}.get(inputs) or examples.shape[1]
+        names = tuple(description["feature_names"])
+        if len(names) not in (0, most):
+            refuse("feature_names", f"empty or {most} names", description["feature_names"])
+        for name, n in (("task_ids", len(common["tasks"])), ("example_ids", len(examples))):
+            if not _are_numbers_below(arrays[name], n):
+                raise ValueError(f"array {name} must hold numbers from 0 to {n - 1}")
+        return cls(
+            kernels=kernels,
+            examples=examples,
+            classes=tuple(description["classes"]),
+            feature_names=names,
+            example_ids=arrays["example_ids"],
+            amounts=arrays["amounts"],
+            task_ids=arrays["task_ids"],
+            coupling=arrays["coupling"],
+            **common,
+        )
+
+
+def _accuracy(is_right: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the number of examples and the share that is right (None if there are none)."""
+    return {"n": int(is_right.size), "accuracy": float(is_right.mean()) if is_right.size else None}
+
+
+def _are_numbers_below(ids: NDArray[Any], limit: int) -> bool:
+    return not ids.size or (int(ids.min()) >= 0 and int(ids.max()) < limit)
+
+
+def _pack_examples(kind: str, examples: Any) -> dict[str, NDArray[Any]]:
+    """Return arrays that store the examples."""
+    if kind == "numbers":
+        return {"examples": np.asarray(examples, dtype=np.float64)}
+    texts = list(map(str, examples.sequences() if kind == "windows" else examples))
+    letters = np.frombuffer("".join(texts).encode("latin-1"), dtype=np.uint8)
+    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    return {"letters": letters, "ends": ends}
+
+
+def _unpack_examples(kind: str, arrays: dict[str, NDArray[Any]]) -> Any:
+    if kind == "numbers":
+        return arrays["examples"]
+    letters = bytes(arrays["letters"]).decode("latin-1")
+    ends = [0, *arrays["ends"].tolist()]
+    if ends != sorted(ends) or ends[-1] != len(letters):
+        raise ValueError(f"array ends must hold rising numbers up to {len(letters)}")
+    texts = [letters[a:b] for a, b in itertools.pairwise(ends)]
+    if kind == "windows" and set(letters) - set("ACGTN"):
+        raise ValueError("array letters must hold letters of DNA")
+    return Windows.from_strings(texts) if kind == "windows" else np.array(texts)
+
+
+def _wrapped(title: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text, 100, initial_indent=f"{title:<15}", subsequent_indent=" " * 15,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _examples(model: KernelModel) -> str:
+    """Describe the type of the examples."""
+    if model.inputs == "windows":
+        return f"windows of {model.length} bases"
+    names = ", ".join(model.feature_names)
+    if model.inputs == "sequences":
+        return f"sequences{f' of the column {names}' if names else ''}"
+    scaled = any(kernel.is_standardized for kernel in model.kernels)
+    return f"{model.length} numbers{', standardized' * scaled}{f': {names}' if names else ''}"
+
+
+def _solution(training: dict[str, Any]) -> list[str]:
+    """Describe the solution: objective, duality gap, epochs."""
+    known = [(name, training[name]) for name in ("objective", "gap", "n_iter") if name in training]
+    if not known:
+        return []
+    stopped = "" if training.get("converged", True) else " (stopped before the tolerance)"
+    return ["solution       " + ", ".join(f"{name} {v:.6g}" for name, v in known) + stopped]
+
+
+def _tasks(model: KernelModel) -> list[str]:
+    """List what is known of every task, in columns."""
+    counts = model.training.get("tasks", {})
+    header, columns = ["tasks"], [list(model.tasks)]
+    if "losses" not in model.training:
+        header.append("support")
+        support = np.bincount(model.task_ids, minlength=len(model.tasks))
+        columns.append([f"{n:,}" for n in support])
+    for key, title in (("n", "examples"), ("n_positive", f"of {model.classes[1]}")):
+        if all(key in counts.get(name, {}) for name in model.tasks):
+            header.append(title)
+            columns.append([f"{counts[name][key]:,}" for name in model.tasks])
+    known = {"objectives": "objective", "losses": "loss", "weights": "trade-off weight"}
+    for key, title in known.items():
+        if key in model.training:
+            header.append(title)
+            columns.append([f"{value:.4g}" for value in model.training[key]])
+    columns = [[title, *cells] for title, cells in zip(header, columns, strict=True)]
+    widths = [max(map(len, cells)) for cells in columns]
+    names, *numbers = [
+        [f"{cell:<{width}}" if column is columns[0] else f"{cell:>{width}}" for cell in column]
+        for column, width in zip(columns, widths, strict=True)
+    ]
+    return ["  ".join(row) for row in zip(names, *numbers, strict=True)]
+
+
+def _weights(model: KernelModel) -> list[str]:
+    """Draw the learnt kernel weights, per task if they differ."""
+    training = model.training
+    if "mkl" in training:
+        learnt = training["mkl"]
+        names = np.repeat([short_name(k) for k in model.kernels], len(learnt) // len(model.kernels))
+        labels = [f"{n} x {entry['label']}" for n, entry in zip(names, learnt, strict=True)]
+        return _bars("learnt weights", labels, [entry["weight"] for entry in learnt])
+    if "theta" not in training:
+        return []
+    theta = np.array(training["theta"])
+    kernels = [short_name(kernel) for kernel in model.kernels]
+    if np.ptp(theta, axis=0).max() <= _ALIKE * theta.max():
+        return _bars("learnt weights, in all tasks", kernels, theta[0].tolist())
+    lines = _bars("learnt weights, mean of the tasks", kernels, theta.mean(axis=0).tolist())
+    width = max(map(len, model.tasks))
+    rows = [f"  {name:<{width}}  " + " ".join(f"{v:.3f}" for v in row)
+            for name, row in zip(model.tasks, theta, strict=True)]  # fmt: skip
+    return [*lines, "learnt weights of every task, in the same order", *rows]
+
+
+def _bars(title: str, labels: list[str], weights: list[float]) -> list[str]:
+    text = draw_tree_text(labels, [()] * len(labels), weights)
+    return [title, *(f"  {line}" for line in text.splitlines())]

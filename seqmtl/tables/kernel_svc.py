@@ -1,0 +1,160 @@
+"""A support vector machine for several tasks with an arbitrary base kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+
+from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial
+from seqmtl.models.examples import Examples
+from seqmtl.models.kernels import resolve_kernel
+from seqmtl.tables.classifier import KernelClassifier, Prepared
+from seqmtl.tables.descent import KernelSolution, Look, Step
+from seqmtl.tables.svm import Machine, violation
+
+Array = NDArray[np.float64]
+
+_PRECOMPUTED = "precomputed"
+_LARGE = 10.0  # multiple of the tolerance; larger violations and gaps mean the solver gave up
+
+
+@dataclass(eq=False, repr=False)
+class MultiTaskKernelSVC(KernelClassifier):
+    """Support vector machine for several related tasks, with an arbitrary base kernel.
+
+    The kernel of an example x of task s and an example z of task t is K[s,t] k(x,z) (Evgeniou,
+    Micchelli, Pontil 2005; Sheldon 2008, eq. 2). K = I gives one SVM per task, K = 11' the
+    union; kernels of graphs and trees lie between the two, see
+    :meth:`~seqmtl.TaskKernel.graphical`. K may be singular, as it is never inverted. The solver
+    is libsvm, through scikit-learn. Tasks that K connects, directly or indirectly, share one
+    unregularised intercept, so K = I gives exactly the SVMs of the single tasks.
+
+    Parameters
+    ----------
+    kernel : str, BaseKernel or callable, default="rbf"
+        "linear", "poly" or "rbf" with the parameters below; "precomputed" if X is the kernel
+        matrix, (n, n) in training and (m, n) afterwards; a name of
+        :func:`~seqmtl.kernels.make_kernel` ("spectrum:4"); a kernel of :mod:`seqmtl.kernels`; or
+        a callable ``k(X, Z)`` that returns (n, m).
+    gamma : float or "scale", default="scale"
+        Parameter of "rbf" and "poly"; "scale" is 1 / (d * variance of X).
+    degree : int, default=3
+        Parameter of "poly".
+    coef0 : float, default=0.0
+        Parameter of "poly".
+    task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
+        Task kernel K; an array is in the order of the sorted task names. Default:
+        K = (11' + 3 I) / 4.
+    C : float, default=1.0
+        Cost of errors.
+    class_weight : dict or "balanced", optional
+        Factors on C by class.
+    tol : float, default=1e-3
+        Tolerance on violations of the optimality conditions, in units of the margin.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (2,)
+        Class labels.
+    tasks_ : tuple of str
+        Tasks, sorted by name.
+    task_kernel_ : TaskKernel
+        Task kernel.
+    kernels_ : tuple of BaseKernel
+        The kernel, with its parameters.
+    dual_coef_ : ndarray, shape (n,)
+        Dual variables alpha of the examples with positive weight.
+    dual_gap_ : float
+        Duality gap relative to the sum of alpha; large for large C, even at a small violation.
+    support_ : ndarray of int
+        Indices of the support vectors among them.
+    intercept_ : ndarray, shape (n_tasks,)
+        Intercepts.
+    model_ : KernelModel
+        The fitted model; ``model_.save(path)`` saves it.
+    n_features_in_ : int
+        Numbers, or bases, per example; not set for texts.
+
+    Examples
+    --------
+    >>> from seqmtl import MultiTaskKernelSVC
+    >>> X, y = [[0.0], [1.0], [2.0], [0.1], [0.9], [2.2]], [0, 1, 0, 0, 1, 0]
+    >>> model = MultiTaskKernelSVC(gamma=2.0, C=10).fit(X, y, tasks=list("aaabbb"))
+    >>> model.predict([[1.1], [1.9]], tasks="b")
+    array([1, 0])
+    """
+
+    kernel: Any = "rbf"
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    task_kernel: Any = None
+    C: float = 1.0
+    class_weight: Any = None
+    tol: float = 1e-3
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == _PRECOMPUTED
+
+    def _base_kernel(self) -> Any:
+        """Return the base kernel with the parameters of this estimator."""
+        named: dict[Any, BaseKernel] = {
+            "linear": Linear(),
+            "poly": Polynomial(self.degree, self.gamma, self.coef0),
+            "rbf": RBF(self.gamma),
+        }
+        return named.get(self.kernel, self.kernel) if isinstance(self.kernel, str) else self.kernel
+
+    def _gather(self, X: Any, y: NDArray[Any], tasks: Any, sample_weight: Any) -> Examples:
+        """Put the numbers of the rows of a given kernel matrix into a first column."""
+        if self._is_precomputed():
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"X must be a square kernel matrix where kernel='precomputed', got {X.shape}"
+                )
+            X = np.column_stack([np.arange(len(X)), X])
+        return super()._gather(X, y, tasks, sample_weight)
+
+    def _prepare(self, examples: Examples) -> Prepared:
+        kernel, compared = self._base_kernel(), None
+        examples = self._signs(examples)
+        if self._is_precomputed():
+            kernel, compared = KernelRows(), examples.data[:, 1:]
+            examples = replace(examples, data=examples.data[:, :1])
+        self.task_kernel_ = resolve_kernel(self.task_kernel, examples.names)
+        T = len(examples.names)
+        K = self.task_kernel_.matrix[:T, :T]
+        return self._machines(examples, kernel, connected_tasks(K), K[None], compared=compared)
+
+    def _solve(self, machines: list[Machine], state: Array | None = None) -> KernelSolution:
+        svms = [machine.solve(np.ones(1), self.tol) for machine in machines]
+        total = sum(svm.primal for svm in svms)
+        gap = (total - sum(svm.dual for svm in svms)) / sum(svm.alpha.sum() for svm in svms)
+        worst = max(
+            violation(svm.f, machine.y, machine.C, svm.alpha)
+            for machine, svm in zip(machines, svms, strict=True)
+        )
+        look, is_solved = Look(np.ones((len(svms), 1)), svms), min(worst, gap) <= _LARGE * self.tol
+        return KernelSolution(look, look.theta, bool(is_solved), [Step(total, float(gap))])
+
+    def _keep(self, prepared: Prepared, solution: KernelSolution) -> None:
+        super()._keep(prepared, solution)
+        self.dual_gap_, self.support_ = solution.gap, np.flatnonzero(self.dual_coef_)
+        self.model_.training |= {"task_kernel": self.task_kernel_.source}
+
+
+def connected_tasks(K: Array) -> list[NDArray[np.int64]]:
+    """Return the groups of tasks that K connects, directly or indirectly."""
+    from scipy.sparse.csgraph import connected_components
+
+    n_groups, group = connected_components(K != 0.0, directed=False)
+    return [np.flatnonzero(group == number) for number in range(n_groups)]

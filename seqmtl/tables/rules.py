@@ -1,0 +1,279 @@
+"""Rules by which several tasks weight several kernels: the closed-form steps of block descent.
+
+Task t has the kernel sum_m theta_tm k_m and the objective g_t(theta_t) of
+:mod:`seqmtl.tables.svm`. A rule defines the feasible theta and the objective over them:
+
+==================  ==========================================  ================================
+rule                feasible                                    objective
+==================  ==========================================  ================================
+:class:`Shared`     theta_t = theta, ||theta||_q <= 1           (sum_t g_t^p)^(1/p), 0 < p <= 1
+:class:`Separate`   ||theta_t||_q <= 1                          sum_t g_t
+:class:`Partial`    theta_t = zeta + gamma_t, ||zeta||_1 <= mu,  sum_t g_t
+                    ||gamma_t||_1 <= 1 - mu
+:class:`MixedNorm`  sum_m (sum_t theta_tm^s)^(r/s) <= 1,        sum_t g_t
+                    r = p / (2 - p), s = q / (2 - q)
+==================  ==========================================  ================================
+
+A rule learns its *state*, which `theta` converts to the weights of every task. A step moves to the
+optimal state for the current functions, ||w_tm||^2 = theta_tm^2 q_tm, so no step increases the
+objective. A weight that is 0 stays 0.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._checks import check_number
+from seqmtl.solvers.norms import conjugate, dual_norm, minimise_on_ball, norm_of
+
+Array = NDArray[np.float64]
+
+
+class WeightRule(ABC):
+    """The feasible kernel weights, and their optimum for given functions."""
+
+    @abstractmethod
+    def start(self, n_tasks: int, n_kernels: int) -> Array:
+        """Return a state with equal weights."""
+
+    def theta(self, state: Array) -> Array:
+        """Return the weights of every task, shape (T, M), or (1, M) if they are the same."""
+        return state
+
+    def objective(self, g: Array) -> float:
+        """Return the objective, from g_t, shape (T,)."""
+        return float(g.sum())
+
+    @abstractmethod
+    def step(self, state: Array, g: Array, q: Array) -> Array:
+        """Return the optimal state for the current functions; q has shape (T, M)."""
+
+    @abstractmethod
+    def rescale(self, state: Array) -> Array:
+        """Scale a positive state to the boundary of the feasible set."""
+
+    @abstractmethod
+    def gap(self, g: Array, totals: Array, q: Array) -> float:
+        """Return a bound on the relative distance from the optimum, or NaN if unknown.
+
+        It uses the primal objectives g_t, the sums of alpha and the q_tm of every task.
+        """
+
+
+@dataclass(frozen=True)
+class Separate(WeightRule):
+    """Independent tasks: separate MKL for each.
+
+    Attributes
+    ----------
+    norm : float
+        q of the norm on every theta_t, 1 to infinity.
+    """
+
+    norm: float
+
+    def __post_init__(self) -> None:
+        check_number("norm", self.norm, least=1.0, is_finite=False)
+
+    def start(self, n_tasks: int, n_kernels: int) -> Array:
+        """Return M^(-1/q) for all, shape (T, M)."""
+        return np.full((n_tasks, n_kernels), n_kernels ** (-1.0 / self.norm))
+
+    def step(self, state: Array, g: Array, q: Array) -> Array:
+        """Weight the kernels of every task in closed form."""
+        return _best_on_balls(state, q, self.norm)
+
+    def rescale(self, state: Array) -> Array:
+        """Return weights of norm 1 for every task."""
+        return _to_norm(state, self.norm)
+
+    def gap(self, g: Array, totals: Array, q: Array) -> float:
+        """Return the largest relative duality gap of a task."""
+        bounds = totals - 0.5 * np.array([dual_norm(row, self.norm) for row in q])
+        return max(_relative(*pair) for pair in zip(g, bounds, strict=True))
+
+
+@dataclass(frozen=True)
+class Shared(Separate):
+    """One theta for all tasks, and a trade-off between them (Li et al. 2014, problem 1).
+
+    With p < 1 the objective is not convex, and :meth:`gap` certifies a stationary point: it bounds
+    the decrease of the sum of lambda_t g_t for fixed lambda_t = (g_t / ||g||_p)^(p - 1). With p > 1
+    use :func:`~seqmtl.tables.saddle.find_saddle`, as steps may then increase the objective.
+
+    Attributes
+    ----------
+    norm : float
+        q of the norm on theta, 1 to infinity.
+    p : float
+        Trade-off above 0; 1 is the sum.
+    """
+
+    p: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("p", self.p, is_finite=False)
+        super().__post_init__()
+
+    def start(self, n_tasks: int, n_kernels: int) -> Array:
+        """Return M^(-1/q) for all, shape (1, M)."""
+        return super().start(1, n_kernels)
+
+    def objective(self, g: Array) -> float:
+        """Return (sum_t g_t^p)^(1/p)."""
+        return norm_of(g, self.p)
+
+    def step(self, state: Array, g: Array, q: Array) -> Array:
+        """Weight the tasks by g_t^(p - 1), then the kernels in closed form (Algorithm 2)."""
+        return _best_on_balls(state, (trade_off(g, self.p) @ q)[None], self.norm)
+
+    def gap(self, g: Array, totals: Array, q: Array) -> float:
+        """Return the relative duality gap of the sum of lambda_t g_t."""
+        weights = trade_off(g, self.p)
+        return _relative(float(weights @ g), self.bound(weights, totals, q))
+
+    def bound(self, weights: Array, totals: Array, q: Array) -> float:
+        """Return the dual objective of sum_t lambda_t g_t, the `weights` being lambda_t."""
+        return float(weights @ totals) - 0.5 * dual_norm(weights @ q, self.norm)
+
+
+@dataclass(frozen=True)
+class Partial(WeightRule):
+    """A shared kernel and one kernel per task (Tang, Chen, Ye 2009).
+
+    The state holds zeta in the first row and gamma_t in the others.
+
+    Attributes
+    ----------
+    share : float
+        mu, from 0 (nothing shared) to 1 (one kernel for all).
+    """
+
+    share: float
+
+    def __post_init__(self) -> None:
+        check_number("share", self.share, least=0.0, most=1.0)
+
+    def _sums(self, n_rows: int) -> Array:
+        """Return mu for the first row and 1 - mu for the others, shape (n_rows, 1)."""
+        sums = np.full((n_rows, 1), 1.0 - self.share)
+        sums[0] = self.share
+        return sums
+
+    def start(self, n_tasks: int, n_kernels: int) -> Array:
+        """Return mu / M in the first row and (1 - mu) / M in the others, shape (1 + T, M)."""
+        return np.tile(self._sums(1 + n_tasks) / n_kernels, n_kernels)
+
+    def theta(self, state: Array) -> Array:
+        """Return zeta + gamma_t."""
+        return state[0] + state[1:]
+
+    def step(self, state: Array, g: Array, q: Array) -> Array:
+        """Weight both parts in closed form; each has its share of the functions."""
+        both = np.vstack([q.sum(axis=0), q])
+        return _best_on_balls(state, both, 1.0, self._sums(len(state)))
+
+    def rescale(self, state: Array) -> Array:
+        """Scale the shared weights to sum to mu, and those of every task to 1 - mu."""
+        return self._sums(len(state)) * _to_norm(state, 1.0)
+
+    def gap(self, g: Array, totals: Array, q: Array) -> float:
+        """Return the relative duality gap."""
+        common, own = float(q.sum(axis=0).max()), float(q.max(axis=1).sum())
+        bound = float(totals.sum()) - 0.5 * (self.share * common + (1.0 - self.share) * own)
+        return _relative(float(g.sum()), bound)
+
+
+@dataclass(frozen=True)
+class MixedNorm(WeightRule):
+    """Few kernels, similar for all tasks: squared l_p-l_q norm of the functions.
+
+    Minimises 1/2 (sum_m (sum_t ||w_tm||^q)^(p/q))^(2/p) + the losses, with the weights of its
+    variational form (Rakotomamonjy, Flamary, Gasso, Canu 2011; Aflalo et al. 2011, Lemma 2).
+    Not convex for p < 1.
+
+    Attributes
+    ----------
+    p : float
+        Norm over kernels, 0 < p <= 1; smaller values select fewer kernels.
+    q : float
+        Norm over tasks, 1 <= q <= 2; 2 gives all tasks the same weights.
+    """
+
+    p: float
+    q: float
+
+    def __post_init__(self) -> None:
+        check_number("p", self.p, most=1.0)
+        check_number("q", self.q, least=1.0, most=2.0)
+
+    def start(self, n_tasks: int, n_kernels: int) -> Array:
+        """Return equal weights of mixed norm 1, shape (T, M)."""
+        return self._weights(np.ones((n_tasks, n_kernels)))
+
+    def step(self, state: Array, g: Array, q: Array) -> Array:
+        """Weight the kernels in closed form, from ||w_tm|| = theta_tm sqrt(q_tm)."""
+        norms = state * np.sqrt(q)
+        return self._weights(norms) if norms.max() > 0.0 else state
+
+    def rescale(self, state: Array) -> Array:
+        """Return weights of mixed norm 1."""
+        r = self.p / (2.0 - self.p)
+        s = np.inf if self.q == 2.0 else self.q / (2.0 - self.q)
+        largest = state / state.max()
+        return np.asarray(largest / norm_of(_norms_of_columns(largest, s), r))
+
+    def gap(self, g: Array, totals: Array, q: Array) -> float:
+        """Return the relative duality gap if p = 1, else NaN."""
+        if self.p < 1.0:
+            return float("nan")
+        largest = float(_norms_of_columns(np.sqrt(q), conjugate(self.q)).max())
+        return _relative(float(g.sum()), float(totals.sum()) - 0.5 * largest**2)
+
+    def _weights(self, norms: Array) -> Array:
+        """Return the theta_tm that minimise sum ||w_tm||^2 / theta_tm."""
+        norms = norms / norms.max()
+        A = _norms_of_columns(norms, self.q)
+        D = A ** (2.0 - self.p) / (A**self.p).sum() ** ((2.0 - self.p) / self.p)
+        within = np.divide(norms, A, out=np.zeros_like(norms), where=A > 0.0)
+        if self.q == 2.0:
+            return np.tile(D, (len(norms), 1))
+        return D * within ** (2.0 - self.q)
+
+
+def trade_off(g: Array, p: float) -> Array:
+    """Return lambda_t = (g_t / ||g||_p)^(p - 1), the derivative of ||g||_p; p from 0 to infinity.
+
+    For p of infinity it is 1 at the largest g_t, and 0 elsewhere.
+    """
+    if np.isinf(p):
+        weights = np.zeros_like(g)
+        weights[int(np.argmax(g))] = 1.0
+        return weights
+    return np.asarray((g / norm_of(g, p)) ** (p - 1.0))
+
+
+def _best_on_balls(state: Array, q: Array, p: float, sizes: Array | float = 1.0) -> Array:
+    """Return the best theta of norm `sizes` in every row; a row without functions stays."""
+    best = [minimise_on_ball(a, p) for a in state**2 * q]
+    rows = [old if new is None else new for old, new in zip(state, best, strict=True)]
+    is_new = np.array([[new is not None] for new in best])
+    return np.where(is_new, sizes, 1.0) * np.array(rows)
+
+
+def _norms_of_columns(values: Array, p: float) -> Array:
+    return np.array([norm_of(column, p) for column in values.T])
+
+
+def _to_norm(rows: Array, p: float) -> Array:
+    """Scale rows to norm 1, except rows of zeros."""
+    sizes = np.array([norm_of(row, p) for row in rows])[:, None]
+    return np.divide(rows, sizes, out=np.zeros_like(rows), where=sizes > 0.0)
+
+
+def _relative(primal: float, bound: float) -> float:
+    return (primal - bound) / max(abs(primal), 1e-300)

@@ -1,0 +1,276 @@
+"""One SVM on a weighted sum of kernels, by libsvm.
+
+    g_t(theta) = min over w, b   1/2 sum_m ||w_m||^2 / theta_m + sum_i C_i hinge(y_i (f(x_i) + b))
+               = max over alpha  sum_i alpha_i - 1/2 sum_m theta_m q_m,
+                                 0 <= alpha_i <= C_i, sum_i alpha_i y_i = 0
+
+=========  ==============================================================================
+theta_m    weight of kernel m
+q_m        sum_{i,j} alpha_i y_i alpha_j y_j k_m(x_i, x_j); -q_m / 2 is the derivative of g_t
+f(x)       sum_m theta_m sum_i alpha_i y_i k_m(x_i, x)
+b          intercept, unregularised
+=========  ==============================================================================
+
+Source: Li, Georgiopoulos, Anagnostopoulos (2014), eq. 2, in the notation of Widmer et al. (2015).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.solvers.interior import minimise_in_box
+
+Array = NDArray[np.float64]
+
+_AT_BOUND = 1e-9  # distance from a bound, relative to C or the largest alpha, that counts as 0
+_LEAST_STEPS = 100_000  # libsvm steps that are always allowed
+_STEPS_PER_PAIR = 1  # additional steps per pair of examples; with more, interior points are faster
+_MOST_STEPS = 1_000_000
+_STEPS_PER_EXAMPLE = 2000  # limits the steps for many examples, with _MOST_STEPS
+_RIDGE = 1e-13  # added to the diagonal of a possibly singular matrix, relative to its mean
+_MOST_FREE = 2000  # largest number of variables for which linear equations are solved
+_NEARLY = 10.0  # gap, in tolerances, that is acceptable if the conditions hold to the tolerance
+
+
+class SVMSolution(NamedTuple):
+    """A trained SVM.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64, shape (n,)
+        Dual variables.
+    f : ndarray of float64, shape (n,)
+        Scores of the examples, with the intercept.
+    bias : float
+        Intercept; 0 without one.
+    primal, dual : float
+        Objectives; g_t lies between them.
+    q : ndarray of float64, shape (M,)
+        q_m.
+    """
+
+    alpha: Array
+    f: Array
+    bias: float
+    primal: float
+    dual: float
+    q: Array
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap."""
+        return (self.primal - self.dual) / max(abs(self.primal), 1e-300)
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """An SVM to be trained, on base kernels times task kernels.
+
+    Kernel m is ``products[m % K, s, t] * grams[m // K, i, j]`` for examples i and j of the tasks
+    s and t.
+
+    Attributes
+    ----------
+    grams : ndarray of float64, shape (G, n, n)
+        Matrices of the base kernels.
+    y : ndarray of float64, shape (n,)
+        Labels, -1 or +1, both present.
+    C : ndarray of float64, shape (n,)
+        Cost of each example, positive.
+    tasks : ndarray of int, shape (n,)
+        Task of each example.
+    products : ndarray of float64, shape (K, T, T)
+        Task kernels; of a single task ``[[[1.0]]]``.
+    has_intercept : bool
+        Whether there is an unregularised intercept.
+    """
+
+    grams: Array
+    y: Array
+    C: Array
+    tasks: NDArray[Any]
+    products: Array
+    has_intercept: bool = True
+
+    @property
+    def n_kernels(self) -> int:
+        """M = G K."""
+        return len(self.grams) * len(self.products)
+
+    def couple(self, theta: Array) -> Array:
+        """Return sum_k theta_gk K_k for every base kernel, shape (G, T, T)."""
+        return np.tensordot(theta.reshape(len(self.grams), -1), self.products, 1)
+
+    def matrix(self, theta: Array) -> Array:
+        """Return the matrix of sum_m theta_m k_m, shape (n, n)."""
+        coupled = self.couple(theta)
+        if coupled.shape[1] == 1:
+            return np.tensordot(coupled[:, 0, 0], self.grams, 1)
+        pairs = np.ix_(self.tasks, self.tasks)
+        H = coupled[0][pairs] * self.grams[0]
+        for A, gram in zip(coupled[1:], self.grams[1:], strict=True):
+            H += A[pairs] * gram
+        return H
+
+    def solve(self, theta: Array, tol: float) -> SVMSolution:
+        """Train with the kernel sum_m theta_m k_m; theta has shape (M,)."""
+        y, C, tasks = self.y, self.C, self.tasks
+        alpha = solve_dual(self.matrix(theta), y, C, tol, has_intercept=self.has_intercept)
+        amounts = np.zeros((y.size, self.products.shape[1]))
+        amounts[np.arange(y.size), tasks] = alpha * y
+        scores = self.grams @ amounts  # of every example by the examples of every task
+        energies = amounts.T @ scores
+        q = np.maximum(np.einsum("gst,kst->gk", energies, self.products).ravel(), 0.0)
+        f = np.einsum("git,git->i", scores, self.couple(theta)[:, tasks])
+        bias = best_intercept(f, y, C) if self.has_intercept else 0.0
+        losses = C * np.maximum(0.0, 1.0 - y * (f + bias))
+        half_q = 0.5 * float(theta @ q)
+        primal, dual = half_q + float(losses.sum()), float(alpha.sum()) - half_q
+        return SVMSolution(alpha, f + bias, bias, primal, dual, q)
+
+
+def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool = True) -> Array:
+    """Return the dual variables of an SVM on a kernel matrix, by libsvm.
+
+    libsvm stores kernel values in single precision. The matrix is therefore centred first, which
+    changes nothing if sum_i alpha_i y_i = 0, but saves the digits lost to features far from zero.
+    The result is refined to rounding by one Newton step if the right variables are at their
+    bounds. The number of steps is limited; if a large gap remains and there are few enough
+    examples, an interior-point method takes over.
+
+    Parameters
+    ----------
+    H : ndarray of float64, shape (n, n)
+        Kernel matrix.
+    y : ndarray of float64, shape (n,)
+        Labels, -1 or +1, both present.
+    C : ndarray of float64, shape (n,)
+        Upper bounds, positive.
+    tol : float
+        Tolerance on violations of the optimality conditions, in units of the margin.
+    has_intercept : bool
+        Whether there is an unregularised intercept, as in libsvm.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        alpha.
+    """
+    from sklearn import config_context
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import SVC
+
+    n = y.size
+    matrix, labels, costs = (H, y, C) if has_intercept else _anchor(H, y, C)
+    means = matrix.mean(axis=0)
+    matrix = matrix - means
+    matrix -= means[:, None] - means.mean()
+    largest = float(costs.max())
+    weight = None if costs.min() == largest else costs / largest
+    svc = SVC(kernel="precomputed", C=largest, tol=tol, cache_size=1000.0, max_iter=_most_steps(n))
+    with (
+        warnings.catch_warnings(),
+        config_context(assume_finite=True, skip_parameter_validation=True),
+    ):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        svc.fit(matrix, labels, sample_weight=weight)
+    alpha = np.zeros(labels.size)
+    alpha[svc.support_] = np.abs(svc.dual_coef_[0])
+    alpha = _sharpen(H, y, C, np.minimum(alpha[:n], C), has_intercept)
+    gap, wanted = duality_gap(H @ (alpha * y), y, C, alpha, has_intercept), tol * float(alpha.sum())
+    if gap <= _NEARLY * wanted or n > _MOST_FREE:
+        return alpha
+    signed = y[:, None] * (matrix if has_intercept else H) * y
+    inside = minimise_in_box(signed, C, alpha, wanted, y if has_intercept else None)
+    is_better = duality_gap(H @ (inside * y), y, C, inside, has_intercept) < gap
+    return inside if is_better else alpha
+
+
+def _most_steps(n: int) -> int:
+    """Return the number of libsvm steps that are worth their time for n examples."""
+    return min(_LEAST_STEPS + _STEPS_PER_PAIR * n * n, _MOST_STEPS + _STEPS_PER_EXAMPLE * n)
+
+
+def _anchor(H: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
+    """Add two examples whose losses are |b| times the sum of all costs, which keeps b at 0.
+
+    They lie at e and -e in a dimension of their own, with labels +1 and -1, and both margins are
+    1 at b = 0. Their alphas sum to 1 / ||e||^2 and differ by the sum of alpha_i y_i of the others,
+    so ||e||^2 must not exceed the inverse of all costs.
+    """
+    n, total = y.size, float(C.sum())
+    own = 1.0 / total
+    matrix = np.zeros((n + 2, n + 2))
+    matrix[:n, :n] = H
+    matrix[n:, n:] = [[own, -own], [-own, own]]
+    return matrix, np.append(y, [1.0, -1.0]), np.append(C, [2.0 * total, 2.0 * total])
+
+
+def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) -> Array:
+    """Return the optimum with the same variables at their bounds, or alpha if there is none.
+
+    The others satisfy y_i (f(x_i) + b) = 1, linear equations in their change and the intercept.
+    """
+    free = np.flatnonzero((alpha > _AT_BOUND * alpha.max()) & (alpha < (1.0 - _AT_BOUND) * C))
+    m = free.size
+    if not 0 < m <= _MOST_FREE:
+        return alpha
+    f = H @ (alpha * y)
+    size = m + 1 if has_intercept else m
+    system = np.ones((size, size))
+    system[:m, :m] = H[np.ix_(free, free)]
+    system[np.arange(m), np.arange(m)] += _RIDGE * np.trace(system[:m, :m]) / m
+    system[m:, m:] = 0.0
+    try:
+        change = np.linalg.solve(system, np.append(y[free] - f[free], np.zeros(size - m)))[:m]
+    except np.linalg.LinAlgError:
+        return alpha
+    sharp = alpha.copy()
+    sharp[free] += y[free] * change
+    if (sharp[free] < 0.0).any() or (sharp[free] > C[free]).any():
+        return alpha
+    gap, before = (
+        duality_gap(scores, y, C, values, has_intercept)
+        for scores, values in ((H @ (sharp * y), sharp), (f, alpha))
+    )
+    return sharp if gap < before else alpha
+
+
+def duality_gap(f: Array, y: Array, C: Array, alpha: Array, has_intercept: bool = True) -> float:
+    """Return the absolute duality gap of alpha, given its scores f without the intercept."""
+    bias = best_intercept(f, y, C) if has_intercept else 0.0
+    losses = C * np.maximum(0.0, 1.0 - y * (f + bias))
+    return float(losses.sum() + alpha @ (y * f) - alpha.sum())
+
+
+def violation(f: Array, y: Array, C: Array, alpha: Array) -> float:
+    """Return the violation of the optimality conditions, as libsvm defines it.
+
+    In units of the margin: the largest y_i - f_i of an example whose y_i alpha_i may increase,
+    minus the smallest of one whose may decrease (Fan, Chen, Lin 2005). With large costs the
+    duality gap may be large even at a small violation.
+    """
+    positive, rest = y > 0.0, y - f
+    may_grow = np.where(positive, alpha < C, alpha > 0.0)
+    may_fall = np.where(positive, alpha > 0.0, alpha < C)
+    return max(0.0, float(rest[may_grow].max() - rest[may_fall].min()))
+
+
+def best_intercept(f: Array, y: Array, C: Array) -> float:
+    """Return the b that minimises sum_i C_i hinge(y_i (f_i + b)); the midpoint of an interval.
+
+    The sum is convex and linear between the points y_i - f_i. At each its slope increases by C_i,
+    from minus the cost of all positive examples to the cost of all negative ones.
+    """
+    points = y - f
+    order = np.argsort(points)
+    slope = np.cumsum(C[order]) - float(C[y > 0].sum())
+    rounding = 1e-12 * float(C.sum())
+    first = int(np.searchsorted(slope, -rounding))
+    last = min(int(np.searchsorted(slope, rounding, side="right")), points.size - 1)
+    return 0.5 * float(points[order[first]] + points[order[last]])

@@ -1,0 +1,149 @@
+"""Options that say how the organisms are related, and the task kernel made from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seqmtl import _kinds
+from seqmtl.exceptions import UsageError
+from seqmtl.request import Request, option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from seqmtl.similarity import TaskKernel
+    from seqmtl.similarity.build import KernelRequest
+
+#: Same as in seqmtl.similarity.build, which would import numpy.
+KINDS = (
+    "tree", "hierarchical", "smooth", "multigraph", "graph", "graphical", "clustering",
+    "individual", "union", "easy",
+)  # fmt: skip
+
+PLAIN = ("individual", "union", "easy")
+LARGEST_TREE = "eukaryotes"
+MKL_KINDS = ("hierarchical", "smooth", "multigraph")
+
+GROUP = "relation between the organisms (one of)"
+
+
+def _source(metavar: str, what: str, default: Any = None, **more: Any) -> Any:
+    return option(default=default, metavar=metavar, group=GROUP, help=what, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relations(Request):
+    """Files that say how the organisms are related."""
+
+    tree: str | None = _source(
+        "FILE|NAME",
+        "Newick or Nexus file (extra leaves allowed), or shipped: eukaryotes (if in doubt), "
+        "metazoa, vertebrates, insects, nematodes, plants, fungi",
+    )
+    taxonomy: str | None = _source("DIR", "NCBI taxonomy dump: folder with nodes.dmp and names.dmp")
+    alignment: str | None = _source("FASTA", "aligned sequences, such as rRNA, named by organism")
+    distances: str | None = _source("TSV", "distances: square table, or lines of a, b, distance")
+    graph: tuple[str, ...] = _source(
+        "FILE",
+        "GraphML, or lines of a, b and an optional weight; may be repeated",
+        default=(),
+        is_repeated=True,
+    )
+    groups: str | None = _source("TSV", "lines of organism, group and an optional weight")
+    scales: tuple[float, ...] | None = _source(
+        "S,...",
+        "scales of smooth (default: 1/4, 1 and 4 times the median distance)",
+        kind=_kinds.scales,
+    )
+
+    def relation(self, what: str | None) -> KernelRequest | None:
+        """Return the task kernel that is asked for, or None; no file is read.
+
+        Parameters
+        ----------
+        what : str or None
+            One of `KINDS`, or the path of a table.
+
+        Raises
+        ------
+        UsageError
+            If the kind does not fit the sources.
+        """
+        from seqmtl.similarity.build import KernelRequest
+        from seqmtl.similarity.sources import Sources
+
+        kind, table = (what, None) if what in KINDS else (None, what)
+        sources = Sources(
+            self.tree, self.taxonomy, self.alignment, self.distances, self.graph, self.groups, table
+        )
+        if kind is None and self.scales is None and not sources.given:
+            return None
+        try:
+            return KernelRequest(kind, sources, self.scales)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRelations(Relations):
+    """How training couples the organisms."""
+
+    similarity: str | None = _source(
+        "KIND|TSV",
+        "individual, union, easy, a kind of seqmtl similarity, or a table (default: the tree)",
+    )
+    mkl: str | None = _source(
+        "KIND",
+        "learn the weights of kernels: hierarchical, smooth or multigraph",
+        choices=MKL_KINDS,
+    )
+
+    def check(self) -> None:
+        """Refuse two kinds."""
+        if self.mkl is not None and self.similarity is not None:
+            raise UsageError("--mkl and --similarity both set the kind; give only one")
+
+    def training_relation(self) -> KernelRequest | None:
+        """Return what --similarity or --mkl asks for; see :meth:`relation`."""
+        return self.relation(self.mkl or self.similarity)
+
+    def task_kernel(
+        self, relation: KernelRequest | None, organisms: tuple[str, ...]
+    ) -> TaskKernel | None:
+        """Return the task kernel for training, or the kernels whose weights --mkl learns.
+
+        A single kernel keeps organisms without data, so that they can be scored from their
+        relatives.
+        """
+        if relation is None:
+            return None
+        check_tree(relation, organisms)
+        keeps_all = self.mkl is None and relation.kind not in PLAIN
+        return relation.build(None if keeps_all and not relation.needs_organisms else organisms)
+
+
+def check_tree(relation: KernelRequest | None, organisms: Iterable[str]) -> None:
+    """Check that --tree, if given, can be read and has some organisms.
+
+    Raises
+    ------
+    InputFormatError
+        If it cannot be read.
+    UnknownTaskError
+        If it lacks an organism.
+    """
+    from seqmtl._names import NameIndex, match_names
+    from seqmtl.exceptions import UnknownTaskError
+    from seqmtl.similarity.trees import read_tree
+
+    if relation is None or relation.sources.tree is None:
+        return
+    tree, names = relation.sources.read_tree(), tuple(dict.fromkeys(organisms))
+    try:
+        match_names(names, tree.leaf_names, f"the tree {tree.source}")
+    except UnknownTaskError as error:
+        largest = NameIndex(read_tree(LARGEST_TREE).leaf_names)
+        if not all(map(largest.find, names)):
+            raise
+        raise UnknownTaskError(f"{error} (try --tree {LARGEST_TREE})") from error

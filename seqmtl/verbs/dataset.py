@@ -1,0 +1,76 @@
+"""Make labelled windows from genomes and annotations."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seqmtl.files.outputs import check_outputs, write_json
+from seqmtl.request import option, verb
+from seqmtl.verbs import _options
+
+logger = logging.getLogger("seqmtl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset(_options.Threads):
+    """Make labelled windows from genomes and annotations."""
+
+    config: str = option(is_positional=True, metavar="CONFIG", help="TOML file (see below)")
+    output: str = option("-o", metavar="DIR", role="how", help="folder to write")
+    signal: str | None = option(
+        choices=("donor", "acceptor", "tss", "start", "stop", "polya"),
+        default=None,
+        help="override the signal of CONFIG",
+    )
+    json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
+    force: bool = option(
+        default=False, role="how", help="write into a folder that holds other files"
+    )
+    dask: str | None = _options.dask("process the organisms")
+
+    def run(self) -> dict[str, Any]:
+        """Build the dataset, and write it.
+
+        Returns
+        -------
+        dict
+            The summary, as summary.json has it.
+        """
+        from seqmtl.cluster import connect
+        from seqmtl.dataset import check_folder, read_config, write_dataset
+
+        check_outputs(self.json)
+        check_folder(Path(self.output), force=self.force)
+        config = read_config(self.config, signal=self.signal)
+        started = time.perf_counter()
+        options: dict[str, Any] = {"command": self.command, "force": self.force}
+        with connect(self.dask) as workers:
+            summary = write_dataset(config, self.output, **options, workers=workers)
+        write_json(self.json, summary)
+        _log(summary, self.output, time.perf_counter() - started)
+        return summary
+
+
+def _log(summary: dict[str, Any], folder: str, seconds: float) -> None:
+    for reason, count in sorted(summary["left_out"].items(), key=lambda item: -item[1]):
+        logger.info("left out: %s: %d", reason, count)
+    leaks = summary["leakage"]
+    between = ("duplicates_between_splits", "overlapping_between_splits")
+    n_leaks = leaks["with_both_labels"] + sum(sum(leaks[key].values()) for key in between)
+    organisms = summary["organisms"].values()
+    n_rows = sum(row["sites"] + row["decoys"] for row in organisms)
+    logger.info(
+        "%s: %d windows of %d organisms, %d shared between splits or labels, %.1f s",
+        folder,
+        n_rows,
+        len(organisms),
+        n_leaks,
+        seconds,
+    )
+
+
+dataset = verb(Dataset)

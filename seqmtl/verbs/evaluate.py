@@ -1,0 +1,142 @@
+"""Compare the scores of a model with labels."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from seqmtl import _kinds
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.outputs import check_outputs, write_json
+from seqmtl.request import option, verb
+from seqmtl.verbs import _options
+
+if TYPE_CHECKING:
+    from seqmtl.models.base import Model
+    from seqmtl.models.paired import PairedModel
+
+logger = logging.getLogger("seqmtl")
+
+_FIGURES = "these figures are"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
+    """Measure AUROC and AUPRC of a model per organism or task, with confidence intervals."""
+
+    model: str = _options.model_file()
+    data: str | None = _options.window_data(
+        "labelled windows", "a table of examples for train-table models"
+    )
+    acceptors: str | None = option(
+        default=None,
+        is_positional=True,
+        metavar="ACCEPTORS",
+        help="dataset of acceptors for a model of seqmtl pair; DATA is that of donors",
+    )
+    json: str | None = _options.summary_file("write metrics as JSON; - for standard output")
+    plot: str | None = _options.figure("ROC and PR curves")
+    bootstrap: int = option(
+        kind=_kinds.count,
+        default=200,
+        metavar="N",
+        help="bootstrap resamples for the 95%% intervals; 0 for none (default: 200)",
+    )
+    seed: int = _options.seed("seed of the bootstrap")
+
+    def run(self) -> dict[str, Any]:
+        """Score the rows, and compare the scores with the labels.
+
+        Returns
+        -------
+        dict
+            The metrics, as ``json`` has them; see :func:`seqmtl.evaluation.evaluate`.
+        """
+        from seqmtl.models.saved import load_model
+        from seqmtl.verbs._scoring import in_place
+
+        check_outputs(self.json, self.plot)
+        model, request = in_place(load_model(self.model), self)
+        if self.plot and len(model.classes) > 2:
+            raise SeqmtlError(
+                f"--plot needs a two-class model, got {len(model.classes)} classes; leave it out"
+            )
+        measure = _of_pairs if model.structure == "pairs" else _of_model
+        metrics = measure(model, request)
+        write_json(self.json, metrics)
+        return metrics
+
+
+def _of_model(model: Any, request: Evaluate) -> dict[str, Any]:
+    """Return the metrics of a model, with expected numbers of sites if it is calibrated."""
+    from seqmtl.evaluation import add_expected, draw_curves
+    from seqmtl.evaluation.figures import save_figure
+    from seqmtl.verbs._scoring import score_labelled
+
+    if request.acceptors:
+        raise SeqmtlError(f"{request.model} takes one DATA; two are for a model of seqmtl pair")
+    held = score_labelled(model, request, _FIGURES)
+    data = (held.labels, held.scores, held.tasks)
+    auprc = "auprc_windows" if model.inputs == "windows" else "auprc"
+    auprc = auprc if held.counts is None else "auprc_genome"
+    options: dict[str, Any] = {"n_bootstrap": request.bootstrap, "seed": request.seed}
+    metrics: dict[str, Any] = model.evaluate(*data, counts=held.counts, auprc=auprc, **options)
+    if held.counts is not None:
+        metrics |= {"model": request.model, "signal": model.site.kind, "split": request.split}
+        metrics |= {"plot": request.plot} if request.plot else {}
+    if model.curves and held.counts is not None:
+        p = model.probability(held.scores, held.tasks.tolist())
+        add_expected(metrics, held.labels, p, held.tasks, held.counts, held.blocks)
+    if request.plot:
+        save_figure(draw_curves(*data, held.counts, auprc=auprc), request.plot)
+    return metrics
+
+
+def _of_pairs(model: Model, request: Evaluate) -> dict[str, Any]:
+    """Compare the sites alone with those that see their partners."""
+    from seqmtl.evaluation import add_expected
+    from seqmtl.models.probability_curve import to_probability
+    from seqmtl.pairs import score_paired
+    from seqmtl.verbs._scoring import tell_known
+
+    if not (request.data and request.acceptors):
+        raise SeqmtlError(
+            "a model of seqmtl pair is evaluated on two datasets; name that of donors, then that "
+            "of acceptors"
+        )
+    for flag in ("plot", "from_relatives", "genome", "sites"):
+        if getattr(request, flag):
+            name = flag.replace("_", "-")
+            raise SeqmtlError(f"--{name} is not for a model of seqmtl pair; leave it out")
+    data = (request.data, request.acceptors)
+    for end, path in zip(("donor", "acceptor"), data, strict=True):
+        tell_known(getattr(model, end), [path], model.tasks, request.split, _FIGURES)
+    if request.split in (model.training.get("split"), "all"):
+        logger.warning(
+            "the layer was fitted on the %s regions, so its figures there are too good",
+            model.training.get("split"),
+        )
+    split = None if request.split == "all" else request.split
+    found = score_paired(cast("PairedModel", model), *data, split=split, organism=request.organism)
+    options: dict[str, Any] = {"n_bootstrap": request.bootstrap, "seed": request.seed}
+    signals: dict[str, Any] = {}
+    for signal, held in found.items():
+        p_alone = getattr(model, signal).probability(held.alone, held.tasks.tolist())
+        signals[signal] = {}
+        for method, scores, p in (
+            ("alone", held.alone, p_alone),
+            ("paired", held.paired, to_probability(held.paired)),
+        ):
+            counts = [1] * held.labels.size
+            metrics = model.evaluate(
+                held.labels, scores, held.tasks, counts=counts, auprc="auprc_genome", **options
+            )
+            add_expected(metrics, held.labels, p, held.tasks, None, held.blocks)
+            signals[signal][method] = metrics
+    return {
+        "schema_version": 2, "model": request.model, "split": request.split, "signals": signals,
+    }  # fmt: skip
+
+
+evaluate = verb(Evaluate)

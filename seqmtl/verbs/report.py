@@ -1,0 +1,87 @@
+"""Write a folder of results as one page."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from seqmtl import _kinds
+from seqmtl._version import __version__
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.outputs import check_outputs
+from seqmtl.request import Request, option, verb
+
+if TYPE_CHECKING:
+    from seqmtl.report.folder import FolderContents
+
+logger = logging.getLogger("seqmtl")
+
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "biopython")
+
+
+def _page(value: Any) -> str:
+    """Take the path of a page."""
+    path = _kinds.text(value)
+    if not path.endswith((".html", ".htm")):
+        raise ValueError(f"must end in .html or .htm, got {path}")
+    return path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(Request):
+    """Summarize a folder of results as one HTML page."""
+
+    folder: str = option(is_positional=True, metavar="DIR", help="folder of results")
+    output: str = option("-o", kind=_page, metavar="HTML", role="how", help="page to write")
+    title: str | None = option(default=None, help="heading (default: signals and organisms)")
+    tree: str | None = option(
+        default=None, metavar="NEWICK|NAME", help="tree to draw next to the similarity"
+    )
+
+    def run(self) -> FolderContents:
+        """Write the page.
+
+        Returns
+        -------
+        FolderContents
+            What is on the page, and what is not, see :mod:`seqmtl.report.folder`.
+        """
+        check_outputs(self.output)
+        if find_spec("matplotlib") is None:
+            raise SeqmtlError("the report needs matplotlib; pip install 'seqmtl[plots]'")
+        from seqmtl.report import write_folder_report
+
+        contents = write_folder_report(
+            self.folder,
+            self.output,
+            title=self.title,
+            tree=self.tree,
+            command=self.command,
+            versions=_versions(),
+        )
+        for line in contents.left_out:
+            logger.info("not shown: %s", line)
+        logger.info(
+            "%s: %d signal(s), %d model(s); open it in a browser",
+            self.output,
+            len(contents.signals),
+            sum(len(signal.models) for signal in contents.signals.values()),
+        )
+        return contents
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of the package, Python and the main dependencies."""
+    import platform
+    from importlib.metadata import version
+
+    return {
+        "seqmtl": __version__,
+        "python": platform.python_version(),
+        **{package: version(package) for package in _PACKAGES},
+    }
+
+
+report = verb(Report)

@@ -1,0 +1,94 @@
+"""Make a task kernel: a table and a figure."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from seqmtl import _kinds
+from seqmtl.exceptions import UsageError
+from seqmtl.files.outputs import check_outputs
+from seqmtl.request import option, verb
+from seqmtl.verbs import _options
+from seqmtl.verbs._relations import KINDS, Relations, check_tree
+
+if TYPE_CHECKING:
+    from seqmtl.similarity import TaskKernel
+    from seqmtl.similarity.build import KernelRequest
+
+logger = logging.getLogger("seqmtl")
+
+_SOURCES = "--tree, --taxonomy, --alignment, --distances, --graph, --groups, --table"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Similarity(Relations):
+    """Make the similarity of organisms from a tree, an alignment, distances, graphs or groups."""
+
+    kind: str | None = option(
+        choices=KINDS,
+        default=None,
+        metavar="KIND",
+        help="kind of similarity, see below (default: depends on the source)",
+    )
+    table: str | None = option(default=None, metavar="TSV", help="task kernel as written by -o")
+    organisms: tuple[str, ...] | None = option(
+        kind=_kinds.names_list,
+        default=None,
+        metavar="A,B,...",
+        help="organisms, in this order and spelling (default: all)",
+    )
+    output: str | None = option(
+        "-o",
+        default=None,
+        metavar="TSV",
+        role="how",
+        help="table to write (default: print a summary)",
+    )
+    plot: str | None = _options.figure("figure")
+
+    def check(self) -> None:
+        """Refuse a kind of a table."""
+        if self.kind and self.table:
+            raise UsageError("argument --table: not allowed with argument --kind")
+
+    def run(self) -> TaskKernel:
+        """Make the task kernel.
+
+        Returns
+        -------
+        TaskKernel
+            The similarities.
+        """
+        from seqmtl.files.atomic import write_lines
+
+        check_outputs(self.output, self.plot)
+        relation = self.relation(self.kind or self.table)
+        if relation is None:
+            raise UsageError(f"give one of {_SOURCES}, or --kind individual with --organisms")
+        if relation.needs_organisms and self.organisms is None:
+            raise UsageError(f"{relation.kind} does not list organisms; give --organisms")
+        check_tree(relation, self.organisms or ())
+        kernel = relation.build(self.organisms)
+        if self.plot:
+            _draw(kernel, relation, self.plot)
+        if self.output:
+            write_lines(self.output, [kernel.to_tsv()])
+            several = f"{kernel.n_kernels} kernels" if kernel.n_kernels > 1 else "a kernel"
+            what = f"{several} of {len(kernel)} organisms from {kernel.source}"
+            logger.info("%s: %s", self.output, what)
+        return kernel
+
+
+def _draw(kernel: TaskKernel, relation: KernelRequest, path: str) -> None:
+    """Draw the kernel next to the tree it came from."""
+    from seqmtl.evaluation.figures import save_figure
+    from seqmtl.report.similarity_figure import draw_kernel
+
+    sources = relation.sources
+    tree = sources.read_tree(kernel.names) if sources.has_tree else None
+    save_figure(draw_kernel(kernel, tree), path)
+
+
+similarity = verb(Similarity)

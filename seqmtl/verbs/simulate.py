@@ -1,0 +1,77 @@
+"""Simulate genomes related by a tree."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from seqmtl import _kinds
+from seqmtl.request import Request, option, verb
+from seqmtl.verbs import _options
+
+logger = logging.getLogger("seqmtl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulate(Request):
+    """Simulate genomes related by a tree, with sites whose motifs drift, and write them."""
+
+    output: str = option("-o", metavar="DIR", role="how", help="folder to write")
+    tree: str | None = option(
+        default=None, metavar="NEWICK", help="tree (default: six made-up organisms)"
+    )
+    seed: int = _options.seed("random seed; same seed, same bytes")
+    signal: str = option(
+        choices=("acceptor", "donor", "tss"),
+        default="acceptor",
+        help="signal whose sites the windows are centred on (default: acceptor)",
+    )
+    windows: int = option(
+        kind=_kinds.positive_int,
+        default=1000,
+        metavar="N",
+        help="training windows per organism (default: 1000)",
+    )
+    window: int = option(
+        kind=_kinds.positive_int, default=200, metavar="BP", help="bases per window (default: 200)"
+    )
+    chromosomes: int = option(
+        kind=_kinds.positive_int,
+        default=3,
+        metavar="N",
+        help="chromosomes per organism; the last is the test set (default: 3)",
+    )
+    chromosome_length: int = option(
+        kind=_kinds.positive_int,
+        default=200_000,
+        metavar="BP",
+        help="bases per chromosome (default: 200000)",
+    )
+    no_windows: bool = option(default=False, help="write only genomes, sites and annotation")
+
+    def run(self) -> Any:
+        """Simulate, and write the files.
+
+        Returns
+        -------
+        seqmtl.simulate.Simulation
+            Genomes, genes, labelled sites and the tree.
+        """
+        from seqmtl.simulate import simulate, write_simulation
+
+        simulation = simulate(
+            self.tree,
+            seed=self.seed,
+            n_chromosomes=self.chromosomes,
+            chromosome_length=self.chromosome_length,
+            n_windows=self.windows,
+            window=self.window,
+            signal=self.signal,
+        )
+        write_simulation(simulation, self.output, windows=not self.no_windows)
+        logger.info("%s: %d organisms", self.output, len(simulation.genomes))
+        return simulation
+
+
+simulate = verb(Simulate)

@@ -1,0 +1,293 @@
+"""Models in kernel space as files: what is read is what was written, and nothing else is read."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from seqmtl import (
+    IndividualMKLClassifier,
+    KernelMKLClassifier,
+    MultiTaskKernelSVC,
+    MultiTaskSVC,
+    ParetoMKLClassifier,
+    PartiallySharedMKLClassifier,
+    SparseMKLClassifier,
+    TaskKernel,
+    Windows,
+)
+from seqmtl.exceptions import ModelFileError, UnknownTaskError
+from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.kernels import RBF, GappedKmerKernel, Linear, Precomputed, SpectrumKernel
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.tables.kernel_model import KernelModel
+from tests.oracles import kernel_space as oracle
+
+NUMBERS = ["linear", "poly:3", RBF(0.5)]
+TEXTS = ["spectrum:2", GappedKmerKernel(4, 2), "wd:3:1"]
+LEARNERS = [
+    ParetoMKLClassifier, IndividualMKLClassifier, PartiallySharedMKLClassifier,
+    SparseMKLClassifier, KernelMKLClassifier,
+]  # fmt: skip
+
+
+def numbers():
+    data = oracle.data(0)
+    return data.X, data.y, data.names
+
+
+def texts(n=36, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.array(["".join(rng.choice(list("ACGT"), 10)) for _ in range(n)])
+    return X, np.tile([0, 1], n // 2), np.repeat(["fly", "worm", "yeast"], n // 3)
+
+
+def windows():
+    X, y, names = texts()
+    letters = X.copy()
+    letters[3] = "NNNNACGTAC"
+    return Windows.from_strings(letters, labels=np.where(y, 1, -1), tasks=names), y, names
+
+
+def rows():
+    _, y, names = numbers()
+    return np.arange(y.size)[:, None], y, names
+
+
+def kept(model, tmp_path):
+    model.model_.save(tmp_path / "model")
+    return KernelModel.load(tmp_path / "model")
+
+
+def assert_same(model, X, tasks, tmp_path):
+    again = kept(model, tmp_path)
+    assert_array_equal(again.decision_function(X, tasks), model.decision_function(X, tasks))
+    assert_array_equal(again.predict(X, tasks), model.predict(X, tasks))
+    if len(again.classes) == 2:
+        assert_array_equal(again.predict_proba(X, tasks), model.predict_proba(X, tasks))
+    assert again.tasks == model.tasks_
+    assert again.classes == tuple(model.classes_.tolist())
+    assert again.training == json.loads(json.dumps(model.model_.training))
+    assert again.kernels == model.kernels_ or model.kernel == "precomputed"
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+    assert b"pickle" not in (tmp_path / "model").read_bytes()
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize(
+    ("make", "kernels"), [(numbers, NUMBERS), (texts, TEXTS), (windows, TEXTS)]
+)
+def test_learnt_kernels_come_back(kind, make, kernels, tmp_path):
+    X, y, tasks = make()
+    model = kind(kernels, tol=0.01).fit(X, y, tasks)
+    assert_same(model, X, tasks, tmp_path)
+    assert_same(model, X, tasks[0], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("make", "kernel"),
+    [(numbers, "rbf"), (numbers, "poly"), (texts, "mismatch:3:1"), (windows, SpectrumKernel(3))],
+)
+def test_one_kernel_comes_back(make, kernel, tmp_path):
+    X, y, tasks = make()
+    assert_same(MultiTaskKernelSVC(kernel).fit(X, y, tasks), X, tasks, tmp_path)
+
+
+def test_precomputed_rows_come_back(tmp_path):
+    X, y, tasks = numbers()
+    H = X @ X.T
+    assert_same(MultiTaskKernelSVC("precomputed").fit(H, y, tasks), H, tasks, tmp_path)
+    X, y, tasks = rows()
+    model = ParetoMKLClassifier([Precomputed(H), Precomputed(H**2)]).fit(X, y, tasks)
+    assert_same(model, X, tasks, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "labels", [np.array(["a", "b"]), np.array([False, True]), np.array([3.0, 7.0])]
+)
+def test_labels_come_back(labels, tmp_path):
+    X, y, tasks = numbers()
+    model = MultiTaskKernelSVC().fit(X, labels[(y > 0).astype(int)], tasks)
+    assert_same(model, X, tasks, tmp_path)
+
+
+def test_several_classes_come_back(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((45, 2)), np.tile(["x", "y", "z"], 15)
+    model = ParetoMKLClassifier(["rbf"]).fit(X, y)
+    assert_same(model, X, None, tmp_path)
+    again = kept(model, tmp_path)
+    assert again.decision_function(X).shape == (45, 3)
+    with pytest.raises(ValueError, match="tasks must be None to choose between 3 classes"):
+        again.predict(X, "x vs y")
+
+
+def test_peptides_come_back(tmp_path):
+    X = ["MKV", "ACDEFGHIKLMNPQRSTVWY", "R", "WWW", "KV", "MK"]
+    model = MultiTaskKernelSVC(SpectrumKernel(1, alphabet="protein"), C=10)
+    model.fit(X, [0, 1, 0, 1, 0, 1])
+    again = kept(model, tmp_path)
+    assert_array_equal(again.decision_function(np.array(X)), model.decision_function(X))
+
+
+def test_tasks_are_asked_for_and_known(tmp_path):
+    X, y, names = windows()
+    again = kept(MultiTaskKernelSVC("spectrum:2").fit(X), tmp_path)
+    assert_array_equal(again.decision_function(X), again.decision_function(X, names))
+    with pytest.raises(UnknownTaskError, match="task 'mouse' is not in the model"):
+        again.decision_function(X, "mouse")
+    with pytest.raises(
+        UnknownTaskError, match="tasks must be given: the model has several, fly, worm"
+    ):
+        again.decision_function(X.with_tasks(["task"] * len(X)))
+    with pytest.raises(ValueError, match=r"tasks must have one entry per example \(36\), got 2"):
+        again.decision_function(X, ["fly", "worm"])
+    alone = kept(MultiTaskKernelSVC("spectrum:2").fit(texts()[0], y), tmp_path)
+    assert alone.decision_function(texts()[0]).shape == (36,)
+
+
+def test_tasks_without_examples_are_not_in_the_model():
+    X, y, names = numbers()
+    K = TaskKernel(["a", "b", "c", "d"], np.full((4, 4), 0.5) + 0.5 * np.eye(4))
+    for model in (MultiTaskKernelSVC(task_kernel=K), KernelMKLClassifier(["rbf"], [K, "union"])):
+        model.fit(X, y, names)
+        assert model.tasks_ == ("a", "b", "c")
+        with pytest.raises(UnknownTaskError, match="task 'd' is not in the model"):
+            model.predict(X, "d")
+
+
+def test_scores_are_computed_part_by_part(monkeypatch):
+    X, y, names = numbers()
+    model = ParetoMKLClassifier(NUMBERS).fit(X, y, names)
+    whole = model.decision_function(X, names)
+    monkeypatch.setattr("seqmtl.tables.kernel_model._CHUNK", 7)
+    assert_allclose(model.decision_function(X, names), whole, rtol=1e-12)
+    assert model.model_.decision_function(X[:0], "a").shape == (0,)
+
+
+# -- files that are refused -----------------------------------------------------------------
+
+
+def linear(X, Z):
+    return X @ Z.T
+
+
+def test_a_python_function_is_not_written(tmp_path):
+    X, y, names = numbers()
+    for model in (MultiTaskKernelSVC(linear), ParetoMKLClassifier([linear, "rbf"])):
+        model.fit(X, y, names)
+        with pytest.raises(
+            ValueError, match=r"must be one of seqmtl\.kernels, got the Python function"
+        ):
+            model.model_.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def saved(tmp_path):
+    X, y, names = texts()
+    path = tmp_path / "model"
+    KernelMKLClassifier(TEXTS).fit(X, y, names).model_.save(path)
+    return path
+
+
+def test_cut_off_files_are_refused(saved):
+    whole = saved.read_bytes()
+    for size in (0, 5, 8, 100, len(whole) // 2, len(whole) - 1):
+        saved.write_bytes(whole[:size])
+        with pytest.raises(
+            ModelFileError, match=r"cannot be opened|is not a seqmtl model|is truncated"
+        ):
+            KernelModel.load(saved)
+    saved.write_bytes(whole + b"x")
+    with pytest.raises(ModelFileError, match="is truncated or has extra bytes"):
+        KernelModel.load(saved)
+
+
+def test_every_flipped_bit_is_found(saved):
+    whole = saved.read_bytes()
+    rng = np.random.default_rng(0)
+    for position in [0, 9, len(whole) - 1, *rng.integers(0, len(whole), 40)]:
+        broken = bytearray(whole)
+        broken[position] ^= 1 << int(rng.integers(8))
+        saved.write_bytes(bytes(broken))
+        with pytest.raises(ModelFileError):
+            KernelModel.load(saved)
+
+
+def test_foreign_files_are_refused(tmp_path):
+    with pytest.raises(ModelFileError, match="cannot be opened as a model"):
+        KernelModel.load(tmp_path / "absent")
+    (tmp_path / "text").write_text("organism\tlabel\n" * 100)
+    with pytest.raises(ModelFileError, match="is not a seqmtl model"):
+        KernelModel.load(tmp_path / "text")
+    X, y, names = numbers()
+    MultiTaskSVC().fit(X, y, names).model_.save(tmp_path / "weights")
+    with pytest.raises(ModelFileError, match="is a model of weights, not of kernels"):
+        KernelModel.load(tmp_path / "weights")
+
+
+def test_the_other_kind_of_model_is_told_apart(saved):
+    with pytest.raises(ModelFileError, match="is a model of kernels, not of weights"):
+        MultiTaskModel.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format_version": 9}, r"has model format 9, .* reads 5 to 7; install a newer seqmtl"),
+        ({"format": None}, r"is not a seqmtl model"),
+        (
+            {"model": "trees"},
+            r"model must be one of 'weights', 'kernels', 'pairs', got 'trees'; the file",
+        ),
+        (
+            {"kernels": [{"kind": "quantum"}] * 3},
+            "kernels: kernel must be one of",
+        ),
+        ({"kernels": [{"kind": "rbf", "gamma": -1.0}] * 3}, "kernels: gamma"),
+        ({"kernels": 3}, "; the file is damaged or was edited; train again$"),
+        ({"kernels": ["rbf"]}, "; the file is damaged or was edited; train again$"),
+        ({"kernels": []}, "kernels must be a list of 1 or more"),
+        ({"tasks": ["fly"]}, "the file is damaged or was edited"),
+        ({"classes": [1]}, "; the file is damaged or was edited; train again$"),
+        ({"examples": "numbers"}, "; the file is damaged or was edited; train again$"),
+        ({"training": 5}, "; the file is damaged or was edited; train again$"),
+        ({"feature_names": None}, "; the file is damaged or was edited; train again$"),
+    ],
+)
+def test_descriptions_that_do_not_fit_are_refused(saved, tmp_path, change, message):
+    description, arrays = read_arrays(saved)
+    write_arrays(tmp_path / "other", description | change, dict(arrays))
+    with pytest.raises(ModelFileError, match=message):
+        KernelModel.load(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("amounts", lambda a: a[:-1]), ("amounts", lambda a: a[:, None]),
+        ("task_ids", lambda a: a + 3), ("task_ids", lambda a: a - 1),
+        ("task_ids", lambda a: a.astype(float)), ("coupling", lambda a: a[0]),
+        ("bias", lambda a: a[:1]), ("ends", lambda a: a[:-1]), ("ends", lambda a: a[:, None]),
+        ("ends", lambda a: a[::-1].copy()), ("ends", lambda a: a + 5),
+        ("letters", lambda a: a[:-3]),
+        ("amounts", lambda a: a * np.nan), ("coupling", lambda a: a * np.inf),
+        ("bias", lambda a: a * np.nan), ("amounts", None), ("bias", None), ("ends", None),
+    ],
+)  # fmt: skip
+def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, change):
+    description, arrays = read_arrays(saved)
+    arrays = dict(arrays)
+    array = arrays.pop(name)
+    if change is not None:
+        arrays[name] = change(array)
+    write_arrays(tmp_path / "other", description, arrays)
+    with pytest.raises(ModelFileError, match=r"; the file is damaged .*; train again$"):
+        KernelModel.load(tmp_path / "other")
+
+
+def test_linear_kernels_have_no_parameters():
+    assert Linear().to_dict() == {"kind": "linear"}

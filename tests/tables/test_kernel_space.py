@@ -1,0 +1,552 @@
+"""The solvers of kernel space against cvxpy, brute force, and each other."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from sklearn.datasets import load_breast_cancer
+from sklearn.svm import SVC
+
+from seqmtl import (
+    IndividualMKLClassifier,
+    KernelMKLClassifier,
+    MultiTaskKernelSVC,
+    MultiTaskMKLClassifier,
+    ParetoMKLClassifier,
+    PartiallySharedMKLClassifier,
+    SparseMKLClassifier,
+    TaskKernel,
+)
+from seqmtl.kernels import RBF, Linear
+from seqmtl.solvers.interior import minimise_in_box
+from seqmtl.solvers.norms import conjugate, dual_norm, minimise_on_ball, norm_of
+from seqmtl.tables import svm as svm_module
+from seqmtl.tables.descent import descend
+from seqmtl.tables.rules import MixedNorm, Partial, Separate, Shared, trade_off
+from seqmtl.tables.saddle import divergence, find_saddle, step_in_ball
+from seqmtl.tables.svm import Machine, best_intercept, solve_dual
+from tests.oracles import kernel_space as oracle
+
+KERNELS = [Linear(), *map(RBF, oracle.GAMMAS)]
+COSTS = {0: 1.0, 1: 0.3, 2: 10.0}
+TIGHT = {"tol": 1e-6, "max_iter": 5000}
+
+
+def given(seed=0, **options):
+    return oracle.data(seed, C=COSTS[seed], **options)
+
+
+def fit(kind, data, **options):
+    return kind(KERNELS, C=data.C, **(TIGHT | options)).fit(data.X, data.y, data.names)
+
+
+def problems(data):
+    return [
+        Machine(H, y, np.full(y.size, data.C), np.zeros(y.size, int), np.ones((1, 1, 1)))
+        for H, y in data.tasks
+    ]
+
+
+# -- trade-offs between tasks ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("p", "norm", "seed"),
+    [
+        (1, 1, 0), (1, 1.1, 1), (1, 2, 2), (1, np.inf, 0), (1.5, 1, 1), (1.5, 1.1, 2),
+        (1.5, 2, 0), (2, 1, 2), (2, 1.1, 0), (2, 2, 1), (2, np.inf, 2), (10, 1, 1),
+        (10, 1.1, 2), (10, 2, 1), (np.inf, 1, 2), (np.inf, 1.1, 1), (np.inf, 2, 0),
+        (np.inf, np.inf, 1),
+    ],
+)  # fmt: skip
+def test_a_convex_trade_off_is_that_of_cvxpy(p, norm, seed):
+    data = given(seed)
+    optimum, theta = oracle.pareto(data, p, norm)
+    model = fit(ParetoMKLClassifier, data, p=p, norm=norm)
+    assert_allclose(model.objective_, optimum, rtol=1e-5)
+    assert_allclose(model.theta_, theta, atol=1e-2 if norm > 1 else 2e-2)
+    assert_allclose(np.linalg.norm(model.objectives_, p), model.objective_, rtol=1e-12)
+    assert model.gap_ <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("p", "norm", "seed"), [(0.1, 2, 0), (0.5, 1.1, 1), (0.1, 1, 2), (0.5, 1, 0)]
+)
+def test_a_trade_off_below_one_is_stationary_and_a_local_minimum(p, norm, seed):
+    data = given(seed)
+    model = fit(ParetoMKLClassifier, data, p=p, norm=norm)
+    optimum, _ = oracle.weighted(data, model.weights_, norm)
+    assert_allclose(model.weights_ @ model.objectives_, optimum, rtol=1e-5)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        start = model.theta_ * np.exp(0.1 * rng.standard_normal(3)) + 1e-3
+        start /= np.linalg.norm(start, norm)
+        near = descend(problems(data), Shared(norm, p), tol=1e-5, state=start[None])
+        assert near.objective >= model.objective_ * (1 - 1e-5)
+        first = np.array([task.solve(start, 1e-8).primal for task in problems(data)])
+        assert (first**p).sum() ** (1 / p) >= model.objective_ * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("norm", [1.0, 1.1, 2.0])
+def test_the_saddle_point_meets_block_descent_near_one(norm):
+    data = given()
+    descent = fit(ParetoMKLClassifier, data, p=1.0, norm=norm)
+    saddle = fit(ParetoMKLClassifier, data, p=1.0 + 1e-6, norm=norm)
+    assert_allclose(saddle.objectives_, descent.objectives_, rtol=1e-3)
+    assert_allclose(saddle.objective_, descent.objective_, rtol=2e-5)
+
+
+def test_a_saddle_point_is_found_from_any_start():
+    data = given()
+    expected, _ = oracle.pareto(data, 3, 2)
+    for start in ([1.0, 0.0, 0.0], [0.0, 1e-9, 1.0], [1e-5, 1e-5, 1e-5]):
+        found = find_saddle(problems(data), Shared(2, 3), tol=1e-6, state=np.array([start]))
+        assert found.converged
+        assert_allclose(found.objective, expected, rtol=1e-5)
+
+
+# -- other ways to weigh kernels -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", [1, 1.1, 2, np.inf])
+def test_individual_tasks_are_that_many_problems(norm):
+    data = given(1)
+    model = fit(IndividualMKLClassifier, data, norm=norm)
+    for t, name in enumerate("abc"):
+        own = data.names == name
+        alone = oracle.Data(data.X[own], data.y[own], data.names[own], data.C)
+        optimum, theta = oracle.pareto(alone, 1, norm)
+        assert_allclose(model.objectives_[t], optimum, rtol=1e-5)
+        assert_allclose(model.theta_[t], theta, atol=2e-2)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("share", [0, 0.3, 1])
+def test_kernels_in_common_and_of_ones_own(share, seed):
+    data = given(seed)
+    optimum, zeta, theta = oracle.partial(data, share)
+    model = fit(PartiallySharedMKLClassifier, data, share=share)
+    assert_allclose(model.objective_, optimum, rtol=1e-5)
+    if seed == 0:  # elsewhere a task's own kernel may stand in for the common one
+        assert_allclose(model.theta_, theta, atol=2e-2)
+    assert_allclose(model.common_.sum(), share, atol=1e-9)
+    assert zeta.sum() <= share + 1e-6
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("q", [1, 1.5, 2])
+def test_a_mixed_norm_is_that_of_cvxpy(q, seed):
+    data = given(seed)
+    model = fit(SparseMKLClassifier, data, p=1, q=q)
+    assert_allclose(model.objective_, oracle.mixed_norm(data, q), rtol=1e-5)
+
+
+def test_partly_shared_at_the_ends_is_one_kernel_and_one_each():
+    data = given(2)
+    for share, kind in ((0.0, IndividualMKLClassifier), (1.0, ParetoMKLClassifier)):
+        options = {"norm": 1.0} | ({"p": 1.0} if share else {})
+        partial = fit(PartiallySharedMKLClassifier, data, share=share)
+        assert_allclose(partial.objectives_, fit(kind, data, **options).objectives_, rtol=1e-4)
+
+
+def test_a_mixed_norm_with_squares_over_tasks_is_the_sum_of_the_objectives():
+    data = given()
+    sparse = fit(SparseMKLClassifier, data, p=1, q=2)
+    pareto = fit(ParetoMKLClassifier, data, p=1, norm=1)
+    assert_allclose(sparse.objective_, pareto.objective_, rtol=3e-6)
+    assert_allclose(sparse.theta_, np.tile(pareto.theta_, (3, 1)), atol=1e-2)
+
+
+def l_p_norm(parts, p, q):
+    """1/2 of the squared l_p-l_q norm of ||w_tm||, shape (T, M)."""
+    return 0.5 * ((parts**q).sum(axis=0) ** (p / q)).sum() ** (2 / p)
+
+
+@pytest.mark.parametrize("q", [1.5, 2.0])
+def test_a_norm_below_one_falls_to_a_stationary_point(q):
+    data, p = given(), 0.5
+    model = fit(SparseMKLClassifier, data, p=p, q=q, tol=1e-7)
+    values = np.array([step["objective"] for step in model.history_])
+    assert (np.diff(values) <= 1e-9 * values[0]).all()
+    tasks = list(data.tasks)
+    solved = [
+        task.solve(theta, 1e-9) for task, theta in zip(problems(data), model.theta_, strict=True)
+    ]
+    sizes = model.theta_ * np.sqrt([svm.q for svm in solved])
+    losses = sum(
+        svm.primal - 0.5 * theta @ svm.q for svm, theta in zip(solved, model.theta_, strict=True)
+    )
+    assert_allclose(l_p_norm(sizes, p, q) + losses, model.objective_, rtol=1e-5)
+    # the norm, made linear in the sizes where it is concave, has no better point for cvxpy
+    norms = (sizes**q).sum(axis=0) ** (1 / q)
+    kept = norms > 1e-9
+    slope = np.where(kept, np.maximum(norms, 1e-9) ** (p - 1), 0) * (norms[kept] ** p).sum() ** (
+        1 / p - 1
+    )
+    machines = [oracle.Machine(H[kept], y, data.C) for H, y in tasks]
+    size = cp.Variable((3, int(kept.sum())), nonneg=True)
+    rules = [rule for machine in machines for rule in machine.constraints]
+    rules += [
+        cp.norm(w, 2) <= size[t, m]
+        for t, machine in enumerate(machines)
+        for m, w in enumerate(machine.w)
+    ]
+    total = sum(slope[kept][m] * cp.pnorm(size[:, m], q) for m in range(int(kept.sum())))
+    best = oracle.minimise(
+        0.5 * cp.square(total) + sum(machine.losses for machine in machines), rules
+    )
+    assert_allclose(model.objective_, best, rtol=2e-5)
+
+
+# -- closed-form weights against numerical minimisers ------------------------------------------
+
+
+def lowest(costs, start, bound):
+    """Minimise sum of costs / theta under a bound, by scipy."""
+    done = minimize(
+        lambda z: (costs / np.exp(z)).sum() * bound(np.exp(z)), np.log(start).ravel(),
+        method="BFGS", options={"gtol": 1e-9},
+    )  # fmt: skip
+    return done.fun
+
+
+@pytest.mark.parametrize("norm", [1.0, 1.1, 2.0, 7.0])
+def test_weights_on_a_ball_by_scipy(norm):
+    a = np.array([0.5, 2.0, 1e-3, 7.0])
+    theta = minimise_on_ball(a, norm)
+    assert_allclose(np.linalg.norm(theta, norm), 1)
+    expected = lowest(a, np.ones(4), lambda x: np.linalg.norm(x, norm))
+    assert_allclose((a / theta).sum(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("p", "q"), [(1.0, 1.0), (1.0, 1.5), (1.0, 2.0), (0.5, 1.2), (0.5, 2.0)])
+def test_weights_of_a_mixed_norm_give_that_norm(p, q):
+    rng = np.random.default_rng(3)
+    sizes, T = rng.exponential(size=(3, 4)), 3
+    theta = MixedNorm(p, q).step(np.ones((3, 4)), np.ones(T), sizes**2)
+    assert_allclose(0.5 * (sizes**2 / theta).sum(), l_p_norm(sizes, p, q))
+    sizes[:, 1] = sizes[0, 2] = 0
+    theta = MixedNorm(p, q).step(np.ones((3, 4)), np.ones(T), sizes**2)
+    used = sizes > 0
+    assert_allclose(0.5 * (sizes[used] ** 2 / theta[used]).sum(), l_p_norm(sizes, p, q))
+
+
+def test_a_state_stays_where_no_function_is():
+    g, q = np.ones(2), np.zeros((2, 3))
+    for rule in (Shared(2.0, 0.5), Separate(1.0), Partial(0.3), MixedNorm(1.0, 1.5)):
+        state = rule.start(2, 3)
+        assert_array_equal(rule.step(state, g, q), state)
+
+
+def test_norms_and_trade_offs_by_hand():
+    v = np.array([3.0, 4.0])
+    assert norm_of(v, 2) == 5
+    assert norm_of(v, 1) == 7
+    assert norm_of(v, np.inf) == 4
+    assert_allclose(norm_of(np.array([1.0, 4.0]), 0.5), 9)
+    assert norm_of(np.zeros(2), 3) == 0
+    assert (conjugate(1), conjugate(np.inf), conjugate(3)) == (np.inf, 1, 1.5)
+    assert dual_norm(v, 1) == 4
+    assert dual_norm(v, np.inf) == 7
+    assert_allclose(trade_off(v, 1), [1, 1])
+    assert_allclose(trade_off(v, 2), [0.6, 0.8])
+    assert_allclose(trade_off(np.array([1.0, 4.0]), 0.5), [3, 1.5])
+    assert_array_equal(trade_off(v, np.inf), [0, 1])
+    assert_allclose(minimise_on_ball(np.array([1.0, 4.0]), 1.0), [1 / 3, 2 / 3])
+    assert_array_equal(minimise_on_ball(v, np.inf), [1, 1])
+    assert minimise_on_ball(np.zeros(2), 2.0) is None
+
+
+@pytest.mark.parametrize("p", [0.01, 0.3, 1.0, 1.7, 30.0])
+def test_a_trade_off_is_the_derivative_of_the_norm(p):
+    g, h = np.array([2.0, 3.0, 2.5]), 1e-6
+    slope = [(norm_of(g + h * e, p) - norm_of(g - h * e, p)) / (2 * h) for e in np.eye(3)]
+    assert_allclose(trade_off(g, p), slope, rtol=1e-5, atol=1e-9)
+
+
+# -- products with task kernels ------------------------------------------------------------------
+
+K3 = np.array([[1.0, 0.6, 0.1], [0.6, 1.5, 0.2], [0.1, 0.2, 0.8]])
+TASK_KERNELS = ["union", "individual", TaskKernel(["a", "b", "c"], K3)]
+
+
+def all_products(data, constant=1.0):
+    t = np.unique(data.names, return_inverse=True)[1]
+    return [
+        K[np.ix_(t, t)] * (H + constant)
+        for H in oracle.kernels(data.X)
+        for K in (np.ones((3, 3)), np.eye(3), K3)
+    ]
+
+
+@pytest.mark.parametrize("norm", [1, 1.5, 2, np.inf])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_learnt_products_are_those_of_cvxpy(norm, fit_intercept):
+    data = given(int(fit_intercept))
+    matrices = all_products(data, float(fit_intercept))
+    optimum, theta = oracle.products(matrices, data.y, data.C, norm)
+    model = fit(
+        KernelMKLClassifier, data, norm=norm, task_kernels=TASK_KERNELS, fit_intercept=fit_intercept
+    )
+    assert_allclose(model.objective_, optimum, rtol=1e-5)
+    assert_allclose(model.theta_, theta, atol=1e-2)
+    H = np.tensordot(model.theta_, matrices, 1)
+    assert_allclose(
+        model.decision_function(data.X, data.names), H @ (model.dual_coef_ * data.y), atol=1e-8
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"norm": 2.0},
+        {"norm": 1.5, "fit_intercept": False},
+        {"norm": np.inf, "class_weight": {1: 3.0, -1: 0.5}},
+        {"norm": 1.2, "class_weight": "balanced", "weighted": True},
+    ],
+)
+def test_a_linear_kernel_is_the_linear_solver(options):
+    data = oracle.data(4, n=15, d=4)
+    options = dict(options)
+    weight = (
+        np.random.default_rng(0).exponential(size=data.y.size)
+        if options.pop("weighted", 0)
+        else None
+    )
+    if weight is not None:
+        weight[::7] = 0
+    common = {"task_kernels": TASK_KERNELS, "C": 0.7, "tol": 1e-9, **options}
+    here = KernelMKLClassifier([Linear()], max_iter=5000, **common)
+    there = MultiTaskMKLClassifier(max_epochs=20000, **common)
+    for model in (here, there):
+        model.fit(data.X, data.y, data.names, weight)
+    assert_allclose(here.theta_, there.theta_, atol=1e-5)
+    scores = [model.decision_function(data.X, data.names) for model in (here, there)]
+    assert_allclose(*scores, atol=1e-5)
+    used = slice(None) if weight is None else weight > 0
+    values = [
+        model.dual_coef_.sum() - 0.5 * (model.dual_coef_ * data.y[used]) @ f[used]
+        for model, f in zip((here, there), scores, strict=True)
+    ]
+    assert_allclose(values, here.objective_, rtol=1e-6)
+
+
+# -- one support vector machine --------------------------------------------------------------------
+
+
+def value_of(H, y, C, alpha):
+    """Primal and dual objective at alpha."""
+    f = H @ (alpha * y)
+    b = best_intercept(f, y, C)
+    half = 0.5 * alpha @ (y * f)
+    return half + (C * np.maximum(0, 1 - y * (f + b))).sum(), alpha.sum() - half
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_machine_is_that_of_libsvm_and_of_cvxpy(seed):
+    data = oracle.data(seed, n=30, T=1)
+    H, y = oracle.kernels(data.X)[1], data.y
+    C = np.random.default_rng(seed).exponential(size=y.size) + 0.1
+    alpha = solve_dual(H, y, C, 1e-6)
+    assert (alpha >= 0).all()
+    assert (alpha <= C).all()
+    assert abs(alpha @ y) <= 1e-12 * C.sum()
+    primal, dual = value_of(H, y, C, alpha)
+    assert_allclose(primal, dual, rtol=1e-9)
+    assert_allclose(primal, oracle.svm(H, y, C), rtol=1e-6)
+    svc = SVC(kernel="precomputed", tol=1e-6).fit(H, y, sample_weight=C)
+    assert_allclose(
+        H @ (alpha * y) + best_intercept(H @ (alpha * y), y, C), svc.decision_function(H), atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("shift", [0.0, 100.0, 1e4])
+def test_features_far_from_zero_do_not_matter_to_a_machine_with_an_intercept(shift):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 2)), np.where(rng.random(40) < 0.5, -1.0, 1.0)
+    H = (X + shift) @ (X + shift).T
+    C = np.ones(40)
+    primal, dual = value_of(H, y, C, solve_dual(H, y, C, 1e-6))
+    assert_allclose(primal, dual, rtol=1e-6)
+    assert_allclose(primal, oracle.svm(X @ X.T, y, C), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["zero", "constant", "repeated", "rank one"])
+def test_a_singular_matrix_is_solved(name):
+    rng = np.random.default_rng(1)
+    y = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
+    x = rng.standard_normal(7)
+    H = {
+        "zero": np.zeros((7, 7)), "constant": np.ones((7, 7)), "rank one": np.outer(x, x),
+        "repeated": np.kron(np.eye(4), np.ones((2, 2)))[:7, :7],
+    }[name]  # fmt: skip
+    for C in (np.ones(7), np.linspace(0.1, 2, 7), np.full(7, 50.0)):
+        alpha = solve_dual(H, y, C, 1e-8)
+        primal, dual = value_of(H, y, C, alpha)
+        assert_allclose(primal, dual, rtol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_best_intercept_by_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9))
+    y = np.where(np.arange(n) < 1 + seed % (n - 1), 1.0, -1.0)
+    f = rng.integers(-2, 3, n) * 0.5
+    C = np.ones(n) if seed % 2 else rng.integers(1, 4, n) * 0.5
+
+    def losses(b):
+        return float((C * np.maximum(0, 1 - y * (f + b))).sum())
+
+    values = np.array([losses(b) for b in y - f])
+    best = (y - f)[np.isclose(values, values.min())]
+    b = best_intercept(f, y, C)
+    assert_allclose(losses(b), values.min())
+    assert_allclose(b, 0.5 * (best.min() + best.max()))
+
+
+def test_a_step_to_sharpen_that_leaves_the_box_is_not_taken():
+    H, y, C = np.eye(4), np.array([1.0, 1.0, -1.0, -1.0]), np.full(4, 0.9)
+    alpha = np.array([0.5, 0.2, 0.3, 0.4])  # the optimum without bounds is 1 everywhere
+    assert_array_equal(svm_module._sharpen(H, y, C, alpha, True), alpha)
+
+
+# -- boxes and balls -----------------------------------------------------------------------------
+
+
+def boxed(kind, rng):
+    X = rng.standard_normal((40, 3))
+    y = np.where(rng.random(40) < 0.5, -1.0, 1.0)
+    H = {
+        "good": X @ X.T + np.eye(40), "singular": X @ X.T, "far": (X + 100) @ (X + 100).T,
+        "far squared": ((X + 100) @ (X + 100).T + 1) ** 2, "zero": np.zeros((40, 40)),
+        "constant": np.ones((40, 40)), "narrow": np.exp(-50 * ((X[:, None] - X) ** 2).sum(2)),
+        "wide": np.exp(-1e-6 * ((X[:, None] - X) ** 2).sum(2)),
+    }[kind]  # fmt: skip
+    return H * np.outer(y, y)
+
+
+@pytest.mark.parametrize(
+    "kind", ["good", "singular", "far", "far squared", "zero", "constant", "narrow", "wide"]
+)
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e3, "mixed"])
+def test_a_box_is_solved_whatever_the_matrix(kind, C):
+    rng = np.random.default_rng(5)
+    H = boxed(kind, rng)
+    C = rng.exponential(size=40) ** 3 + 1e-6 if C == "mixed" else np.full(40, C)
+    alpha = minimise_in_box(H, C, np.zeros(40), 1e-7 * C.sum())
+    assert (alpha >= 0).all()
+    assert (alpha <= C).all()
+    margins = H @ alpha
+    gap = alpha @ (margins - 1) + C @ np.maximum(0, 1 - margins)
+    # rounding: 1e8 in the matrix, a thousand times 40 of them
+    assert gap <= C.sum() * (1e-4 if kind == "far squared" and C[0] > 100 else 1e-6)
+
+
+@pytest.mark.parametrize("kind", ["good", "singular", "far"])
+def test_a_box_by_cvxpy(kind):
+    rng = np.random.default_rng(6)
+    H, C = boxed(kind, rng), np.full(40, 0.5)
+    alpha = minimise_in_box(H, C, np.full(40, 0.25), 1e-8)
+    x = cp.Variable(40)
+    F = oracle.factor(H)
+    expected = oracle.minimise(0.5 * cp.sum_squares(F.T @ x) - cp.sum(x), [x >= 0, x <= C])
+    assert_allclose(0.5 * alpha @ H @ alpha - alpha.sum(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["good", "singular", "far"])
+@pytest.mark.parametrize("C", [1e-3, 0.5, "mixed"])
+def test_a_box_with_an_intercept_by_cvxpy(kind, C):
+    rng = np.random.default_rng(9)
+    y = np.where(rng.random(40) < 0.3, 1.0, -1.0)
+    H = boxed(kind, rng)
+    C = rng.exponential(size=40) + 0.1 if C == "mixed" else np.full(40, C)
+    alpha = minimise_in_box(H, C, np.zeros(40), 1e-8, y)
+    assert (alpha >= 0).all()
+    assert (alpha <= C).all()
+    assert_allclose(alpha @ y, 0, atol=1e-12)
+    x = cp.Variable(40)
+    energy = cp.sum_squares(oracle.factor(H).T @ x)
+    rules = [x >= 0, x <= C, y @ x == 0]
+    expected = oracle.minimise(0.5 * energy - cp.sum(x), rules)
+    assert_allclose(0.5 * alpha @ H @ alpha - alpha.sum(), expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_numbers_that_nobody_scaled_are_solved_to_the_gap(C):
+    X, y = load_breast_cancer(return_X_y=True)
+    machine = MultiTaskKernelSVC("linear", C=C).fit(X, y, tasks=(X[:, 4] > 0.1).astype(str))
+    assert machine.dual_gap_ <= machine.tol
+    weights = ParetoMKLClassifier(["linear", "rbf"], p=np.inf, C=C).fit(X[:200], y[:200])
+    assert weights.gap_ <= weights.tol
+
+
+@pytest.mark.parametrize("r", [1.0, 1.1, 2.0, 5.0, np.inf])
+@pytest.mark.parametrize("length", [1e-3, 0.3, 20.0])
+def test_a_step_in_a_ball_is_what_it_is_defined_as(r, length):
+    rng = np.random.default_rng(7)
+    for sign in (-1.0, 1.0, 0.0):
+        v = rng.random(4)
+        v *= rng.random() / norm_of(v, r)
+        slope = rng.standard_normal(4) if sign == 0 else sign * rng.random(4)
+        x = cp.Variable(4, nonneg=True)
+        if r in (1.0, np.inf):
+            far = 0.5 * cp.sum_squares(x - v)
+        else:
+            far = cp.sum(cp.power(x, r)) / r - (v ** (r - 1)) @ x
+        inside = [cp.max(x) <= 1 if np.isinf(r) else cp.pnorm(x, r) <= 1]
+        oracle.minimise(length * (slope @ x) + far, inside)
+
+        def value(z, v=v, slope=slope):
+            return length * (slope @ z) + divergence(z, v, r)
+
+        step = step_in_ball(v, slope, length, r)
+        assert (step >= 0).all()
+        assert norm_of(step, r) <= 1 + 1e-12
+        assert value(step) <= value(np.maximum(x.value, 0)) + 1e-6
+        assert_allclose(step, x.value, atol=2e-3)
+
+
+def test_steps_in_balls_do_not_overflow():
+    huge = step_in_ball(np.array([0.5, 0.5]), np.array([-1.0, -2.0]), 1e9, 1.01)
+    assert_allclose(norm_of(huge, 1.01), 1)
+    assert_array_equal(step_in_ball(np.array([0.5, 0.5]), np.array([1.0, 2.0]), 1e9, 1.5), [0, 0])
+
+
+@pytest.mark.parametrize("r", [1.0, 1.5, 2.0, np.inf])
+def test_a_divergence_is_zero_at_its_centre_only(r):
+    rng = np.random.default_rng(8)
+    v, x = rng.random((2, 5))
+    assert divergence(v, v, r) == 0
+    assert divergence(x, v, r) > 0
+
+
+@pytest.mark.parametrize("p", [0.5, 2.0])
+def test_what_cannot_converge_ends_soon(p):
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(UserWarning, match="scale the features"):
+        model = ParetoMKLClassifier(p=p).fit(1e8 * X[:80], y[:80])
+    assert model.n_iter_ < 100
+    assert np.isfinite(model.decision_function(1e8 * X)).all()
+
+
+def test_what_does_not_converge_says_so():
+    data = given()
+    with pytest.warns(UserWarning, match="stopped at a relative gap of"):
+        fit(ParetoMKLClassifier, data, max_iter=2)
+    with pytest.warns(UserWarning, match=r"stopped before the objective settled \(tol=1e-06\)"):
+        fit(SparseMKLClassifier, data, p=0.5, max_iter=2)
+    with pytest.warns(UserWarning, match="stopped at .* raise max_iter or tol"):
+        fit(ParetoMKLClassifier, data, p=5, norm=1, max_iter=2)
+    with pytest.warns(UserWarning, match="stopped at a relative gap"):
+        fit(KernelMKLClassifier, data, max_iter=2)
+
+
+@pytest.mark.parametrize("p", [0.02, 0.1])
+def test_a_small_p_is_no_worse_than_one_kernel_alone(p):
+    data = given()
+    alone = [
+        SparseMKLClassifier([kernel], C=data.C).fit(data.X, data.y, data.names).objective_
+        for kernel in KERNELS
+    ]
+    assert fit(SparseMKLClassifier, data, p=p).objective_ <= (1 + 1e-3) * max(alone)

@@ -1,0 +1,366 @@
+"""Minimax learning: CVXPY, conditions of optimality, special cases, and the estimator."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+from seqmtl import MinimaxClassifier, MultiTaskModel, MultiTaskSVC, TaskKernel, Windows
+from seqmtl.exceptions import MemoryLimitError, UnknownTaskError
+from seqmtl.tables._minimax_kernels import project
+from seqmtl.tables.minimax import KernelRegularizer, TraceRegularizer
+
+NORMS = [1.0, 1.001, 1.3, 2.0, 5.0, 500.0, np.inf]
+NAMES = np.array(["fly", "plant", "worm"])
+
+
+def _data(sizes=(15, 15, 15), d=5, seed=0, noise=(0.2, 1.0, 2.0)):
+    """Return related tasks of different difficulty, in random order."""
+    rng = np.random.default_rng(seed)
+    ids = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    X = rng.standard_normal((ids.size, d))
+    w = rng.standard_normal((d, 1)) + 0.5 * rng.standard_normal((d, len(sizes)))
+    scores = (X @ w)[np.arange(ids.size), ids] + 0.3
+    y = np.where(scores + np.array(noise)[ids] * rng.standard_normal(ids.size) > 0, 1, 0)
+    return X, y, NAMES[ids]
+
+
+def _with_constant(X):
+    return np.column_stack([X, np.ones(len(X))])
+
+
+def _mean_losses(W, X, y, tasks, weight=None):
+    """Mean hinge losses at W, shape (d + 1, T), by a loop over examples."""
+    weight = np.ones(len(y)) if weight is None else weight
+    total, mass = np.zeros(3), np.zeros(3)
+    for x, sign, name, w in zip(_with_constant(X), 2 * y - 1, tasks, weight, strict=True):
+        t = list(NAMES).index(name)
+        total[t] += w * max(0.0, 1.0 - sign * (x @ W[:, t]))
+        mass[t] += w
+    return total / mass
+
+
+def _optimum(X, y, tasks, regularizer, C, norm, share=0.5):
+    """Return the optimum that CLARABEL finds."""
+    A, signs = _with_constant(X), 2 * y - 1
+    W = cp.Variable((A.shape[1], 3))
+    losses = []
+    for t in range(3):
+        own = tasks == NAMES[t]
+        hinge = cp.pos(1 - cp.multiply(signs[own], A[own] @ W[:, t]))
+        losses.append(cp.sum(hinge) / own.sum())
+    if regularizer == "trace":
+        R = 0.5 * cp.square(cp.normNuc(W))
+    else:
+        w0 = cp.Variable((A.shape[1], 1))
+        own_part = cp.sum_squares(W - w0 @ np.ones((1, 3)))
+        R = 0.5 / share * cp.sum_squares(w0) + 0.5 / (1 - share) * own_part
+    loss = cp.max(cp.hstack(losses)) if np.isinf(norm) else cp.norm(cp.hstack(losses), norm)
+    problem = cp.Problem(cp.Minimize(R + C * loss))
+    problem.solve(solver=cp.CLARABEL)
+    return problem.value, W.value
+
+
+def _norm(values, p):
+    top = values.max()
+    return top * np.linalg.norm(values / top, p) if top else 0.0
+
+
+@pytest.fixture
+def tight():
+    def fit(data, weight=None, **options):
+        return MinimaxClassifier(**{"tol": 1e-9, "max_epochs": 100_000} | options).fit(
+            data[0], data[1], tasks=data[2], sample_weight=weight
+        )
+
+    return fit
+
+
+def _weights(fitted):
+    return np.vstack([fitted.coef_.T, fitted.intercept_])
+
+
+class TestOptimum:
+    @pytest.mark.parametrize("norm", [1.0, 2.0, 3.0, np.inf])
+    @pytest.mark.parametrize(("regularizer", "share"), [("trace", 0.5), ("mean", 0.3)])
+    @pytest.mark.parametrize("C", [0.5, 20.0])
+    def test_is_that_of_cvxpy(self, regularizer, share, norm, C):
+        data = _data()
+        value, W = _optimum(*data, regularizer, C, norm, share)
+        fitted = MinimaxClassifier(regularizer, C, share, norm, tol=1e-7).fit(
+            data[0], data[1], tasks=data[2]
+        )
+        assert fitted.objective_ == pytest.approx(value, rel=1e-6)
+        assert_allclose(_weights(fitted), W, atol=2e-3)
+        assert 0 <= fitted.dual_gap_ <= 1e-7
+
+    def test_is_that_of_cvxpy_with_more_features_than_examples(self):
+        data = _data(sizes=(6, 7, 8), d=30)
+        for regularizer in ("trace", "mean"):
+            value, W = _optimum(*data, regularizer, 5.0, np.inf)
+            fitted = MinimaxClassifier(regularizer, 5.0, tol=1e-7).fit(
+                data[0], data[1], tasks=data[2]
+            )
+            assert fitted.objective_ == pytest.approx(value, rel=1e-6)
+            assert_allclose(_weights(fitted), W, atol=2e-3)
+
+    @settings(max_examples=25)
+    @given(
+        st.integers(0, 2**31 - 1), st.sampled_from(NORMS), st.sampled_from(["trace", "mean"]),
+        st.floats(-2.0, 4.0),
+    )  # fmt: skip
+    def test_gap_is_certified_and_closed(self, seed, norm, regularizer, log_C):
+        X, y, tasks = _data(seed=seed, sizes=(9, 12, 30), noise=(0.5, 0.5, 0.5))
+        y[[np.flatnonzero(tasks == name)[0] for name in NAMES]] = 1
+        y[[np.flatnonzero(tasks == name)[1] for name in NAMES]] = 0
+        C = 10.0**log_C
+        fitted = MinimaxClassifier(regularizer, C, 0.6, norm).fit(X, y, tasks=tasks)
+        W, tau, alpha = _weights(fitted), fitted.task_weights_, fitted.dual_coef_
+        ids = np.searchsorted(NAMES, tasks)
+        V = np.zeros_like(W)
+        for x, sign, t, a in zip(_with_constant(X), 2 * y - 1, ids, alpha, strict=True):
+            V[:, t] += a * sign * x
+        if regularizer == "trace":
+            R = 0.5 * np.linalg.svd(W, compute_uv=False).sum() ** 2
+            conjugate = 0.5 * np.linalg.svd(V, compute_uv=False)[0] ** 2
+        else:
+            K = 0.6 + 0.4 * np.eye(3)
+            R, conjugate = 0.5 * np.trace(W @ np.linalg.inv(K) @ W.T), 0.5 * np.trace(V @ K @ V.T)
+        losses = _mean_losses(W, X, y, tasks)
+        assert_allclose(fitted.losses_, losses, rtol=1e-9, atol=1e-12)
+        primal = R + C * _norm(losses, norm)
+        assert fitted.objective_ == pytest.approx(primal, rel=1e-9)
+        q = 1.0 if np.isinf(norm) else np.inf if norm == 1 else norm / (norm - 1)
+        assert _norm(tau, q) <= 1 + 1e-9
+        assert (alpha >= 0).all()
+        assert (alpha <= C * tau[ids] / np.bincount(ids)[ids] * (1 + 1e-9)).all()
+        gap = 1 - (alpha.sum() - conjugate) / primal
+        assert fitted.dual_gap_ == pytest.approx(gap, abs=1e-9)
+        assert gap <= 1e-3
+
+    def test_task_weights_are_a_subgradient_of_the_norm(self, tight):
+        for norm in NORMS:
+            fitted = tight(_data(), norm=norm)
+            size = _norm(fitted.losses_, norm)
+            assert fitted.task_weights_ @ fitted.losses_ == pytest.approx(size, rel=1e-6)
+
+    @pytest.mark.parametrize("regularizer", ["trace", "mean"])
+    def test_weights_are_those_of_the_task_kernel(self, tight, regularizer):
+        X, y, tasks = data = _data()
+        fitted = tight(data, regularizer=regularizer, share=0.3)
+        K = fitted.task_kernel_.matrix
+        V = np.zeros((6, 3))
+        for t, name in enumerate(NAMES):
+            own = tasks == name
+            V[:, t] = _with_constant(X)[own].T @ (fitted.dual_coef_ * (2 * y - 1))[own]
+        assert_allclose(V @ K, _weights(fitted), atol=1e-3)
+        if regularizer == "trace":
+            assert np.trace(K) == pytest.approx(1.0)
+        else:
+            assert_allclose(K, 0.3 + 0.7 * np.eye(3))
+
+
+class TestSpecialCases:
+    @pytest.mark.parametrize("share", [0.3, 1.0])
+    def test_sum_of_losses_around_a_mean_is_the_multitask_svm(self, tight, share):
+        X, y, tasks = data = _data(sizes=(10, 20, 30))
+        fitted = tight(data, regularizer="mean", norm=1, share=share, C=30.0)
+        weight = np.array([1 / (tasks == name).sum() for name in tasks])
+        svc = MultiTaskSVC(task_kernel=TaskKernel.easy(NAMES, share), C=30.0, tol=1e-9)
+        svc.fit(X, y, tasks=tasks, sample_weight=weight)
+        assert fitted.objective_ == pytest.approx(svc.model_.training["primal"], rel=1e-7)
+        assert_allclose(fitted.coef_, svc.coef_, atol=1e-3)
+        assert_allclose(fitted.intercept_, svc.intercept_, atol=1e-3)
+        assert_array_equal(fitted.task_weights_, np.ones(3))
+
+    @pytest.mark.parametrize("regularizer", ["trace", "mean"])
+    @pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
+    def test_one_task_is_the_plain_svm(self, tight, regularizer, norm):
+        X, y, _ = _data(sizes=(20, 20, 20))
+        fitted = tight((X, y, None), regularizer=regularizer, norm=norm, C=12.0)
+        svm = LinearSVC(loss="hinge", C=12.0 / 60, tol=1e-9, max_iter=1_000_000).fit(X, y)
+        assert_allclose(fitted.coef_, svm.coef_, atol=1e-4)
+        assert_allclose(fitted.intercept_, svm.intercept_, atol=1e-4)
+
+    @pytest.mark.parametrize("regularizer", ["trace", "mean"])
+    def test_worst_loss_is_lower_than_with_the_sum_at_no_smaller_a_regulariser(
+        self, tight, regularizer
+    ):
+        data = _data(sizes=(40, 40, 40), noise=(0.1, 0.1, 3.0))
+        worst = tight(data, regularizer=regularizer, C=20.0)
+        summed = tight(data, regularizer=regularizer, C=1.0, norm=1)
+
+        def penalty(fitted):
+            norm = np.linalg.norm(fitted.losses_, fitted.norm)
+            return fitted.objective_ - fitted.C * norm
+
+        assert penalty(summed) <= penalty(worst)
+        assert worst.losses_.max() < summed.losses_.max() - 0.01
+        assert worst.task_weights_.sum() == pytest.approx(1.0)
+
+    def test_trace_norm_gives_low_rank(self, tight):
+        fitted = tight(_data(), C=1.0)
+        assert np.linalg.matrix_rank(_weights(fitted), tol=1e-10) == 1
+        assert np.linalg.matrix_rank(fitted.task_kernel_.matrix, tol=1e-8) == 1
+
+    def test_without_intercept(self, tight):
+        X, y, tasks = _data()
+        fitted = tight((X, y, tasks), fit_intercept=False)
+        assert_array_equal(fitted.intercept_, np.zeros(3))
+        padded = tight((np.column_stack([X, np.zeros(len(X))]), y, tasks), fit_intercept=False)
+        assert padded.objective_ == pytest.approx(fitted.objective_, rel=1e-8)
+
+    @pytest.mark.parametrize("scale", [0.0, 1e-6, 100.0])
+    def test_features_of_any_scale(self, scale):
+        X, y, tasks = _data()
+        fitted = MinimaxClassifier(C=10.0).fit(scale * X, y, tasks=tasks)
+        assert fitted.dual_gap_ <= 1e-3
+
+
+class TestSteps:
+    @settings(max_examples=150)
+    @given(st.integers(0, 2**31 - 1), st.sampled_from(NORMS), st.floats(-2.0, 2.0))
+    def test_projection_is_the_nearest_point(self, seed, p, log_size):
+        """No feasible b has <r - alpha, b - alpha> > 0; the largest <g, b> is known."""
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(1, 8, 4)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        ids = np.repeat(np.arange(4), sizes)
+        r = 10.0**log_size * rng.standard_normal(ids.size)
+        c = rng.uniform(0.1, 2.0, ids.size)
+        c[rng.random(ids.size) < 0.1] = 0.0
+        tau, alpha = np.empty(4), np.empty(ids.size)
+        project(r, c, starts, p, tau, alpha)
+        q = 1.0 if np.isinf(p) else np.inf if p == 1 else p / (p - 1)
+        assert _norm(tau, q) <= 1 + 1e-12
+        assert (tau >= 0).all()
+        assert (alpha >= 0).all()
+        assert (alpha <= c * tau[ids]).all()
+        g = r - alpha
+        most = _norm(np.bincount(ids, c * np.maximum(g, 0), minlength=4), p)
+        assert most - g @ alpha <= 1e-9 * np.linalg.norm(r) ** 2
+
+    @pytest.mark.parametrize(
+        "regularizer", [TraceRegularizer(), KernelRegularizer(0.5 + 0.5 * np.eye(3))]
+    )
+    @pytest.mark.parametrize("sigma", [0.01, 1.0, 100.0])
+    def test_proximal_map_and_conjugate_meet_in_fenchels_equality(self, regularizer, sigma):
+        M = np.random.default_rng(0).standard_normal((5, 3))
+        B, value = regularizer.proximal(M, sigma)
+        V = sigma * (M - B)
+        assert value + regularizer.conjugate(V) == pytest.approx((V * B).sum(), rel=1e-10)
+        W = np.random.default_rng(1).standard_normal((5, 3))
+        other = regularizer.proximal(W, 1.0)
+        assert other[1] + regularizer.conjugate(V) >= (V * other[0]).sum()
+
+
+class TestEstimator:
+    def test_sample_weights_are_repetitions(self, tight):
+        X, y, tasks = _data()
+        weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
+        repeated = np.repeat(np.arange(len(y)), weight.astype(int))
+        weighted = tight((X, y, tasks), weight=weight)
+        copied = tight((X[repeated], y[repeated], tasks[repeated]))
+        assert weighted.objective_ == pytest.approx(copied.objective_, rel=1e-8)
+        expected = _mean_losses(_weights(weighted), X, y, tasks, weight)
+        assert_allclose(weighted.losses_, expected, rtol=1e-9)
+        proba = weighted.predict_proba(X, tasks), copied.predict_proba(X, tasks)
+        assert_allclose(*proba, atol=1e-3)
+
+    def test_class_weights_are_sample_weights_times_a_constant(self, tight):
+        X, y, tasks = data = _data(sizes=(20, 20, 20))
+        by_class = tight(data, class_weight={1: 3.0, 0: 1.0}, C=5.0)
+        factor = np.where(y == 1, 3.0, 1.0)
+        expected = _mean_losses(_weights(by_class), X, y, tasks, factor)
+        mass = np.array([factor[tasks == name].mean() for name in NAMES])
+        assert_allclose(by_class.losses_, expected * mass, rtol=1e-9)
+        ignored = tight(data, class_weight={1: 1.0, 0: 0.0}, C=5.0)
+        assert ignored.predict(X, tasks).all()
+
+    def test_order_and_sparsity_of_examples_do_not_matter(self, tight):
+        X, y, tasks = _data()
+        X[np.abs(X) < 0.5] = 0.0
+        dense, sparse = tight((X, y, tasks)), tight((csr_matrix(X), y, tasks))
+        assert_array_equal(dense.coef_, sparse.coef_)
+        order = np.random.default_rng(2).permutation(len(y))
+        other = tight((X[order], y[order], tasks[order]))
+        assert_allclose(other.coef_, dense.coef_, atol=1e-4)
+        assert_allclose(other.dual_coef_, dense.dual_coef_[order], atol=1e-3)
+
+    def test_predicts_calibrates_and_is_saved(self, tmp_path):
+        X, y, tasks = _data(sizes=(60, 60, 60), noise=(0.2, 0.2, 0.2))
+        fitted = MinimaxClassifier().fit(X, y, tasks=tasks)
+        assert fitted.score(X, y, tasks) > 0.9
+        proba = fitted.predict_proba(X, tasks)
+        assert_allclose(proba.sum(axis=1), 1.0)
+        assert np.corrcoef(proba[:, 1], y)[0, 1] > 0.8
+        fitted.model_.save(tmp_path / "model")
+        loaded = MultiTaskModel.load(tmp_path / "model")
+        assert_array_equal(loaded.decision_function(X, tasks), fitted.decision_function(X, tasks))
+        summary = loaded.training["minimax"]
+        assert summary["norm"] == "inf"
+        assert summary["share"] is None
+        assert list(summary["losses"].values()) == fitted.losses_.tolist()
+        assert loaded.training["settings"]["C"] == 100.0
+        with pytest.raises(UnknownTaskError, match="'yeast' was not trained on"):
+            fitted.predict(X, tasks="yeast")
+
+    def test_history_reaches_the_tolerance(self):
+        X, y, tasks = _data()
+        fitted = MinimaxClassifier(C=1000.0).fit(X, y, tasks=tasks)
+        gaps = [look["gap"] for look in fitted.history_]
+        assert gaps[-1] == fitted.dual_gap_
+        assert gaps == sorted(gaps, reverse=True)
+        assert fitted.history_[-1]["epoch"] == fitted.n_iter_ > 10
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"C": 0.0}, "C must be a finite number above 0, got 0.0"),
+            ({"C": -1.0}, "C must be a finite number above 0"),
+            ({"tol": 0.0}, "tol must be a finite number above 0"),
+            ({"max_epochs": 0}, "max_epochs must be an integer of at least 1"),
+            ({"regularizer": "tracy"}, "regularizer must be one of .* did you mean 'trace'"),
+            ({"share": 0.0}, "share must be a number above 0 and at most 1, got 0.0"),
+            ({"share": 1.1}, "share must be a number above 0"),
+            ({"share": "half"}, "share must be a number above 0"),
+            ({"norm": 0.9}, "norm must be a number from 1 to infinity, got 0.9"),
+            ({"norm": None}, "norm must be a number from 1"),
+        ],
+    )
+    def test_settings(self, options, message):
+        X, y, tasks = _data()
+        with pytest.raises(ValueError, match=message):
+            MinimaxClassifier(**options).fit(X, y, tasks=tasks)
+
+    def test_examples(self):
+        X, y, tasks = _data()
+        with pytest.raises(ValueError, match="'plant' has 15 positive and 0 negative"):
+            MinimaxClassifier().fit(X, np.where(tasks == "plant", 1, y), tasks=tasks)
+        with pytest.raises(ValueError, match="contains NaN"):
+            MinimaxClassifier().fit(np.where(X > 2, np.nan, X), y, tasks=tasks)
+        codes = np.zeros(40, np.uint8)
+        windows = Windows(codes, np.arange(0, 40, 4), 4, labels=np.tile([1, -1], 5))
+        with pytest.raises(TypeError, match="X must be a matrix of numbers, got Windows"):
+            MinimaxClassifier().fit(windows)
+
+    def test_memory(self, monkeypatch):
+        monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1000)
+        X, y, tasks = _data()
+        with pytest.raises(
+            MemoryLimitError, match="dense matrices of 45 examples of 5 features in 3"
+        ):
+            MinimaxClassifier().fit(X, y, tasks=tasks)
+
+    def test_too_few_epochs(self):
+        X, y, tasks = _data()
+        with pytest.warns(ConvergenceWarning, match="stopped after 3 epochs at a relative"):
+            fitted = MinimaxClassifier(C=1e4, max_epochs=3).fit(X, y, tasks=tasks)
+        assert np.isfinite(fitted.objective_)

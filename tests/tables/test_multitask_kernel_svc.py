@@ -1,0 +1,355 @@
+"""The support vector machine with a product kernel: Sheldon's cases, kernels, cross-validation."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.svm import SVC
+
+from seqmtl import MultiTaskKernelSVC, TaskKernel, Windows
+from seqmtl.kernels import MismatchKernel, Precomputed, SpectrumKernel, WeightedDegreeKernel
+from seqmtl.tables.kernel_svc import connected_tasks
+from seqmtl.tables.svm import violation
+from tests.oracles import kernel_space as oracle
+
+GAMMA, C, TIGHT = 0.5, 2.0, 1e-7
+PATH = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
+LAPLACIAN = np.diag(PATH.sum(axis=1)) - PATH
+
+
+@pytest.fixture(scope="module")
+def data():
+    return oracle.data(3, n=16)
+
+
+@pytest.fixture(scope="module")
+def new():
+    rng = np.random.default_rng(9)
+    return rng.standard_normal((20, 2)), rng.choice(list("abc"), 20)
+
+
+def rbf(X, Z):
+    return np.exp(-GAMMA * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+
+
+def fit(data, K, **options):
+    model = MultiTaskKernelSVC(**({"gamma": GAMMA, "C": C, "tol": TIGHT} | options), task_kernel=K)
+    return model.fit(data.X, data.y, data.names)
+
+
+def svc(**options):
+    return SVC(**({"gamma": GAMMA, "C": C, "tol": 1e-9} | options))
+
+
+def ids(names):
+    return np.array(["abc".index(name) for name in names])
+
+
+# -- Sheldon (2008) ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("K", ["individual", np.eye(3), np.diag([1.0, 1.0, 1.0])])
+def test_individual_tasks_are_machines_of_their_own(data, new, K):
+    model = fit(data, K)
+    X, tasks = new
+    for name in "abc":
+        own = data.names == name
+        alone = svc().fit(data.X[own], data.y[own])
+        assert_allclose(
+            model.decision_function(X[tasks == name], name),
+            alone.decision_function(X[tasks == name]), atol=1e-6,
+        )  # fmt: skip
+
+
+def test_a_task_kernel_of_ones_pools_the_tasks(data, new):
+    pooled = svc().fit(data.X, data.y)
+    for K in ("union", np.ones((3, 3))):
+        scores = fit(data, K).decision_function(*new)
+        assert_allclose(scores, pooled.decision_function(new[0]), atol=1e-6)
+
+
+@pytest.mark.parametrize("K", [
+    np.linalg.pinv(LAPLACIAN), np.outer([1.0, -2.0, 0.5], [1.0, -2.0, 0.5]),
+    np.linalg.pinv(LAPLACIAN) + 3.0,
+], ids=["pseudo-inverse", "rank one", "with a constant"])  # fmt: skip
+def test_a_singular_task_kernel_is_libsvm_on_the_product(data, new, K):
+    K = (K + K.T) / 2
+    model = fit(data, K)
+    s, t = ids(data.names), ids(new[1])
+    product = svc(kernel="precomputed").fit(K[np.ix_(s, s)] * rbf(data.X, data.X), data.y)
+    expected = product.decision_function(K[np.ix_(t, s)] * rbf(new[0], data.X))
+    assert_allclose(model.decision_function(*new), expected, atol=1e-5)
+    assert len(set(model.intercept_)) == 1
+
+
+def test_the_norm_of_the_product_space_is_that_of_the_inverse(data):
+    # Proposition 1: sum_st K^-_st <f_s, f_t> is the norm, with any generalised inverse
+    L = LAPLACIAN
+    K = np.linalg.pinv(L)
+    model = fit(data, (K + K.T) / 2)
+    a, t = model.dual_coef_ * data.y, ids(data.names)
+    H = rbf(data.X, data.X)
+    own = np.array([np.where(t == s, a, 0.0) for s in range(3)])
+    f = K @ own  # f_t = sum_i K[t, t_i] a_i k(x_i, .)
+    inner = f @ H @ f.T
+    assert_allclose((L * inner).sum(), a @ (K[np.ix_(t, t)] * H) @ a, rtol=1e-9)
+    other = L + np.ones((3, 3)) @ np.diag([3.0, 1.0, 2.0]) @ np.ones((3, 3))  # K 1 = 0
+    assert_allclose(K @ other @ K, K, atol=1e-12)
+    assert_allclose((other * inner).sum(), (L * inner).sum(), rtol=1e-9)
+
+
+def test_groups_that_nothing_connects_have_their_own_intercepts(data, new):
+    K = np.eye(3)
+    K[0, 2] = K[2, 0] = 0.4
+    model = fit(data, K)
+    assert model.intercept_[0] == model.intercept_[2] != model.intercept_[1]
+    s, t = ids(data.names), ids(new[1])
+    for group in ([0, 2], [1]):
+        own, asked = np.isin(s, group), np.isin(t, group)
+        product = svc(kernel="precomputed").fit(
+            K[np.ix_(s[own], s[own])] * rbf(data.X[own], data.X[own]), data.y[own]
+        )
+        H = K[np.ix_(t[asked], s[own])] * rbf(new[0][asked], data.X[own])
+        found = model.decision_function(new[0][asked], new[1][asked])
+        assert_allclose(found, product.decision_function(H), atol=1e-5)
+    assert [group.tolist() for group in connected_tasks(K)] == [[0, 2], [1]]
+    chain = np.array([[1.0, -0.5, 0.0], [-0.5, 1.0, 0.1], [0.0, 0.1, 1.0]])
+    assert len(connected_tasks(chain)) == 1
+
+
+def test_the_default_shares_a_quarter(data, new):
+    K = (np.ones((3, 3)) + 3 * np.eye(3)) / 4
+    assert_allclose(
+        fit(data, None).decision_function(*new), fit(data, K).decision_function(*new), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize("gamma", ["scale", 0.7])
+def test_named_kernels_have_the_parameters_of_scikit_learn(data, new, kernel, gamma):
+    options = {"kernel": kernel, "gamma": gamma, "degree": 2, "coef0": 0.5}
+    model = fit(data, "union", **options)
+    scores = svc(**options).fit(data.X, data.y).decision_function(new[0])
+    assert_allclose(model.decision_function(*new), scores, atol=1e-4)
+
+
+# -- functions, matrices, weights ----------------------------------------------------------------
+
+
+def test_a_function_is_a_kernel(data, new):
+    scores = fit(data, None, kernel=rbf).decision_function(*new)
+    assert_allclose(scores, fit(data, None).decision_function(*new), atol=1e-9)
+
+
+def test_a_matrix_is_a_kernel(data, new):
+    H = rbf(data.X, data.X)
+    model = MultiTaskKernelSVC("precomputed", C=C, tol=TIGHT).fit(H, data.y, data.names)
+    expected = fit(data, None).decision_function(*new)
+    assert_allclose(model.decision_function(rbf(new[0], data.X), new[1]), expected, atol=1e-9)
+    rows = MultiTaskKernelSVC(Precomputed(H), C=C, tol=TIGHT)
+    rows.fit(np.arange(len(H))[:, None], data.y, data.names)
+    assert_allclose(rows.dual_coef_, model.dual_coef_)
+    with pytest.raises(ValueError, match=r"X has 20 features, but .* is expecting"):
+        model.predict(np.zeros((3, 20)), "a")
+
+
+def test_zero_weights_leave_rows_out_of_a_matrix(data, new):
+    weight = np.arange(data.y.size) % 3 * 0.5
+    used = weight > 0
+    H = rbf(data.X, data.X)
+    model = MultiTaskKernelSVC("precomputed", C=C, tol=TIGHT)
+    model.fit(H, data.y, data.names, sample_weight=weight)
+    short = MultiTaskKernelSVC(gamma=GAMMA, C=C, tol=TIGHT)
+    short.fit(data.X[used], data.y[used], data.names[used], sample_weight=weight[used])
+    assert_allclose(
+        model.decision_function(rbf(new[0], data.X), new[1]),
+        short.decision_function(*new), atol=1e-9,
+    )  # fmt: skip
+
+
+def test_cross_validation_slices_a_matrix(data):
+    one = (data.y > 0).astype(int)
+    options = {"param_grid": {"C": [0.1, 1.0, 10.0]}, "cv": 3}
+    on_matrix = GridSearchCV(MultiTaskKernelSVC("precomputed"), **options)
+    on_matrix.fit(rbf(data.X, data.X), one)
+    theirs = GridSearchCV(SVC(kernel="precomputed"), **options).fit(rbf(data.X, data.X), one)
+    for key in ("mean_test_score", "split2_test_score"):
+        assert_allclose(on_matrix.cv_results_[key], theirs.cv_results_[key])
+    assert on_matrix.predict(rbf(data.X, data.X)).shape == one.shape
+
+
+def test_weights_of_examples_are_repetitions(data, new):
+    times = np.random.default_rng(1).integers(0, 4, data.y.size)
+    model = MultiTaskKernelSVC(gamma=GAMMA, tol=TIGHT)
+    weighted = clone(model).fit(data.X, data.y, data.names, sample_weight=times)
+    repeated = clone(model)
+    repeated.fit(*(np.repeat(part, times, axis=0) for part in (data.X, data.y, data.names)))
+    scores = [found.decision_function(*new) for found in (weighted, repeated)]
+    assert_allclose(*scores, atol=1e-5)
+
+
+@pytest.mark.parametrize("weight", ["balanced", {1.0: 4.0, -1.0: 0.5}])
+def test_class_weights_are_those_of_scikit_learn(data, new, weight):
+    rows = np.r_[np.flatnonzero(data.y > 0), np.flatnonzero(data.y < 0)[::2]]
+    X, y = data.X[rows], data.y[rows]
+    model = MultiTaskKernelSVC(
+        gamma=GAMMA, C=C, tol=TIGHT, class_weight=weight, task_kernel="union"
+    )
+    model.fit(X, y, data.names[rows])
+    expected = svc(class_weight=weight).fit(X, y).decision_function(new[0])
+    assert_allclose(model.decision_function(*new), expected, atol=1e-5)
+
+
+def test_labels_of_any_kind_come_back(data):
+    for labels in (np.array(["no", "yes"]), np.array([False, True]), np.array([5, 7])):
+        y = labels[(data.y > 0).astype(int)]
+        model = MultiTaskKernelSVC().fit(data.X, y, data.names)
+        assert_array_equal(model.classes_, labels)
+        assert set(model.predict(data.X, data.names)) <= set(labels.tolist())
+        assert model.score(data.X, y, data.names) > 0.5
+
+
+# -- texts ---------------------------------------------------------------------------------------
+
+PEPTIDES = [
+    "ILKEPVHGV", "GILGFVFTL", "NLVPMVATV", "KVAELVHFL", "AAGIGILTV", "YLQPRTFLL",
+    "GGGGGGGGG", "DEDEDEDED", "KKKKRRRRK", "PPPGPPPGP", "SSTTSSTTS", "EEEEKEEEE",
+]  # fmt: skip
+
+
+def strings(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    texts = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(n)]
+    y = rng.integers(0, 2, n)
+    return [
+        text[:5] + "GAT" + text[8:] if label else text for text, label in zip(texts, y, strict=True)
+    ], y
+
+
+@pytest.mark.parametrize(
+    "kernel", ["spectrum:2", SpectrumKernel(3), MismatchKernel(3, 1), "wd:4:1"]
+)
+def test_texts_and_windows_give_the_same(kernel):
+    texts, y = strings()
+    tasks = np.tile(["fly", "worm"], 20)
+    model = MultiTaskKernelSVC(kernel, C=C)
+    scores = clone(model).fit(texts, y, tasks).decision_function(texts[::2], "fly")
+    for X in (
+        np.array(texts),
+        np.array(texts, dtype=object),
+        np.array(texts)[:, None],
+        tuple(texts),
+    ):
+        again = clone(model).fit(X, y, tasks).decision_function(X[::2], "fly")
+        assert_allclose(again, scores)
+    windows = Windows.from_strings(texts, labels=np.where(y, 1, -1), tasks=tasks)
+    found = clone(model).fit(windows)
+    assert_allclose(found.decision_function(windows)[::2], scores)
+    assert_allclose(
+        found.decision_function(windows, "worm"),
+        clone(model).fit(texts, y, tasks).decision_function(texts, "worm"),
+    )
+
+
+def test_string_kernels_are_libsvm_on_their_matrix():
+    texts, y = strings()
+    kernel = WeightedDegreeKernel(3)
+    model = MultiTaskKernelSVC(kernel, C=C, tol=TIGHT).fit(texts, y)
+    theirs = svc(kernel="precomputed").fit(kernel(texts), y)
+    assert_allclose(
+        model.decision_function(texts), theirs.decision_function(kernel(texts)), atol=1e-5
+    )
+
+
+def test_peptides_of_different_lengths_are_texts():
+    y = np.repeat([1, 0], 6)
+    for kernel in ("spectrum:2:protein", SpectrumKernel(1, alphabet="protein")):
+        model = MultiTaskKernelSVC(kernel, C=10).fit([*PEPTIDES[:-1], "EEEEKE"], y)
+        assert model.score(PEPTIDES, y) == 1
+    with pytest.raises(ValueError, match="sequences must be of nucleotides, got the letter"):
+        MultiTaskKernelSVC("spectrum:2").fit(PEPTIDES, y)
+
+
+# -- searches --------------------------------------------------------------------------------------
+
+
+def test_a_search_over_task_kernels_routes_the_tasks(data):
+    names = ["a", "b", "c"]
+    kernels = [TaskKernel.graphical(PATH, a, names) for a in (0.05, 10.0)]
+    grid = {"C": [0.3, 3.0], "gamma": [0.1, 1.0], "task_kernel": [*kernels, "individual"]}
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = MultiTaskKernelSVC().set_fit_request(tasks=True, sample_weight=True)
+        model.set_score_request(tasks=True, sample_weight=False)
+        search = GridSearchCV(model, grid, cv=folds)
+        search.fit(data.X, data.y, tasks=data.names, sample_weight=np.ones(data.y.size))
+        scores = cross_val_score(
+            search.best_estimator_, data.X, data.y, cv=folds,
+            params={"tasks": data.names, "sample_weight": np.ones(data.y.size)},
+        )  # fmt: skip
+    assert_allclose(scores.mean(), search.best_score_)
+    assert len(search.cv_results_["params"]) == 12
+    chosen = search.best_params_["task_kernel"]
+    assert isinstance(chosen, TaskKernel) or chosen == "individual"
+    assert search.best_estimator_.tasks_ == ("a", "b", "c")
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_clones_and_pickles(data, new):
+    model = fit(data, TaskKernel.graphical(PATH, 0.3, ["a", "b", "c"]))
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.decision_function(*new), model.decision_function(*new))
+    twin = clone(model)
+    assert not hasattr(twin, "model_")
+    twin.fit(data.X, data.y, data.names)
+    assert_array_equal(twin.decision_function(*new), model.decision_function(*new))
+    given = MultiTaskKernelSVC("precomputed").fit(rbf(data.X, data.X), data.y, data.names)
+    held = sum(part.nbytes for part in vars(given.model_).values() if isinstance(part, np.ndarray))
+    assert len(pickle.dumps(given)) < held + 5000  # not the whole matrix
+
+
+def test_a_failed_fit_keeps_no_matrix():
+    model = MultiTaskKernelSVC("precomputed")
+    with pytest.raises(ValueError, match="only one class"):
+        model.fit(np.eye(30) + 1, np.ones(30))
+    assert "_given" not in vars(model)
+
+
+def test_dual_variables_are_those_of_the_model(data):
+    model = fit(data, None)
+    assert_array_equal(model.support_, np.flatnonzero(model.dual_coef_))
+    assert model.model_.amounts.size == model.support_.size
+    assert (model.dual_coef_ <= C).all()
+    assert model.kernels_[0].gamma == GAMMA
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-3])
+def test_the_violation_is_what_libsvm_stops_at(data, tol):
+    y = np.where(data.y > 0, 1.0, -1.0)
+    costs = np.full(y.size, 50.0)
+    machine = SVC(gamma=GAMMA, C=50.0, tol=tol).fit(data.X, y)
+    alpha = np.zeros(y.size)
+    alpha[machine.support_] = np.abs(machine.dual_coef_[0])
+    f = machine.decision_function(data.X) - machine.intercept_[0]
+    found = violation(f, y, costs, alpha)
+    assert 0 < found <= 1.01 * tol
+    pairs = [
+        (y[i] - f[i]) - (y[j] - f[j])
+        for i in range(y.size)
+        for j in range(y.size)
+        if (alpha[i] < 50 if y[i] > 0 else alpha[i] > 0)
+        and (alpha[j] > 0 if y[j] > 0 else alpha[j] < 50)
+    ]
+    assert found == pytest.approx(max(pairs))
+
+
+def test_large_costs_converge_without_a_warning():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2100, 9))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + rng.standard_normal(2100) > 1
+    model = MultiTaskKernelSVC(gamma=1.0, C=1e5, tol=0.1).fit(X, y)
+    assert (model.predict(X) == y).mean() > 0.99

@@ -1,0 +1,280 @@
+"""Trade-offs between tasks: what makes them Pareto-optimal, their path, its picture, classes."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.svm import SVC
+
+from seqmtl import IndividualMKLClassifier, ParetoMKLClassifier, pareto_path
+from seqmtl.evaluation.pareto import draw_path
+from seqmtl.exceptions import UnknownTaskError
+from seqmtl.kernels import RBF, Linear
+from seqmtl.tables.one_vs_one import split_pairs, vote
+from tests.oracles import kernel_space as oracle
+
+KERNELS = [Linear(), *map(RBF, oracle.GAMMAS)]
+P = (0.05, 0.5, 1.0, 1.5, 4.0, np.inf)
+TIGHT = {"tol": 1e-6, "max_iter": 5000}
+NORM = 1.1
+
+
+@pytest.fixture(scope="module")
+def data():
+    return oracle.data(0)
+
+
+@pytest.fixture(scope="module")
+def path(data):
+    return pareto_path(
+        data.X, data.y, data.names, p=P[::-1], kernels=KERNELS, norm=NORM, C=data.C, **TIGHT
+    )
+
+
+def fit(data, **options):
+    model = ParetoMKLClassifier(KERNELS, norm=NORM, C=data.C, **(TIGHT | options))
+    return model.fit(data.X, data.y, data.names)
+
+
+def test_no_solution_dominates_another(path):
+    for a, b in itertools.permutations(path.objectives, 2):
+        if np.abs(a / b - 1).max() > 1e-4:
+            assert (a > b * (1 + 2e-6)).any()
+
+
+def test_the_path_is_in_order_and_whole(path):
+    assert_array_equal(path.p, P)
+    assert path.tasks == ("a", "b", "c")
+    assert path.theta.shape == path.objectives.shape == path.weights.shape == (len(P), 3)
+    for p, model, g, weights, theta in zip(
+        path.p, path.estimators, path.objectives, path.weights, path.theta, strict=True
+    ):
+        assert model.p == p
+        assert_array_equal(model.objectives_, g)
+        assert_array_equal(model.weights_, weights)
+        assert_array_equal(model.theta_, theta)
+        assert_allclose(np.linalg.norm(theta, NORM), 1, atol=1e-6)
+
+
+def test_the_middle_of_the_path_is_the_average(data, path):
+    optimum, _ = oracle.weighted(data, np.full(3, 1 / 3), NORM)
+    assert_allclose(path.objectives[P.index(1.0)].mean(), optimum, rtol=1e-5)
+
+
+def test_every_solution_is_the_best_of_all_by_its_own_measure(path):
+    for p, own in zip(path.p, path.objectives, strict=True):
+        values = [_norm(g, p) for g in path.objectives]
+        assert _norm(own, p) <= min(values) * (1 + 2e-6)
+
+
+def _norm(g, p):
+    return g.max() if np.isinf(p) else (g**p).sum() ** (1 / p)
+
+
+def test_the_hardest_task_gains_as_p_grows(data, path):
+    worst = path.objectives.max(axis=1)
+    assert (np.diff(worst) <= 2e-6 * worst[1:]).all()
+    assert worst[0] > worst[-1] * 1.0001
+    assert_allclose(worst[-1], oracle.pareto(data, np.inf, NORM)[0], rtol=1e-5)
+
+
+def test_weights_are_what_the_formula_says(path):
+    for p, g, weights in zip(path.p, path.objectives, path.weights, strict=True):
+        if np.isinf(p):
+            expected = (g == g.max()).astype(float)
+        else:
+            expected = (g / (g**p).sum() ** (1 / p)) ** (p - 1)
+        assert_allclose(weights, expected)
+
+
+@pytest.mark.parametrize("p", [0.05, 0.5, 1.0])
+def test_descent_never_rises(data, p):
+    model = fit(data, p=p)
+    values = np.array([step["objective"] for step in model.history_])
+    assert len(values) == model.n_iter_
+    assert (np.diff(values) <= 1e-8 * values[0]).all()
+    assert values[-1] == model.objective_
+
+
+def test_the_best_of_a_saddle_point_search_is_kept(data):
+    model = fit(data, p=4.0)
+    values = np.array([step["objective"] for step in model.history_])
+    assert (np.diff(values) <= 0).all()
+    assert_allclose(_norm(model.objectives_, 4.0), values[-1])
+    gaps = [step["gap"] for step in model.history_]
+    assert gaps[-1] == min(gaps) == model.gap_
+
+
+def test_a_warm_start_ends_where_a_cold_one_does(data, path):
+    for p, model in zip(P[::2], path.estimators[::2], strict=True):
+        cold = fit(data, p=p)
+        assert_allclose(model.objective_, cold.objective_, rtol=3e-6)
+        assert_allclose(model.objectives_, cold.objectives_, rtol=5e-3)
+
+
+def test_a_model_of_the_path_predicts_like_any_other(data, path):
+    scores = path.estimators[3].decision_function(data.X, data.names)
+    assert_allclose(scores, fit(data, p=P[3]).decision_function(data.X, data.names), atol=2e-2)
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((5, 2))
+    model = path.estimators[0]
+    K = oracle.kernels(X, data.X[data.names == "b"])
+    own = data.y[data.names == "b"]
+    sizes = [int((data.names == name).sum()) for name in "abc"]
+    alpha = np.split(model.dual_coef_, np.cumsum(sizes)[:-1])[1]
+    expected = np.tensordot(model.theta_, K, 1) @ (alpha * own) + model.intercept_[1]
+    assert_allclose(model.decision_function(X, "b"), expected, atol=1e-10)
+
+
+def test_task_names_are_sorted_and_matched_and_the_order_of_rows_is_nothing(data):
+    names = np.where(data.names == "a", "zebra", data.names)
+    model = ParetoMKLClassifier(KERNELS, p=2, **TIGHT).fit(data.X, data.y, names)
+    assert model.tasks_ == ("b", "c", "zebra")
+    order = np.random.default_rng(0).permutation(data.y.size)
+    mixed = ParetoMKLClassifier(KERNELS, p=2, **TIGHT).fit(
+        data.X[order], data.y[order], names[order]
+    )
+    assert_allclose(mixed.objectives_, model.objectives_, rtol=1e-4)
+    assert_array_equal(model.predict(data.X, names), model.predict(data.X, list(names)))
+    with pytest.raises(UnknownTaskError, match="task 'a' is not in the model"):
+        model.predict(data.X, "a")
+    with pytest.raises(UnknownTaskError, match="tasks must be given: the model has several, b, c"):
+        model.predict(data.X)
+
+
+@pytest.mark.parametrize("p", [0.3, 1.0, 3.0])
+def test_one_task_is_one_problem_whatever_the_trade_off(data, p):
+    own = data.names == "c"
+    model = ParetoMKLClassifier(KERNELS, p=p, **TIGHT).fit(data.X[own], data.y[own])
+    alone = IndividualMKLClassifier(KERNELS, **TIGHT).fit(data.X[own], data.y[own])
+    assert_allclose(model.objective_, alone.objective_, rtol=3e-6)
+    assert_allclose(model.weights_, [1.0])
+    assert model.tasks_ == ("task",)
+    assert_allclose(
+        model.decision_function(data.X[own]), alone.decision_function(data.X[own]), atol=0.05
+    )
+
+
+def test_tasks_may_be_many():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((160, 2)), np.tile([0, 1], 80)
+    tasks = np.repeat([f"task {t:02}" for t in range(20)], 8)
+    for p in (0.1, 10.0):
+        model = ParetoMKLClassifier(KERNELS, p=p, tol=1e-3).fit(X, y, tasks)
+        assert model.objectives_.shape == (20,)
+        assert model.gap_ <= 1e-3
+
+
+def test_weights_of_examples_are_repetitions(data):
+    times = np.random.default_rng(2).integers(0, 3, data.y.size)
+    weighted = ParetoMKLClassifier(KERNELS, p=2, **TIGHT)
+    weighted.fit(data.X, data.y, data.names, sample_weight=times)
+    repeated = ParetoMKLClassifier(KERNELS, p=2, **TIGHT)
+    repeated.fit(*(np.repeat(part, times, axis=0) for part in (data.X, data.y, data.names)))
+    assert_allclose(weighted.objectives_, repeated.objectives_, rtol=1e-4)
+
+
+def test_a_path_needs_trade_offs(data):
+    with pytest.raises(ValueError, match="p must hold at least one number above 0, got none"):
+        pareto_path(data.X, data.y, data.names, p=[])
+    with pytest.raises(ValueError, match=r"p must be a number above 0, got -1\.0"):
+        pareto_path(data.X, data.y, data.names, p=[1, -1])
+
+
+def test_a_path_goes_without_one_and_without_tasks(data):
+    own = data.names == "a"
+    path = pareto_path(data.X[own], data.y[own], p=(3, 2), kernels=["rbf"])
+    assert_array_equal(path.p, [2, 3])
+    assert_array_equal(pareto_path(data.X[own], data.y[own], p=2, kernels=["rbf"]).p, [2])
+    assert path.tasks == ("task",)
+
+
+# -- classes -------------------------------------------------------------------------------------
+
+
+def three_classes(n=60, k=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, k, n)
+    return rng.standard_normal((n, 2)) + 1.2 * np.column_stack([np.cos(2 * y), np.sin(2 * y)]), y
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_one_against_one_is_that_of_scikit_learn(k):
+    X, y = three_classes(k=k)
+    y = np.array(list("edcba"))[y]
+    model = ParetoMKLClassifier([RBF(0.5)], p=1, C=2.0, tol=1e-6).fit(X, y)
+    svc = SVC(gamma=0.5, C=2.0, tol=1e-8, decision_function_shape="ovo").fit(X, y)
+    new = np.random.default_rng(1).standard_normal((50, 2)) * 2
+    columns = [model.decision_function(new, name) for name in model.tasks_]
+    # libsvm's sign is that of the first class of a pair
+    assert_allclose(np.column_stack(columns), -svc.decision_function(new), atol=1e-5)
+    together = SVC(gamma=0.5, C=2.0, tol=1e-8, break_ties=True).fit(X, y)
+    assert_allclose(model.decision_function(new), together.decision_function(new), atol=1e-5)
+    assert_array_equal(model.predict(new), together.predict(new))
+    assert model.tasks_[0] == f"{model.classes_[0]} vs {model.classes_[1]}"
+    assert len(model.tasks_) == k * (k - 1) // 2
+    with pytest.raises(ValueError, match=f"tasks must be None to choose between {k} classes"):
+        model.predict(new, model.tasks_[0])
+
+
+def test_pairs_by_hand():
+    names, rows, signs, ids = split_pairs(np.array([2, 5, 9, 5]), np.array([2, 5, 9]))
+    assert names == ("2 vs 5", "2 vs 9", "5 vs 9")
+    assert_array_equal(rows, [0, 1, 3, 0, 2, 1, 2, 3])
+    assert_array_equal(signs, [-1, 1, 1, -1, 1, -1, 1, -1])
+    assert_array_equal(ids, [0, 0, 0, 1, 1, 2, 2, 2])
+    votes = vote(np.array([[1.0, 2.0, -3.0], [0.0, 0.0, 0.0]]), 3)
+    assert_allclose(votes[0], [0 - 1 / 4, 2 + 4 / 15, 1 - 1 / 6])
+    assert_array_equal(votes[1], [2, 1, 0])
+
+
+def test_classes_are_weighed_by_examples_too():
+    X, y = three_classes()
+    weight = np.random.default_rng(3).integers(0, 3, y.size)
+    weighted = ParetoMKLClassifier(KERNELS, p=2, **TIGHT).fit(X, y, sample_weight=weight)
+    repeated = ParetoMKLClassifier(KERNELS, p=2, **TIGHT)
+    repeated.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert_allclose(weighted.objectives_, repeated.objectives_, rtol=1e-4)
+
+
+# -- the picture -----------------------------------------------------------------------------------
+
+
+def test_the_path_is_drawn(path, tmp_path):
+    import matplotlib.pyplot as plt
+
+    mine = plt.figure()
+    before = plt.get_fignums()
+    path.plot(tmp_path / "front.png")
+    assert (tmp_path / "front.png").read_bytes().startswith(b"\x89PNG")
+    assert plt.get_fignums() == before
+    plt.close(mine)
+
+
+def figure_of(P, T, M, seed=0):
+    rng = np.random.default_rng(seed)
+    p = np.r_[np.logspace(-2, 2, P - 1), np.inf]
+    g = 10 + np.cumsum(rng.random((P, T)), axis=0)
+    tasks = [f"task number {t} of many" for t in range(T)]
+    return draw_path(p, g, tasks, rng.random((P, M)), [f"RBF(gamma={m})" for m in range(M)])
+
+
+@pytest.mark.parametrize(("T", "M"), [(1, 1), (2, 3), (10, 11), (45, 40)])
+def test_nothing_in_the_picture_overlaps(T, M, tmp_path):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = figure_of(9, T, M)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    along, front, weights = figure.axes[:3]
+    assert len(along.get_lines()) == T + 1
+    assert len(weights.get_lines()) == M + 1
+    boxes = [axes.get_tightbbox(for_layout_only=True) for axes in (along, front, weights)]
+    for left, right in itertools.pairwise(boxes):
+        assert left.x1 <= right.x0
+    for axes in (along, weights):
+        legend, label = axes.get_legend().get_window_extent(), axes.xaxis.label.get_window_extent()
+        assert legend.y1 <= label.y0 + 1
+    legends = [axes.get_legend().get_window_extent() for axes in (along, weights)]
+    assert legends[0].x1 <= legends[1].x0
