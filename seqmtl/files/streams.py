@@ -18,7 +18,7 @@ from itertools import chain
 from typing import IO, Any, cast
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.inputs import note_input, open_input
+from seqmtl.files.inputs import note_input
 
 #: Decompressed bytes handled at a time.
 BLOCK_BYTES = 1 << 20
@@ -217,11 +217,6 @@ def first_bytes(path: PathLike) -> bytes:
         except zlib.error:  # the reader will report the error
             seen = b""
     return seen.removeprefix(BYTE_ORDER_MARK)
-
-
-def open_seekable(path: PathLike) -> IO[bytes]:
-    """Open a binary file that must be seekable; standard input is read into memory."""
-    return io.BytesIO(sys.stdin.buffer.read()) if os.fspath(path) == "-" else open_input(path)
 
 
 def is_compressed(path: PathLike) -> bool:

@@ -17,7 +17,8 @@ from seqmtl.files.streams import (
 )
 from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID
 
-_BLANKS = b"\n\r \t"
+#: Bytes of a sequence that are no letters.
+BLANKS = b"\n\r \t"
 _INVALID = bytes([INVALID])
 _LONGEST_HEADER = 1 << 24
 _CHECKED = 1 << 26  # bases read between two looks at the memory
@@ -200,12 +201,12 @@ class _Scanner:
         return header
 
     def _encode(self, text: bytes) -> bytes:
-        codes = text.translate(self.codes, _BLANKS)
+        codes = text.translate(self.codes, BLANKS)
         if _INVALID in codes:
             place = next(
                 i
                 for i, byte in enumerate(text)
-                if byte not in _BLANKS and CHECKED_CODES[byte] == INVALID
+                if byte not in BLANKS and CHECKED_CODES[byte] == INVALID
             )
             assert self.header is not None
             raise InputFormatError(

@@ -16,8 +16,6 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.io._bigwig_kernels import sum_bins
-
 try:
     from deflate import zlib_compress as compress  # same format, three times as fast
 except ImportError:
@@ -235,17 +233,18 @@ def _section(contig: int, starts: NDArray[np.int64], values: NDArray[np.float32]
 def _summarise(
     contig: int, length: int, starts: NDArray[np.int64], values: NDArray[np.float32]
 ) -> NDArray[Any]:
-    most = int(starts[-1] // ZOOM_BASES - starts[0] // ZOOM_BASES) + 1
-    bins, counts = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-    sums = np.empty((most, len(_SUMS)))
-    n = sum_bins(starts, values.astype(np.float64), ZOOM_BASES, bins, counts, sums)
-    records = np.empty(n, dtype=ZOOM_DTYPE)
+    bins = starts // ZOOM_BASES
+    heads = np.flatnonzero(np.diff(bins, prepend=-1))
+    double = values.astype(np.float64)
+    records = np.empty(heads.size, dtype=ZOOM_DTYPE)
     records["contig"] = contig
-    records["start"] = bins[:n] * ZOOM_BASES
-    records["end"] = np.minimum((bins[:n] + 1) * ZOOM_BASES, length)
-    records["n"] = counts[:n]
-    for k, name in enumerate(_SUMS):
-        records[name] = sums[:n, k]
+    records["start"] = bins[heads] * ZOOM_BASES
+    records["end"] = np.minimum((bins[heads] + 1) * ZOOM_BASES, length)
+    records["n"] = np.diff(heads, append=starts.size)
+    records["lowest"] = np.minimum.reduceat(values, heads)
+    records["highest"] = np.maximum.reduceat(values, heads)
+    records["total"] = np.add.reduceat(double, heads)
+    records["squares"] = np.add.reduceat(double * double, heads)
     return records
 
 

@@ -248,7 +248,7 @@ def contig_lengths(path: PathLike) -> dict[str, int]:
     """
     index = f"{os.fspath(path)}.fai"
     if index_is_current(path):
-        return {row[0]: int(row[1]) for row in read_index(path)}
+        return {contig.name: contig.length for contig in read_index(path)}
     if os.path.exists(index) and not is_compressed(path):
         logger.warning("%s does not match the current %s and is not used", index, path)
     lengths: dict[str, int] = {}

@@ -1,15 +1,35 @@
-"""Read some contigs of a FASTA file without the others, with pyfaidx and a .fai index."""
+"""Read some contigs of a FASTA file without the others, by a .fai index."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator
+from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import BLOCK_BYTES, numbered_lines, open_seekable, readable
+from seqmtl.files.inputs import open_input
+from seqmtl.files.streams import BLOCK_BYTES, numbered_lines, readable
+from seqmtl.io._fasta_scanner import BLANKS
 from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID
 
 _LINE_END = 2
+
+
+class IndexedContig(NamedTuple):
+    """A row of an index: a contig, its length, where it is, and letters and bytes of a line."""
+
+    name: str
+    length: int
+    offset: int
+    n_letters: int
+    n_bytes: int
+
+    @property
+    def end(self) -> int:
+        """Where its last letter ends in the file."""
+        lines, rest = divmod(self.length, self.n_letters)
+        n_ends = lines if rest else lines - 1
+        return self.offset + self.length + n_ends * (self.n_bytes - self.n_letters)
 
 
 def scan_indexed(
@@ -35,33 +55,45 @@ def scan_indexed(
     InputFormatError
         If a contig contains anything but nucleotide letters.
     """
-    from pyfaidx import Faidx
-
-    path = os.fspath(path)
     code_of = CASED_CODES if keep_case else CHECKED_CODES
-    with Faidx(path, indexname=f"{path}.fai", as_raw=True, rebuild=False) as file:
-        for name, record in file.index.items():
-            yield name
-            length = int(record.rlen)
-            for start in range(0, length if name in only else 0, BLOCK_BYTES):
-                end = min(start + BLOCK_BYTES, length)
-                letters = file.fetch(name, start + 1, end).encode("latin-1", errors="replace")
-                codes = letters.translate(code_of)
-                if len(codes) != end - start or INVALID in codes:
+    with open_input(path) as file:
+        for contig in read_index(path):
+            yield contig.name
+            left = contig.length if contig.name in only else 0
+            file.seek(contig.offset)
+            for place in range(contig.offset, contig.end if left else 0, BLOCK_BYTES):
+                text = file.read(min(BLOCK_BYTES, contig.end - place))
+                codes = text.translate(code_of, BLANKS)
+                left -= len(codes)
+                is_last = place + BLOCK_BYTES >= contig.end
+                if INVALID in codes or (is_last and left):
                     raise InputFormatError(
-                        f"{start}-{end} must hold {end - start} IUPAC nucleotide letters, got "
+                        f"the contig must have {contig.length} IUPAC nucleotide letters, got "
                         f"others; correct the file, or remove its index {path}.fai",
-                        path=path,
-                        record=name,
+                        path=os.fspath(path),
+                        record=contig.name,
                     )
                 yield codes
             if on_read is not None:
-                on_read(length)
+                on_read(contig.length)
 
 
-def read_index(path: str | os.PathLike[str]) -> list[list[str]]:
-    """Return the fields of a FASTA index (``.fai``): name, length, offset, line widths."""
-    return [readable(row).split("\t") for _, row in numbered_lines(f"{os.fspath(path)}.fai")]
+def read_index(path: str | os.PathLike[str]) -> list[IndexedContig]:
+    """Return the rows of the index of a FASTA file (``.fai``).
+
+    Raises
+    ------
+    ValueError
+        If a row has other columns.
+    OSError
+        If it cannot be read.
+    """
+    rows = []
+    for _, line in numbered_lines(f"{os.fspath(path)}.fai"):
+        name, *numbers = readable(line).split("\t")
+        length, offset, n_letters, n_bytes = map(int, numbers)
+        rows.append(IndexedContig(name, length, offset, n_letters, n_bytes))
+    return rows
 
 
 def index_is_current(path: str | os.PathLike[str]) -> bool:
@@ -75,27 +107,24 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
     try:
         if os.path.getmtime(f"{path}.fai") < os.path.getmtime(path):
             return False
-        rows, size = read_index(path), os.path.getsize(path)
-        with open_seekable(path) as file:
-            end = 0
-            for name, *numbers in rows:
-                length, offset, n_letters, n_bytes = map(int, numbers)
-                if not end <= offset <= size or n_letters > length:
+        rows, size, end = read_index(path), os.path.getsize(path), 0
+        with open_input(path) as file:
+            for row in rows:
+                if not end <= row.offset <= size or row.n_letters > row.length:
                     return False
-                if not n_letters < n_bytes <= n_letters + _LINE_END:
+                if not row.n_letters < row.n_bytes <= row.n_letters + _LINE_END:
                     return False
                 file.seek(end)
-                header = file.read(offset - end).lstrip()
+                header = file.read(row.offset - end).lstrip()
                 words = header[1:].split(None, 1)
                 if header[:1] != b">" or not header.endswith(b"\n") or b"\n>" in header:
                     return False
-                if not words or words[0] != name.encode():
+                if not words or words[0] != row.name.encode():
                     return False
-                file.seek(offset + min(length, n_letters) - 1)
+                file.seek(row.offset + min(row.length, row.n_letters) - 1)
                 if file.read(1).isspace():
                     return False
-                end = offset + length // n_letters * n_bytes + length % n_letters
-                end -= 0 if length % n_letters else n_bytes - n_letters
+                end = row.end
             return 0 <= size - end <= _LINE_END and bool(rows)
     except (OSError, OverflowError, ValueError, ZeroDivisionError):
         return False

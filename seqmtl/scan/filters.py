@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._checks import check_fraction
+from seqmtl._checks import check_number
 from seqmtl.io.genome import ContigPiece
 from seqmtl.sequences.sites import Sites
 
@@ -55,7 +55,7 @@ class SiteFilters:
         if self.top is not None and self.top < 1:
             raise ValueError(f"top must be at least 1, got {self.top}")
         if self.min_probability is not None:
-            check_fraction("min_probability", self.min_probability)
+            check_number("min_probability", self.min_probability, least=0, most=1)
 
     @property
     def scanned(self) -> Collection[str] | None:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.sequences.alphabet import reverse_complement
-
 _EXAMPLES = 5
 
 
@@ -52,12 +50,6 @@ class ContigTable:
             f"{self.names[number]}:{begin}-{begin + length}({'-' if reverse else '+'})"
             for number, begin, reverse in rows
         ]
-
-    def count_overrunning(self, starts: NDArray[np.int64], length: int) -> int:
-        """Count the windows that extend beyond their contig."""
-        contig = self.contig_of(starts + length // 2)
-        begins = starts - self.starts[contig]
-        return int(((begins < 0) | (begins + length > self.lengths[contig])).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,45 +133,6 @@ class Genome:
         """Return the codes of a contig, a view."""
         number = self.index(name)
         return self.codes[self.starts[number] : self.starts[number] + self.lengths[number]]
-
-    def fetch(
-        self, name: str, start: int, end: int, *, is_reverse: bool = False
-    ) -> NDArray[np.uint8]:
-        """Copy the codes of an interval in reading direction.
-
-        Parameters
-        ----------
-        name : str
-            Contig.
-        start, end : int
-            0-based half-open interval on the forward strand.
-        is_reverse : bool
-            Whether to read the minus strand.
-
-        Raises
-        ------
-        ValueError
-            If the contig is unknown or the interval is not inside it.
-        """
-        codes = self.contig(name)
-        _check_interval(name, start, end, codes.size)
-        codes = codes[start:end]
-        return reverse_complement(codes) if is_reverse else codes.copy()
-
-
-def _check_interval(name: str, start: int, end: int, length: int) -> None:
-    """Check that an interval is inside a contig.
-
-    Raises
-    ------
-    ValueError
-        If not ``0 <= start < end <= length``.
-    """
-    if not 0 <= start < end <= length:
-        raise ValueError(
-            f"interval must lie inside {name} (0-based half-open, {length} bases), "
-            f"got {start}-{end}; correct its coordinates"
-        )
 
 
 def unknown_contig(asked: Sequence[str], available: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_choice
-from seqmtl.sequences.alphabet import OTHER, decode, encode, reverse_complement
+from seqmtl.sequences.alphabet import decode, encode, reverse_complement
 from seqmtl.sequences.naming import JoinedLocator, Locator, RowNames
 
 
@@ -258,15 +258,6 @@ class Windows:
         other = self[:]
         other.task_names, other.task_ids = tuple(names), ids
         return other
-
-    def count_other_letters(self) -> int:
-        """Count the windows that contain a letter other than A, C, G, T."""
-        if not len(self):
-            return 0
-        found = 0
-        for block in range(0, len(self), 65_536):
-            found += int((self[block : block + 65_536].matrix() == OTHER).any(axis=1).sum())
-        return found
 
     def __repr__(self) -> str:
         n_positive = int((self.labels > 0).sum())

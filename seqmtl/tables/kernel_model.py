@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import refuse
 from seqmtl._names import match_names
-from seqmtl._schema import refuse
 from seqmtl.exceptions import SeqmtlError, UnknownTaskError
 from seqmtl.kernels import BaseKernel, kernel_from_dict, short_name
 from seqmtl.models.base import Model

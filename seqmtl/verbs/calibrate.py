@@ -116,10 +116,7 @@ def _with_training_regions(
 
 
 def _calibrated(
-    model: Model,
-    held: HeldOut,
-    shares: dict[str, float | None],
-    request: Calibrate,
+    model: Model, held: HeldOut, shares: dict[str, float | None], request: Calibrate
 ) -> dict[str, Any]:
     """Fit a probability curve for every organism; return a summary."""
     import numpy as np

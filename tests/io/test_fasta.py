@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
-import sys
 
 import numpy as np
 import pytest
@@ -25,9 +23,8 @@ def records(path) -> list[tuple[str, str, str]]:
     return [(name, description, decode(codes)) for name, description, codes in read_fasta(path)]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+def test_every_form_reads_alike_at_every_block_boundary(write, monkeypatch):
+    forms = (
         TEXT,
         TEXT.rstrip("\n"),
         TEXT.replace("\n", "\r\n"),
@@ -36,30 +33,15 @@ def records(path) -> list[tuple[str, str, str]]:
         "\ufeff" + TEXT,
         TEXT.replace("one first", " one first "),
         TEXT.replace("acgt", "ac gt \t"),
-    ],
-)
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_every_form_reads_alike(write, content, pack):
-    assert records(write(pack(content.encode()))) == EXPECTED
-
-
-def test_standard_input(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
-    assert records("-") == EXPECTED
-
-
-@pytest.mark.parametrize("size", range(1, 21))
-@pytest.mark.parametrize("content", [TEXT, "\n \n" + TEXT.replace("\n", "\r\n")])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_every_block_boundary_is_read_alike(write, monkeypatch, size, content, pack):
-    monkeypatch.setattr(stream, "BLOCK_BYTES", size)
-    monkeypatch.setattr(stream, "RAW_BYTES", size)
-    assert records(write(pack(content.encode()))) == EXPECTED
-
-
-def test_records_are_independent_and_writable(write):
-    first, second = (codes for _, _, codes in read_fasta(write(TEXT)))
-    first[:] = 0
+    )
+    for content in forms:
+        path = write(content)
+        for size in range(1, 21):
+            monkeypatch.setattr(stream, "BLOCK_BYTES", size)
+            monkeypatch.setattr(stream, "RAW_BYTES", size)
+            assert records(path) == EXPECTED
+    first, second = (codes for _, _, codes in read_fasta(path))
+    first[:] = 0  # records are independent and writable
     assert decode(second) == "TT"
 
 
@@ -121,26 +103,20 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("size", [1, 3, 1 << 20])
 @pytest.mark.parametrize(("content", "message", "line", "record"), BAD)
-def test_bad_files_are_refused(write, monkeypatch, size, content, message, line, record):
-    monkeypatch.setattr(stream, "BLOCK_BYTES", size)
+def test_bad_files_are_refused(write, monkeypatch, content, message, line, record):
     path = write(content)
-    with pytest.raises(InputFormatError, match=message) as caught:
-        records(path)
-    assert (caught.value.path, caught.value.line, caught.value.record) == (str(path), line, record)
+    for size in (1, 3, 1 << 20):
+        monkeypatch.setattr(stream, "BLOCK_BYTES", size)
+        with pytest.raises(InputFormatError, match=message) as caught:
+            records(path)
+        place = caught.value.path, caught.value.line, caught.value.record
+        assert place == (str(path), line, record)
 
 
 def windows_of(windows):
-    return list(
-        zip(
-            windows.names,
-            windows.tasks,
-            windows.labels.tolist(),
-            windows.sequences(),
-            strict=True,
-        )
-    )
+    columns = windows.names, windows.tasks, windows.labels.tolist(), windows.sequences()
+    return list(zip(*columns, strict=True))
 
 
 def test_one_file_per_organism_and_label(write):
@@ -184,18 +160,15 @@ def test_what_is_given_with_the_file_comes_before_the_headers(write):
         read_fasta_windows([(path, "worm", 2)])
 
 
-def test_without_organisms_there_is_one_task(write):
-    windows = read_fasta_windows(write(">a label=0\nAC\n>b label=1\nGT\n"))
-    assert windows.task_names == ("task",)
-    assert windows.labels.tolist() == [-1, 1]
-
-
 def test_window_takes_the_centre(write):
     windows = read_fasta_windows(
         write(">a\nTTACGTT\n>b\nACG\nTAC\n"), window=4, require_labels=False
     )
     assert windows.sequences() == ["TACG", "CGTA"]
     assert windows.codes.size == 8
+    assert windows.task_names == ("task",)
+    with pytest.raises(ValueError, match="window must be 1 or more, got 0"):
+        read_fasta_windows(write(TEXT), window=0)
 
 
 BAD_WINDOWS = [
@@ -215,11 +188,6 @@ def test_bad_windows_are_refused(write, content, options, message, line, record)
     with pytest.raises(InputFormatError, match=message) as caught:
         read_fasta_windows(write(content), **options)
     assert (caught.value.line, caught.value.record) == (line, record)
-
-
-def test_a_window_of_nothing_is_refused(write):
-    with pytest.raises(ValueError, match="window must be 1 or more, got 0"):
-        read_fasta_windows(write(TEXT), window=0)
 
 
 @pytest.mark.parametrize("name", ["a_thaliana.1pct.fa.gz", "dm6.small.fa.gz"])

@@ -22,10 +22,9 @@ from seqmtl.sequences import Windows, concatenate, decode
 TEXT = ">I first\nACGT\nacgt\nNR\n>II\nGGG\n"
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-@pytest.mark.parametrize("padding", [1, 3, 7])
-def test_contigs_lie_between_padding(write, pack, padding):
-    genome = load_genome(write(pack(TEXT.encode())), padding=padding)
+@pytest.mark.parametrize("padding", [1, 7])
+def test_contigs_lie_between_padding(write, padding):
+    genome = load_genome(write(gzip.compress(TEXT.encode())), padding=padding)
     gap = "N" * padding
     assert decode(genome.codes) == f"{gap}ACGTACGTNN{gap}GGG{gap}"
     assert genome.names == ("I", "II")
@@ -42,6 +41,9 @@ def test_contigs_are_always_apart(write):
     assert genome.padding == 1
     with pytest.raises(ValueError, match="padding must be 0 or more, got -1"):
         load_genome(write(TEXT), padding=-1)
+    for size, overlap in ((3, 3), (3, -1), (0, 0)):
+        with pytest.raises(ValueError, match="overlap must be from 0 to below size"):
+            list(open_pieces(write(TEXT), size=size, overlap=overlap))
 
 
 def test_several_genomes_share_a_buffer(write):
@@ -77,17 +79,13 @@ BAD = [
 @pytest.mark.parametrize(("content", "message"), BAD)
 def test_bad_genomes_are_refused(write, content, message):
     path = write(content)
-    with pytest.raises(InputFormatError, match=message):
-        load_genome(path, padding=3)
-    with pytest.raises(InputFormatError, match=message):
-        list(open_contigs(path))
-    with pytest.raises(InputFormatError, match=message):
-        list(open_pieces(path, size=3, overlap=1))
-
-
-def test_contigs_one_by_one(write):
-    found = [(name, decode(codes)) for name, codes in open_contigs(write(TEXT))]
-    assert found == [("I", "ACGTACGTNN"), ("II", "GGG")]
+    for read in (
+        lambda: load_genome(path, padding=3),
+        lambda: list(open_contigs(path)),
+        lambda: list(open_pieces(path, size=3, overlap=1)),
+    ):
+        with pytest.raises(InputFormatError, match=message):
+            read()
 
 
 @given(
@@ -122,12 +120,6 @@ def test_every_window_lies_in_exactly_one_piece(tmp_path_factory, sequences, siz
         assert windows == [(j, sequence[j : j + width]) for j in range(len(sequence) - width + 1)]
 
 
-@pytest.mark.parametrize(("size", "overlap"), [(3, 3), (3, -1), (0, 0)])
-def test_pieces_must_be_longer_than_their_overlap(write, size, overlap):
-    with pytest.raises(ValueError, match="overlap must be from 0 to below size"):
-        list(open_pieces(write(TEXT), size=size, overlap=overlap))
-
-
 def test_pieces_take_memory_of_a_piece_only(tmp_path):
     import tracemalloc
 
@@ -147,10 +139,15 @@ def plain(write):
 
 
 def write_index(path) -> None:
-    from pyfaidx import Faidx
-
-    Faidx(str(path)).close()
-    assert os.path.exists(f"{path}.fai")
+    """Write an index as samtools faidx does, for lines that end in LF."""
+    place, rows = 0, []
+    for record in path.read_text().split(">")[1:]:
+        header, *lines = record.split("\n")
+        widths = f"{len(lines[0])}\t{len(lines[0]) + 1}"
+        offset = place + len(header) + 2
+        rows.append(f"{header.split()[0]}\t{sum(map(len, lines))}\t{offset}\t{widths}\n")
+        place += 1 + len(record)
+    path.with_name(f"{path.name}.fai").write_text("".join(rows))
 
 
 def test_an_index_beside_the_file_is_used_while_it_fits(plain):
@@ -160,7 +157,7 @@ def test_an_index_beside_the_file_is_used_while_it_fits(plain):
     assert decode(load_genome(plain, padding=1, only=["II"]).contig("II")) == "GGGATC"
     plain.write_text(plain.read_text().replace("GGGA", "GG A"))
     os.utime(plain, (0, 0))
-    with pytest.raises(InputFormatError, match=r"'II'.*0-6 must hold 6 IUPAC .* remove its index"):
+    with pytest.raises(InputFormatError, match=r"'II'.* must have 6 IUPAC .* remove its index"):
         load_genome(plain, padding=1, only=["II"])
 
 
@@ -193,6 +190,22 @@ def test_an_index_saves_reading_contigs_that_are_not_asked_for(plain, size, keep
         assert decode(genome.codes) == "NNGGGATCNN"
 
 
+def test_a_broken_index_is_not_used(plain):
+    write_index(plain)
+    index = plain.with_name(f"{plain.name}.fai")
+    first, rest = index.read_text().split("\n", 1)
+    contents = ["", "I\t10\n"]
+    for column in (1, 2, 3, 4):
+        for number in ("9" * 5000, "9" * 28, "9" * 18, "-1", "0", "", "x"):
+            fields = first.split("\t")
+            fields[column] = number
+            contents.append("\t".join(fields) + "\n" + rest)
+    for content in contents:
+        index.write_text(content)
+        assert not index_is_current(plain)
+    assert contig_lengths(plain) == {"I": 10, "II": 6}
+
+
 CHANGES = {
     "longer": ">I first\nACGT\nacgt\nNR\n>II\nGGGA\nTCAA\n",
     "shorter": ">I first\nACGT\nacgt\nNR\n>II\nGGGA\n",
@@ -202,18 +215,6 @@ CHANGES = {
     "a record more": ">I first\nACGT\nacgt\nNR\n>II\nGGGA\nTC\n>III\nA\n",
     "records swapped": ">II\nGGGA\nTC\n>I first\nACGT\nacgt\nNR\n",
 }
-
-
-@pytest.mark.parametrize("column", [1, 2, 3, 4])
-@pytest.mark.parametrize("number", ["9" * 28, "9" * 18, "-1", "0", "", "x"])
-def test_an_index_of_impossible_numbers_is_not_used(plain, column, number):
-    write_index(plain)
-    index = plain.with_name(f"{plain.name}.fai")
-    first, *rest = index.read_text().splitlines(keepends=True)
-    fields = first.rstrip("\n").split("\t")
-    fields[column] = number
-    index.write_text("".join(["\t".join(fields) + "\n", *rest]))
-    assert not index_is_current(plain)
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -245,13 +246,6 @@ def test_an_index_that_counts_carriage_returns_is_not_used(plain):
         index.write("I\t7\t4\t4\t6\nII\t3\t20\t3\t5\n")
     assert index_is_current(plain)
     assert contig_lengths(plain) == {"I": 7, "II": 3}
-
-
-@pytest.mark.parametrize("content", ["", "I\t10\n", "I\ta\tb\tc\td\n", "I\t10\t9\t0\t0\n"])
-def test_a_broken_index_is_not_used(plain, content):
-    with open(f"{plain}.fai", "w") as index:
-        index.write(content)
-    assert not index_is_current(plain)
 
 
 def test_real_genome(shared_data):
@@ -296,11 +290,9 @@ def test_letters_that_are_hardly_nucleotides_are_told_of_once(write, caplog, tex
     contig_lengths(path)
     assert list(open_pieces(path, size=7))
     assert caplog.text.count("A, C, G or T; is it a nucleotide sequence?") == 1
-
-
-def test_half_of_a_genome_may_be_unknown(write, caplog):
+    caplog.clear()
     load_genome(write(f">a\n{'N' * 40}\n>b\n{'ACGU' * 10}\n", "g.fa"), padding=1)
-    assert "nucleotide sequence?" not in caplog.text
+    assert "nucleotide sequence?" not in caplog.text  # half of it may be unknown
 
 
 def test_sequences_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch):

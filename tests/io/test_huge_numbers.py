@@ -1,13 +1,9 @@
 """Numbers of very many digits in every text format: a message with file and line, or a float."""
 
-import os
-
 import pytest
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io import read_annotation, read_numeric_table
-from seqmtl.io.genome import contig_lengths
-from seqmtl.io.indexed import index_is_current
 from seqmtl.io.rows import read_regions, read_site_bed
 from seqmtl.io.vcf import VcfReader
 
@@ -31,16 +27,6 @@ def test_annotation(write, digits, text, places):
     assert len(str(info.value)) < len(str(path)) + 200
 
 
-@pytest.mark.parametrize("column", [1, 2, 6, 9, 10, 11])
-def test_bed12(write, digits, column):
-    fields = ["c", "0", "5", "n", "0", "+", "0", "5", "0", "1", "5,", "0,"]
-    fields[column] = digits
-    path = write("\t".join(fields) + "\n", "a.bed")
-    with pytest.raises(InputFormatError, match="whole numbers of up to 18 digits") as info:
-        read_annotation(path)
-    assert str(info.value).startswith(f"{path}:1: ")
-
-
 @pytest.mark.parametrize("column", ["label", "y"])
 def test_numbers_of_a_table_are_floats(write, column):
     big = "9" * 30
@@ -51,20 +37,6 @@ def test_numbers_of_a_table_are_floats(write, column):
     path = write(f"x,y,label\n1,2,1\n{cells.replace(big, '9' * 5000)}\n", "b.csv")
     with pytest.raises(InputFormatError, match=r"b.csv:3: column .* must hold .*, got inf"):
         read_numeric_table(path)
-
-
-@pytest.mark.parametrize("column", [1, 2, 3, 4])
-def test_an_index_that_points_nowhere_is_not_current(write, column):
-    path = write(">c1\nACGTACGTAC\n", "g.fa")
-    fields = ["c1", "10", "4", "10", "11"]
-    write("\t".join(fields) + "\n", "g.fa.fai")
-    assert index_is_current(path)
-    for n in (19, 28, 5000):
-        fields[column] = "9" * n
-        index = write("\t".join(fields) + "\n", "g.fa.fai")
-        os.utime(index)
-        assert not index_is_current(path)
-        assert contig_lengths(path) == {"c1": 10}
 
 
 def test_regions_and_sites(write, digits):

@@ -323,24 +323,6 @@ def test_empty_sequences(write):
     assert "column 's' must hold a sequence in every row, got an empty cell" in message
 
 
-@pytest.mark.parametrize("keep", [0.2, 0.7, 0.99])
-def test_truncated_gzip(write, keep):
-    packed = gzip.compress(TABLE.encode())
-    path = write(packed[: int(len(packed) * keep)], "t.csv.gz")
-    assert "the gzip data end early: the file is truncated" in refused(path)
-
-
-def test_other_compressions_and_encodings(write):
-    assert "the file is a zip archive" in refused(write(b"PK\x03\x04", "t.csv"))
-    assert "the file is UTF-16 text" in refused(write(TABLE.encode("utf-16"), "t.csv"))
-
-
-def test_absent_files_are_an_os_error(tmp_path):
-    for ending in ("csv", "xyz"):
-        with pytest.raises(FileNotFoundError):
-            read_numeric_table(tmp_path / f"absent.{ending}")
-
-
 # ---- chosen features
 
 

@@ -136,14 +136,13 @@ def test_compression_comments_and_line_ends(write, genome):
         ("0 1 nan 1", [1, 1, 1, 1]),
     ],
 )
-@pytest.mark.parametrize("block", [1, 1 << 20])
-def test_scores_of_bed_mark_decoys(write, genome, monkeypatch, scores, labels, block):
-    monkeypatch.setattr(stream, "BLOCK_BYTES", block)
+def test_scores_of_bed_mark_decoys(write, genome, monkeypatch, scores, labels):
     rows = [f"I {i + 3} {i + 5} x {score} +" for i, score in enumerate(scores.split())]
-    windows = read_sites(write(bed(*rows)), genome, window=4)
-    assert windows.labels.tolist() == labels
-    assert windows.report.n_positive == labels.count(1)
-    assert windows.report.n_negative == labels.count(-1)
+    for block in (1, 1 << 20):
+        monkeypatch.setattr(stream, "BLOCK_BYTES", block)
+        windows = read_sites(write(bed(*rows)), genome, window=4)
+        assert windows.labels.tolist() == labels
+        assert windows.report[-2:] == (labels.count(1), labels.count(-1))
 
 
 TABLE = (
@@ -160,6 +159,10 @@ def test_tables_have_more_columns(write, genome):
     assert windows.labels.tolist() == [1, -1, -1]
     assert windows.split.tolist() == ["train", "test", "train"]
     assert windows.names.tolist() == ["I:3-7(+)", "II:1-5(-)", "I:8-12(-)"]
+    columns = [value for value in vars(windows).values() if isinstance(value, np.ndarray)]
+    assert sum(c.nbytes for c in columns if c is not genome.codes) <= 16 * len(windows)
+    path = write("contig\tposition\tstrand\nI\t4\t+\n")
+    assert read_sites(path, genome, window=4, require_labels=False).labels.tolist() == [0]
 
 
 def test_rows_of_other_organisms_are_skipped_and_counted(write, genome):
@@ -171,13 +174,6 @@ def test_rows_of_other_organisms_are_skipped_and_counted(write, genome):
         read_sites(write(TABLE), genome, window=4, organism="ant")
 
 
-def test_labels_are_needed_unless_said_otherwise(write, genome):
-    path = write("contig\tposition\tstrand\nI\t4\t+\n")
-    with pytest.raises(InputFormatError, match="the column 'label'"):
-        read_sites(path, genome, window=4)
-    assert read_sites(path, genome, window=4, require_labels=False).labels.tolist() == [0]
-
-
 def test_windows_at_the_ends_are_counted_and_logged(write, genome, caplog):
     path = write(bed("I 0 2 x . +", "I 9 11 x . +", "II 6 8 x . -"))
     with caplog.at_level(logging.INFO, logger="seqmtl"):
@@ -187,10 +183,7 @@ def test_windows_at_the_ends_are_counted_and_logged(write, genome, caplog):
     assert "2 windows padded with N" in caplog.text
     assert read_sites(path, genome, window=6, at_end="drop").report == (3, 0, 2, 0, 1, 0)
     assert not hasattr(windows[:1], "report")
-
-
-def test_a_window_longer_than_the_contig_is_padded_on_both_sides(write, genome):
-    path = write(bed("II 3 5 x . +"))
+    path = write(bed("II 3 5 x . +"))  # a window longer than the contig
     assert read_sites(path, genome, window=12).sequences() == ["NNTTAGGCATNN"]
     assert len(read_sites(path, genome, window=12, at_end="drop")) == 0
 
@@ -213,6 +206,7 @@ BAD = [
     (bed("I -4 4 x . +"), "start must be a whole number of 0 or more, got '-4'", 1),
     (bed("I 4 6.5 x . +"), "end must be a whole number of 0 or more, got '6.5'", 1),
     (bed("I 4 99999999999999999999 x . +"), "whole number", 1),
+    ("contig\tposition\tstrand\nI\t4\t+\n", "the column 'label'", 1),
     ("I\t\t6\tx\t.\t+\n", "start must be a whole number of 0 or more, got ''", 1),
     ("I\t4\t6\tx\t.\t+\nI\t4\t6\tx\t.\n", "6 tab-separated fields like the first, got 5", 2),
     ("contig\tposition\tstrand\tlabel\n", "it has only a header", None),
@@ -225,14 +219,14 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("block", [1, 1 << 20])
 @pytest.mark.parametrize(("content", "message", "line"), BAD)
-def test_bad_sites_are_refused(write, genome, monkeypatch, content, message, line, block):
-    monkeypatch.setattr(stream, "BLOCK_BYTES", block)
+def test_bad_sites_are_refused(write, genome, monkeypatch, content, message, line):
     path = write(content)
-    with pytest.raises(InputFormatError, match=message) as caught:
-        read_sites(path, genome, window=4)
-    assert (caught.value.path, caught.value.line) == (str(path), line)
+    for block in (1, 1 << 20):
+        monkeypatch.setattr(stream, "BLOCK_BYTES", block)
+        with pytest.raises(InputFormatError, match=message) as caught:
+            read_sites(path, genome, window=4)
+        assert (caught.value.path, caught.value.line) == (str(path), line)
 
 
 def test_bad_arguments_are_refused(write, genome):
@@ -243,15 +237,6 @@ def test_bad_arguments_are_refused(write, genome):
         read_sites(path, genome, window=4, at_end="clip")
     with pytest.raises(ValueError, match=r"padding of 14 or more.*got 12; .*padding=30"):
         read_sites(path, genome, window=30)
-
-
-def test_sites_cost_at_most_16_bytes_each(write):
-    genome = load_genome(write(">c\n" + "ACGT" * 500 + "\n", "g.fa"), padding=20)
-    rng = np.random.default_rng(0)
-    rows = [f"c {p} {p + 2} x {p % 3} {'+-'[p % 2]}" for p in rng.integers(0, 1998, 5000)]
-    windows = read_sites(write(bed(*rows)), genome, window=20)
-    columns = [value for value in vars(windows).values() if isinstance(value, np.ndarray)]
-    assert sum(c.nbytes for c in columns if c is not genome.codes) <= 16 * len(windows)
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,7 @@ def test_filters_that_cannot_be_are_refused(folder, contigs):
         SiteFilters(top=0)
     with pytest.raises(ValueError, match="min_probability needs log_odds"):
         SiteFinder(scanner, filters=SiteFilters(min_probability=0.5))
-    with pytest.raises(ValueError, match="between 0 and 1, got"):
+    with pytest.raises(ValueError, match="a number from 0 to 1, got"):
         SiteFilters(min_probability=1.5)
     piece = next(open_pieces(folder / "genome.fa", size=1 << 20))
     with pytest.raises(ValueError, match="read them with keep_case=True"):
@@ -243,7 +243,7 @@ def test_filters_that_cannot_be_are_refused(folder, contigs):
     [
         (["--contigs", "c9"], "contig must be one of the genome's (c1, c2, c3), got 'c9'"),
         (["--contigs", ","], "--contigs must name the contigs to scan, got none"),
-        (["--min-probability", "2"], "min_probability must be between 0 and 1, got 2.0"),
+        (["--min-probability", "2"], "min_probability must be a number from 0 to 1, got 2.0"),
         (["--consensus", "AGG"], None),
         (["--consensus", "xy"], "consensus must be 2 of the letters"),
         (["--format", "bigwig", "-o", "-"], "bigWig cannot be written to standard output"),
@@ -393,7 +393,8 @@ def test_lines_are_in_the_order_of_the_scores(scan, tmp_path):
     y = np.repeat([1, -1], [20, 100])
     options = {"method": "isotonic", "prevalence": 1e-4}
     calibrated(tmp_path / "model.seqmtl", np.where(y > 0, 1.0, -1.0), y, **options)
-    rows = sorted(tuple(map(float, row[6:])) for row in text_rows(scan(model=tmp_path / "model.seqmtl")))
+    lines = text_rows(scan(model=tmp_path / "model.seqmtl"))
+    rows = sorted(tuple(map(float, line[6:])) for line in lines)
     assert len(rows) > 50
     for (low, p_low), (high, p_high) in pairwise(rows):
         assert p_low < p_high or high - low < 0.002 * (1 + abs(high))

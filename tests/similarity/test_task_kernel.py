@@ -494,9 +494,9 @@ def test_parameters_of_graphs():
         TaskKernel.graphical(A, [1, 0], "xy")
     with pytest.raises(ValueError, match=r"one number per task \(2\), got shape \(3,\)"):
         TaskKernel.graphical(A, [1, 1, 1], "xy")
-    with pytest.raises(ValueError, match="share must be between 0 and 1, got 2"):
+    with pytest.raises(ValueError, match="share must be a number from 0 to 1, got 2"):
         TaskKernel.easy("xy", 2)
-    with pytest.raises(ValueError, match="base must be between 0 and 1, got -1"):
+    with pytest.raises(ValueError, match="base must be a number from 0 to 1, got -1"):
         TaskKernel.from_newick(TREE, base=-1)
     with pytest.raises(ValueError, match="at least one matrix"):
         TaskKernel.multigraph([], "xy")
