@@ -169,5 +169,5 @@ def test_the_message_names_file_and_key(folder):
     (folder / "scan.json").write_text(json.dumps(scan))
     (line,) = read_folder(folder).left_out
     path = str(folder / "scan.json")
-    rule = "must be a whole number from 0 to 9007199254740992, got 'many'"
+    rule = "must be an integer from 0 to 9007199254740992, got 'many'"
     assert line == f"{path}: scans[0].n_bases {rule}"
