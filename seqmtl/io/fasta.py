@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, first_bytes, source_name
-from seqmtl.io._fasta_scanner import Header, hold, scan_fasta
+from seqmtl.io._fasta_scanner import Header, check_unique, hold, scan_fasta
 from seqmtl.io.columns import LABEL_RULE, LabelColumn
 from seqmtl.sequences import Windows
 from seqmtl.sequences.windows import name_table
@@ -167,62 +167,46 @@ class _Collector:
         seen: set[str] = set()
         for header, codes in _records(source.path, unique_names=False):
             name, values = parse_header(header)
-            if name in seen:
-                raise InputFormatError(
-                    "the name of a record must be unique in the file, but it is repeated; "
-                    "rename or remove one of them",
-                    path=path,
-                    line=header.line,
-                    record=name,
-                )
-            seen.add(name)
+            check_unique(header, name, seen)
             self.names.append(name)
             self.organisms.append(source.organism or values.get("organism"))
             self.labels.append(self._label(values.get("label"), fixed, labels, header, name))
-            self._add(codes, path, header.line, name)
+            self._add(codes, header, name)
 
     def _label(
         self, text: str | None, fixed: int | None, labels: LabelColumn, header: Header, name: str
     ) -> int:
         if text is None:
             if fixed is None and self.require_labels:
-                raise InputFormatError(
+                header.refuse(
                     "a record must have a label; give one with the file, or write label=1 or "
                     "label=-1 in the header",
-                    path=labels.source,
-                    line=header.line,
-                    record=name,
+                    name=name,
                 )
             return fixed or 0
         label = labels.parse_text(text, header.line)
         if fixed is not None and label != fixed:
-            raise InputFormatError(
+            header.refuse(
                 f"the label must be the file's, {fixed}, but the header says {text}; correct one",
-                path=labels.source,
-                line=header.line,
-                record=name,
+                name=name,
             )
         return label
 
-    def _add(self, codes: NDArray[np.uint8], path: str, line: int, name: str) -> None:
+    def _add(self, codes: NDArray[np.uint8], header: Header, name: str) -> None:
         if self.window is None and not self.length:
-            self.length, self.first = codes.size, f"{path}:{line}"
+            self.length, self.first = codes.size, f"{header.source}:{header.line}"
         if self.window is None and codes.size != self.length:
-            raise InputFormatError(
+            header.refuse(
                 f"sequences must have equal lengths, got {codes.size} bases here and {self.length} "
                 f"in {self.first}; cut them to the same length, or give a window (at most "
                 f"{min(codes.size, self.length)}) to take the centre of each",
-                path=path,
-                line=line,
-                record=name,
+                name=name,
             )
         if codes.size < self.length:
-            raise InputFormatError(
+            header.refuse(
                 f"a sequence must have at least the window's {self.window} bases, got {codes.size}"
                 "; choose a smaller window or leave the record out",
-                path=path,
-                line=line,
-                record=name,
+                name=name,
             )
         left = (codes.size - self.length) // 2
         self.codes += codes[left : left + self.length].data

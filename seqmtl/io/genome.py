@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, is_compressed, source_name
 from seqmtl.io._fasta_scanner import Header, hold, scan_fasta
 from seqmtl.io.indexed import index_is_current, read_index, scan_indexed
@@ -284,11 +283,7 @@ def _scan(
                 yield item
             continue
         if not item.name:
-            raise InputFormatError(
-                "a contig must have a name, but its header is empty; name it",
-                path=source_name(path),
-                line=item.line,
-            )
+            item.refuse("a contig must have a name, but its header is empty; name it")
         is_wanted = only is None or item.name in only
         yield item.name
 
