@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple, NoReturn
 
 from seqmtl._memory import require_memory
@@ -53,13 +53,13 @@ class Header(NamedTuple):
         raise InputFormatError(message, path=self.source, line=line or self.line, record=name)
 
 
-def check_unique(header: Header, name: str, seen: set[str]) -> None:
-    """Add the name of a record to those seen.
+def check_unique(header: Header, name: str, seen: Container[str]) -> None:
+    """Refuse the name of a record if it has been seen.
 
     Raises
     ------
     InputFormatError
-        If it is one of them.
+        If so.
     """
     if name in seen:
         header.refuse(
@@ -67,7 +67,6 @@ def check_unique(header: Header, name: str, seen: set[str]) -> None:
             "rename or remove one of them",
             name=name,
         )
-    seen.add(name)
 
 
 def hold(buffer: bytearray, codes: bytes, path: PathLike) -> None:
@@ -207,6 +206,7 @@ class _Scanner:
         header = Header(words[0] if words else "", description, self.line, number, self.source)
         if self.seen is not None and header.name:
             check_unique(header, header.name, self.seen)
+            self.seen.add(header.name)
         self.header, self.open_header = header, None
         self.has_sequence, self.at_line_start = False, True
         self.line += 1

@@ -142,31 +142,6 @@ class ContigPiece(NamedTuple):
     is_lower: NDArray[np.bool_] | None = None
 
 
-def open_contigs(path: PathLike) -> Iterator[tuple[str, NDArray[np.uint8]]]:
-    """Yield name and codes of each contig, holding one in memory at a time.
-
-    Parameters
-    ----------
-    path : path-like
-        FASTA, plain, gzip or bgzip, or ``"-"`` for standard input.
-
-    Raises
-    ------
-    InputFormatError
-        See :func:`load_genome`.
-    """
-    name = ""
-    codes = bytearray()
-    for item in _scan(path):
-        if isinstance(item, bytes):
-            hold(codes, item, path)
-            continue
-        if name:
-            yield name, np.frombuffer(codes, dtype=np.uint8)
-        name, codes = item, bytearray()
-    yield name, np.frombuffer(codes, dtype=np.uint8)
-
-
 def open_pieces(
     path: PathLike,
     *,
