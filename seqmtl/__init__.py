@@ -1,3 +1,4 @@
+# ruff: noqa: I001 - one import a module
 """Train predictors of genomic signals jointly for many organisms.
 
 Names are imported on first use, so that ``import seqmtl`` and ``seqmtl --help`` are fast.
@@ -10,126 +11,87 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from seqmtl._version import __version__
+from seqmtl._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from seqmtl._threads import use_threads
+    from seqmtl._threads import use_threads as use_threads
     from seqmtl.estimators import (
-        MultiTaskClassifierCV,
-        MultiTaskMKLClassifier,
-        MultiTaskOneClassSVM,
-        MultiTaskSVC,
-        MultiTaskSVR,
-        TaskScorer,
+        MultiTaskClassifierCV as MultiTaskClassifierCV,
+        MultiTaskMKLClassifier as MultiTaskMKLClassifier,
+        MultiTaskOneClassSVM as MultiTaskOneClassSVM,
+        MultiTaskSVC as MultiTaskSVC,
+        MultiTaskSVR as MultiTaskSVR,
+        TaskScorer as TaskScorer,
     )
-    from seqmtl.features.joint import JointFeatures
-    from seqmtl.features.kmer_views import KmerView
-    from seqmtl.features.positional_kmers import PositionalKmers
-    from seqmtl.features.weighted_degree import Spectrum, WeightedDegree
-    from seqmtl.io.annotation import read_annotation
-    from seqmtl.io.dataset import read_dataset
-    from seqmtl.io.tables import read_windows
-    from seqmtl.models.model import MultiTaskModel
-    from seqmtl.models.saved import load_model
-    from seqmtl.sequences import TaskArray, Windows
-    from seqmtl.similarity import TaskKernel
+    from seqmtl.features.joint import JointFeatures as JointFeatures
+    from seqmtl.features.kmer_views import KmerView as KmerView
+    from seqmtl.features.positional_kmers import PositionalKmers as PositionalKmers
+    from seqmtl.features.weighted_degree import (
+        Spectrum as Spectrum,
+        WeightedDegree as WeightedDegree,
+    )
+    from seqmtl.io.annotation import read_annotation as read_annotation
+    from seqmtl.io.dataset import read_dataset as read_dataset
+    from seqmtl.io.tables import read_windows as read_windows
+    from seqmtl.models.model import MultiTaskModel as MultiTaskModel
+    from seqmtl.models.saved import load_model as load_model
+    from seqmtl.sequences import TaskArray as TaskArray, Windows as Windows
+    from seqmtl.similarity import TaskKernel as TaskKernel
     from seqmtl.tables import (
-        IndividualMKLClassifier,
-        KernelMKLClassifier,
-        MinimaxClassifier,
-        MultiTaskKernelSVC,
-        ParetoMKLClassifier,
-        PartiallySharedMKLClassifier,
-        SparseMKLClassifier,
-        pareto_path,
+        IndividualMKLClassifier as IndividualMKLClassifier,
+        KernelMKLClassifier as KernelMKLClassifier,
+        MinimaxClassifier as MinimaxClassifier,
+        MultiTaskKernelSVC as MultiTaskKernelSVC,
+        ParetoMKLClassifier as ParetoMKLClassifier,
+        PartiallySharedMKLClassifier as PartiallySharedMKLClassifier,
+        SparseMKLClassifier as SparseMKLClassifier,
+        pareto_path as pareto_path,
     )
-    from seqmtl.verbs.simulate import simulate
+    from seqmtl.verbs.simulate import simulate as simulate
 
 #: What can be asked of seqmtl, as on the command line: a module of seqmtl.verbs for each.
 _VERBS = (
     "adapt",
     "calibrate",
+    "compare",
     "dataset",
     "evaluate",
+    "explain",
+    "pair",
     "predict",
     "report",
+    "scan",
     "similarity",
     "simulate",
     "train",
+    "train_table",
+    "variants",
 )
 
-_HOME = {
-    **{name: f"seqmtl.verbs.{name}" for name in _VERBS},
-    "IndividualMKLClassifier": "seqmtl.tables",
-    "KernelMKLClassifier": "seqmtl.tables",
-    "MinimaxClassifier": "seqmtl.tables",
-    "MultiTaskClassifierCV": "seqmtl.estimators",
-    "MultiTaskKernelSVC": "seqmtl.tables",
-    "ParetoMKLClassifier": "seqmtl.tables",
-    "PartiallySharedMKLClassifier": "seqmtl.tables",
-    "SparseMKLClassifier": "seqmtl.tables",
-    "TaskArray": "seqmtl.sequences",
-    "TaskScorer": "seqmtl.estimators",
-    "pareto_path": "seqmtl.tables",
-    "load_model": "seqmtl.models.saved",
-    "JointFeatures": "seqmtl.features.joint",
-    "KmerView": "seqmtl.features.kmer_views",
-    "PositionalKmers": "seqmtl.features.positional_kmers",
-    "MultiTaskMKLClassifier": "seqmtl.estimators",
-    "MultiTaskModel": "seqmtl.models.model",
-    "MultiTaskOneClassSVM": "seqmtl.estimators",
-    "MultiTaskSVC": "seqmtl.estimators",
-    "MultiTaskSVR": "seqmtl.estimators",
-    "Spectrum": "seqmtl.features.weighted_degree",
-    "TaskKernel": "seqmtl.similarity",
-    "WeightedDegree": "seqmtl.features.weighted_degree",
-    "Windows": "seqmtl.sequences",
-    "read_annotation": "seqmtl.io.annotation",
-    "read_dataset": "seqmtl.io.dataset",
-    "read_windows": "seqmtl.io.tables",
-    "use_threads": "seqmtl._threads",
-}
-
-__all__ = [
-    "IndividualMKLClassifier",
-    "JointFeatures",
-    "KernelMKLClassifier",
-    "KmerView",
-    "MinimaxClassifier",
-    "MultiTaskClassifierCV",
-    "MultiTaskKernelSVC",
-    "MultiTaskMKLClassifier",
-    "MultiTaskModel",
-    "MultiTaskOneClassSVM",
-    "MultiTaskSVC",
-    "MultiTaskSVR",
-    "ParetoMKLClassifier",
-    "PartiallySharedMKLClassifier",
-    "PositionalKmers",
-    "SparseMKLClassifier",
-    "Spectrum",
-    "TaskArray",
-    "TaskKernel",
-    "TaskScorer",
-    "WeightedDegree",
-    "Windows",
-    "__version__",
-    "adapt",
-    "calibrate",
-    "dataset",
-    "evaluate",
-    "load_model",
+_NAMES = {
+    "seqmtl._threads": "use_threads",
+    "seqmtl.estimators": "MultiTaskClassifierCV MultiTaskMKLClassifier MultiTaskOneClassSVM "
+    "MultiTaskSVC MultiTaskSVR TaskScorer",
+    "seqmtl.features.joint": "JointFeatures",
+    "seqmtl.features.kmer_views": "KmerView",
+    "seqmtl.features.positional_kmers": "PositionalKmers",
+    "seqmtl.features.weighted_degree": "Spectrum WeightedDegree",
+    "seqmtl.io.annotation": "read_annotation",
+    "seqmtl.io.dataset": "read_dataset",
+    "seqmtl.io.tables": "read_windows",
+    "seqmtl.models.model": "MultiTaskModel",
+    "seqmtl.models.saved": "load_model",
+    "seqmtl.sequences": "TaskArray Windows",
+    "seqmtl.similarity": "TaskKernel",
+    "seqmtl.tables": "IndividualMKLClassifier KernelMKLClassifier MinimaxClassifier "
+    "MultiTaskKernelSVC ParetoMKLClassifier PartiallySharedMKLClassifier SparseMKLClassifier "
     "pareto_path",
-    "predict",
-    "read_annotation",
-    "read_dataset",
-    "read_windows",
-    "report",
-    "similarity",
-    "simulate",
-    "train",
-    "use_threads",
-]
+    **{f"seqmtl.verbs.{name}": name for name in _VERBS},
+}
+#: The module of every public name.
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = sorted([*_HOME, "__version__"])
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seqmtl._schema import anything, flag, items, mapping, number, record, refuse, text, whole, word
+from seqmtl._checks import refuse
+from seqmtl._schema import anything, flag, items, mapping, number, record, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.compare.protocol import PARTS
 from seqmtl.evaluation.tables import Column, tab_separated

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from seqmtl._memory import available_memory
 from seqmtl._messages import messages_from
 from seqmtl._version import __version__
 from seqmtl.cluster import Cluster, Here, Piece
@@ -21,6 +22,7 @@ from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import TrainingInterrupted
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train
+from seqmtl.models.held_out import MOST
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selection import Space
 from seqmtl.models.site import Site
@@ -32,6 +34,9 @@ Job = tuple[int, str]
 #: The methods; each selects its hyperparameters on its training windows. "unseen" predicts every
 #: organism with the default model of all others.
 METHODS = ("individual", "union", "mtl", "mkl", "default", "unseen")
+
+_WEIGHTS_AT_ONCE = 2  # weight sets held by training and selection in one run
+_MATRICES_AT_ONCE = 3  # kernel matrices held by selection
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,13 @@ class Comparison:
             space = Space.of_cost(_needed(kernels_of[method], method).restrict(names), self.C)
         options: dict[str, Any] = {"features": self.features, "site": self.site}
         return train(Examples.of(windows), space, settings=settings, **options)[0]
+
+    def most_at_once(self) -> int:
+        """Return the number of runs that fit into memory side by side, at least 1."""
+        n_weights = self.features.n_features(self.windows.length) * len(self.windows.task_names)
+        n_entries = min(MOST, len(self.windows)) ** 2
+        n_bytes = 4 * (_WEIGHTS_AT_ONCE * n_weights + _MATRICES_AT_ONCE * n_entries)
+        return max(1, available_memory() // n_bytes)
 
     def draw(self, split: int) -> Any:
         """Return the rows of a split; see :func:`seqmtl.compare.protocol.draw_split`."""

@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.coupling import Coupling
-from seqmtl.models.calibration import fit_sigmoid
+from seqmtl.evaluation.metrics import RankedScores
+from seqmtl.models.calibration import fit_logistic, fit_sigmoid
 from seqmtl.models.evidence import weigh
 from seqmtl.models.examples import Examples
 from seqmtl.models.held_out import MOST, CrossValidation
@@ -44,7 +45,6 @@ Array = NDArray[np.float64]
 _SHARPNESS = 0.5  # factor on the log-likelihood in the weights of the candidates
 _RIDGE = 0.3  # precision of the weights of the relatives around those from the tree
 _FEWEST = 2  # labels of a class, so that one can be held out
-_STEPS = 50
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,7 @@ def fit_weights(scores: Array, y: Array, weights: Array, share: Array) -> Array:
 
         min over a >= 0, b   sum_i p_i log(1 + exp(-y_i (<a, f_i> + b))) + r/2 ||a - g weights||^2
 
-    g is the slope of the sigmoid that fits the scores of the given weights. Projected Newton steps
-    (Bertsekas 1982).
+    g is the slope of the sigmoid that fits the scores of the given weights.
 
     Parameters
     ----------
@@ -192,46 +191,18 @@ def fit_weights(scores: Array, y: Array, weights: Array, share: Array) -> Array:
         Those given if the labels contradict all relatives.
     """
     slope, intercept = fit_sigmoid(scores @ weights, y, share)
-    center, T = np.append(slope * weights, 0.0), weights.size
+    T, X = weights.size, np.column_stack([scores, np.ones(y.size)])
+    start, center = np.append(slope * weights, intercept), np.append(slope * weights, 0.0)
     ridge = np.append(np.full(T, _RIDGE), 1e-6)
-    X = np.column_stack([scores, np.ones(y.size)])
-
-    def value(a: Array) -> float:
-        losses = share * np.logaddexp(0.0, -y * (X @ a))
-        return float(losses.sum() + 0.5 * (ridge * (a - center) ** 2).sum())
-
-    a = np.append(slope * weights, intercept)
-    current = value(a)
-    for _ in range(_STEPS):
-        p = 1.0 / (1.0 + np.exp(np.clip(y * (X @ a), -500, 500)))
-        gradient = -(X.T @ (share * y * p)) + ridge * (a - center)
-        free = (a > 0.0) | (gradient < 0.0)
-        free[T] = True
-        H = (X[:, free] * (share * p * (1.0 - p))[:, None]).T @ X[:, free] + np.diag(ridge[free])
-        step = np.zeros(T + 1)
-        step[free] = np.linalg.solve(H, gradient[free])
-        size, before = 1.0, current
-        while size > 1e-8:
-            new = a - size * step
-            new[:T] = np.maximum(new[:T], 0.0)
-            current = value(new)
-            if current < before:
-                break
-            size *= 0.5
-        if not current < before - 1e-9 * (1.0 + abs(before)):
-            break
-        a = new
-    total = float(a[:T].sum())
-    return weights if total <= 0.0 else a[:T] / total
+    a = fit_logistic(X, (y > 0).astype(np.float64), share, start, center, ridge)[:T]
+    return a / a.sum() if a.any() else weights
 
 
 def chance_of_ranking(scores: Array, y: NDArray[Any]) -> tuple[float, float]:
     """Return the AUROC of scores and its standard error if they were random."""
-    positive = y > 0
-    n, m = int(positive.sum()), int((~positive).sum())
-    higher = (scores[positive][:, None] > scores[~positive]).mean()
-    ties = (scores[positive][:, None] == scores[~positive]).mean()
-    return float(higher + 0.5 * ties), float(np.sqrt((n + m + 1) / (12.0 * n * m)))
+    n, m = int((y > 0).sum()), int((y <= 0).sum())
+    auroc, _ = RankedScores(y > 0, scores).metrics()
+    return auroc, float(np.sqrt((n + m + 1) / (12.0 * n * m)))
 
 
 def settings_of(training: dict[str, Any]) -> Settings:

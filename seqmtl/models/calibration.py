@@ -21,6 +21,7 @@ CALIBRATION: dict[str, tuple[str, ...]] = {
     "regression": (),
     "novelty": ("offset",),
 }
+_MOST_STEPS = 100
 _SPAN_SAMPLE = 500  # support vectors in the sample used to estimate the span
 
 
@@ -165,8 +166,7 @@ def fit_sigmoid(
 
     Notes
     -----
-    Newton's method with step halving, on Platt's (1999) targets (n_+ + 1) / (n_+ + 2) and
-    1 / (n_- + 2), in the numerically stable form of Lin, Lin, Weng (2007).
+    On Platt's (1999) targets (n_+ + 1) / (n_+ + 2) and 1 / (n_- + 2).
     """
     weight = np.ones_like(scores) if weight is None else weight
     positive = y > 0
@@ -174,28 +174,69 @@ def fit_sigmoid(
     target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
     center = float(np.average(scores, weights=weight))
     spread = float(np.sqrt(np.average((scores - center) ** 2, weights=weight))) or 1.0
-    x = np.column_stack([(scores - center) / spread, np.ones_like(scores)])
-    w = np.array([1.0, np.log((n_positive + 1) / (n_negative + 1))])
+    start = np.array([1.0, np.log((n_positive + 1) / (n_negative + 1))])
+    X = np.column_stack([(scores - center) / spread, np.ones_like(scores)])
+    slope, intercept = fit_logistic(X, target, weight, start, np.zeros(2), np.full(2, 1e-10))
+    return float(slope) / spread, float(intercept - slope * center / spread)
 
-    def value(w: NDArray[np.float64]) -> float:
-        z = x @ w
-        return float(weight @ (np.logaddexp(0.0, z) - target * z))
 
-    current = value(w)
-    for _ in range(100):
-        p = 1.0 / (1.0 + np.exp(-np.clip(x @ w, -500, 500)))
-        gradient = x.T @ (weight * (p - target))
-        hessian = (x * (weight * p * (1 - p))[:, None]).T @ x + 1e-10 * np.eye(2)
-        step = np.linalg.solve(hessian, gradient)
-        size = 1.0
-        while size > 1e-10 and value(w - size * step) > current - 1e-4 * size * gradient @ step:
+def fit_logistic(
+    X: NDArray[np.float64],
+    target: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    start: NDArray[np.float64],
+    center: NDArray[np.float64],
+    ridge: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Fit a logistic regression whose coefficients, but for the last, are not negative.
+
+        min over a   sum_i p_i (log(1 + exp(<a, x_i>)) - q_i <a, x_i>) + 1/2 sum_j r_j (a_j - c_j)^2
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n, d)
+        x_i; the last column is of ones.
+    target, weight : ndarray of float64, shape (n,)
+        q_i, from 0 to 1, and p_i.
+    start, center, ridge : ndarray of float64, shape (d,)
+        Coefficients to begin with, c, and r > 0.
+
+    Returns
+    -------
+    ndarray of float64, shape (d,)
+
+    Notes
+    -----
+    Projected Newton steps with step halving (Bertsekas 1982), in the numerically stable form of
+    Lin, Lin, Weng (2007).
+    """
+
+    def value(a: NDArray[np.float64]) -> float:
+        z = X @ a
+        losses = weight @ (np.logaddexp(0.0, z) - target * z)
+        return float(losses + 0.5 * (ridge * (a - center) ** 2).sum())
+
+    a, current = start, value(start)
+    for _ in range(_MOST_STEPS):
+        p = 1.0 / (1.0 + np.exp(-np.clip(X @ a, -500, 500)))
+        gradient = X.T @ (weight * (p - target)) + ridge * (a - center)
+        free = (a > 0.0) | (gradient < 0.0)
+        free[-1] = True
+        own = X[:, free]
+        H = (own * (weight * p * (1.0 - p))[:, None]).T @ own + np.diag(ridge[free])
+        step = np.zeros(a.size)
+        step[free] = np.linalg.solve(H, gradient[free])
+        before, size = current, 1.0
+        while size > 1e-10:
+            new = a - size * step
+            new[:-1] = np.maximum(new[:-1], 0.0)
+            if (found := value(new)) < current:
+                a, current = new, found
+                break
             size *= 0.5
-        w = w - size * step
-        before, current = current, value(w)
-        if before - current < 1e-14 * (1 + abs(current)):
+        if before - current < 1e-14 * (1.0 + abs(before)):
             break
-    a = max(float(w[0]), 0.0) / spread
-    return a, float(w[1]) - a * center
+    return a
 
 
 def calibrate_tasks(

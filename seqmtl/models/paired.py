@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import refuse
 from seqmtl._names import match_names
-from seqmtl._schema import mapping, number, record, refuse, text, whole, word
+from seqmtl._schema import mapping, number, record, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.models.base import FORMAT, Model, damaged, format_version
@@ -28,27 +29,24 @@ NOT_WINDOWS = (
 #: Shape of a table of coding content.
 CODING_SHAPE = (3, 4096)
 _LONGEST = 10_000_000  # bases of an intron
+#: What a file says of a layer besides its arrays.
+_FACTS = {
+    "scale": number(above=0),
+    "shift": number(),
+    "coding_shift": number(),
+    "switch": number(),
+    "coding_scale": number(least=0),
+    "shortest": whole(1, _LONGEST),
+    "longest": whole(1, _LONGEST),
+    "n_introns": whole(),
+    "n_coding": whole(),
+    "n_sites": whole(),
+}
 _HEADER = record(
     {
         "seqmtl_version": text,
         "training": record({}, {"command": text, "split": word}),
-        "layer": mapping(
-            record(
-                {
-                    "scale": number(above=0),
-                    "shift": number(),
-                    "coding_shift": number(),
-                    "switch": number(),
-                    "coding_scale": number(least=0),
-                    "shortest": whole(1, _LONGEST),
-                    "longest": whole(1, _LONGEST),
-                    "n_introns": whole(),
-                    "n_coding": whole(),
-                    "n_sites": whole(),
-                }
-            ),
-            1,
-        ),
+        "layer": mapping(record(_FACTS), 1),
         **{end: mapping(lambda name, value: None, 1) for end in ENDS},
     }
 )
@@ -191,18 +189,7 @@ class PairedModel(Model):
     def layer_facts(self) -> dict[str, dict[str, Any]]:
         """Return the layers without their arrays."""
         return {
-            name: {
-                "scale": layer.scale,
-                "shift": layer.shift,
-                "coding_shift": layer.coding_shift,
-                "switch": layer.switch,
-                "coding_scale": layer.coding_scale,
-                "shortest": layer.shortest,
-                "longest": layer.longest,
-                "n_introns": layer.n_introns,
-                "n_coding": layer.n_coding,
-                "n_sites": layer.n_sites,
-            }
+            name: {fact: getattr(layer, fact) for fact in _FACTS}
             for name, layer in self.layer.items()
         }
 
@@ -258,28 +245,29 @@ class PairedModel(Model):
         """
         try:
             cls._check(description, arrays)
-            models = []
-            for end in ENDS:
-                with part(end):
-                    header = dict(description[end])
-                    if header.get("model") != MultiTaskModel.structure:
-                        refuse("model", repr(MultiTaskModel.structure), header.get("model"))
-                own = {
-                    name.removeprefix(f"{end}."): array
-                    for name, array in arrays.items()
-                    if name.startswith(f"{end}.")
-                }
-                models.append(MultiTaskModel.rebuild(path, header, own))
-            tasks, facts = models[0].tasks, description["layer"]
+            donor, acceptor = (cls._end(end, path, description, arrays) for end in ENDS)
+            tasks, facts = donor.tasks, description["layer"]
             if {*facts} != {*tasks}:
                 refuse("layer", f"that of {', '.join(tasks)}", list(facts))
             layer = _unpack_layer({name: facts[name] for name in tasks}, arrays)
-            found = cls(models[0], models[1], layer, dict(description["training"]))
+            return cls(donor, acceptor, layer, dict(description["training"]))
         except ModelFileError:
             raise
         except (ValueError, SeqmtlError) as error:
             raise damaged(error, path) from error
-        return found
+
+    @staticmethod
+    def _end(
+        end: str, path: str, description: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    ) -> MultiTaskModel:
+        """Rebuild the model of one end."""
+        with part(end):
+            header = dict(description[end])
+            if header.get("model") != MultiTaskModel.structure:
+                refuse("model", repr(MultiTaskModel.structure), header.get("model"))
+        names = [name for name in arrays if name.startswith(f"{end}.")]
+        own = {name.removeprefix(f"{end}."): arrays[name] for name in names}
+        return MultiTaskModel.rebuild(path, header, own)
 
 
 def check_ends(donor: MultiTaskModel, acceptor: MultiTaskModel) -> None:
@@ -308,11 +296,7 @@ def _unpack_layer(
     layer, at = {}, 0
     for (name, own), coding in zip(facts.items(), arrays["coding"], strict=True):
         end = at + own["longest"] - own["shortest"] + 1
-        layer[name] = PairLayer(
-            float(own["scale"]), float(own["shift"]), float(own["coding_shift"]),
-            float(own["switch"]), float(own["coding_scale"]), own["shortest"],
-            np.array(arrays["introns"][at:end]), np.array(coding), own["n_introns"],
-            own["n_coding"], own["n_sites"],
-        )  # fmt: skip
-        at = end
+        introns, at = np.array(arrays["introns"][at:end]), end
+        known = {fact: own[fact] for fact in _FACTS if fact != "longest"}
+        layer[name] = PairLayer(**known, introns=introns, coding=np.array(coding))
     return layer

@@ -129,13 +129,7 @@ def _read(
         return _from_genomes(source, window or DEFAULT_WINDOW, require_labels, split)
     if not source.data:
         raise SeqmtlError("no windows given; name a DATA file, or give --genome and --sites")
-    from seqmtl.io import (
-        guess_format,
-        is_dataset,
-        read_dataset,
-        read_fasta_windows,
-        read_windows,
-    )
+    from seqmtl.io import guess_format, is_dataset, read_dataset, read_fasta_windows, read_windows
 
     if os.path.isdir(source.data) and not is_dataset(source.data):
         raise SeqmtlError(

@@ -116,10 +116,7 @@ def _with_training_regions(
 
 
 def _calibrated(
-    model: Model,
-    held: HeldOut,
-    shares: dict[str, float | None],
-    request: Calibrate,
+    model: Model, held: HeldOut, shares: dict[str, float | None], request: Calibrate
 ) -> dict[str, Any]:
     """Fit a probability curve for every organism; return a summary."""
     import numpy as np
@@ -129,7 +126,6 @@ def _calibrated(
     from seqmtl.evaluation.figures import save_figure
     from seqmtl.models.probability_curve import cross_fitted, weights_for_prevalence
 
-    checked: list[tuple[Any, ...]] = []
     by_task: dict[str, Any] = {}
     problems: list[str] = []
     places = match_names(held.names, model.tasks, "this model")
@@ -153,7 +149,6 @@ def _calibrated(
             weight if blocks is None else held_out, blocks,
         )  # fmt: skip
         by_task[name] |= own[name]
-        checked.append((y[rows], p, np.full(p.size, task), weight))
     if not by_task:
         raise SeqmtlError("; ".join(problems))
     for problem in problems:
@@ -162,8 +157,7 @@ def _calibrated(
     if left:
         logger.warning("the probabilities of %s stay as trained", ", ".join(left))
     if request.plot:
-        labels, p, tasks, weights = map(np.concatenate, zip(*checked, strict=True))
-        save_figure(draw_reliability(labels, p, tasks, weights=weights), request.plot)
+        save_figure(draw_reliability(by_task), request.plot)
     return {"schema_version": 1, "source": request.data or "sites", "tasks": by_task}
 
 

@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
+import seqmtl
 from seqmtl import WeightedDegree
-from seqmtl.cli.compare import _most_at_once
 from seqmtl.cli.main import main
-from seqmtl.compare import Comparison, Protocol, Result
+from seqmtl.compare import Comparison, Protocol, Result, runs
 from seqmtl.files.resumable import Journal
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
@@ -143,54 +143,50 @@ def test_runs_of_other_settings_are_not_mixed(data, tmp_path, capsys):
     assert "out.json.partial belongs to other data or settings" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--tree", "((ape,men),fly);"], "task 'man' is not in the tree .*'men'"),
-        (
-            ["--per-organism", "5000"],
-            "per_organism must be at most .* got 5000",
-        ),
-        (["--table", "x.csv"], r"table must end in \.tsv or \.md, got 'x\.csv'"),
-        (["--plot", "x.gif"], r"must end in \.png, \.svg or \.pdf"),
-        (["--plot", "/nowhere/x.png"], "no folder /nowhere"),
-        (["--json", "/nowhere/x.json"], "no folder /nowhere"),
-        (["--norm", "0.5"], "norm must be a number from 1"),
-    ],
-)
-def test_errors_come_before_training(data, tmp_path, capsys, more, message):
-    assert main(_arguments(data, tmp_path, *more)) == 1
-    error = capsys.readouterr().err
-    assert re.search(message, error.replace("\n", " ")), error
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_figure_needs_matplotlib(data, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert main(_arguments(data, tmp_path, "--plot", str(tmp_path / "x.png"))) == 1
-    assert "figures need matplotlib; pip install 'seqmtl[plots]'" in capsys.readouterr().err
-
-
-def test_a_tree_is_needed_for_what_shares(data, tmp_path, capsys):
+def test_errors_come_before_training(data, tmp_path, capsys, monkeypatch):
+    for code, more, message in (
+        (1, ["--tree", "((ape,men),fly);"], "task 'man' is not in the tree .*'men'"),
+        (1, ["--per-organism", "5000"], "per_organism must be at most .* got 5000"),
+        (1, ["--plot", "/nowhere/x.png"], "no folder /nowhere"),
+        (1, ["--json", "/nowhere/x.json"], "no folder /nowhere"),
+        (2, ["--table", "x.csv"], r"must end in \.tsv or \.md, got 'x\.csv'"),
+        (2, ["--plot", "x.gif"], r"must end in \.png, \.svg or \.pdf"),
+        (2, ["--norm", "0.5"], "must be a number from 1"),
+        (2, ["--methods", "mlt"],
+         "must be some of individual, union, mtl, mkl, default, unseen, got 'mlt'"),
+        (2, ["-C", "1,0"], "must be .*above 0, got '?0"),
+        (2, ["--features", "wd:99"], "wd:99"),
+    ):  # fmt: skip
+        assert _code(_arguments(data, tmp_path, *more)) == code
+        error = capsys.readouterr().err
+        assert re.search(message, error.replace("\n", " ")), error
+        assert list(tmp_path.iterdir()) == []
     for method, message in (("mtl", "how the organisms are related"), ("mkl", "give tree")):
-        with pytest.raises(SystemExit) as stop:
-            main(["compare", str(data), "--methods", method, "--json", str(tmp_path / "o")])
-        assert stop.value.code == 2
+        words = ["compare", str(data), "--methods", method, "--json", str(tmp_path / "o")]
+        assert _code(words) == 2
         assert message in capsys.readouterr().err
+    monkeypatch.setattr("seqmtl._kinds.find_spec", lambda name: None)
+    assert _code(_arguments(data, tmp_path, "--plot", "x.png")) == 2
+    assert "needs matplotlib; pip install 'seqmtl[plots]'" in capsys.readouterr().err
 
 
-def test_some_organisms_and_other_sources(data, tmp_path, capsys):
-    distances = tmp_path / "d.tsv"
+def _code(words):
+    """Return the exit code of a command."""
+    try:
+        return main(words)
+    except SystemExit as stop:
+        return stop.code
+
+
+def test_some_organisms_and_other_sources_from_python(data, tmp_path):
+    distances, out = tmp_path / "d.tsv", tmp_path / "o.json"
     distances.write_text("ape\tman\t0.2\nape\tfly\t2\nman\tfly\t2\n")
-    out = tmp_path / "o.json"
-    code = main(
-        ["compare", str(data), "--distances", str(distances), "--mkl", "smooth", "--organisms",
-         "man,fly", "--splits", "1", "--features", "wd:2", "-C", "1",
-         "--methods", "mtl,mkl", "--json", str(out), "-q"]
+    document = seqmtl.compare(
+        data, distances=distances, mkl="smooth", organisms=["man", "fly"], splits=1,
+        features="wd:2", C=1, methods="mtl,mkl", json=out,
     )  # fmt: skip
-    assert code == 0
-    tasks = json.loads(out.read_text())["methods"]["mkl"]["tasks"]
-    assert set(tasks) == {"man", "fly"}
+    assert document == json.loads(out.read_text())
+    assert set(document["methods"]["mkl"]["tasks"]) == {"man", "fly"}
 
 
 def test_a_stop_before_the_tolerance_is_told(data, tmp_path, capsys, monkeypatch):
@@ -207,24 +203,6 @@ def test_a_stop_before_the_tolerance_is_told(data, tmp_path, capsys, monkeypatch
     assert "not converged to the tolerance 0.001: union on split 1" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        (
-            "--methods",
-            "mlt",
-            "must be some of individual, union, mtl, mkl, default, unseen, got 'mlt'",
-        ),
-        ("-C", "1,0", "must be above 0, got 0"),
-        ("--features", "wd:99", "wd:99"),
-    ],
-)
-def test_wrong_lists_are_wrong_usage(data, tmp_path, capsys, option, value, message):
-    with pytest.raises(SystemExit, match="2"):
-        main(_arguments(data, tmp_path, option, value))
-    assert message in capsys.readouterr().err
-
-
 def test_no_more_runs_at_once_than_fit_into_memory(monkeypatch):
     windows = Windows(
         np.zeros(1000, dtype=np.uint8), np.arange(10), 20, task_ids=np.arange(10) % 2,
@@ -233,5 +211,5 @@ def test_no_more_runs_at_once_than_fit_into_memory(monkeypatch):
     comparison = Comparison(windows, Protocol(), WeightedDegree(degree=2), Settings())
     need = 4 * (2 * 2 * 20 * (4 + 16) + 3 * 10**2) + 1000
     for memory, expected in ((3.5 * need, 3), (0.5 * need, 1)):
-        monkeypatch.setattr("seqmtl._memory.available_memory", lambda found=memory: int(found))
-        assert _most_at_once(comparison) == expected
+        monkeypatch.setattr(runs, "available_memory", lambda found=memory: int(found))
+        assert comparison.most_at_once() == expected

@@ -233,9 +233,9 @@ def test_errors(genome):
          "can be used: site beyond the end of its contig"),
         (junctions, 'sources = ["a"]\n', InputFormatError, "x.sources must be left out with junct"),
         (junctions, "\n[junctions]\nmin_share = 2\n", InputFormatError,
-         "junctions.min_share must be a finite number"),
+         "junctions.min_share must be a number"),
         (junctions, "\n[junctions]\nmin_reads = 0\n", InputFormatError,
-         "junctions.min_reads must be a whole number"),
+         "junctions.min_reads must be an integer"),
     ):  # fmt: skip
         with pytest.raises(error, match=message):
             build(folder, config_text(), text, more)

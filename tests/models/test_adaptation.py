@@ -8,15 +8,26 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.metrics import average_precision_score
 
-from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree
+from seqmtl import (
+    JointFeatures,
+    MultiTaskMKLClassifier,
+    MultiTaskModel,
+    MultiTaskSVC,
+    MultiTaskSVR,
+    Spectrum,
+    TaskKernel,
+    WeightedDegree,
+)
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.numeric import NumericRows
-from seqmtl.models import adaptation, held_out
+from seqmtl.models import adaptation
 from seqmtl.models.adaptation import fit_weights
+from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.relatives import extend, place
-from seqmtl.sequences import Windows
-from seqmtl.solvers.dcd import CoordinateDescent
-from seqmtl.solvers.problem import Problem, loss_values
+from seqmtl.sequences import Windows, concatenate
+from seqmtl.solvers.dcd import Descent
+from seqmtl.solvers.losses import find_loss
+from seqmtl.solvers.problem import Problem
 
 TREE = "((ape:1,man:1)primates:3,(fly:2,bee:2)insects:2);"
 #: The letters after the site that tell true ones, by organism.
@@ -38,16 +49,12 @@ def windows_of(organism, n, seed, at=8, length=20, motif=None):
     return Windows.from_strings(texts, labels=y, tasks=[organism] * n)
 
 
-def joined(*parts):
-    from seqmtl.sequences import concatenate
-
-    return concatenate(parts)
-
-
 @pytest.fixture(scope="module")
 def model():
     """A model of ape, fly and bee, which knows man by the tree."""
-    windows = joined(*(windows_of(name, 240, i) for i, name in enumerate(("ape", "fly", "bee"))))
+    windows = concatenate(
+        [windows_of(name, 240, i) for i, name in enumerate(("ape", "fly", "bee"))]
+    )
     svc = MultiTaskSVC(features=WeightedDegree(3), task_kernel=TaskKernel.from_newick(TREE))
     return svc.fit(windows, windows.labels).model_
 
@@ -70,10 +77,10 @@ class TestProblem:
             NumericRows(X), y, np.zeros(40, np.int16), np.array([[0.7]]), C, loss, 0.0,
             targets=-y * given,
         )  # fmt: skip
-        solution = CoordinateDescent(problem, tol=1e-9, dtype=np.float64).solve()
+        solution = Descent(problem, tol=1e-9, dtype=np.float64).solve()
 
         def primal(w):
-            return w @ w / 1.4 + C @ loss_values(loss, y * (X @ w + given))
+            return w @ w / 1.4 + C @ find_loss(loss).values(y * (X @ w + given))
 
         best = minimize(primal, np.zeros(5), method="BFGS", options={"gtol": 1e-9})
         assert_allclose(solution.W[:, 0], best.x, atol=1e-4)
@@ -92,7 +99,7 @@ class TestProblem:
             every = np.column_stack([W, w])
             return (
                 0.5 * np.sum(Q * (every.T @ every))
-                + loss_values("squared_hinge", y * (X @ w)).sum()
+                + find_loss("squared_hinge").values(y * (X @ w)).sum()
             )
 
         best = minimize(joint, np.zeros(6), method="BFGS", options={"gtol": 1e-9}).x
@@ -102,7 +109,7 @@ class TestProblem:
             NumericRows(X), y, np.zeros(30, np.int16), np.array([[kappa]]), np.ones(30),
             "squared_hinge", 0.0, targets=-y * (X @ W @ a),
         )  # fmt: skip
-        delta = CoordinateDescent(problem, tol=1e-9, dtype=np.float64).solve().W[:, 0]
+        delta = Descent(problem, tol=1e-9, dtype=np.float64).solve().W[:, 0]
         assert_allclose(W @ a + delta, best, atol=1e-4)
 
     def test_hinge_descends_on_features_as_on_the_kernel_matrix(self, model, monkeypatch):
@@ -127,8 +134,6 @@ class TestRelatives:
         scores[:, 1] += 1.5 * y
         scores[:, 2] -= y
         prior, share = np.array([0.4, 0.3, 0.2, 0.1]), rng.random(30) + 0.5
-        from seqmtl.models.calibration import fit_sigmoid
-
         slope = fit_sigmoid(scores @ prior, y, share)[0]
 
         def value(p):
@@ -169,9 +174,10 @@ class TestRelatives:
         assert_allclose(found.weights, r2 * own / own.sum() + (1 - r2) / 2, atol=1e-12)
         assert found[2:] == (pytest.approx(r2), "fly", 2)  # 0 from fly, 4 from bee
 
-    def test_in_the_place_of_a_relative_it_counts_alone(self):
+    def test_in_the_place_of_a_relative_it_counts_alone_and_nowhere_all_are_alike(self):
         kernel = TaskKernel.individual(["ape", "fly"])
         assert_allclose(place(kernel, kernel.names, "gnat", like="fly").weights, [0, 1])
+        assert_allclose(place(kernel, kernel.names, "gnat").weights, [0.5, 0.5])
 
     def test_the_less_a_tree_explains_the_more_all_count_alike(self):
         # n and s split at depth d of 1 from the root, at which u is: R_ns = d on top of a base
@@ -227,18 +233,12 @@ class TestRelatives:
             assert found.distance == expected.distance
         assert "lacks 'Musca nova', but of its genus has Musca_domestica" in caplog.text
 
-    @pytest.mark.parametrize(
-        "like", ["Apis melifera", "Cupressus sempervirens", "a nova", "melli fera", "Ap nova"]
-    )
-    def test_neither_a_typo_nor_an_initial_is_a_genus(self, like):
+    def test_neither_a_typo_nor_an_initial_is_a_genus(self):
         kernel = TaskKernel.individual(["Apis mellifera", "Musca domestica"])
         tree = "((Apis_mellifera:1,Bombus_a:1):1,Musca_domestica:2);"
-        with pytest.raises(UnknownTaskError, match=r"clade or genus of .* NCBI taxonomy dump"):
-            place(kernel, kernel.names, "new", like=like, tree=tree)
-
-    def test_an_organism_that_is_nowhere_is_the_mean(self):
-        kernel = TaskKernel.individual(["ape", "fly"])
-        assert_allclose(place(kernel, kernel.names, "gnat").weights, [0.5, 0.5])
+        for like in ("Apis melifera", "Cupressus sempervirens", "a nova", "melli fera", "Ap nova"):
+            with pytest.raises(UnknownTaskError, match=r"clade or genus of .* NCBI taxonomy dump"):
+                place(kernel, kernel.names, "new", like=like, tree=tree)
 
     def test_a_shipped_tree_is_searched_by_taxid_and_clade(self):
         kernel = TaskKernel.individual(["d_melanogaster", "h_sapiens", "unheard of"])
@@ -327,13 +327,6 @@ class TestModel:
         assert_allclose(found, np.mean(every, axis=0), atol=1e-5)
         assert placed.tasks == model.tasks
 
-    def test_placed_first_and_adapted_later(self, model):
-        few = windows_of("man", 24, 5)
-        placed = model.adapt("man", like="fly").adapt("man", few)
-        weights = placed.training["adapted"]["man"]["relatives"]
-        assert weights.keys() == {"ape", "fly", "bee"}
-        assert placed.kernel.names.count("man") == 1
-
     def test_a_second_step_goes_on_from_the_first(self, model):
         first = model.adapt("man", windows_of("man", 12, 5))
         second = first.adapt("man", windows_of("man", 60, 6))
@@ -343,6 +336,9 @@ class TestModel:
         entry = second.training["adapted"]["man"]
         assert entry["source"] == "its own model of 12 labels"
         assert set(entry["relatives"]) == {"ape", "fly", "bee"}
+        placed = model.adapt("man", like="fly").adapt("man", windows_of("man", 12, 5))
+        assert placed.training["adapted"]["man"]["relatives"].keys() == {"ape", "fly", "bee"}
+        assert placed.kernel.names.count("man") == 1
 
     def test_probabilities_hold_at_the_prevalence(self, model):
         few = windows_of("man", 150, 5)
@@ -356,32 +352,24 @@ class TestModel:
         assert adapted.prevalence("man") == 0.01
 
     def test_several_views_and_learnt_weights(self):
-        from seqmtl import JointFeatures, MultiTaskMKLClassifier, Spectrum
-
-        parts = [windows_of(name, 120, i) for i, name in enumerate(("ape", "fly", "bee"))]
-        windows = joined(*parts)
+        names = ("ape", "fly", "bee")
+        windows = concatenate([windows_of(name, 120, i) for i, name in enumerate(names)])
         mkl = MultiTaskMKLClassifier(
             features=JointFeatures([WeightedDegree(3), Spectrum(3)]),
-            task_kernels=TaskKernel.hierarchical(TREE, ("ape", "fly", "bee")),
+            task_kernels=TaskKernel.hierarchical(TREE, names),
         )
         model = mkl.fit(windows, windows.labels).model_
         adapted = model.adapt("man", windows_of("man", 24, 5), tree=TREE)
         assert auprc(adapted, "man") > 0.6
-        placed = model.adapt("man", tree=TREE)
-        few = [auprc(model, name) for name in model.tasks]
-        assert auprc(placed, "man", from_relatives=True) > 0.5
-        assert [auprc(adapted, name) for name in model.tasks] == few
+        assert auprc(model.adapt("man", tree=TREE), "man", from_relatives=True) > 0.5
+        for name in model.tasks:
+            assert auprc(adapted, name) == auprc(model, name)
 
     def test_the_result_does_not_depend_on_copies_being_counted(self, model):
         few = windows_of("man", 24, 5)
-        twice = joined(few, few[:1], few[:1])
-        once = model.adapt("man", few)
-        more = model.adapt("man", twice)
-        test = windows_of("man", 60, 3)
-        correlation = np.corrcoef(
-            once.decision_function(test, "man"), more.decision_function(test, "man")
-        )[0, 1]
-        assert correlation > 0.95
+        test, twice = windows_of("man", 60, 3), concatenate([few, few[:1], few[:1]])
+        scores = [model.adapt("man", own).decision_function(test, "man") for own in (few, twice)]
+        assert np.corrcoef(*scores)[0, 1] > 0.95
 
     def test_many_labels_are_weighed_on_a_sample(self, model, monkeypatch):
         windows = windows_of("man", 300, 5)
@@ -399,62 +387,37 @@ class TestModel:
         assert auprc(adapted, "man") > auprc(right, "man") - 0.02
 
 
-class TestBadInput:
-    def test_an_organism_that_the_model_was_trained_on(self, model):
-        with pytest.raises(ValueError, match=r"organism 'Fly' is in the model already.*another"):
-            model.adapt("Fly", windows_of("fly", 24, 1))
-
-    def test_an_unknown_relative(self, model):
-        with pytest.raises(UnknownTaskError, match=r"'flx' is neither.*did you mean 'fly'"):
-            model.adapt("gnat", like="flx")
-        with pytest.raises(UnknownTaskError, match=r"'mam' is neither.*did you mean 'man'"):
-            model.adapt("mam", tree=TREE)
-
-    def test_a_tree_of_other_organisms(self, model):
-        with pytest.raises(UnknownTaskError, match="the tree text has none of the organisms"):
-            model.adapt("oak", tree="(oak:1,elm:1);")
-
-    def test_one_class_only(self, model):
-        windows = windows_of("man", 24, 5)
-        rows = np.flatnonzero(windows.labels < 0)
-        message = "'man' must have at least 2 of each class, got 0 positive and 16 negative; add"
-        with pytest.raises(ValueError, match=message):
-            model.adapt("man", windows[rows])
-        copies = np.append(rows, [0, 0, 0])
-        with pytest.raises(ValueError, match="got 1 positive and 16 negative"):
-            model.adapt("man", windows[copies])
-
-    def test_windows_of_another_length(self, model):
-        with pytest.raises(ValueError, match=r"windows must have 20 bases as in training, got 30"):
-            model.adapt("man", windows_of("man", 24, 5, length=30))
-
-    def test_windows_around_another_base(self, model):
-        message = r"windows must have AG at base 8 as in training, got \d of \d+ true sites.*; cut"
-        with pytest.raises(ValueError, match=message):
-            model.adapt("man", windows_of("man", 24, 5, at=6))
-
-    def test_labels_that_contradict_the_relatives(self, model, caplog):
-        windows = windows_of("ape", 60, 5)
-        with caplog.at_level(logging.WARNING):
-            model.adapt("man", windows)
-            assert "contradict" not in caplog.text
-            model.adapt("man", windows, -windows.labels)
-        assert "man: the labels contradict the relatives (AUROC 0." in caplog.text
-        assert "check that true sites have label 1" in caplog.text
-
-    def test_no_labels_for_what_is_adapted_already(self, model):
-        adapted = model.adapt("man", windows_of("man", 24, 5))
-        with pytest.raises(ValueError, match="'man' is in the model already; give labels"):
-            adapted.adapt("man")
-
-    def test_a_model_without_classes(self):
-        from seqmtl import MultiTaskSVR
-
-        X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
-        model = MultiTaskSVR().fit(X, y, tasks=["a", "b"] * 15).model_
-        with pytest.raises(ValueError, match="only models of classification can be adapted, got"):
-            model.adapt("c", X, y)
+def test_what_cannot_be_adapted_is_refused(model):
+    few = windows_of("man", 24, 5)
+    decoys = np.flatnonzero(few.labels < 0)
+    copies = few[np.append(decoys, [0, 0, 0])]
+    adapted = model.adapt("man", few)
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
+    numbers = MultiTaskSVR().fit(X, y, tasks=["a", "b"] * 15).model_
+    classes = "'man' must have at least 2 of each class, got 0 positive and 16 negative; add"
+    place = r"windows must have AG at base 8 as in training, got \d of \d+ true sites.*; cut"
+    other, elsewhere = windows_of("man", 24, 5, length=30), windows_of("man", 24, 5, at=6)
+    for known, name, options, message in (
+        (model, "Fly", {"data": few}, r"organism 'Fly' is in the model already.*another"),
+        (model, "gnat", {"like": "flx"}, r"'flx' is neither.*did you mean 'fly'"),
+        (model, "mam", {"tree": TREE}, r"'mam' is neither.*did you mean 'man'"),
+        (model, "oak", {"tree": "(oak:1,elm:1);"}, "the tree text has none of the organisms"),
+        (model, "man", {"data": few[decoys]}, classes),
+        (model, "man", {"data": copies}, "got 1 positive and 16 negative"),
+        (model, "man", {"data": other}, "windows must have 20 bases as in training, got 30"),
+        (model, "man", {"data": elsewhere}, place),
+        (adapted, "man", {}, "'man' is in the model already; give labels"),
+        (numbers, "c", {"data": X, "y": y}, "only models of classification can be adapted, got"),
+    ):
+        with pytest.raises((ValueError, UnknownTaskError), match=message):
+            known.adapt(name, **options)
 
 
-def test_cross_validation_knows_the_most_examples():
-    assert adaptation.MOST == held_out.MOST
+def test_labels_that_contradict_the_relatives(model, caplog):
+    windows = windows_of("ape", 60, 5)
+    with caplog.at_level(logging.WARNING):
+        model.adapt("man", windows)
+        assert "contradict" not in caplog.text
+        model.adapt("man", windows, -windows.labels)
+    assert "man: the labels contradict the relatives (AUROC 0." in caplog.text
+    assert "check that true sites have label 1" in caplog.text

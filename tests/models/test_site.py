@@ -7,23 +7,43 @@ import pytest
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import HEADER, KIND
-from seqmtl.models.site import Site, find_misplaced, find_site, site_of_model
+from seqmtl.models.site import Site, find_anchor, find_misplaced, find_site, site_of_model
 from seqmtl.sequences import Windows, encode
 
 
-def _windows(n: int, share: float) -> Windows:
-    codes = np.random.default_rng(0).integers(0, 4, (n, 30)).astype(np.uint8)
-    with_site = np.arange(n) < share * n
-    codes[with_site, 20], codes[with_site, 21] = 0, 2
-    return Windows(codes.ravel(), np.arange(n) * 30, 30)
+def _pack(codes: np.ndarray, y: object = None) -> Windows:
+    n, length = codes.shape
+    return Windows(codes.reshape(-1), np.arange(n) * length, length, labels=y)
 
 
-def test_a_site_away_from_the_middle_survives_a_few_exceptions():
-    assert find_site(_windows(10_000, 0.97)) == Site(20, 2, "AG")
+def test_the_consensus_survives_a_few_exceptions():
+    for n, share, expected in (
+        (10_000, 0.97, Site(20, 2, "AG")),
+        (30_000, 0.7, Site(15, 1, "")),  # windows at the end of the data count as well
+        (10, 1.0, Site(15, 1, "")),  # a handful of windows tells nothing
+    ):
+        codes = np.random.default_rng(0).integers(0, 4, (n, 30)).astype(np.uint8)
+        codes[np.arange(n) < share * n, 20:22] = [0, 2]
+        assert find_site(_pack(codes)) == expected
 
 
-def test_windows_at_the_end_of_the_data_count_as_well():
-    assert find_site(_windows(30_000, 0.7)) == Site(15, 1, "")
+def test_bins_begin_where_the_letters_of_true_windows_differ():
+    y = np.where(np.arange(200) % 2, 1, -1)
+    for seed in range(5):  # or in the middle, where nothing differs
+        codes = np.random.default_rng(seed).integers(0, 4, (200, 60)).astype(np.uint8)
+        windows = _pack(codes, y)
+        assert find_anchor(windows, y, find_site(windows)) == 30
+    codes[(y > 0), 41:44] = [3, 0, 3]  # TAT in every true window
+    windows = _pack(codes, y)
+    site = find_site(windows)
+    assert site.letters == ""
+    assert 41 <= find_anchor(windows, y, site) <= 43
+    assert find_anchor(windows, np.ones_like(y), site) == 30  # one class has no differences
+    assert find_anchor(windows, y, Site(30, 1, "", "tss")) == 30  # a known site is kept
+    assert find_anchor(windows, y, Site(12, 1, "")) == 12
+    codes[:, 20:22] = [0, 2]
+    windows = _pack(codes, y)
+    assert find_anchor(windows, y, find_site(windows)) == 20
 
 
 @pytest.mark.parametrize(("letters", "here"), [("AG", "AG"), ("GT,GC", "GT"), ("TAA,TGA", "TGA")])
@@ -43,10 +63,6 @@ def test_the_letters_at_the_site_on_both_strands(letters, here):
     assert site.is_in(backward).tolist() == expected
     assert site.word_of(backward).tolist() == number
     assert Site(3, 1, "").is_in(backward).all()
-
-
-def test_a_handful_of_windows_tells_nothing():
-    assert find_site(_windows(10, 1.0)) == Site(15, 1, "")
 
 
 def _dataset(folder, site: Site):

@@ -1,7 +1,9 @@
 """A prior for each word of a consensus: how far scores move, and what a model does with that."""
 
+import functools
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,8 +48,7 @@ def test_scores_move_by_the_difference_of_the_log_odds(method, offset):
     assert shifts[1 - main] == pytest.approx((-1) ** main * offset / 2.0, abs=0.12)
 
 
-@pytest.mark.parametrize("n_true", [0, 1, 5, 300])
-@pytest.mark.parametrize("n_rare", [3, 400])
+@pytest.mark.parametrize(("n_true", "n_rare"), [(0, 3), (0, 400), (1, 3), (5, 400), (300, 400)])
 @pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
 def test_the_sum_of_probabilities_is_the_posterior_mean(method, n_rare, n_true):
     scores, y, words = candidates(5000, [0.0], seed=1)
@@ -116,21 +117,24 @@ def texts_of(n, length, at, words, seed):
     return texts
 
 
-def trained(degree=2, width=2, at=5, length=14):
-    """A model of two organisms and a relative, moved for the words of its consensus."""
+@functools.cache
+def _trained(degree, width):
     words = WORDS[width]
-    texts = texts_of(300, length, at, words, 0)
+    texts = texts_of(300, 14, 5, words, 0)
     rng = np.random.default_rng(5)
     y = np.where(rng.random(300) < 0.3, 1, -1)
     windows = Windows.from_strings(texts, labels=y, tasks=[NAMES[i % 2] for i in range(300)])
     kernel = TaskKernel.from_newick("((man:1,ape:1):1,fly:2);")
     svc = MultiTaskSVC(features=WeightedDegree(degree), task_kernel=kernel)
-    model = svc.fit(windows, y).model_
-    model.site = Site(at, width, ",".join(words))
-    return model
+    return replace(svc.fit(windows, y).model_, site=Site(5, width, ",".join(words)))
 
 
-@pytest.fixture(params=[(2, 2), (1, 2), (3, 3), (1, 3)], ids=str)
+def trained(degree=2, width=2):
+    """A model of two organisms and a relative, moved for the words of its consensus."""
+    return replace(_trained(degree, width))
+
+
+@pytest.fixture(params=[(2, 2), (1, 3)], ids=str)
 def pair(request):
     """The same model without and with word biases, and windows."""
     degree, width = request.param
@@ -184,28 +188,23 @@ def test_word_biases_round_trip_in_format_7(pair, tmp_path):
         assert ("consensus" in again.describe()) == (version == 7)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda b: b[:, :1], "array word_bias must be float64 of shape"),
-        (lambda b: b.astype("f4"), "array word_bias must be float64 of shape"),
-        (lambda b: b * np.nan, "array word_bias must hold finite numbers"),
-        ("GT", "array word_bias does not belong to this model"),
-    ],
-)
-def test_damaged_word_biases_are_refused(tmp_path, change, message):
+def test_damaged_word_biases_are_refused(tmp_path):
     model = trained()
     model.word_bias = np.ones((2, 2))
     model.save(tmp_path / "m")
     description, arrays = read_arrays(tmp_path / "m")
     arrays = {name: np.array(array) for name, array in arrays.items()}
-    if isinstance(change, str):
-        description["site"]["letters"] = change
-    else:
-        arrays["word_bias"] = change(arrays["word_bias"])
-    write_arrays(tmp_path / "n", description, arrays)
-    with pytest.raises(ModelFileError, match=message):
-        MultiTaskModel.load(tmp_path / "n")
+    good, of_shape = arrays["word_bias"], "array word_bias must be float64 of shape"
+    for letters, bias, message in (
+        ("GT,GC", good[:, :1], of_shape),
+        ("GT,GC", good.astype("f4"), of_shape),
+        ("GT,GC", good * np.nan, "array word_bias must hold finite numbers"),
+        ("GT", good, "array word_bias does not belong to this model"),
+    ):
+        description["site"]["letters"] = letters
+        write_arrays(tmp_path / "n", description, arrays | {"word_bias": bias})
+        with pytest.raises(ModelFileError, match=message):
+            MultiTaskModel.load(tmp_path / "n")
 
 
 def test_a_calibration_that_fails_moves_nothing():
@@ -256,7 +255,7 @@ def test_an_adapted_organism_has_the_mean_of_its_relatives(tmp_path):
 # ---- commands
 
 
-def genome_of(seed, n=60_000, n_true=150):
+def genome_of(seed, n=40_000, n_true=120):
     """A genome with donors, of which one in ten is GC but otherwise the same."""
     rng = np.random.default_rng(seed)
     letters = rng.choice(list("ACGT"), n)

@@ -185,6 +185,8 @@ def test_every_module_exports_what_it_says():
     for path in MODULES:
         for node in _tree(path).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                if path == ROOT / "seqmtl" / "__init__.py":
+                    continue  # see above
                 parts = path.relative_to(ROOT).with_suffix("").parts
                 module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
                 names = ast.literal_eval(node.value)
