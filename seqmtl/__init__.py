@@ -56,11 +56,15 @@ _VERBS = (
     "compare",
     "dataset",
     "evaluate",
+    "explain",
+    "pair",
     "predict",
     "report",
+    "scan",
     "similarity",
     "simulate",
     "train",
+    "variants",
 )
 
 _NAMES = {

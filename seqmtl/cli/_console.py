@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import json
 import logging
 import re
@@ -28,7 +27,6 @@ _UNSEEN = (
     *range(0x2060, 0x2070),
     0xFEFF,
 )
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _ESCAPES = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _UNSEEN}
 
 
@@ -40,21 +38,6 @@ def printable(text: str) -> str:
 def show(text: str) -> None:
     """Write a text for people to stdout."""
     sys.stdout.write(printable(text))
-
-
-def message_of(error: BaseException) -> str:
-    """Format an error; system errors lose their errno, and name the file or standard output."""
-    if isinstance(error, OSError) and error.strerror:
-        if error.filename:
-            return f"{error.filename}: {error.strerror}"
-        if error.errno in _FULL:
-            return f"cannot write standard output: {error.strerror}; free some space"
-        return error.strerror
-    if isinstance(error, MemoryError) and not str(error):
-        return "out of memory"
-    if type(error).__name__ == "LinAlgError":  # numpy is not imported here
-        return f"the computation failed ({error}); scale the columns, or look for huge values"
-    return str(error) or type(error).__name__
 
 
 class _TextFormatter(logging.Formatter):

@@ -17,10 +17,11 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import NoReturn
 
+from seqmtl._messages import message_of
 from seqmtl._names import forget_told
 from seqmtl._version import __version__
 from seqmtl.cli._command import Command
-from seqmtl.cli._console import message_of, setup_logging, warnings_as_messages
+from seqmtl.cli._console import setup_logging, warnings_as_messages
 from seqmtl.cli._output import with_input
 from seqmtl.exceptions import (
     ClusterError,
