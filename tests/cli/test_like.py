@@ -11,9 +11,9 @@ from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load_model
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.models.fit import train_windows
+from seqmtl.sequences import concatenate
 from seqmtl.verbs._scoring import with_relatives
 from tests.cli.test_adapt import write_table
-from seqmtl.sequences import concatenate
 from tests.models.test_adaptation import MOTIFS, windows_of
 
 
