@@ -64,6 +64,7 @@ _VERBS = (
     "similarity",
     "simulate",
     "train",
+    "train_table",
     "variants",
 )
 
