@@ -9,12 +9,7 @@ from numpy.typing import NDArray
 
 from seqmtl._threads import each_part
 from seqmtl.blocks import RowBlock, Rows
-from seqmtl.features._base import (
-    add_by_blocks,
-    empty_block,
-    gram_by_features,
-    score_by_blocks,
-)
+from seqmtl.features._base import add_by_blocks, empty_block, gram_by_features, score_by_blocks
 from seqmtl.features.kmer_views import Layout, Slots
 from seqmtl.features.position_tables import PositionTables
 from seqmtl.sequences import Windows
