@@ -11,7 +11,7 @@ from seqmtl import MultiTaskModel, PositionalKmers, Spectrum, TaskKernel, Weight
 from seqmtl.exceptions import ModelFileError
 from seqmtl.features.joint import JointFeatures
 from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.models import grouped
+from seqmtl.models import stored_weights
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train, train_windows
 from seqmtl.models.selection import Space
@@ -90,8 +90,10 @@ def test_relatives_without_data_score_as_with_plain_weights(norm, tmp_path):
 
 def test_one_task_reads_its_own_groups(file, monkeypatch):
     loaded, read = MultiTaskModel.load(file), []
-    plain = grouped._Columns._read
-    monkeypatch.setattr(grouped._Columns, "_read", lambda own, c: read.append(c) or plain(own, c))
+    plain = stored_weights._Columns._read
+    monkeypatch.setattr(
+        stored_weights._Columns, "_read", lambda own, c: read.append(c) or plain(own, c)
+    )
     loaded.weights(["t5"])
     path = [g for g in loaded.W.groups.group[5] if g >= 0]
     assert len(read) == loaded.W.groups.widths[path].sum() < loaded.W.groups.widths.sum() / 2
