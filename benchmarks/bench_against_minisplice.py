@@ -29,9 +29,8 @@ from _common import describe, make_parser, resample
 from seqmtl import MultiTaskModel, read_annotation
 from seqmtl.evaluation import evaluate
 from seqmtl.io.dataset_regions import read_split_genome
-from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.held_out import find_candidates
-from seqmtl.scan.organism import scanner_of
+from seqmtl.scan.organism import finder_of
 
 
 def main() -> None:
@@ -141,19 +140,20 @@ def compare(
 ) -> None:
     """Print the accuracy of both on all candidates of the test contigs."""
     model = MultiTaskModel.load(path)
-    finder = SiteFinder(scanner_of(model, organism), consensus=model.site.letters)
+    finder = finder_of(model, organism)
     held = read_split_genome(dataset, organism, "test")
     names, begins = held.genome.names, held.genome.starts
     labels, own, other, paired = [], [], [], []
     for block in find_candidates(finder, held):
+        block = block.take(block["is_clean"] & (block["labels"] != 0))
         contig = held.genome.contigs.contig_of(block.starts)
-        for row in np.flatnonzero(block.labels).tolist():
+        for row in range(len(block)):
             first = int(block.starts[row] - begins[contig[row]])
             key = letter, names[contig[row]], first, "+-"[int(block.is_reverse[row])]
             other.append(raw[key])
             paired.append(pairs.get(key, 0.0))
-        labels.append(block.labels[block.labels != 0])
-        own.append(block.scores[block.labels != 0])
+        labels.append(block["labels"])
+        own.append(block["scores"])
     y = np.concatenate(labels)
     methods = {"minisplice": np.array(other), "seqmtl": np.concatenate(own)}
     if pairs:

@@ -31,8 +31,8 @@ import numpy as np
 from _common import make_parser
 from numpy.typing import NDArray
 
+from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation
-from seqmtl.io.genome import open_contigs
 from seqmtl.io.transcripts import Transcript
 
 Junction = tuple[str, int, int]
@@ -101,7 +101,8 @@ def make_query(transcript: Transcript, contig: str, *, protein: bool) -> Query:
 def read_queries(genome: Path, annotation: Path, contigs: list[str], protein: bool) -> list[Query]:
     """Return the longest query with introns of each gene of the contigs (all if none)."""
     letters = np.frombuffer(b"ACGTN", dtype=np.uint8)
-    texts = {name: letters[codes].tobytes().decode() for name, codes in open_contigs(genome)}
+    loaded = load_genome(genome, padding=1)
+    texts = {name: letters[loaded.contig(name)].tobytes().decode() for name in loaded.names}
     best: dict[str, Query] = {}
     for transcript in read_annotation(annotation).transcripts:
         if transcript.contig not in (contigs or texts) or not transcript.introns:

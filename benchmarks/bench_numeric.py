@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from seqmtl import TaskKernel
 from seqmtl.features.numeric import NumericRows
-from seqmtl.solvers.dcd import CoordinateDescent, Progress, State
-from seqmtl.solvers.newton import NewtonDescent
-from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
+from seqmtl.solvers.dcd import Descent, Progress, State
+from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES
+from seqmtl.solvers.problem import Problem
 
 Arrays = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int16]]
 
@@ -69,7 +69,7 @@ def make_problem(arrays: Arrays, loss: str, C: float) -> Problem:
     return Problem(rows, np.where(y > y.min(), 1.0, -1.0), task, graph.matrix, costs, loss)
 
 
-def measure(solver: CoordinateDescent, limit: float) -> tuple[float, float, bool]:
+def measure(solver: Descent, limit: float) -> tuple[float, float, bool]:
     """Return CPU seconds, the gap reached, and whether it is the one asked for."""
     started, reached = time.process_time(), np.inf
 
@@ -101,9 +101,9 @@ def main() -> None:
     print(f"n = {y.size:,}, d = {X.shape[1]:,}, {task.max() + 1} tasks")
     small = tuple(part[:: max(1, y.size // 100)] for part in arrays)
     for loss in losses:  # compiles or loads the loops
-        for solver in (CoordinateDescent, NewtonDescent):
-            first = solver(make_problem(small, loss, 1.0), tol=1e-6, dtype=np.float64)
-            first.solve()
+        for is_first_order in (True, False):
+            problem = make_problem(small, loss, 1.0)
+            Descent(problem, tol=1e-6, dtype=np.float64, is_first_order=is_first_order).solve()
     print(
         f"{'loss':<28}{'C':>7}{'tol':>8}"
         f"{'descent s':>11}{'gap':>9}{'steps s':>9}{'gap':>9}{'ratio':>9}"
@@ -112,14 +112,10 @@ def main() -> None:
         for C in arguments.C:
             problem = make_problem(arrays, loss, C)
             for tol in arguments.tol:
-                before, gap, is_done = measure(
-                    CoordinateDescent(problem, tol=tol, max_epochs=10**9, dtype=np.float64),
-                    arguments.limit,
-                )
-                after, new_gap, _ = measure(
-                    NewtonDescent(problem, tol=tol, max_epochs=10**9, dtype=np.float64),
-                    arguments.limit,
-                )
+                options = {"tol": tol, "max_epochs": 10**9, "dtype": np.float64}
+                plain = Descent(problem, is_first_order=True, **options)
+                before, gap, is_done = measure(plain, arguments.limit)
+                after, new_gap, _ = measure(Descent(problem, **options), arguments.limit)
                 ratio = f"{'' if is_done else '>'}{before / after:.1f}"
                 print(
                     f"{loss:<28}{C:7g}{tol:8.0e}{before:11.2f}{gap:9.0e}{after:9.2f}"

@@ -19,13 +19,14 @@ from pathlib import Path
 import numpy as np
 from _common import make_parser, measure
 
-from seqmtl.io.genome import open_contigs
+from seqmtl.io import load_genome
 
 
 def repeat_genome(path: Path, target: Path, megabases: float) -> float:
     """Write the contigs again and again; return the megabases written."""
     letters = np.frombuffer(b"ACGTN", dtype=np.uint8)
-    contigs = [(name, letters[codes].tobytes()) for name, codes in open_contigs(path)]
+    genome = load_genome(path, padding=1)
+    contigs = [(name, letters[genome.contig(name)].tobytes()) for name in genome.names]
     written, copy = 0, 0
     with open(target, "wb") as stream:
         while written < megabases * 1e6:

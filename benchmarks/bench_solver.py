@@ -35,7 +35,7 @@ from seqmtl.blocks import rows_per_block
 from seqmtl.coupling import Coupling
 from seqmtl.models.examples import Examples
 from seqmtl.models.training import Settings, solve
-from seqmtl.solvers.dcd import CoordinateDescent, Solution
+from seqmtl.solvers.dcd import Descent, Solution
 from seqmtl.solvers.problem import Problem
 
 SEED = 3
@@ -149,7 +149,7 @@ def epoch_seconds(task: Task) -> tuple[float, Problem]:
     """Return the seconds of one epoch over all windows, and the problem."""
     rows = task.features.bind(task.windows)
     problem = Problem(rows, task.y, task.tasks, task.K, np.ones(task.y.size))
-    solver = CoordinateDescent(problem)
+    solver = Descent(problem, is_first_order=True)
     times = []
     for _ in range(4):
         solver.state.active = np.arange(task.y.size)
@@ -170,7 +170,8 @@ def gather_seconds(task: Task, rows: Any, weights: NDArray[Any]) -> float:
         total = 0.0
         for first in range(0, order.size, step):
             part = order[first : first + step]
-            indices = rows.block(part, np.float32).indices.reshape(-1)
+            block = rows.block(part, np.float32)
+            indices = (block.slots if block.slots.size else block.indices).reshape(-1)
             columns = task.tasks[part].astype(np.int64)
             started = time.process_time()
             gather(indices, rows.row_size, part.size, columns, stride, flat)

@@ -17,7 +17,7 @@ from seqmtl.explain import poim
 from seqmtl.io import load_genome
 from seqmtl.models.site import Site
 from seqmtl.scan.held_out import score_held_out
-from seqmtl.scan.organism import probability_of, scanner_of
+from seqmtl.scan.organism import finder_of
 from seqmtl.simulate import simulate, write_simulation
 from seqmtl.variants import score_variants
 
@@ -42,7 +42,8 @@ def main() -> None:
             model.calibrate(name, **held_out.of(name))
 
     codes = genome.contig("chr1")  # scores windows starting at every base of the plus strand
-    p = probability_of(model, "bee")(scanner_of(model, "bee").scan_contig(codes).astype(float))
+    finder = finder_of(model, "bee")
+    p = finder.probability(finder.scanner.scan_contig(codes))
     starts = np.arange(p.size) + model.site.offset
     is_gt = (codes[starts] == 2) & (codes[starts + 1] == 3)
     best = starts[is_gt][np.argmax(p[is_gt])]

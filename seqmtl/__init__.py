@@ -56,11 +56,16 @@ _VERBS = (
     "compare",
     "dataset",
     "evaluate",
+    "explain",
+    "pair",
     "predict",
     "report",
+    "scan",
     "similarity",
     "simulate",
     "train",
+    "train_table",
+    "variants",
 )
 
 _NAMES = {

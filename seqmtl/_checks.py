@@ -1,4 +1,4 @@
-"""Check arguments: numbers, integers, one of several choices."""
+"""Check values: numbers and integers within limits, one of several choices."""
 
 from __future__ import annotations
 
@@ -6,12 +6,37 @@ import difflib
 import math
 import numbers
 from collections.abc import Iterable
-from typing import Any
+from reprlib import Repr
+from typing import Any, NoReturn
+
+_LONGEST = 80  # characters of a value in a message
+_BRIEF = Repr()
+_BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxlong = 2, 60, 40
+
+
+def brief(value: Any) -> str:
+    """Return a value as in Python code, shortened."""
+    shown = _BRIEF.repr(value)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
+
+
+def refuse(name: str, rule: str, value: Any, remedy: str = "") -> NoReturn:
+    """Raise ValueError for a value that breaks a rule; it states the rule, then the remedy."""
+    ending = f"; {remedy}" if remedy else ""
+    raise ValueError(f"{name} must be {rule}, got {brief(value)}{ending}".lstrip())
 
 
 def is_number(value: Any) -> bool:
     """Tell whether a value is a real number, and not a bool."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def is_finite_number(value: Any) -> bool:
+    """Tell whether a value is a number of the range of float, and not a bool."""
+    try:
+        return is_number(value) and math.isfinite(value)
+    except OverflowError:  # an integer beyond all floating-point numbers
+        return False
 
 
 def check_number(
@@ -28,23 +53,20 @@ def check_number(
     Raises
     ------
     ValueError
-        If it is not; the message states the rule and, after a semicolon, the remedy.
+        If it is not.
     """
-    is_finite = is_finite and math.isinf(most)
-    if (
-        not is_number(value)
-        or not (value > 0 if least is None else value >= least)
-        or value > most
-        or (is_finite and not math.isfinite(value))
-    ):
-        start = f"a {'finite ' * is_finite}number "
-        if least is None:
-            rule = start + "above 0" + ("" if math.isinf(most) else f" and at most {most:g}")
-        elif is_finite:
-            rule = f"{start}of at least {least:g}"
-        else:
-            rule = f"{start}from {least:g} to {'infinity' if math.isinf(most) else f'{most:g}'}"
-        raise ValueError(f"{name} must be {rule}, got {value!r}" + f"; {remedy}" * bool(remedy))
+    is_open = is_finite and math.isinf(most)
+    is_right = is_finite_number(value) if is_open else is_number(value)
+    if is_right and (value > 0 if least is None else value >= least) and value <= most:
+        return
+    start = f"a {'finite ' * is_open}number "
+    if least is None:
+        rule = start + "above 0" + ("" if math.isinf(most) else f" and at most {most:g}")
+    elif is_open:
+        rule = f"{start}of at least {least:g}" if math.isfinite(least) else start.rstrip()
+    else:
+        rule = f"{start}from {least:g} to {'infinity' if math.isinf(most) else f'{most:g}'}"
+    refuse(name, rule, value, remedy)
 
 
 def check_integer(
@@ -55,29 +77,15 @@ def check_integer(
     Raises
     ------
     ValueError
-        If it is not; the message states the rule and, after a semicolon, the remedy.
+        If it is not.
     """
     is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not is_integer or value < least or (most is not None and value > most):
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise ValueError(
-            f"{name} must be an integer {limits}, got {value!r}" + f"; {remedy}" * bool(remedy)
-        )
+        refuse(name, f"an integer {limits}", value, remedy)
 
 
-def check_fraction(name: str, value: float) -> None:
-    """Check that a value is between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If it is not.
-    """
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must be between 0 and 1, got {value}")
-
-
-def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+def check_choice(name: str, value: Any, choices: Iterable[str | None]) -> None:
     """Check that a value is one of the choices.
 
     Raises
@@ -86,7 +94,7 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
         If it is not; the message names the choices and the nearest match.
     """
     choices = tuple(choices)
-    if value not in choices:
-        near = difflib.get_close_matches(str(value), choices, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}{hint}")
+    if not (value is None or isinstance(value, str)) or value not in choices:
+        near = difflib.get_close_matches(str(value), filter(None, choices), n=1)
+        remedy = f"did you mean {near[0]!r}?" if near else ""
+        refuse(name, f"one of {', '.join(map(str, choices))}", value, remedy)

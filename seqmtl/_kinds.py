@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-from seqmtl._checks import check_integer, check_number, is_number
+from seqmtl._checks import check_integer, check_number, is_number, refuse
 
 Kind = Callable[[Any], Any]
 
@@ -24,14 +23,14 @@ def text(value: Any) -> str:
     """Take a text or a path."""
     found = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(found, str):
-        raise ValueError(f"must be a text, got {value!r}")
+        refuse("", "a text", value)
     return found
 
 
 def flag(value: Any) -> bool:
     """Take true or false."""
     if not isinstance(value, bool):
-        raise ValueError(f"must be True or False, got {value!r}")
+        refuse("", "True or False", value)
     return value
 
 
@@ -57,8 +56,7 @@ def seed(value: Any) -> int:
 
 def _whole(value: Any, least: int) -> int:
     found = _parsed(value, int)
-    with _shown_as(value):
-        check_integer("", found, least)
+    check_integer("", found, least)
     if found > _LARGEST:
         raise ValueError(f"must be at most {_LARGEST}")
     return int(found)
@@ -74,7 +72,7 @@ def memory(value: Any) -> int:
     except ValueError:
         found = 0
     if found < 1:
-        raise ValueError(f"must be a size such as 500M or 4G, got {value!r}")
+        refuse("", "a size such as 500M or 4G", value)
     return found
 
 
@@ -97,14 +95,13 @@ def share(value: Any) -> float:
     """Take a number between 0 and 1, both excluded."""
     found = _parsed(value, float)
     if not is_number(found) or not 0 < found < 1:
-        raise ValueError(f"must be between 0 and 1, got {value}")
+        refuse("", "between 0 and 1", found)
     return float(found)
 
 
 def _number(value: Any, **limits: Any) -> float:
     found = _parsed(value, float)
-    with _shown_as(value):
-        check_number("", found, **limits)
+    check_number("", found, **limits)
     return float(found)
 
 
@@ -114,15 +111,6 @@ def _parsed(value: Any, kind: type) -> Any:
         return kind(value) if isinstance(value, str) and "_" not in value else value
     except ValueError:
         return value
-
-
-@contextmanager
-def _shown_as(value: Any) -> Iterator[None]:
-    """Leave out the name, which the option knows."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(str(error).lstrip()) from None
 
 
 def positive_floats(value: Any) -> tuple[float, ...]:
@@ -145,7 +133,7 @@ def names_list(value: Any) -> tuple[str, ...]:
     """Take comma-separated names."""
     names = tuple(text(name).strip() for name in _several(value))
     if not all(names):
-        raise ValueError(f"must be comma-separated names, got {value!r}")
+        refuse("", "comma-separated names", value)
     return names
 
 
@@ -153,7 +141,7 @@ def named_path(value: Any) -> tuple[str, str]:
     """Take ORGANISM=FILE, or the two of them."""
     name, path = (value.partition("=")[::2]) if isinstance(value, str) else value
     if not (name and path):
-        raise ValueError(f"must be ORGANISM=FILE, got {value!r}")
+        refuse("", "ORGANISM=FILE", value)
     return text(name), text(path)
 
 

@@ -1,12 +1,14 @@
-"""Which messages of the log are heard, thread by thread."""
+"""Which messages of the log are heard, thread by thread; messages of errors."""
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _least: ContextVar[int] = ContextVar("least", default=logging.NOTSET)
 
 
@@ -23,3 +25,18 @@ def messages_from(level: int) -> Iterator[None]:
 def is_heard(record: logging.LogRecord) -> bool:
     """Tell whether a message is to be heard; a filter of all handlers."""
     return record.levelno >= _least.get()
+
+
+def message_of(error: BaseException) -> str:
+    """Format an error; system errors lose their errno, and name the file or standard output."""
+    if isinstance(error, OSError) and error.strerror:
+        if error.filename:
+            return f"{error.filename}: {error.strerror}"
+        if error.errno in _FULL:
+            return f"cannot write standard output: {error.strerror}; free some space"
+        return error.strerror
+    if isinstance(error, MemoryError) and not str(error):
+        return "out of memory"
+    if type(error).__name__ == "LinAlgError":  # numpy is not imported here
+        return f"the computation failed ({error}); scale the columns, or look for huge values"
+    return str(error) or type(error).__name__

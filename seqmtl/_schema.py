@@ -8,53 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from reprlib import Repr
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any
+
+from seqmtl._checks import check_choice, check_integer, check_number, is_finite_number, refuse
 
 Rule = Callable[[str, Any], None]
 
 _DEEPEST = 20
-_LONGEST = 80  # characters of a value in a message
-_BRIEF = Repr()
-_BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxlong = 2, 60, 40
 
 
-def brief(value: Any) -> str:
-    """Return a value as in Python code, shortened."""
-    shown = _BRIEF.repr(value)
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
-
-
-def refuse(name: str, rule: str, value: Any) -> NoReturn:
-    """Raise ValueError for a value that breaks a rule."""
-    raise ValueError(f"{name} must be {rule}, got {brief(value)}")
-
-
-def number(*, above: float = -math.inf, least: float = -math.inf, most: float = math.inf) -> Rule:
-    """Return the rule for a finite number within limits."""
-    limits = [
-        (f"above {above:g}", above),
-        (f"at least {least:g}", least),
-        (f"at most {most:g}", most),
-    ]
-    shown = " and ".join(text for text, x in limits if math.isfinite(x))
-    rule = f"a finite number {shown}".rstrip()
-
-    def check(name: str, value: Any) -> None:
-        if not _is_finite(value) or not (above < value and least <= value <= most):
-            refuse(name, rule, value)
-
-    return check
+def number(*, above: float | None = None, least: float = -math.inf, most: float = math.inf) -> Rule:
+    """Return the rule for a finite number within limits; `above` can only be 0."""
+    return partial(check_number, least=None if above is not None else least, most=most)
 
 
 def whole(least: int = 0, most: int = 1 << 53) -> Rule:
     """Return the rule for an integer within limits."""
-
-    def check(name: str, value: Any) -> None:
-        if type(value) is not int or not least <= value <= most:
-            refuse(name, f"a whole number from {least} to {most}", value)
-
-    return check
+    return partial(check_integer, least=least, most=most)
 
 
 def flag(name: str, value: Any) -> None:
@@ -78,12 +49,7 @@ def word(name: str, value: Any) -> None:
 
 def choice(*values: str | None) -> Rule:
     """Return the rule for one of several texts (or none)."""
-
-    def check(name: str, value: Any) -> None:
-        if not (value is None or isinstance(value, str)) or value not in values:
-            refuse(name, f"one of {', '.join(map(repr, values))}", value)
-
-    return check
+    return partial(check_choice, choices=values)
 
 
 def either(kinds: tuple[type, ...], rule: Rule, other: Rule) -> Rule:
@@ -145,7 +111,7 @@ def anything(name: str, value: Any, depth: int = 0) -> None:
             anything(f"{name}[{i}]", entry, depth + 1)
     elif isinstance(value, str):
         text(name, value)
-    elif not (value is None or isinstance(value, bool) or _is_finite(value)):
+    elif not (value is None or isinstance(value, bool) or is_finite_number(value)):
         refuse(name, "a finite number", value)
 
 
@@ -158,12 +124,3 @@ def _object(name: str, value: Any, least: int = 0) -> None:
 
 def _join(name: str, key: str) -> str:
     return f"{name}.{key}" if name else key
-
-
-def _is_finite(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond all floating-point numbers
-        return False

@@ -11,34 +11,30 @@ from numpy.typing import NDArray
 class RowBlock(NamedTuple):
     """A few hundred sparse rows, computed on the fly and discarded after use.
 
-    Row ``r`` has the values ``values[indptr[r]:indptr[r + 1]]`` at the feature indices
-    ``indices[indptr[r]:indptr[r + 1]]``. Values of repeated indices in a row are summed.
-    With G views (see :class:`View`), row ``r`` is part ``r % G`` of example ``r // G``.
+    Row ``r`` reads the sum of ``values[q] w[indices[q]]`` for q from ``indptr[r]`` to ``indptr[r +
+    1]``, and adding it adds ``writes[q]`` to ``w[indices[q]]``. Both are its features, unless the
+    weights w are sums along a tree, so that a row needs few of them. With G views (see
+    :class:`View`), row ``r`` is part ``r % G`` of example ``r // G``.
+
+    Rows of trees without such entries read ``w[slots[r, p]]`` for every slot p. Adding one adds
+    ``shares[p, 0]`` to this weight, and ``shares[p, 1]`` to it and its three neighbours, the four
+    weights that differ in the last two bits of the index. Other blocks have no slots.
     """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[Any]
-
-
-class TreeBlock(NamedTuple):
-    """Rows for weights that are sums along a tree, so that a row needs few of them.
-
-    Row ``r`` reads ``F[indices[r, p]]`` for every slot p. Adding the row adds ``shares[p, 0]`` to
-    this entry, and ``shares[p, 1]`` to it and its three neighbours, the four entries that differ
-    in the last two bits of the index.
-
-    Rows with N do not follow this pattern; they have ``indptr[r] < indptr[r + 1]``. For the
-    entries q in this range, row ``r`` reads the sum of ``reads[q] F[others[q]]``, and adding it
-    adds ``writes[q]`` to ``F[others[q]]``.
-    """
-
-    indices: NDArray[np.int32]
-    shares: NDArray[Any]
-    indptr: NDArray[np.int64]
-    others: NDArray[np.int32]
-    reads: NDArray[Any]
     writes: NDArray[Any]
+    slots: NDArray[np.int32]
+    shares: NDArray[Any]
+
+    @classmethod
+    def of(
+        cls, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]
+    ) -> RowBlock:
+        """Return plain sparse rows; values of repeated indices in a row are summed."""
+        slots = np.empty((indptr.size - 1, 0), dtype=np.int32)
+        return cls(indptr, indices, values, values, slots, np.empty((0, 2), dtype=values.dtype))
 
 
 class Rows:
@@ -128,7 +124,7 @@ class Rows:
         raise NotImplementedError
 
     def tree(self) -> Any:
-        """Return the same rows with fewer look-ups, see :class:`TreeBlock`, or None."""
+        """Return the same rows with fewer look-ups, see :class:`RowBlock`, or None."""
         return None
 
 

@@ -72,7 +72,7 @@ from seqmtl import TaskKernel
 from seqmtl.evaluation.figures import GREY, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.features.numeric import NumericRows
 from seqmtl.files.atomic import atomic_write
-from seqmtl.solvers.dcd import CoordinateDescent, Progress, Solution, State
+from seqmtl.solvers.dcd import Descent, Progress, Solution, State
 from seqmtl.solvers.problem import Problem
 
 TITLES = {"gauss2d": "Gauss2D", "mnist_mtl": "MNIST-MTL", "landmine": "Landmine"}
@@ -182,7 +182,9 @@ def descend(sample: Sample, tol: float, on_epoch: Watch | None = None) -> Soluti
     rows = NumericRows(sample.X)
     tasks = sample.tasks.astype(np.int16)
     problem = Problem(rows, sample.y, tasks, sample.K, np.full(sample.n, C), bias_scale=0.0)
-    solver = CoordinateDescent(problem, tol=tol, max_epochs=1_000_000, dtype=np.float64)
+    solver = Descent(
+        problem, tol=tol, max_epochs=1_000_000, dtype=np.float64, is_first_order=True
+    )
     return solver.solve(on_epoch)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import json
 import logging
 import re
@@ -18,17 +17,11 @@ from seqmtl._messages import is_heard
 from seqmtl._progress import REDRAW
 
 # control characters, which could steer a terminal, and those that reverse the direction of text
-_UNSEEN = (
-    *range(9),
-    *range(11, 32),
-    *range(127, 160),
-    0xAD,
-    *range(0x200B, 0x2010),
-    *range(0x2028, 0x202F),
-    *range(0x2060, 0x2070),
-    0xFEFF,
-)
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_RANGES = (
+    (0, 9), (11, 32), (127, 160), (0xAD, 0xAE), (0x200B, 0x2010), (0x2028, 0x202F),
+    (0x2060, 0x2070), (0xFEFF, 0xFEFF + 1),
+)  # fmt: skip
+_UNSEEN = [code for limits in _RANGES for code in range(*limits)]
 _ESCAPES = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _UNSEEN}
 
 
@@ -40,21 +33,6 @@ def printable(text: str) -> str:
 def show(text: str) -> None:
     """Write a text for people to stdout."""
     sys.stdout.write(printable(text))
-
-
-def message_of(error: BaseException) -> str:
-    """Format an error; system errors lose their errno, and name the file or standard output."""
-    if isinstance(error, OSError) and error.strerror:
-        if error.filename:
-            return f"{error.filename}: {error.strerror}"
-        if error.errno in _FULL:
-            return f"cannot write standard output: {error.strerror}; free some space"
-        return error.strerror
-    if isinstance(error, MemoryError) and not str(error):
-        return "out of memory"
-    if type(error).__name__ == "LinAlgError":  # numpy is not imported here
-        return f"the computation failed ({error}); scale the columns, or look for huge values"
-    return str(error) or type(error).__name__
 
 
 class _TextFormatter(logging.Formatter):

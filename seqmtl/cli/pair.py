@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
-import logging
 from typing import TYPE_CHECKING
 
-from seqmtl.cli import _options
-from seqmtl.cli._output import check_outputs, write_metrics
+from seqmtl.cli._command import Command
+from seqmtl.cli._console import show
+from seqmtl.verbs.pair import Pair
 
 if TYPE_CHECKING:
     from seqmtl.models.paired import PairedModel
 
-logger = logging.getLogger("seqmtl")
-
-_EXAMPLES = """\
+_TEXT = """\
   seqmtl dataset genomes.toml --signal donor -o donors
   seqmtl dataset genomes.toml --signal acceptor -o acceptors
   seqmtl train donors -o donor.seqmtl; seqmtl calibrate donor.seqmtl donors -o donor.seqmtl
@@ -37,50 +34,10 @@ introns considered, coding the coding bases that the content is from, sites the 
 on; see the page Method."""
 
 
-def add_parser(subparsers: _options.Subparsers) -> None:
-    """Add the command."""
-    parser = _options.new_command(
-        subparsers, "pair", run,
-        "pair a model of donors with one of acceptors: sites that see their partners", _EXAMPLES,
-    )  # fmt: skip
-    parser.add_argument("donor", metavar="DONOR", help="model file of donors")
-    parser.add_argument("acceptor", metavar="ACCEPTOR", help="model file of acceptors")
-    parser.add_argument("donors", metavar="DONORS", help="dataset of donors")
-    parser.add_argument("acceptors", metavar="ACCEPTORS", help="dataset of acceptors")
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL", help="model file")
-    parser.add_argument(
-        "--split", choices=("valid", "test"), default="valid",
-        help="split to fit on; never train, whose sites the models know (default: valid)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--longest-intron", type=_options.positive_int, metavar="BP",
-        help="longest intron considered (default: for each organism 1.5 times the length that "
-        "99 %% of its introns do not exceed, at most 50000)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--json", metavar="FILE", help="write a summary as JSON; - for standard output"
-    )
-    _options.add_threads(parser)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the command."""
-    from seqmtl.models.model import MultiTaskModel
-    from seqmtl.models.paired import PairedModel
-    from seqmtl.pairs import fit_layer
-
-    check_outputs(args.output, args.json)
-    donor, acceptor = MultiTaskModel.load(args.donor), MultiTaskModel.load(args.acceptor)
-    layer = fit_layer(
-        donor, acceptor, args.donors, args.acceptors, split=args.split,
-        longest=args.longest_intron,
-    )  # fmt: skip
-    model = PairedModel(donor, acceptor, layer, {"split": args.split, "command": args.command_line})
-    model.save(args.output)
-    facts = model.layer_facts()
-    write_metrics({"schema_version": 1, "tasks": facts}, _table(model), args.json)
-    logger.info("%s: %d organisms", args.output, len(facts))
-    return 0
+def _show(request: Pair, model: PairedModel) -> None:
+    """Show the layer of every organism."""
+    if request.json != "-":
+        show(_table(model))
 
 
 def _table(model: PairedModel) -> str:
@@ -96,3 +53,11 @@ def _table(model: PairedModel) -> str:
         for name, layer in model.layer.items()
     ]
     return "\n".join(lines) + "\n"
+
+
+COMMAND = Command(
+    Pair,
+    "pair a model of donors with one of acceptors: sites that see their partners",
+    _TEXT,
+    _show,
+)

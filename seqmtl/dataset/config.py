@@ -11,9 +11,9 @@ from difflib import get_close_matches
 from itertools import product
 from typing import Any, TypeVar
 
-from seqmtl._checks import check_choice
+from seqmtl._checks import check_choice, refuse
 from seqmtl._names import check_distinct
-from seqmtl._schema import Rule, anything, either, flag, items, mapping, number, refuse, whole, word
+from seqmtl._schema import Rule, anything, either, flag, items, mapping, number, whole, word
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.inputs import note_input
 from seqmtl.files.whole import read_bytes

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.evaluation._groups import group_by_task
+from seqmtl.evaluation._groups import check_probabilities, group_by_task
 
 #: Number of blocks into which held-out regions are cut, at most; intervals come from these.
 BLOCKS = 20
@@ -63,6 +63,7 @@ def expected_sites(
     if not, but the expected number is in the interval, else ``"no"``.
     """
     dealt = np.arange(len(labels)) % BLOCKS if blocks is None else blocks
+    check_probabilities(probabilities, len(labels))
     found = {}
     for group in group_by_task(labels, probabilities, tasks, counts, dealt):
         block_of = np.unique(group.blocks, return_inverse=True)[1]

@@ -141,7 +141,7 @@ def empty_block(n_rows: int, row_size: int, dtype: Any) -> RowBlock:
     """Return arrays for n_rows rows of at most row_size values."""
     size = max(n_rows * row_size, 1)
     indptr, indices = np.empty(n_rows + 1, np.int64), np.empty(size, np.int32)
-    return RowBlock(indptr, indices, np.empty(size, dtype=dtype))
+    return RowBlock.of(indptr, indices, np.empty(size, dtype=dtype))
 
 
 def score_by_blocks(
@@ -215,7 +215,7 @@ def gram_matrix(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[Any]:
         return lower + np.tril(lower, -1).T
     from scipy.sparse import csr_matrix
 
-    indptr, indices, values = rows.block(chosen, np.float64)
+    indptr, indices, values, *_ = rows.block(chosen, np.float64)
     size, indptr = indptr[-1], indptr[:: len(rows.views)]
     X = csr_matrix((values[:size], indices[:size], indptr), (chosen.size, rows.n_features))
     return (X @ X.T).toarray()

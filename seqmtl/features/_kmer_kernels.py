@@ -9,7 +9,7 @@ S letters; level d begins at levels[d - 1].
 
 import numpy as np
 
-from seqmtl._jit import njit, prefetch
+from seqmtl._jit import njit
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -96,69 +96,59 @@ def squared_norms(codes, starts, is_reverse, length, rows, span, levels, view, o
 
 
 @njit
-def fill_rows(codes, starts, is_reverse, length, rows, span, levels, n_bits, block):
+def fill_rows(codes, starts, is_reverse, length, rows, span, slots, n_bits, block):
     """Write the features of the given windows to the block; n_bits = 0 means exact indices."""
-    k, begin, end, offset, slot, weight, bins = levels
-    indptr, indices, values = block
+    position, depth, base, reads, _ = slots
+    indptr, indices, values, _, _, _ = block
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
-    p = 0
+    shift = 2 * (span - depth)
+    at = 0
     for r in range(rows.size):
         i = rows[r]
         load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
-        indptr[r] = p
-        for v in range(k.size):
-            shift = 2 * (span - k[v])
-            root = np.sqrt(weight[v])
-            for l in range(begin[v], end[v]):
-                if clean[l] < k[v]:
-                    continue
-                place = np.int64(bins[v, l])
-                c = code[l] >> shift
-                if n_bits == 0:
-                    indices[p] = offset[v] + (place << (2 * k[v])) + c
-                else:
-                    indices[p] = hash_index(slot[v] + place, c, n_bits)
-                values[p] = root
-                p += 1
-    indptr[rows.size] = p
+        indptr[r] = at
+        for p in range(position.size):
+            l = position[p]
+            if clean[l] < depth[p]:
+                continue
+            c = code[l] >> shift[p]
+            indices[at] = base[p] + c if n_bits == 0 else hash_index(base[p], c, n_bits)
+            values[at] = reads[p]
+            at += 1
+    indptr[rows.size] = at
 
 
 @njit
-def place_weights(W, column, first, last, levels, n_bits, starts, table):
-    """Add sqrt(weight) W[., column] of every k-mer to table[l - first, .], first <= l < last."""
-    k, begin, end, offset, slot, weight, bins = levels
-    for v in range(k.size):
-        root = np.sqrt(weight[v])
-        for l in range(max(first, begin[v]), min(last, end[v])):
-            row = table[l - first]
-            place = np.int64(bins[v, l])
-            base = offset[v] + (place << (2 * k[v]))
-            here = starts[k[v] - 1]
-            for c in range(np.int64(1) << (2 * k[v])):
-                index = base + c if n_bits == 0 else hash_index(slot[v] + place, c, n_bits)
-                row[here + c] += root * W[index, column]
+def place_weights(W, column, first, last, slots, n_bits, starts, table):
+    """Add what slots read of W[., column] to table[l - first, .], first <= l < last."""
+    position, depth, base, reads, _ = slots
+    for p in range(position.size):
+        if not first <= position[p] < last:
+            continue
+        row, here = table[position[p] - first], starts[depth[p] - 1]
+        for c in range(np.int64(1) << (2 * depth[p])):
+            index = base[p] + c if n_bits == 0 else hash_index(base[p], c, n_bits)
+            row[here + c] += reads[p] * W[index, column]
 
 
 @njit
-def take_weights(table, coupling, first, last, levels, n_bits, starts, W):
+def take_weights(table, coupling, first, last, slots, n_bits, starts, W):
     """Add to W the table entries of every prefix: the adjoint of place_weights."""
-    k, begin, end, offset, slot, weight, bins = levels
-    T = W.shape[1]
-    flat = W.reshape(W.size)
-    for v in range(k.size):
-        root = np.sqrt(weight[v])
-        for l in range(max(first, begin[v]), min(last, end[v])):
-            row = table[l - first]
-            place = np.int64(bins[v, l])
-            base = offset[v] + (place << (2 * k[v]))
-            here = starts[k[v] - 1]
-            for c in range(np.int64(1) << (2 * k[v])):
-                total = row[here + c]
-                if total != 0.0:
-                    index = base + c if n_bits == 0 else hash_index(slot[v] + place, c, n_bits)
-                    for s in range(T):
-                        flat[index * T + s] += coupling[s] * root * total
+    position, depth, base, _, shares = slots
+    for p in range(position.size):
+        if not first <= position[p] < last:
+            continue
+        row, here, own = table[position[p] - first], starts[depth[p] - 1], shares[p, 0]
+        above = starts[depth[p] - 2] if shares[p, 1] > 0.0 else 0
+        for c in range(np.int64(1) << (2 * depth[p])):
+            total = row[here + c]
+            if shares[p, 1] > 0.0:
+                total += shares[p, 1] / own * row[above + (c >> 2)]
+            if total != 0.0:
+                index = base[p] + c if n_bits == 0 else hash_index(base[p], c, n_bits)
+                for s in range(coupling.size):
+                    W[index, s] += coupling[s] * own * total
 
 
 @njit
@@ -180,8 +170,13 @@ def add_to_prefixes(table, starts):
 
 
 @njit
-def score_folded(codes, window_starts, is_reverse, length, rows, first, last, starts, table, out):
-    """Add to out[i] the entries of the longest clean prefixes at first..last-1, for i in rows."""
+def score_folded(
+    codes, window_starts, is_reverse, length, rows, first, last, starts, table, out, is_sum
+):
+    """Add to out[i] the entries of the longest clean prefixes at first..last-1, for i in rows.
+
+    If is_sum, do the adjoint: add out[i] to these entries.
+    """
     span = starts.size
     top = np.uint64(2 * (span - 1))
     deepest = starts[span - 1]
@@ -190,15 +185,15 @@ def score_folded(codes, window_starts, is_reverse, length, rows, first, last, st
     for r in range(rows.size):
         i = rows[r]
         if is_reverse[i]:
-            at, step, flip = window_starts[i] + length - 1 - begin, 1, np.uint64(3)
+            place, step, flip = window_starts[i] + length - 1 - begin, 1, np.uint64(3)
         else:
-            at, step, flip = window_starts[i] + begin, -1, np.uint64(0)
+            place, step, flip = window_starts[i] + begin, -1, np.uint64(0)
         c = np.uint64(0)  # unsigned indices need no check for negative values
         run = 0
         total = 0.0
         for l in range(begin, first - 1, -1):
-            letter = np.uint64(codes[np.uint64(at)])
-            at += step
+            letter = np.uint64(codes[np.uint64(place)])
+            place += step
             if letter > np.uint64(3):
                 c, run = np.uint64(0), 0
                 continue
@@ -208,51 +203,20 @@ def score_folded(codes, window_starts, is_reverse, length, rows, first, last, st
                 continue
             row = (l - first) * width
             if run >= span:
-                total += flat[np.uint64(row + deepest) + c]
+                at = np.uint64(row + deepest) + c
             else:
-                rest = c >> np.uint64(2 * (span - run))
-                total += flat[np.uint64(row + starts[run - 1]) + rest]
+                at = np.uint64(row + starts[run - 1]) + (c >> np.uint64(2 * (span - run)))
+            if is_sum:
+                flat[at] += out[i]
+            else:
+                total += flat[at]
         out[i] += total
 
 
 @njit
-def scatter(codes, window_starts, is_reverse, length, rows, amount, first, last, starts, table):
-    """Add amount[i] to the entries of the longest clean prefixes: the adjoint of score_folded."""
-    span = starts.size
-    top = np.uint64(2 * (span - 1))
-    deepest = starts[span - 1]
-    flat, width = table.reshape(table.size), table.shape[1]
-    begin = min(last + span - 1, length) - 1
-    for r in range(rows.size):
-        i = rows[r]
-        if is_reverse[i]:
-            at, step, flip = window_starts[i] + length - 1 - begin, 1, np.uint64(3)
-        else:
-            at, step, flip = window_starts[i] + begin, -1, np.uint64(0)
-        c = np.uint64(0)  # unsigned indices need no check for negative values
-        run = 0
-        for l in range(begin, first - 1, -1):
-            letter = np.uint64(codes[np.uint64(at)])
-            at += step
-            if letter > np.uint64(3):
-                c, run = np.uint64(0), 0
-                continue
-            c = (c >> np.uint64(2)) | ((letter ^ flip) << top)
-            run += 1
-            if l >= last:
-                continue
-            row = (l - first) * width
-            if run >= span:
-                flat[np.uint64(row + deepest) + c] += amount[i]
-            else:
-                rest = c >> np.uint64(2 * (span - run))
-                flat[np.uint64(row + starts[run - 1]) + rest] += amount[i]
-
-
-@njit
-def fill_tree(codes, starts, is_reverse, length, rows, span, slots, indices):
+def fill_slots(codes, starts, is_reverse, length, rows, span, slots, indices):
     """Write the index of every slot of the given windows, reading N as A."""
-    position, depth, base = slots[0], slots[1], slots[2]
+    position, depth, base, _, _ = slots
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
     shift = 2 * (span - depth)
@@ -265,12 +229,12 @@ def fill_tree(codes, starts, is_reverse, length, rows, span, slots, indices):
 
 
 @njit
-def fill_tree_with_n(
-    codes, starts, is_reverse, length, rows, chosen, span, slots, shares, n_weights, block
+def fill_slots_with_n(
+    codes, starts, is_reverse, length, rows, chosen, span, slots, n_weights, block
 ):
     """Write the entries of rows[chosen], whose windows contain N; other rows get none."""
-    position, depth, base = slots[0], slots[1], slots[2]
-    indptr, others, reads, writes = block
+    position, depth, base, _, shares = slots
+    indptr, others, reads, writes, _, _ = block
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
     p = 0
@@ -302,76 +266,3 @@ def fill_tree_with_n(
             others[p], reads[p], writes[p] = 0, 0.0, 0.0
             p += 1
     indptr[done:] = p
-
-
-@njit
-def score_tree(block, rows, columns, F, out):
-    """Set out[rows[r]] to the score of row r of a tree block."""
-    indices, _, indptr, others, reads, _ = block
-    stride = F.shape[1]
-    flat = F.reshape(F.size)
-    for r in range(rows.size):
-        t = np.int64(columns[rows[r]])
-        following = indices[min(r + 1, rows.size - 1)]
-        total = 0.0
-        for p in range(following.size):
-            total += flat[np.int64(indices[r, p]) * stride + t]
-            prefetch(flat, np.int64(following[p]) * stride)
-        if indptr[r] < indptr[r + 1]:
-            total = 0.0
-            for q in range(indptr[r], indptr[r + 1]):
-                total += reads[q] * F[others[q], t]
-        out[rows[r]] = total
-
-
-@njit
-def add_tree(block, rows, amount, tasks, K, F):
-    """Add amount[i] K[tasks[i], :] times row i to F, for i in rows."""
-    indices, shares, indptr, others, _, writes = block
-    for r in range(rows.size):
-        i = rows[r]
-        coupling = K[np.int64(tasks[i])]
-        for q in range(indptr[r], indptr[r + 1]):
-            for s in range(coupling.size):
-                F[others[q], s] += writes[q] * coupling[s] * amount[i]
-        if indptr[r] < indptr[r + 1]:
-            continue
-        for p in range(indices.shape[1]):
-            own = np.int64(indices[r, p])
-            for s in range(coupling.size):
-                step = coupling[s] * amount[i]
-                F[own, s] += shares[p, 0] * step
-                if shares[p, 1] != 0.0:
-                    for q in range(4):
-                        F[(own & ~np.int64(3)) + q, s] += shares[p, 1] * step
-
-
-@njit
-def place_tree(F, column, first, last, slots, starts, table):
-    """Add F[., column] of every slot to table[l - first, .], first <= l < last."""
-    position, depth, base = slots[0], slots[1], slots[2]
-    for p in range(position.size):
-        if first <= position[p] < last:
-            row = table[position[p] - first]
-            here = starts[depth[p] - 1]
-            for c in range(np.int64(1) << (2 * depth[p])):
-                row[here + c] += F[base[p] + c, column]
-
-
-@njit
-def take_tree(table, coupling, first, last, slots, shares, starts, F):
-    """Add to F the table entries of every prefix: the adjoint of place_tree."""
-    position, depth, base = slots[0], slots[1], slots[2]
-    for p in range(position.size):
-        if not first <= position[p] < last:
-            continue
-        row = table[position[p] - first]
-        k = depth[p] - 1
-        for quad in range(np.int64(1) << (2 * k)):
-            common = shares[p, 1] * row[starts[k - 1] + quad] if k > 0 else 0.0
-            for q in range(4):
-                c = 4 * quad + q
-                total = common + shares[p, 0] * row[starts[k] + c]
-                if total != 0.0:
-                    for s in range(coupling.size):
-                        F[base[p] + c, s] += coupling[s] * total

@@ -8,7 +8,7 @@ from seqmtl._jit import njit, prefetch
 @njit
 def score_block(block, rows, W, columns, scores):
     """Set scores[rows[r]] to the inner product of block row r with W[:, columns[rows[r]]]."""
-    indptr, indices, values = block
+    indptr, indices, values, _, slots, _ = block
     n_columns = W.shape[1]
     flat = W.reshape(W.size)
     end = indptr[rows.size] - 1
@@ -19,22 +19,37 @@ def score_block(block, rows, W, columns, scores):
         for p in range(indptr[r], indptr[r + 1]):
             total += values[p] * flat[np.int64(indices[p]) * n_columns + t]
             prefetch(flat, np.int64(indices[min(p + ahead, end)]) * n_columns)
+        if ahead == 0:
+            following = slots[min(r + 1, rows.size - 1)]
+            for p in range(following.size):
+                total += flat[np.int64(slots[r, p]) * n_columns + t]
+                prefetch(flat, np.int64(following[p]) * n_columns)
         scores[rows[r]] = total
 
 
 @njit
 def add_rows(block, tasks, amount, K, W):
     """Add amount[r] K[tasks[r], :] times block row r to W."""
-    indptr, indices, values = block
+    indptr, indices, _, writes, slots, shares = block
     T = W.shape[1]
     flat = W.reshape(W.size)
     for r in range(tasks.size):
         coupling = K[np.int64(tasks[r])]
         for p in range(indptr[r], indptr[r + 1]):
             base = np.int64(indices[p]) * T
-            step = amount[r] * values[p]
-            for s in range(T):
+            step = amount[r] * writes[p]
+            for s in range(coupling.size):
                 flat[base + s] += coupling[s] * step
+        if indptr[r] < indptr[r + 1]:
+            continue
+        for p in range(slots.shape[1]):
+            own = np.int64(slots[r, p])
+            for s in range(coupling.size):
+                step = coupling[s] * amount[r]
+                W[own, s] += shares[p, 0] * step
+                if shares[p, 1] != 0.0:
+                    for q in range(4):
+                        W[(own & ~np.int64(3)) + q, s] += shares[p, 1] * step
 
 
 @njit
@@ -45,7 +60,7 @@ def gram_lower(block, columns, dense, ends, rows_of, values_of, out):
     The rows with a rare feature are listed in rows_of and values_of from columns[f] to ends[f],
     which is initially columns[f].
     """
-    indptr, indices, values = block
+    indptr, indices, values, _, _, _ = block
     for i in range(out.shape[0]):
         for p in range(indptr[i], indptr[i + 1]):
             f = np.int64(indices[p])
@@ -69,7 +84,7 @@ def copy_part(source, first, part, n_parts, target):
 
     Feature indices start at `first`.
     """
-    indptr, indices, values = source
+    indptr, indices, values, _, _, _ = source
     for r in range(indptr.size - 1):
         at = target[0][r * n_parts + part]
         for p in range(indptr[r], indptr[r + 1]):

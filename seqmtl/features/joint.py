@@ -134,10 +134,10 @@ class JointRows(Rows):
         blocks = [view.rows.block(rows, dtype) for view in self.views]
         sizes = np.column_stack([np.diff(block.indptr) for block in blocks])
         indptr = np.concatenate([[0], np.cumsum(sizes)])
-        _, indices, values = empty_block(rows.size, self.row_size, dtype)
+        _, indices, values, *_ = empty_block(rows.size, self.row_size, dtype)
         for g, (view, block) in enumerate(zip(self.views, blocks, strict=True)):
             copy_part(block, view.columns.start, g, len(blocks), (indptr, indices, values))
-        return RowBlock(indptr, indices, values)
+        return RowBlock.of(indptr, indices, values)
 
     def squared_norms(self) -> NDArray[np.float64]:
         """Return the squared norm of every row over all views, shape (n_rows,)."""

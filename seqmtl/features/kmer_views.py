@@ -93,6 +93,28 @@ class Levels(NamedTuple):
     bins: NDArray[np.int32]
 
 
+class Slots(NamedTuple):
+    """The numbers that a window reads, n of them.
+
+    Attributes
+    ----------
+    position, depth : ndarray of int64, shape (n,)
+        Position and length of the k-mer.
+    base : ndarray of int64, shape (n,)
+        Index of the first k-mer of its bin; in hashed indices, the number of the bin.
+    reads : ndarray of float64, shape (n,)
+        Factor on the weight that is read.
+    shares : ndarray of float64, shape (n, 2)
+        Factors with which the k-mer, and its prefix one letter shorter, are added.
+    """
+
+    position: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    base: NDArray[np.int64]
+    reads: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+
 class Layout(NamedTuple):
     """The levels of all views, and their totals.
 
@@ -117,6 +139,16 @@ class Layout(NamedTuple):
     def span(self) -> int:
         """Length of the longest k-mers."""
         return int(self.levels.k.max())
+
+    def slots(self, is_hashed: bool) -> Slots:
+        """Return a slot for every position of every level."""
+        k, begin, end, offset, slot, weight, bins = self.levels
+        level = np.repeat(np.arange(k.size), end - begin)
+        position = np.concatenate([np.arange(*ends) for ends in zip(begin, end, strict=True)])
+        place = bins[level, position].astype(np.int64)
+        base = slot[level] + place if is_hashed else offset[level] + (place << (2 * k[level]))
+        root = np.sqrt(weight[level])
+        return Slots(position, k[level], base, root, np.stack([root, 0.0 * root], axis=1))
 
 
 def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:

@@ -72,13 +72,13 @@ class NumericRows(Rows):
         """Copy the given rows."""
         part = self.X[rows]
         if self.is_sparse:
-            return RowBlock(
+            return RowBlock.of(
                 part.indptr.astype(np.int64),
                 part.indices.astype(np.int32, copy=False),
                 part.data.astype(dtype, copy=False),
             )
         n, d = part.shape
-        return RowBlock(
+        return RowBlock.of(
             np.arange(n + 1, dtype=np.int64) * d,
             np.tile(np.arange(d, dtype=np.int32), n),
             np.ascontiguousarray(part, dtype=dtype).reshape(-1),

@@ -85,7 +85,7 @@ class PositionTables:
                 add_prefixes(table, self.starts)
                 score_folded(
                     w.codes, w.starts, w.is_reverse, w.length, rows, first, last, self.starts,
-                    table, total,
+                    table, total, False,
                 )  # fmt: skip
 
         run_all(score, jobs)
@@ -94,15 +94,16 @@ class PositionTables:
         self, rows: NDArray[np.int64], amount: NDArray[np.float64]
     ) -> Iterator[tuple[int, int, NDArray[np.float64]]]:
         """Yield ranges of positions with the sum of amount[i] over windows for each k-mer."""
-        from seqmtl.features._kmer_kernels import add_to_prefixes, scatter
+        from seqmtl.features._kmer_kernels import add_to_prefixes, score_folded
 
         w = self._windows
 
         def add(ends: tuple[int, int]) -> tuple[int, int, NDArray[np.float64]]:
             table = np.zeros((ends[1] - ends[0], self._width))
-            scatter(
-                w.codes, w.starts, w.is_reverse, w.length, rows, amount, *ends, self.starts, table
-            )
+            score_folded(
+                w.codes, w.starts, w.is_reverse, w.length, rows, *ends, self.starts, table, amount,
+                True,
+            )  # fmt: skip
             add_to_prefixes(table, self.starts)
             return *ends, table
 

@@ -197,7 +197,8 @@ class PositionalKmers(FeatureDefinition):
         )
         table = np.zeros((last - first, width))
         column = np.ascontiguousarray(w).reshape(-1, 1)
-        place_weights(column, 0, first, last, layout.levels, self._bits(layout), starts, table)
+        bits = self._bits(layout)
+        place_weights(column, 0, first, last, layout.slots(bits > 0), bits, starts, table)
         return [table[:, s : s + 4**d] for d, s in enumerate(starts.tolist(), 1)]
 
     def kinds(self) -> list[PositionalKmers]:

@@ -15,61 +15,33 @@ from seqmtl.features._base import (
     gram_by_features,
     score_by_blocks,
 )
-from seqmtl.features.kmer_views import Layout
+from seqmtl.features.kmer_views import Layout, Slots
 from seqmtl.features.position_tables import PositionTables
-from seqmtl.features.positional_tree import PositionalTree
 from seqmtl.sequences import Windows
 
 
-class PositionalRows(Rows):
-    """Positional k-mers of given windows; see :class:`seqmtl.blocks.Rows`."""
+class TableRows(Rows):
+    """Windows that are scored and summed by tables of k-mers, if they are many.
 
-    #: Number of windows up to which computing a kernel matrix is fast.
-    gram_rows = 600
+    Parameters
+    ----------
+    windows : Windows
+        The windows.
+    slots : Slots
+        The numbers that a window reads.
+    tables : PositionTables
+        Tables at the positions of the windows.
+    hash_bits : int
+        Bits of hashed indices, or 0.
+    """
 
-    def __init__(self, layout: Layout, windows: Windows, hash_bits: int) -> None:
-        self.windows, self.layout, self.hash_bits = windows, layout, hash_bits
-        self.n_rows = len(windows)
-        self.n_features = 1 << hash_bits if hash_bits else layout.n_features
-        self.row_size = int((layout.levels.end - layout.levels.begin).sum())
-        self.tables = PositionTables(windows, layout.span)
-        self._norms: NDArray[np.float64] | None = None
-        self.scoring_cost = 0.1 if self.tables.score_faster(self.n_rows, self.row_size) else 0.5
-
-    def squared_norms(self) -> NDArray[np.float64]:
-        """Return the squared norm of every row, shape (n_rows,)."""
-        from seqmtl.features._kmer_kernels import squared_norms
-
-        if self._norms is None:
-            w, norms = self.windows, np.empty(self.n_rows)
-            layout = self.layout
-
-            def compute(rows: NDArray[np.int64]) -> None:
-                squared_norms(
-                    w.codes, w.starts, w.is_reverse, w.length, rows, layout.span, layout.levels,
-                    layout.view, norms,
-                )  # fmt: skip
-
-            each_part(compute, np.arange(norms.size))
-            is_constant = norms.size > 0 and norms.min() == norms.max()
-            self._norms = np.broadcast_to(norms[0], norms.shape) if is_constant else norms
-        return self._norms
-
-    def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
-        """Compute the features of the given windows."""
-        from seqmtl.features._kmer_kernels import fill_rows
-
-        w, layout = self.windows, self.layout
-        block = empty_block(rows.size, self.row_size, dtype)
-        fill_rows(
-            w.codes, w.starts, w.is_reverse, w.length, rows, layout.span, layout.levels,
-            self.hash_bits, block,
-        )  # fmt: skip
-        return block
-
-    def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
-        """Return the kernel matrix of the given windows, shape (m, m); lower triangle only."""
-        return gram_by_features(self, rows, dtype)
+    def __init__(
+        self, windows: Windows, slots: Slots, tables: PositionTables, hash_bits: int
+    ) -> None:
+        self.windows, self.slots, self.tables, self.hash_bits = windows, slots, tables, hash_bits
+        self.n_rows, self.row_size = len(windows), slots.depth.size
+        self._fits_tables = np.ones(len(windows), dtype=np.bool_)
+        self._where = windows.codes, windows.starts, windows.is_reverse, windows.length
 
     def scores(
         self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
@@ -87,13 +59,13 @@ class PositionalRows(Rows):
         for column in np.unique(columns[asked]):
             chosen = asked[columns[asked] == column]
             if self.tables.score_faster(chosen.size, self.row_size):
-                by_table.append((int(column), chosen))
-            else:
-                rest.append(chosen)
+                by_table.append((int(column), chosen[self._fits_tables[chosen]]))
+                chosen = chosen[~self._fits_tables[chosen]]
+            rest.append(chosen)
 
         def place(column: int, first: int, last: int, table: NDArray[Any]) -> None:
-            levels, starts = self.layout.levels, self.tables.starts
-            place_weights(W, column, first, last, levels, self.hash_bits, starts, table)
+            starts = self.tables.starts
+            place_weights(W, column, first, last, self.slots, self.hash_bits, starts, table)
 
         self.tables.add_scores(by_table, place, W.dtype, total)
         if rest:
@@ -114,28 +86,64 @@ class PositionalRows(Rows):
         """
         from seqmtl.features._kmer_kernels import take_weights
 
-        rest = []
+        rest = [rows[:0]]
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
-            if not self.tables.sum_faster(chosen.size, self.row_size):
-                rest.append(chosen)
-                continue
-            for first, last, table in self.tables.sums(chosen, amount):
-                take_weights(
-                    table,
-                    K[task],
-                    first,
-                    last,
-                    self.layout.levels,
-                    self.hash_bits,
-                    self.tables.starts,
-                    W,
-                )
-        if rest:
-            add_by_blocks(self, np.concatenate(rest), amount, tasks, K, W)
+            if self.tables.sum_faster(chosen.size, self.row_size):
+                own = chosen[self._fits_tables[chosen]]
+                chosen = chosen[~self._fits_tables[chosen]]
+                for first, last, table in self.tables.sums(own, amount):
+                    take_weights(
+                        table, K[task], first, last, self.slots, self.hash_bits,
+                        self.tables.starts, W,
+                    )  # fmt: skip
+            rest.append(chosen)
+        add_by_blocks(self, np.concatenate(rest), amount, tasks, K, W)
 
-    def tree(self) -> PositionalTree | None:
+
+class PositionalRows(TableRows):
+    """Positional k-mers of given windows; see :class:`seqmtl.blocks.Rows`."""
+
+    #: Number of windows up to which computing a kernel matrix is fast.
+    gram_rows = 600
+
+    def __init__(self, layout: Layout, windows: Windows, hash_bits: int) -> None:
+        tables = PositionTables(windows, layout.span)
+        super().__init__(windows, layout.slots(hash_bits > 0), tables, hash_bits)
+        self.layout = layout
+        self.n_features = 1 << hash_bits if hash_bits else layout.n_features
+        self._norms: NDArray[np.float64] | None = None
+        self.scoring_cost = 0.1 if tables.score_faster(self.n_rows, self.row_size) else 0.5
+
+    def squared_norms(self) -> NDArray[np.float64]:
+        """Return the squared norm of every row, shape (n_rows,)."""
+        from seqmtl.features._kmer_kernels import squared_norms
+
+        if self._norms is None:
+            layout, norms = self.layout, np.empty(self.n_rows)
+
+            def compute(rows: NDArray[np.int64]) -> None:
+                squared_norms(*self._where, rows, layout.span, layout.levels, layout.view, norms)
+
+            each_part(compute, np.arange(norms.size))
+            is_constant = norms.size > 0 and norms.min() == norms.max()
+            self._norms = np.broadcast_to(norms[0], norms.shape) if is_constant else norms
+        return self._norms
+
+    def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
+        """Compute the features of the given windows."""
+        from seqmtl.features._kmer_kernels import fill_rows
+
+        block = empty_block(rows.size, self.row_size, dtype)
+        fill_rows(*self._where, rows, self.tables.span, self.slots, self.hash_bits, block)
+        return block
+
+    def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
+        """Return the kernel matrix of the given windows, shape (m, m); lower triangle only."""
+        return gram_by_features(self, rows, dtype)
+
+    def tree(self) -> TableRows | None:
         """Return the rows with fewer look-ups, or None if features are hashed."""
-        if self.hash_bits:
-            return None
-        return PositionalTree(self.layout, self.windows, self.tables)
+        from seqmtl.features.positional_tree import PositionalTree
+
+        return None if self.hash_bits else PositionalTree(self.layout, self.windows, self.tables)

@@ -23,15 +23,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._threads import ahead, run_all
-from seqmtl.blocks import TreeBlock, blocks_of
-from seqmtl.features.kmer_views import Layout
+from seqmtl.blocks import RowBlock
+from seqmtl.features.kmer_views import Layout, Slots
 from seqmtl.features.position_tables import PositionTables
+from seqmtl.features.positional_rows import TableRows
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 
 
-class PositionalTree:
+class PositionalTree(TableRows):
     """Rows for tree weights F; the counterpart of rows for plain weights.
 
     Attributes
@@ -45,98 +45,27 @@ class PositionalTree:
     """
 
     def __init__(self, layout: Layout, windows: Windows, tables: PositionTables) -> None:
-        self._windows, self._tables = windows, tables
-        self._slots, self._shares, self.n_weights = _make_slots(layout, windows.length)
-        self.row_size = self._shares.shape[0]
-        self._is_clean = _are_clean(windows)
-        self.n_features = self.n_weights + (0 if self._is_clean.all() else self.n_weights // 4)
+        slots, self.n_weights = _make_slots(layout, windows.length)
+        super().__init__(windows, slots, tables, 0)
+        self._fits_tables = _are_clean(windows)
+        has_n = not self._fits_tables.all()
+        self.n_features = self.n_weights + (self.n_weights // 4 if has_n else 0)
 
-    def block(self, rows: NDArray[np.int64], dtype: Any) -> TreeBlock:
+    def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
         """Compute the indices of the given windows."""
-        from seqmtl.features._kmer_kernels import fill_tree, fill_tree_with_n
+        from seqmtl.features._kmer_kernels import fill_slots, fill_slots_with_n
 
-        w = self._windows
+        slots, span = self.slots, self.tables.span
         indices = np.empty((rows.size, self.row_size), dtype=np.int32)
-        where = (w.codes, w.starts, w.is_reverse, w.length, rows)
-        span = self._tables.span
-        fill_tree(*where, span, self._slots, indices)
-        with_n = np.flatnonzero(~self._is_clean[rows])
+        fill_slots(*self._where, rows, span, slots, indices)
+        with_n = np.flatnonzero(~self._fits_tables[rows])
         n = with_n.size * self.row_size * 5
-        entries = (
-            np.zeros(rows.size + 1, dtype=np.int64), np.empty(n, dtype=np.int32),
-            np.empty(n, dtype=dtype), np.empty(n, dtype=dtype),
-        )  # fmt: skip
+        indptr, others = np.zeros(rows.size + 1, dtype=np.int64), np.empty(n, dtype=np.int32)
+        reads, writes = np.empty(n, dtype=dtype), np.empty(n, dtype=dtype)
+        block = RowBlock(indptr, others, reads, writes, indices, slots.shares.astype(dtype))
         if n:
-            fill_tree_with_n(
-                *where, with_n, span, self._slots, self._shares, self.n_weights, entries
-            )
-        return TreeBlock(indices, self._shares.astype(dtype), *entries)
-
-    def scores(
-        self, F: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
-        """Score window i with the tree weights ``F[:, columns[i]]``, for i in rows or all."""
-        from seqmtl.features._kmer_kernels import place_tree, score_tree
-
-        total = np.zeros(len(self._windows))
-        asked = np.arange(total.size) if rows is None else rows
-        rest, by_table = [], []
-        for column in np.unique(columns[asked]):
-            chosen = asked[columns[asked] == column]
-            in_table = self._is_clean[chosen]
-            in_table &= self._tables.score_faster(chosen.size, self.row_size)
-            rest.append(chosen[~in_table])
-            if in_table.any():
-                by_table.append((int(column), chosen[in_table]))
-
-        def score(part: NDArray[np.int64]) -> None:
-            score_tree(self.block(part, F.dtype), part, columns, F, total)
-
-        def place(column: int, first: int, last: int, table: NDArray[Any]) -> None:
-            place_tree(F, column, first, last, self._slots, self._tables.starts, table)
-
-        parts = [part for own in rest for part in blocks_of(own, self.row_size)]
-        run_all(score, parts)
-        self._tables.add_scores(by_table, place, F.dtype, total)
-        return total
-
-    def accumulate(
-        self,
-        rows: NDArray[np.int64],
-        amount: NDArray[np.float64],
-        tasks: NDArray[Any],
-        K: NDArray[np.float64],
-        F: NDArray[Any],
-    ) -> None:
-        """Add ``amount[i] K[tasks[i], :]`` times window i to F, for i in rows."""
-        from seqmtl.features._kmer_kernels import add_tree, take_tree
-
-        by_kmer = []
-        for task in np.unique(tasks[rows]):
-            chosen = rows[tasks[rows] == task]
-            if self._tables.sum_faster(chosen.size, self.row_size):
-                by_kmer.append(chosen[~self._is_clean[chosen]])
-                chosen = chosen[self._is_clean[chosen]]
-                for first, last, table in self._tables.sums(chosen, amount):
-                    take_tree(
-                        table,
-                        K[task],
-                        first,
-                        last,
-                        self._slots,
-                        self._shares,
-                        self._tables.starts,
-                        F,
-                    )
-            else:
-                by_kmer.append(chosen)
-
-        def compute(part: NDArray[np.int64]) -> TreeBlock:
-            return self.block(part, F.dtype)
-
-        parts = blocks_of(np.concatenate(by_kmer) if by_kmer else rows, self.row_size)
-        for part, block in zip(parts, ahead(compute, parts), strict=True):
-            add_tree(block, part, amount, tasks, K, F)
+            fill_slots_with_n(*self._where, rows, with_n, span, slots, self.n_weights, block)
+        return block
 
 
 def _are_clean(windows: Windows) -> NDArray[np.bool_]:
@@ -148,18 +77,8 @@ def _are_clean(windows: Windows) -> NDArray[np.bool_]:
     return first == np.searchsorted(others, windows.starts + windows.length)
 
 
-def _make_slots(layout: Layout, length: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
-    """List the numbers that a window reads, by position.
-
-    Returns
-    -------
-    slots : ndarray of int64, shape (3, n)
-        Position of the k-mer, its length, and the index of the first k-mer of its bin.
-    shares : ndarray of float64, shape (n, 2)
-        Weights in the kernel of the k-mer and of its prefix one letter shorter.
-    n_weights : int
-        Number of indices in use.
-    """
+def _make_slots(layout: Layout, length: int) -> tuple[Slots, int]:
+    """List the numbers that a window reads, by position, and count the indices in use."""
     levels = layout.levels
     found, base = [], 0
     for view in np.unique(layout.view):
@@ -177,4 +96,5 @@ def _make_slots(layout: Layout, length: int) -> tuple[NDArray[np.int64], NDArray
             base += (int(bins[begin:end].max()) + 1) << (2 * k)
     found.sort()
     columns = np.array(found)
-    return columns[:, :3].T.astype(np.int64).copy(), columns[:, 3:].copy(), base
+    position, depth, first = columns[:, :3].T.astype(np.int64).copy()
+    return Slots(position, depth, first, np.ones(depth.size), columns[:, 3:].copy()), base

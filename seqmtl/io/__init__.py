@@ -2,8 +2,8 @@
 
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import Dataset, is_dataset, read_dataset
-from seqmtl.io.fasta import FastaSource, guess_format, read_fasta, read_fasta_windows
-from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, open_contigs, open_pieces
+from seqmtl.io.fasta import guess_format, read_fasta, read_fasta_windows
+from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, open_pieces
 from seqmtl.io.numeric_tables import NumericTable, read_numeric_table
 from seqmtl.io.sites import SiteReport, SiteWindows, read_sites
 from seqmtl.io.tables import is_table_of_windows, read_windows
@@ -13,7 +13,6 @@ __all__ = [
     "Annotation",
     "ContigPiece",
     "Dataset",
-    "FastaSource",
     "NumericTable",
     "SiteReport",
     "SiteWindows",
@@ -23,7 +22,6 @@ __all__ = [
     "is_table_of_windows",
     "load_genome",
     "load_genomes",
-    "open_contigs",
     "open_pieces",
     "read_annotation",
     "read_dataset",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple, NoReturn
 
 from seqmtl._memory import require_memory
@@ -37,17 +37,36 @@ class Header(NamedTuple):
         1-based line of the header.
     number : int
         1-based number of the record.
+    source : str
+        Name of the file.
     """
 
     name: str
     description: str
     line: int
     number: int
+    source: str
 
-    @property
-    def label(self) -> str:
-        """Name of the record for messages, or its number if it has none."""
-        return self.name or str(self.number)
+    def refuse(self, message: str, line: int | None = None, name: str = "") -> NoReturn:
+        """Raise an error that names the file, the line (by default the header's), the record."""
+        name = name or self.name or str(self.number)
+        raise InputFormatError(message, path=self.source, line=line or self.line, record=name)
+
+
+def check_unique(header: Header, name: str, seen: Container[str]) -> None:
+    """Refuse the name of a record if it has been seen.
+
+    Raises
+    ------
+    InputFormatError
+        If so.
+    """
+    if name in seen:
+        header.refuse(
+            "the name of a record must be unique in the file, but it is repeated; "
+            "rename or remove one of them",
+            name=name,
+        )
 
 
 def hold(buffer: bytearray, codes: bytes, path: PathLike) -> None:
@@ -184,16 +203,9 @@ class _Scanner:
         description = readable(text).strip()
         words = description.split(None, 1)
         number = 1 if self.header is None else self.header.number + 1
-        header = Header(words[0] if words else "", description, self.line, number)
+        header = Header(words[0] if words else "", description, self.line, number, self.source)
         if self.seen is not None and header.name:
-            if header.name in self.seen:
-                raise InputFormatError(
-                    "the name of a record must be unique in the file, but it is repeated; "
-                    "rename or remove one of them",
-                    path=self.source,
-                    line=self.line,
-                    record=header.name,
-                )
+            check_unique(header, header.name, self.seen)
             self.seen.add(header.name)
         self.header, self.open_header = header, None
         self.has_sequence, self.at_line_start = False, True
@@ -209,12 +221,10 @@ class _Scanner:
                 if byte not in BLANKS and CHECKED_CODES[byte] == INVALID
             )
             assert self.header is not None
-            raise InputFormatError(
+            self.header.refuse(
                 f"a sequence must be of IUPAC nucleotide letters, got {chr(text[place])!r}; "
                 "correct the sequence",
-                path=self.source,
-                line=self.line + text.count(b"\n", 0, place),
-                record=self.header.label,
+                self.line + text.count(b"\n", 0, place),
             )
         self.line += text.count(b"\n")
         return codes
@@ -222,11 +232,8 @@ class _Scanner:
     def _check_sequence(self) -> None:
         if not self.has_sequence:
             assert self.header is not None
-            raise InputFormatError(
-                "the record has a header but no sequence; remove it or download the file again",
-                path=self.source,
-                line=self.header.line,
-                record=self.header.label,
+            self.header.refuse(
+                "the record has a header but no sequence; remove it or download the file again"
             )
 
     def _refuse_foreign(self, start: bytes) -> NoReturn:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import refuse
 from seqmtl._names import check_distinct, match_names
-from seqmtl._schema import either, mapping, record, refuse, text, whole, word
+from seqmtl._schema import either, mapping, record, text, whole, word
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.inputs import note_input
 from seqmtl.files.streams import Lines, PathLike, first_bytes, line_blocks, pop_header, readable

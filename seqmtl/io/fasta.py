@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +11,8 @@ from numpy.typing import NDArray
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, first_bytes, source_name
-from seqmtl.io._fasta_scanner import Header, hold, scan_fasta
-from seqmtl.io.columns import LABEL_RULE, LabelColumn
+from seqmtl.io._fasta_scanner import Header, check_unique, hold, scan_fasta
+from seqmtl.io.columns import LabelColumn
 from seqmtl.sequences import Windows
 from seqmtl.sequences.windows import name_table
 
@@ -35,24 +33,6 @@ def guess_format(path: PathLike) -> str:
         "fasta" if the first byte that is not white space is ``>``. An empty file is a table.
     """
     return "fasta" if first_bytes(path).lstrip().startswith(b">") else "table"
-
-
-class FastaSource(NamedTuple):
-    """A FASTA file of windows, with the organism and label of its records.
-
-    Attributes
-    ----------
-    path : path-like
-        Plain, gzip or bgzip file, or ``"-"``.
-    organism : str or None
-        Organism; None to read it from the headers (``organism=NAME``).
-    label : int or None
-        1, or -1 or 0 for negatives; None to read it from the headers (``label=1``).
-    """
-
-    path: PathLike
-    organism: str | None = None
-    label: int | None = None
 
 
 def read_fasta(path: PathLike) -> Iterator[tuple[str, str, NDArray[np.uint8]]]:
@@ -97,27 +77,26 @@ def _records(path: PathLike, *, unique_names: bool) -> Iterator[tuple[Header, ND
 
 
 def read_fasta_windows(
-    sources: PathLike | Sequence[FastaSource | tuple[PathLike, str | None, int | None]],
+    path: PathLike,
     *,
     window: int | None = None,
     organism: str | None = None,
     require_labels: bool = True,
 ) -> Windows:
-    """Read windows from FASTA files, one per organism and label, or with both in the headers.
+    """Read windows from a FASTA file, with the organism and the label of each in its header.
 
     Headers give them as ``key=value``, separated by blanks, commas, ``|`` or ``;``, as in
-    ``> chr_num=1, strand=+, position=180699, label=-1``. The label of a file applies to all of its
-    records; a header with a different label is an error.
+    ``> chr_num=1, strand=+, position=180699, label=-1, organism=worm``.
 
     Parameters
     ----------
-    sources : path-like or sequence of FastaSource
-        One file, or triples of path, organism and label (None: read the headers).
+    path : path-like
+        Plain, gzip or bgzip file, or ``"-"``.
     window : int, optional
         Keep the central `window` bases, from ``(length - window) // 2`` (0-based); sequences may
         then differ in length. Default: whole sequences, which must have equal lengths.
     organism : str, optional
-        Organism of files given without one; overrides the headers.
+        Organism of all records; overrides the headers.
     require_labels : bool
         Whether every record must have a label. Records without a label get 0.
 
@@ -130,124 +109,77 @@ def read_fasta_windows(
     Raises
     ------
     InputFormatError
-        If a file is not FASTA (see :func:`read_fasta`), names are repeated, labels are missing
+        If the file is not FASTA (see :func:`read_fasta`), names are repeated, labels are missing
         or invalid, lengths differ, or two names of organisms mean the same one.
     """
-    if isinstance(sources, (str, os.PathLike)):
-        sources = [FastaSource(sources)]
-    collector = _Collector(window, require_labels)
-    for path, own_organism, label in sources:
-        collector.read(FastaSource(path, own_organism or organism, label))
-    return collector.windows()
-
-
-class _Collector:
-    """Windows collected from FASTA files."""
-
-    def __init__(self, window: int | None, require_labels: bool) -> None:
-        if window is not None and window < 1:
-            raise ValueError(
-                f"window must be 1 or more, got {window}; leave it out for whole sequences"
-            )
-        self.window, self.require_labels = window, require_labels
-        self.length = window or 0
-        self.first = ""  # where the length was first seen
-        self.codes = bytearray()
-        self.names: list[str] = []
-        self.organisms: list[str | None] = []
-        self.labels: list[int] = []
-
-    def read(self, source: FastaSource) -> None:
-        """Add the records of one file."""
-        path = source_name(source.path)
-        labels = LabelColumn(path)
-        if source.label not in (None, 1, -1, 0):
-            raise ValueError(f"{LABEL_RULE}, got {source.label!r} for {path}; correct it")
-        fixed = None if source.label is None else (1 if source.label == 1 else -1)
-        seen: set[str] = set()
-        for header, codes in _records(source.path, unique_names=False):
-            name, values = parse_header(header)
-            if name in seen:
-                raise InputFormatError(
-                    "the name of a record must be unique in the file, but it is repeated; "
-                    "rename or remove one of them",
-                    path=path,
-                    line=header.line,
-                    record=name,
-                )
-            seen.add(name)
-            self.names.append(name)
-            self.organisms.append(source.organism or values.get("organism"))
-            self.labels.append(self._label(values.get("label"), fixed, labels, header, name))
-            self._add(codes, path, header.line, name)
-
-    def _label(
-        self, text: str | None, fixed: int | None, labels: LabelColumn, header: Header, name: str
-    ) -> int:
-        if text is None:
-            if fixed is None and self.require_labels:
-                raise InputFormatError(
-                    "a record must have a label; give one with the file, or write label=1 or "
-                    "label=-1 in the header",
-                    path=labels.source,
-                    line=header.line,
-                    record=name,
-                )
-            return fixed or 0
-        label = labels.parse_text(text, header.line)
-        if fixed is not None and label != fixed:
-            raise InputFormatError(
-                f"the label must be the file's, {fixed}, but the header says {text}; correct one",
-                path=labels.source,
-                line=header.line,
-                record=name,
-            )
-        return label
-
-    def _add(self, codes: NDArray[np.uint8], path: str, line: int, name: str) -> None:
-        if self.window is None and not self.length:
-            self.length, self.first = codes.size, f"{path}:{line}"
-        if self.window is None and codes.size != self.length:
-            raise InputFormatError(
-                f"sequences must have equal lengths, got {codes.size} bases here and {self.length} "
-                f"in {self.first}; cut them to the same length, or give a window (at most "
-                f"{min(codes.size, self.length)}) to take the centre of each",
-                path=path,
-                line=line,
-                record=name,
-            )
-        if codes.size < self.length:
-            raise InputFormatError(
-                f"a sequence must have at least the window's {self.window} bases, got {codes.size}"
-                "; choose a smaller window or leave the record out",
-                path=path,
-                line=line,
-                record=name,
-            )
-        left = (codes.size - self.length) // 2
-        self.codes += codes[left : left + self.length].data
-
-    def windows(self) -> Windows:
-        """Return all windows collected."""
-        with_organism = [name for name in self.organisms if name is not None]
-        if with_organism and len(with_organism) < len(self.organisms):
-            record = self.names[self.organisms.index(None)]
-            raise InputFormatError(
-                "all records must have an organism or none, but this one has none; write "
-                "organism=NAME in its header or give one with the file",
-                record=record,
-            )
-        task_names, task_ids = name_table(with_organism) if with_organism else (["task"], None)
-        check_distinct(task_names)
-        return Windows(
-            np.frombuffer(self.codes, dtype=np.uint8),
-            np.arange(len(self.names), dtype=np.int64) * self.length,
-            self.length,
-            labels=np.array(self.labels, dtype=np.int8),
-            task_ids=task_ids,
-            task_names=task_names,
-            names=self.names,
+    if window is not None and window < 1:
+        raise ValueError(
+            f"window must be 1 or more, got {window}; leave it out for whole sequences"
         )
+    column = LabelColumn(source_name(path))
+    rows: dict[str, tuple[int, str | None]] = {}
+    codes, first = bytearray(), None
+    for header, own in _records(path, unique_names=False):
+        name, values = parse_header(header)
+        check_unique(header, name, rows)
+        first = first or (own.size, header.line)
+        length = window or first[0]
+        _check_length(own.size, window, first, header, name)
+        left = (own.size - length) // 2
+        codes += own[left : left + length].data
+        label = values.get("label")
+        if label is None and require_labels:
+            header.refuse("a record must have a label; write label=1 or label=-1 in the header",
+                          name=name)  # fmt: skip
+        sign = 0 if label is None else column.parse_text(label, header.line)
+        rows[name] = sign, organism or values.get("organism")
+    labels, organisms = zip(*rows.values(), strict=True)
+    task_names, task_ids = _tasks(organisms, list(rows))
+    return Windows(
+        np.frombuffer(codes, dtype=np.uint8),
+        np.arange(len(rows), dtype=np.int64) * length,
+        length,
+        labels=np.array(labels, dtype=np.int8),
+        task_ids=task_ids,
+        task_names=task_names,
+        names=list(rows),
+    )
+
+
+def _check_length(
+    size: int, window: int | None, first: tuple[int, int], header: Header, name: str
+) -> None:
+    if window is None and size != first[0]:
+        header.refuse(
+            f"sequences must have equal lengths, got {size} bases here and {first[0]} on line "
+            f"{first[1]}; cut them to the same length, or give a window (at most "
+            f"{min(size, first[0])}) to take the centre of each",
+            name=name,
+        )
+    if window is not None and size < window:
+        header.refuse(
+            f"a sequence must have at least the window's {window} bases, got {size}"
+            "; choose a smaller window or leave the record out",
+            name=name,
+        )
+
+
+def _tasks(
+    organisms: Sequence[str | None], names: Sequence[str]
+) -> tuple[list[str], NDArray[np.int16] | None]:
+    """Return the names of the tasks, and the number of each record's; all have one, or none."""
+    given = [name for name in organisms if name is not None]
+    if not given:
+        return ["task"], None
+    if len(given) < len(organisms):
+        raise InputFormatError(
+            "all records must have an organism or none, but this one has none; write "
+            "organism=NAME in its header or give one with the file",
+            record=names[organisms.index(None)],
+        )
+    task_names, task_ids = name_table(given)
+    check_distinct(task_names)
+    return task_names, task_ids
 
 
 def parse_header(header: Header) -> tuple[str, dict[str, str]]:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, is_compressed, source_name
 from seqmtl.io._fasta_scanner import Header, hold, scan_fasta
 from seqmtl.io.indexed import index_is_current, read_index, scan_indexed
@@ -143,31 +142,6 @@ class ContigPiece(NamedTuple):
     is_lower: NDArray[np.bool_] | None = None
 
 
-def open_contigs(path: PathLike) -> Iterator[tuple[str, NDArray[np.uint8]]]:
-    """Yield name and codes of each contig, holding one in memory at a time.
-
-    Parameters
-    ----------
-    path : path-like
-        FASTA, plain, gzip or bgzip, or ``"-"`` for standard input.
-
-    Raises
-    ------
-    InputFormatError
-        See :func:`load_genome`.
-    """
-    name = ""
-    codes = bytearray()
-    for item in _scan(path):
-        if isinstance(item, bytes):
-            hold(codes, item, path)
-            continue
-        if name:
-            yield name, np.frombuffer(codes, dtype=np.uint8)
-        name, codes = item, bytearray()
-    yield name, np.frombuffer(codes, dtype=np.uint8)
-
-
 def open_pieces(
     path: PathLike,
     *,
@@ -284,11 +258,7 @@ def _scan(
                 yield item
             continue
         if not item.name:
-            raise InputFormatError(
-                "a contig must have a name, but its header is empty; name it",
-                path=source_name(path),
-                line=item.line,
-            )
+            item.refuse("a contig must have a name, but its header is empty; name it")
         is_wanted = only is None or item.name in only
         yield item.name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, first_bytes, numbered_lines, readable, source_name
@@ -64,23 +64,29 @@ class VcfReader:
         self.meta: list[bytes] = []
         self.columns = b""
         if self.source != "standard input" and first_bytes(path).startswith(b"BCF"):
-            raise InputFormatError(
+            self._refuse(
+                None,
                 "the file is BCF, the binary form of VCF; convert it to VCF with: bcftools view "
                 "-Oz -o OUT.vcf.gz",
-                path=self.source,
             )
         self._lines = numbered_lines(path)
         for line, text in self._lines:
             if text.startswith(_FIXED):
                 self.columns = text
                 break
-            self._check_meta(line, text)
+            if not text.startswith(b"##"):
+                self._refuse(
+                    line,
+                    "the header of a VCF file must be lines in ## and one that begins with the "
+                    f"columns CHROM to INFO separated by tabs, got {readable(text[:60])!r}; "
+                    "correct it",
+                )
             self.meta.append(text)
         if not self.columns:
-            raise InputFormatError(
+            self._refuse(
+                None,
                 "a VCF file must have a line that begins with #CHROM and names the columns, but "
                 "there is none; check that the file is complete",
-                path=self.source,
             )
         self._n_columns = self.columns.count(b"\t") + 1
 
@@ -116,35 +122,22 @@ class VcfReader:
         row = text.split(b"\t", _N_FIXED)
         n = text.count(b"\t") + 1
         if n != self._n_columns:
-            raise InputFormatError(
+            self._refuse(
+                line,
                 f"a record must have {self._n_columns} columns separated by tabs as the header "
                 f"says, got {n}; correct the line",
-                path=self.source,
-                line=line,
             )
         if not is_coordinate(row[POS]):
-            raise InputFormatError(
-                f"POS must be one of the {COORDINATES}, got {readable(row[POS])[:60]!r}; "
-                "correct the line",
-                path=self.source,
-                line=line,
+            got = readable(row[POS])[:60]
+            self._refuse(
+                line, f"POS must be one of the {COORDINATES}, got {got!r}; correct the line"
             )
         if not row[REF] or b"" in row[ALT].split(b","):
-            raise InputFormatError(
-                "REF and the entries of ALT must not be empty; correct the line",
-                path=self.source,
-                line=line,
-            )
+            self._refuse(line, "REF and the entries of ALT must not be empty; correct the line")
         return row
 
-    def _check_meta(self, line: int, text: bytes) -> None:
-        if not text.startswith(b"##"):
-            raise InputFormatError(
-                f"the header of a VCF file must be lines in ## and one that begins with the "
-                f"columns CHROM to INFO separated by tabs, got {readable(text[:60])!r}; correct it",
-                path=self.source,
-                line=line,
-            )
+    def _refuse(self, line: int | None, message: str) -> NoReturn:
+        raise InputFormatError(message, path=self.source, line=line)
 
 
 def contigs_of(path: PathLike) -> list[str]:

@@ -3,7 +3,7 @@
 from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels.definitions import kernel_from_dict, make_kernel, short_name
 from seqmtl.kernels.derived import KernelRows, Normalized, Standardized
-from seqmtl.kernels.matrices import check_psd, check_symmetric, product_kernel
+from seqmtl.kernels.matrices import check_psd, check_symmetric
 from seqmtl.kernels.numeric import RBF, Function, Linear, Polynomial, Precomputed
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
@@ -32,6 +32,5 @@ __all__ = [
     "check_symmetric",
     "kernel_from_dict",
     "make_kernel",
-    "product_kernel",
     "short_name",
 ]

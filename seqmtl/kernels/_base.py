@@ -9,6 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+#: The kinds of kernels, by their names in model files.
+KINDS: dict[str, type[BaseKernel]] = {}
+
+_BLOCK = 64  # examples whose matrix gives a part of the diagonal
+
 
 @dataclass(frozen=True)
 class BaseKernel(ABC):
@@ -34,6 +39,11 @@ class BaseKernel(ABC):
     is_psd: ClassVar[bool] = True
     inputs: ClassVar[str] = "numbers"
     is_standardized: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        """Register a kind of kernels, so that model files may name it."""
+        if "kind" in vars(cls):
+            KINDS[cls.kind] = cls
 
     def __post_init__(self) -> None:
         self.check()
@@ -73,9 +83,12 @@ class BaseKernel(ABC):
             ``k(X[i], Z[j])``.
         """
 
-    @abstractmethod
     def diagonal(self, X: Any) -> NDArray[np.float64]:
-        """Return ``k(X[i], X[i])``, float64, shape (n,), without computing the matrix."""
+        """Return ``k(X[i], X[i])``, float64, shape (n,), without computing the whole matrix."""
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        starts = range(0, n, _BLOCK)
+        blocks = [np.diagonal(self(X[start : start + _BLOCK])) for start in starts]
+        return np.concatenate([np.zeros(0), *blocks])
 
     def resolve(self, X: Any, weight: NDArray[np.float64] | None = None) -> BaseKernel:
         """Return the kernel with data-dependent parameters replaced by numbers.
@@ -87,7 +100,15 @@ class BaseKernel(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Describe the kernel in JSON values; see :func:`~seqmtl.kernels.kernel_from_dict`."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"kind": self.kind} | {
-            name: value.item() if isinstance(value, np.generic) else value
-            for name, value in values.items()
-        }
+        return {"kind": self.kind} | {name: _as_json(value) for name, value in values.items()}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, BaseKernel):
+        return value.to_dict()
+    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
+
+
+def inverse_roots(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 / sqrt(values), 0 for 0."""
+    return np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=values > 0.0)

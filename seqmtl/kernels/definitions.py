@@ -7,33 +7,16 @@ from dataclasses import fields
 from typing import Any
 
 from seqmtl._checks import check_choice
-from seqmtl.kernels._base import BaseKernel
+from seqmtl.kernels._base import KINDS, BaseKernel
 from seqmtl.kernels._sequences import ALPHABETS
-from seqmtl.kernels.derived import KernelRows, Normalized, Standardized
-from seqmtl.kernels.numeric import RBF, SCALE, Function, Linear, Polynomial, Precomputed
+from seqmtl.kernels.derived import Normalized, Standardized
+from seqmtl.kernels.numeric import RBF, SCALE, Function, Linear, Polynomial
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
     MismatchKernel,
     SpectrumKernel,
     WeightedDegreeKernel,
 )
-
-_KINDS: dict[str, Any] = {
-    kernel.kind: kernel
-    for kernel in (
-        Linear,
-        Polynomial,
-        RBF,
-        Precomputed,
-        WeightedDegreeKernel,
-        SpectrumKernel,
-        MismatchKernel,
-        GappedKmerKernel,
-        Normalized,
-        Standardized,
-        KernelRows,
-    )
-}
 
 # short name: class, parameters that may follow the name, and preset parameters
 _NAMES: dict[str, tuple[type[BaseKernel], dict[str, Callable[[str], Any]], dict[str, Any]]] = {
@@ -70,9 +53,9 @@ def kernel_from_dict(description: dict[str, Any]) -> BaseKernel:
     RBF(gamma=0.5)
     """
     kind: Any = description.get("kind")
-    check_choice("kernel", kind, _KINDS)
+    check_choice("kernel", kind, KINDS)
     parameters = {name: value for name, value in description.items() if name != "kind"}
-    expected = {field.name for field in fields(_KINDS[kind])}
+    expected = {field.name for field in fields(KINDS[kind])}
     if set(parameters) != expected:
         raise ValueError(
             f"parameters of the kernel {kind!r} must be {sorted(expected)}, "
@@ -80,7 +63,7 @@ def kernel_from_dict(description: dict[str, Any]) -> BaseKernel:
         )
     if isinstance(parameters.get("kernel"), dict):
         parameters["kernel"] = kernel_from_dict(parameters["kernel"])
-    kernel: BaseKernel = _KINDS[kind](**parameters)
+    kernel: BaseKernel = KINDS[kind](**parameters)
     return kernel
 
 

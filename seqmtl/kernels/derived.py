@@ -8,13 +8,29 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.kernels._base import BaseKernel
+from seqmtl.kernels._base import BaseKernel, inverse_roots
 
 _ROUNDING = 1e-12  # standard deviations below this, relative to the numbers, count as 0
 
 
 @dataclass(frozen=True)
-class Normalized(BaseKernel):
+class DerivedKernel(BaseKernel):
+    """A kernel that changes another one."""
+
+    kernel: BaseKernel
+
+    def check(self) -> None:
+        """Check that there is a kernel, and take over what it says of itself."""
+        if not isinstance(self.kernel, BaseKernel):
+            raise ValueError(f"kernel must be one of seqmtl.kernels, got {self.kernel!r}")
+        for name in ("is_psd", "inputs"):
+            object.__setattr__(self, name, getattr(self.kernel, name))
+        is_standardized = self.is_standardized or self.kernel.is_standardized
+        object.__setattr__(self, "is_standardized", is_standardized)
+
+
+@dataclass(frozen=True)
+class Normalized(DerivedKernel):
     """Another kernel scaled to k(x, x) = 1: k(x, z) / sqrt(k(x, x) k(z, z)), with 0 / 0 = 0.
 
     Parameters
@@ -30,15 +46,6 @@ class Normalized(BaseKernel):
     """
 
     kind: ClassVar[str] = "normalized"
-    kernel: BaseKernel
-
-    def check(self) -> None:
-        """Check that there is a kernel to scale."""
-        if not isinstance(self.kernel, BaseKernel):
-            raise ValueError(f"kernel must be one of seqmtl.kernels, got {self.kernel!r}")
-        object.__setattr__(self, "is_psd", self.kernel.is_psd)
-        object.__setattr__(self, "inputs", self.kernel.inputs)
-        object.__setattr__(self, "is_standardized", self.kernel.is_standardized)
 
     def check_examples(self, X: Any) -> None:
         """Check that the base kernel takes the examples."""
@@ -47,31 +54,18 @@ class Normalized(BaseKernel):
     def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m)."""
         values = self.kernel(X, Z)
-        own = self._scales(X)
-        values *= own[:, None]
-        values *= own if Z is None else self._scales(Z)
+        scales = inverse_roots(self.kernel.diagonal(X))
+        values *= scales[:, None]
+        values *= scales if Z is None else inverse_roots(self.kernel.diagonal(Z))
         return values
-
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
-        """Return ones, shape (n,); 0 where the kernel of an example with itself is 0."""
-        return np.asarray(self.kernel.diagonal(X) > 0.0, dtype=np.float64)
 
     def resolve(self, X: Any, weight: NDArray[np.float64] | None = None) -> Normalized:
         """Return the kernel with the base kernel's parameters resolved."""
         return replace(self, kernel=self.kernel.resolve(X, weight))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Describe the kernel in JSON values."""
-        return {"kind": self.kind, "kernel": self.kernel.to_dict()}
-
-    def _scales(self, X: Any) -> NDArray[np.float64]:
-        diagonal = self.kernel.diagonal(X)
-        out = np.zeros_like(diagonal)
-        return np.divide(1.0, np.sqrt(diagonal), out=out, where=diagonal > 0.0)
-
 
 @dataclass(frozen=True)
-class Standardized(BaseKernel):
+class Standardized(DerivedKernel):
     """Another kernel on standardised numbers: k((x - c) / s, (z - c) / s).
 
     Parameters
@@ -91,15 +85,12 @@ class Standardized(BaseKernel):
 
     kind: ClassVar[str] = "standardized"
     is_standardized: ClassVar[bool] = True
-    kernel: BaseKernel
     center: tuple[float, ...] | None = field(default=None, repr=False)
     scale: tuple[float, ...] | None = field(default=None, repr=False)
 
     def check(self) -> None:
         """Check the kernel, and that center and scale are both valid or both missing."""
-        if not isinstance(self.kernel, BaseKernel):
-            raise ValueError(f"kernel must be one of seqmtl.kernels, got {self.kernel!r}")
-        object.__setattr__(self, "is_psd", self.kernel.is_psd)
+        super().check()
         if self.center is None and self.scale is None:
             return
         center, scale = (np.array(given or (), dtype=float) for given in (self.center, self.scale))
@@ -122,10 +113,6 @@ class Standardized(BaseKernel):
         """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""
         return self.kernel(self.transform(X), None if Z is None else self.transform(Z))
 
-    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return k(x, x) of every row, shape (n,)."""
-        return self.kernel.diagonal(self.transform(X))
-
     def resolve(self, X: ArrayLike, weight: NDArray[np.float64] | None = None) -> Standardized:
         """Return the kernel with the rows' mean and deviation, and the base kernel resolved."""
         rows = np.asarray(X, dtype=np.float64)
@@ -135,10 +122,6 @@ class Standardized(BaseKernel):
         scale = np.where(is_constant, 1.0, scale)
         known = replace(self, center=tuple(center.tolist()), scale=tuple(scale.tolist()))
         return replace(known, kernel=self.kernel.resolve(known.transform(rows), weight))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Describe the kernel in JSON values."""
-        return super().to_dict() | {"kernel": self.kernel.to_dict()}
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the scaled rows, shape (n, d)."""

@@ -1,45 +1,12 @@
-"""Check kernel matrices, and multiply them by a task kernel."""
+"""Check kernel matrices."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 _SYMMETRIC = 1e-10  # tolerance relative to the largest entry
 _NEGATIVE = 1e-8  # tolerance for negative eigenvalues, relative to the largest one
-
-
-def product_kernel(
-    K: NDArray[np.float64], s: ArrayLike, t: ArrayLike, k: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the kernel matrix of examples with tasks, K[s, t] k(x, z).
-
-    Parameters
-    ----------
-    K : ndarray of float64, shape (T, T)
-        Task kernel.
-    s, t : array_like of int, shape (n,) and (m,)
-        Tasks of the examples x and z, as row indices of K.
-    k : ndarray of float64, shape (n, m)
-        Base kernel of the same examples.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, m)
-
-    References
-    ----------
-    Evgeniou, Micchelli, Pontil (2005), JMLR 6; Sheldon (2008), Graphical multi-task learning,
-    equation 2.
-
-    Examples
-    --------
-    >>> K = np.array([[1.0, 0.5], [0.5, 1.0]])
-    >>> product_kernel(K, [0, 1], [1], np.array([[2.0], [3.0]]))
-    array([[1.],
-           [3.]])
-    """
-    return K[np.ix_(np.asarray(s), np.asarray(t))] * k
 
 
 def check_symmetric(matrix: NDArray[np.float64], name: str) -> None:

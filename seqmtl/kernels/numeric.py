@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,13 +36,43 @@ class Linear(BaseKernel):
 
         return np.asarray(linear_kernel(*_pair(X, Z)))
 
-    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the squared norms of the rows, shape (n,)."""
-        return _squared_norms(X)
+
+class _Scaled(BaseKernel):
+    """A kernel with a factor on inner products or distances."""
+
+    gamma: float | str
+
+    def check(self) -> None:
+        """Check gamma."""
+        if isinstance(self.gamma, str) and self.gamma != SCALE:
+            rule = "a finite number above 0 or 'scale'"
+            raise ValueError(f"gamma must be {rule}, got {self.gamma!r}")
+        if not isinstance(self.gamma, str):
+            check_number("gamma", self.gamma)
+
+    def _factor(self) -> float:
+        """Return gamma, which must be numeric at this point."""
+        if isinstance(self.gamma, str):
+            raise ValueError(
+                f"gamma must be a number when the kernel is computed, got {self.gamma!r}; "
+                "call resolve(X) with the training examples first"
+            )
+        return self.gamma
+
+    def resolve(self, X: ArrayLike, weight: NDArray[np.float64] | None = None) -> Self:
+        """Return the kernel with a numeric gamma."""
+        if self.gamma != SCALE:
+            return self
+        rows = _pair(X, None)[0]
+        means = np.average(rows, axis=0, weights=weight)
+        spread = ((rows - means.mean()) ** 2).mean(axis=1)
+        variance = float(np.average(spread, weights=weight))
+        gamma = 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0
+        return replace(self, **{"gamma": gamma})
 
 
 @dataclass(frozen=True)
-class Polynomial(BaseKernel):
+class Polynomial(_Scaled):
     """Polynomial kernel (gamma <x, z> + coef0)^degree of rows of numbers.
 
     Parameters
@@ -64,30 +94,19 @@ class Polynomial(BaseKernel):
     def check(self) -> None:
         """Check the parameters."""
         check_integer("degree", self.degree, 1)
-        _check_gamma(self.gamma)
+        super().check()
         check_number("coef0", self.coef0, least=0.0)
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""
         from sklearn.metrics.pairwise import polynomial_kernel
 
-        gamma = _number(self.gamma)
-        return np.asarray(
-            polynomial_kernel(*_pair(X, Z), degree=self.degree, gamma=gamma, coef0=self.coef0)
-        )
-
-    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return k(x, x) of every row, shape (n,)."""
-        inner = _number(self.gamma) * _squared_norms(X) + self.coef0
-        return np.asarray(inner**self.degree)
-
-    def resolve(self, X: ArrayLike, weight: NDArray[np.float64] | None = None) -> Polynomial:
-        """Return the kernel with a numeric gamma."""
-        return _with_gamma(self, X, weight)
+        options = {"degree": self.degree, "gamma": self._factor(), "coef0": self.coef0}
+        return np.asarray(polynomial_kernel(*_pair(X, Z), **options))
 
 
 @dataclass(frozen=True)
-class RBF(BaseKernel):
+class RBF(_Scaled):
     """Gaussian kernel exp(-gamma ||x - z||^2) of rows of numbers.
 
     Parameters
@@ -105,24 +124,11 @@ class RBF(BaseKernel):
     kind: ClassVar[str] = "rbf"
     gamma: float | str = 1.0
 
-    def check(self) -> None:
-        """Check the parameters."""
-        _check_gamma(self.gamma)
-
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""
         from sklearn.metrics.pairwise import rbf_kernel
 
-        gamma = _number(self.gamma)
-        return np.asarray(rbf_kernel(*_pair(X, Z), gamma=gamma))
-
-    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return ones, shape (n,)."""
-        return np.ones(_pair(X, None)[0].shape[0])
-
-    def resolve(self, X: ArrayLike, weight: NDArray[np.float64] | None = None) -> RBF:
-        """Return the kernel with a numeric gamma."""
-        return _with_gamma(self, X, weight)
+        return np.asarray(rbf_kernel(*_pair(X, Z), gamma=self._factor()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,11 +162,6 @@ class Precomputed(BaseKernel):
         rows = self._numbers(X, "X")
         return self.matrix[np.ix_(rows, rows if Z is None else self._numbers(Z, "Z"))]
 
-    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the entries on the diagonal, shape (n,)."""
-        rows = self._numbers(X, "X")
-        return self.matrix[rows, rows]
-
     def _numbers(self, X: ArrayLike, name: str) -> NDArray[np.int64]:
         """Check row indices."""
         given = np.asarray(X)
@@ -179,10 +180,6 @@ class Precomputed(BaseKernel):
                 "the matrix must include the examples to be scored"
             )
         return given.astype(np.int64)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Describe the kernel in JSON values: the matrix as a list of rows."""
-        return {"kind": self.kind, "matrix": self.matrix.tolist()}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Precomputed):
@@ -232,10 +229,6 @@ class Function(BaseKernel):
             )
         return values
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
-        """Return k(x, x) of every example, shape (n,), with one call each."""
-        return np.array([self(X[i : i + 1])[0, 0] for i in range(_count(X))], dtype=np.float64)
-
     def to_dict(self) -> dict[str, Any]:
         """Raise an error, as a function cannot be saved.
 
@@ -248,36 +241,6 @@ class Function(BaseKernel):
             "the kernel of a saved model must be one of seqmtl.kernels, got "
             f"the Python function {self.function!r}; use Precomputed, or keep the model in memory"
         )
-
-
-_Scaled = TypeVar("_Scaled", RBF, Polynomial)
-
-
-def _with_gamma(kernel: _Scaled, X: ArrayLike, weight: NDArray[np.float64] | None) -> _Scaled:
-    """Replace "scale" by its value."""
-    if kernel.gamma != SCALE:
-        return kernel
-    X = _pair(X, None)[0]
-    means = np.average(X, axis=0, weights=weight)
-    variance = float(np.average(((X - means.mean()) ** 2).mean(axis=1), weights=weight))
-    return replace(kernel, gamma=float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0)
-
-
-def _check_gamma(gamma: Any) -> None:
-    if isinstance(gamma, str) and gamma != SCALE:
-        raise ValueError(f"gamma must be a finite number above 0 or 'scale', got {gamma!r}")
-    if not isinstance(gamma, str):
-        check_number("gamma", gamma)
-
-
-def _number(gamma: float | str) -> float:
-    """Return gamma, which must be numeric at this point."""
-    if isinstance(gamma, str):
-        raise ValueError(
-            f"gamma must be a number when the kernel is computed, got {gamma!r}; "
-            "call resolve(X) with the training examples first"
-        )
-    return gamma
 
 
 def _pair(
@@ -294,11 +257,6 @@ def _pair(
 
     checked = check_pairwise_arrays(X, Z, dtype=np.float64, accept_sparse=False)
     return checked[0], None if Z is None else checked[1]
-
-
-def _squared_norms(X: ArrayLike) -> NDArray[np.float64]:
-    rows = _pair(X, None)[0]
-    return np.einsum("ij,ij->i", rows, rows)
 
 
 def _count(X: Any) -> int:

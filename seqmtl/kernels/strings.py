@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import check_integer
-from seqmtl.kernels._base import BaseKernel
+from seqmtl.kernels._base import BaseKernel, inverse_roots
 from seqmtl.kernels._sequences import (
     ALPHABETS,
     Words,
@@ -60,8 +60,8 @@ class StringKernel(BaseKernel):
         z = x if Z is None else self._read(Z)
         values = self._matrix(x, z)
         if self.normalize:
-            row = _inverse_roots(self._diagonal(x))
-            column = row if z is x else _inverse_roots(self._diagonal(z))
+            row = inverse_roots(self._diagonal(x))
+            column = row if z is x else inverse_roots(self._diagonal(z))
             values *= np.outer(row, column)
         return values
 
@@ -169,12 +169,16 @@ class WeightedDegreeKernel(StringKernel):
 
 @dataclass(frozen=True)
 class WordKernel(StringKernel):
-    """A kernel of the words in the sequences, regardless of position."""
+    """A sum over all pairs of words, one of each sequence, of a value per Hamming distance."""
 
     @property
     @abstractmethod
     def _length(self) -> int:
         """Length of a word."""
+
+    @abstractmethod
+    def _worth(self) -> NDArray[np.float64]:
+        """Return the value of a pair of words at distance 0 .. length."""
 
     def _check_length(self, name: str) -> None:
         """Check that a word fits into 64 bits."""
@@ -182,15 +186,6 @@ class WordKernel(StringKernel):
 
     def _read(self, X: Any) -> Words:
         return count_words(read_letters(X, self.alphabet), self._length, self.alphabet)
-
-
-@dataclass(frozen=True)
-class NearWordKernel(WordKernel):
-    """A sum over all pairs of words, one of each sequence, of a value per Hamming distance."""
-
-    @abstractmethod
-    def _worth(self) -> NDArray[np.float64]:
-        """Return the value of a pair of words at distance 0 .. length."""
 
     def _bits(self) -> tuple[int, np.uint64]:
         """Return the bits per letter, and a word with the lowest bit of every letter set."""
@@ -200,8 +195,8 @@ class NearWordKernel(WordKernel):
     def _matrix(self, x: Words, z: Words) -> NDArray[np.float64]:
         from seqmtl.kernels._string_kernels import add_pairs_of_words
 
-        of_x, of_z = _by_columns(x), _by_columns(z)
         n, m = x.counts.shape[0], z.counts.shape[0]
+        of_x, of_z = _by_columns(x), _by_columns(z)
         out = np.zeros((m, n))
         add_pairs_of_words(
             x.words, z.words, of_x, of_z, *self._bits(), self._worth(), z is x, np.empty(n), out
@@ -255,17 +250,19 @@ class SpectrumKernel(WordKernel):
     def _length(self) -> int:
         return self.k
 
+    def _worth(self) -> NDArray[np.float64]:
+        return np.eye(self.k + 1)[0]
+
     def _matrix(self, x: Words, z: Words) -> NDArray[np.float64]:
-        """Multiply the counts of shared words; distinct words never match."""
+        if self._worth()[1:].any():
+            return super()._matrix(x, z)
+        # distinct words never match: multiply the counts of shared ones
         _, in_x, in_z = np.intersect1d(x.words, z.words, assume_unique=True, return_indices=True)
         return np.asarray((x.counts[:, in_x] @ z.counts[:, in_z].T).toarray())
 
-    def _diagonal(self, x: Words) -> NDArray[np.float64]:
-        return np.asarray(x.counts.power(2).sum(axis=1), dtype=np.float64).ravel()
-
 
 @dataclass(frozen=True)
-class MismatchKernel(NearWordKernel):
+class MismatchKernel(SpectrumKernel):
     """Mismatch kernel: k-mers count towards all words within a few mismatches.
 
     Parameters
@@ -302,12 +299,7 @@ class MismatchKernel(NearWordKernel):
     def check(self) -> None:
         """Check the parameters."""
         super().check()
-        self._check_length("k")
         check_integer("mismatches", self.mismatches, 0, self.k)
-
-    @property
-    def _length(self) -> int:
-        return self.k
 
     def _worth(self) -> NDArray[np.float64]:
         A, k, m = ALPHABETS[self.alphabet].size, self.k, self.mismatches
@@ -315,7 +307,7 @@ class MismatchKernel(NearWordKernel):
 
 
 @dataclass(frozen=True)
-class GappedKmerKernel(NearWordKernel):
+class GappedKmerKernel(WordKernel):
     """Gapped k-mer kernel: words of l letters, compared at any k of them.
 
     Parameters
@@ -386,8 +378,3 @@ def _by_columns(x: Words) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float6
     """Return the counts in column format: column starts, rows, counts."""
     columns = x.counts.tocsc()
     return columns.indptr, columns.indices, columns.data
-
-
-def _inverse_roots(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 / sqrt(values), 0 for 0."""
-    return np.where(values > 0, 1.0, 0.0) / np.sqrt(np.where(values > 0, values, 1.0))

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import brief
 from seqmtl._names import NameIndex, match_names
-from seqmtl._schema import brief
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.inputs import note_input

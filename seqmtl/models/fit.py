@@ -90,7 +90,7 @@ def train(  # noqa: PLR0913
     known, on_score : optional
         See :func:`seqmtl.models.selection.select`.
     state, on_epoch : optional
-        See :meth:`seqmtl.solvers.dcd.CoordinateDescent.solve`, or, for windows on disk,
+        See :meth:`seqmtl.solvers.dcd.Descent.solve`, or, for windows on disk,
         :func:`seqmtl.models.stored_fit.fit_on_disk`.
 
     Returns

@@ -27,7 +27,7 @@ from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import couple
 from seqmtl.models.training import Settings, class_factors, solve
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.problem import LOSSES, dual_terms, loss_values
+from seqmtl.solvers.losses import LOSSES
 from seqmtl.solvers.weights import scores_of
 
 Array = NDArray[np.float64]
@@ -178,14 +178,14 @@ class CrossValidation:
         from seqmtl.solvers._dcd_kernels import descend_gram
 
         stop_if_over()
-        loss, rng = self._settings.loss, np.random.default_rng(self._settings.seed)
+        loss, rng = LOSSES[self._settings.loss], np.random.default_rng(self._settings.seed)
         given = given[rows]
         for _ in range(_ROUNDS):
             order = rng.permuted(np.tile(rows, (_PASSES, 1)), axis=1).ravel()
-            descend_gram(H, order, alpha, margins, cost, LOSSES[loss], 0.0, 1.0)
-            losses = float((cost[rows] * loss_values(loss, margins[rows])).sum())
+            descend_gram(H, order, alpha, margins, cost, loss.for_loops, 1.0)
+            losses = float((cost[rows] * loss.values(margins[rows])).sum())
             half_q = 0.5 * float((alpha[rows] * (margins[rows] - given)).sum())
-            dual = float((dual_terms(loss, alpha[rows], cost[rows]) - alpha[rows] * given).sum())
+            dual = float((loss.dual(alpha[rows], cost[rows]) - alpha[rows] * given).sum())
             dual -= half_q
             if losses + half_q - dual <= _TOL * (losses + half_q):
                 return

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import refuse
 from seqmtl._names import NameIndex, match_names
-from seqmtl._schema import refuse
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.models.base import Model

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import refuse
 from seqmtl._names import match_names
-from seqmtl._schema import mapping, number, record, refuse, text, whole, word
+from seqmtl._schema import mapping, number, record, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.models.base import FORMAT, Model, damaged, format_version

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import refuse
 from seqmtl._schema import (
     Rule,
     anything,
@@ -19,7 +20,6 @@ from seqmtl._schema import (
     mapping,
     number,
     record,
-    refuse,
     text,
     whole,
     word,

@@ -250,8 +250,8 @@ class _Selector:
         self._sample = examples.take(rows)
         self._few = _find_few(self._sample)
         self._count()
-        self._grams: dict[str, Any] = {}
-        self._folds: CrossValidation | None = None  # for one map at a time
+        self._grams: dict[str, Any] = {}  # of parts that variants of the features share
+        self._folds = CrossValidation(self._sample, features, settings, self._grams)
 
     def run(self) -> Plan:
         """Choose."""
@@ -314,11 +314,11 @@ class _Selector:
         """Return what gives the held-out log-likelihood of every example of the sample."""
 
         def cross_validate() -> Array:
-            if self._folds is None or self._folds.features is not features:
-                grams = self._grams  # of parts that variants share
-                self._folds = CrossValidation(self._sample, features, self._settings, grams)
-            found = self._folds.fit(self._kernel(sharing).matrix, cost)
-            return self._folds.of_examples(found.values)
+            folds = self._folds
+            if features is not folds.features:
+                folds = CrossValidation(self._sample, features, self._settings, self._grams)
+            found = folds.fit(self._kernel(sharing).matrix, cost)
+            return folds.of_examples(found.values)
 
         return cross_validate
 

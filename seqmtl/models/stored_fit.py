@@ -31,7 +31,7 @@ from seqmtl.models.training import Fitted, Plan, Settings, class_factors, solve
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
-from seqmtl.solvers.problem import dual_terms, loss_values
+from seqmtl.solvers.losses import LOSSES
 from seqmtl.solvers.weights import GroupedWeights, scores_of
 
 Array = NDArray[np.float64]
@@ -243,9 +243,10 @@ class _Search:
 
     def _share_of_gap(self, active: Active, gap: float) -> float:
         """Return the share of the gap that is due to the active windows."""
-        loss, alpha, margins = self._settings.loss, active.held.alpha, active.held.margins
+        loss, held = LOSSES[self._settings.loss], active.held
+        alpha, margins = held.alpha, held.margins
         C = self._settings.costs(active.examples)
-        own = C * loss_values(loss, margins) + alpha * margins - dual_terms(loss, alpha, C)
+        own = C * loss.values(margins) + alpha * margins - loss.dual(alpha, C)
         return min(float(own.sum()) / max(gap * active.primal, 1e-300), 1.0)
 
     def _train(self, active: Active, tol: float) -> Solution:
@@ -259,7 +260,7 @@ class _Search:
             return solve(rows, examples, self._coupling, settings, state=state)
         given = scores_of(rows, examples.ids, self._W, settings.bias_scale * self._bias)
         q = alpha * (margins - y * given)
-        losses = settings.costs(examples) * loss_values(settings.loss, margins)
+        losses = settings.costs(examples) * LOSSES[settings.loss].values(margins)
         solution = solve(
             rows, examples, self._coupling, replace(settings, dtype=_PRECISE), given=given,
             constant=active.primal - float((losses + 0.5 * q).sum()), state=state,
@@ -343,7 +344,7 @@ class _Search:
         n_true = int((active.bound & (self._store.labels > 0)).sum())
         n_decoys = int(active.bound.sum()) - n_true
         bound = n_true * self._costs[0] + n_decoys * self._costs[1]  # alpha = C, hinge loss
-        dual = float(dual_terms(self._settings.loss, alpha, C).sum()) + bound - 0.5 * pulls
+        dual = float(LOSSES[self._settings.loss].dual(alpha, C).sum()) + bound - 0.5 * pulls
         return sum(answer.loss for answer in answers) + 0.5 * pulls, dual
 
     def calibrate(self, solution: Solution, active: Active, answers: list[Answer]) -> Array:

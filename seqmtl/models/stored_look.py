@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from seqmtl.io.window_store import StoredPart, compact
 from seqmtl.sequences import Windows, concatenate
-from seqmtl.solvers.problem import loss_values, own_kernel
+from seqmtl.solvers.losses import LOSSES
+from seqmtl.solvers.problem import own_kernel
 from seqmtl.solvers.weights import scores_of
 
 Array = NDArray[np.float64]
@@ -145,7 +146,7 @@ def look(
     if short.size > q.most:  # the worst alone would not stand for the rest
         short = np.sort(np.random.default_rng(part.first).permutation(short)[: q.most])
     every = Held(part.first + np.arange(y.size), windows, alpha, margins)
-    losses, pulls = C * loss_values(q.loss, margins), alpha * margins
+    losses, pulls = C * LOSSES[q.loss].values(margins), alpha * margins
     binned = _binned(q, windows, scores, alpha, rest)
     return Answer(float(losses.sum()), float(pulls.sum()), every.take(short), *binned)
 

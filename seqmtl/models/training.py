@@ -18,11 +18,10 @@ from seqmtl.coupling import Coupling
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.examples import Examples
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.dcd import Progress, Solution, State
+from seqmtl.solvers.dcd import Descent, Progress, Solution, State
 from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.mkl import MultipleKernelDescent
-from seqmtl.solvers.newton import NewtonDescent
-from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
+from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
+from seqmtl.solvers.problem import Problem
 
 #: The number of threads of matrix products changes their rounding, and so the result.
 ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="blas")
@@ -225,13 +224,12 @@ def solve(
         "lower the degree or the window, or hash to fewer bits",
     )
     y, ids = examples.y, np.ascontiguousarray(examples.ids, dtype=np.int16)
-    problem = Problem(
-        rows, y, ids, fixed, settings.costs(examples), settings.loss, settings.bias_scale,
-    )  # fmt: skip
+    loss = find_loss(settings.loss, settings.epsilon)
+    problem = Problem(rows, y, ids, fixed, settings.costs(examples), loss, settings.bias_scale)
     if given is not None:
         problem = replace(problem, targets=-y * given, constant=constant)
     if settings.kind == "regression":
-        problem = replace(problem, y=np.ones(y.size), targets=y, epsilon=float(settings.epsilon))
+        problem = replace(problem, y=np.ones(y.size), targets=y)
     options: dict[str, Any] = {
         "tol": settings.tol,
         "max_epochs": settings.max_epochs,
@@ -239,9 +237,8 @@ def solve(
         "seed": settings.seed,
         "state": state,
     }
-    if isinstance(coupling, KernelSet):
-        return MultipleKernelDescent(problem, coupling, **options).solve(on_epoch)
-    return NewtonDescent(problem, **options).solve(on_epoch)
+    kernels = coupling if isinstance(coupling, KernelSet) else None
+    return Descent(problem, kernels, **options).solve(on_epoch)
 
 
 def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float64]:

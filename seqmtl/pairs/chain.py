@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from seqmtl.models.paired import PairLayer
 from seqmtl.pairs._chain_kernels import list_introns, sum_parses
 from seqmtl.pairs._coding_kernels import sum_content
+from seqmtl.sequences.sites import Sites
 
 _CERTAIN = -1e-12  # log of the largest probability
 _STRONGEST = 150.0  # log of the largest weight of a site, or of coding between two
@@ -38,59 +39,15 @@ _LEAST_MARGIN = 10_000  # bases
 _MARGIN = 4  # longest introns
 
 
-class Ends(NamedTuple):
-    """Candidate sites of one signal on both strands of a stretch of a contig.
-
-    Attributes
-    ----------
-    starts : ndarray of int64, shape (n,)
-        First base of each site on the forward strand.
-    is_reverse : ndarray of bool, shape (n,)
-        Whether a site is on the minus strand.
-    log_odds : ndarray of float64, shape (n,)
-        Log-odds of a true site.
-    """
-
-    starts: NDArray[np.int64]
-    is_reverse: NDArray[np.bool_]
-    log_odds: NDArray[np.float64]
-
-
-class Sites(NamedTuple):
-    """Candidate sites of both signals and strands, by place; starts of introns before ends.
-
-    Attributes
-    ----------
-    places : ndarray of int64, shape (n,)
-        Bases before the end of the intron that is at the site, on the forward strand.
-    is_reverse, is_end : ndarray of bool, shape (n,)
-        Whether a site is on the minus strand; whether it is the last of an intron, as read on the
-        forward strand.
-    log_odds : ndarray of float64, shape (n,)
-        Log-odds of a true site.
-    content : ndarray of float64, shape (n, 6)
-        Coding content from the site before, see :func:`seqmtl.pairs._coding_kernels.sum_content`.
-    order : ndarray of int64, shape (n,)
-        Index of each site among donors, then acceptors, as given to :func:`join_ends`.
-    """
-
-    places: NDArray[np.int64]
-    is_reverse: NDArray[np.bool_]
-    is_end: NDArray[np.bool_]
-    log_odds: NDArray[np.float64]
-    content: NDArray[np.float64]
-    order: NDArray[np.int64]
-
-
 class Posteriors(NamedTuple):
     """Logarithms of posterior probabilities.
 
     Attributes
     ----------
     sites : ndarray of float64, shape (n,)
-        Of each donor, then of each acceptor, as given to :func:`join_ends`.
+        Of each site.
     introns : ndarray of int64, shape (m, 2)
-        Start and end of each listed intron in :class:`Sites`, by end.
+        Rows of the sites at which each listed intron starts and ends, by end.
     intron_values : ndarray of float64, shape (m,)
         Of each listed intron.
     """
@@ -112,35 +69,48 @@ def margin_of(longest: int) -> int:
 
 
 def join_ends(
-    ends: Sequence[Ends],
+    ends: Sequence[Sites],
     site_lengths: Sequence[int],
     codes: NDArray[np.uint8],
     coding: NDArray[np.float32],
+    origin: int = 0,
 ) -> Sites:
     """Join donors and acceptors of a stretch of a contig, with the coding content between them.
 
     Parameters
     ----------
-    ends : sequence of Ends
-        Donors and acceptors.
+    ends : sequence of Sites
+        Donors and acceptors, with ``log_odds`` of a true site, and other columns of both.
     site_lengths : sequence of int
         Bases of a donor and of an acceptor.
     codes : ndarray of uint8
-        Letters of the stretch; the sites count from its first base.
+        Letters of the stretch.
     coding : ndarray of float32, shape (3, 4096)
         Coding content, see :class:`seqmtl.models.paired.PairLayer`.
+    origin : int
+        Where the stretch begins, as the sites count.
+
+    Returns
+    -------
+    Sites
+        By place, starts of introns before ends, with further columns: ``places`` are the bases of
+        the stretch before the end of the intron that is at the site, on the forward strand.
+        ``is_donor``; ``is_end`` tells whether a site is the last of an intron, as read on the
+        forward strand. ``content``, shape (n, 6), is the coding content from the site before, see
+        :func:`seqmtl.pairs._coding_kernels.sum_content`.
     """
-    columns = []
+    parts = []
     for own, length, is_donor in zip(ends, site_lengths, (True, False), strict=True):
         is_end = own.is_reverse == is_donor
-        columns.append((own.starts + length * is_end, own.is_reverse, is_end, own.log_odds))
-    places, is_reverse, is_end, log_odds = map(np.concatenate, zip(*columns, strict=True))
-    order = np.lexsort([is_end, places])
-    places = places[order]
-    content = np.zeros((places.size, 6))
-    if places.size:
-        sum_content(codes, places, coding, content)
-    return Sites(places, is_reverse[order], is_end[order], log_odds[order], content, order)
+        places = own.starts - origin + length * is_end
+        kind = np.full(len(own), is_donor)
+        parts.append(own.adding(places=places, is_end=is_end, is_donor=kind))
+    sites = Sites.join(parts)
+    sites = sites.take(np.lexsort([sites["is_end"], sites["places"]]))
+    content = np.zeros((len(sites), 6))
+    if len(sites):
+        sum_content(codes, sites["places"], coding, content)
+    return sites.adding(content=content)
 
 
 def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = None) -> Posteriors:
@@ -151,16 +121,16 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
     Parameters
     ----------
     sites : Sites
-        Candidates of a contig, or of a stretch of one.
+        Candidates of a contig, or of a stretch of one, as :func:`join_ends` returns them.
     layer : PairLayer
         What :mod:`seqmtl.pairs.chain` weighs parses by.
     min_probability : float, optional
         List the introns of at least this posterior probability. Default: none.
     """
-    n = sites.places.size
-    log_weights = _bounded(layer.scale * sites.log_odds, _STRONGEST)
+    n, places, is_end = len(sites), sites["places"], sites["is_end"]
+    log_weights = _bounded(layer.scale * sites["log_odds"], _STRONGEST)
     weights = np.exp(log_weights)
-    content = np.exp(_bounded(layer.coding_scale * sites.content, _STRONGEST))
+    content = np.exp(_bounded(layer.coding_scale * sites["content"], _STRONGEST))
     after_content = np.ones_like(content)  # read from the other side, it belongs to the site before
     after_content[:-1] = content[1:]
     shifts, switch = np.exp([layer.shift, layer.coding_shift]), float(np.exp(layer.switch))
@@ -170,33 +140,30 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
         np.empty((2, n), dtype=np.int64), np.empty((2, n, 4)),
     )  # fmt: skip
     strands = sites.is_reverse.astype(np.int64)
-    phases = sites.places % 3
+    phases = places % 3
     shared = np.exp(layer.introns), layer.shortest, switch, switch, shifts
-    forward = sites.places, phases, strands, sites.is_end, weights, content
+    forward = places, phases, strands, is_end, weights, content
     total = sum_parses(*forward, *shared, before, units, *space)
-    columns = -sites.places, phases, strands, ~sites.is_end, weights, after_content
+    columns = -places, phases, strands, ~is_end, weights, after_content
     backward = [np.ascontiguousarray(column[::-1]) for column in columns]
     sum_parses(*backward, *shared, after, after_units, *space)
     after, after_units = after[::-1], after_units[::-1]
     with np.errstate(divide="ignore"):
         values = np.log((before * after).sum(axis=1)) + units + after_units - total
-    places, listed = np.empty((0, 2), dtype=np.int64), np.empty(0)
+    introns, listed = np.empty((0, 2), dtype=np.int64), np.empty(0)
     if min_probability is not None:
         floor = np.log(min_probability)
         likely = np.flatnonzero(values >= floor - _ROUNDING)  # as probable as any of their introns
-        is_end = sites.is_end[likely]
-        own = np.where(is_end, after_units[likely], units[likely] - total) + log_weights[likely]
+        own = np.where(is_end[likely], after_units[likely], units[likely] - total)
         known = (
-            sites.places[likely], strands[likely], is_end, before[likely], after[likely], own,
-            layer.introns, layer.shortest, shifts, floor,
+            places[likely], strands[likely], is_end[likely], before[likely], after[likely],
+            own + log_weights[likely], layer.introns, layer.shortest, shifts, floor,
         )  # fmt: skip
-        m = list_introns(*known, places, listed)
-        places, listed = np.empty((m, 2), dtype=np.int64), np.empty(m)
-        list_introns(*known, places, listed)
-        places = likely[places]
-    by_signal = np.empty(n)
-    by_signal[sites.order] = values
-    return Posteriors(_log_p(by_signal), places, _log_p(listed))
+        m = list_introns(*known, introns, listed)
+        introns, listed = np.empty((m, 2), dtype=np.int64), np.empty(m)
+        list_introns(*known, introns, listed)
+        introns = likely[introns]
+    return Posteriors(_log_p(values), introns, _log_p(listed))
 
 
 def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

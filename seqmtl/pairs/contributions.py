@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.paired import ENDS, PairLayer
-from seqmtl.pairs.chain import Sites, run_chain, to_log_odds
+from seqmtl.pairs.chain import run_chain, to_log_odds
 from seqmtl.pairs.finder import PairedFinder
+from seqmtl.sequences.sites import Sites
 
 _REMOVED = -1e9  # log-odds of a site that no parse takes
 _SHARE = 0.01  # introns of a site that are listed, of its probability
@@ -83,58 +84,56 @@ def explain_site(
     begin, end = start - finder.margin, start + finder.margin
     first = max(0, begin - finder.margin)
     piece = ContigPiece("", first, codes[first : end + finder.margin], True)
-    weighed = finder.weigh(piece, begin, end)
-    sizes = [block.starts.size for own in weighed.blocks for block in own]
-    for k, signal in enumerate(ENDS):
-        number = 2 * k + int(is_reverse)
-        at = np.flatnonzero(weighed.blocks[k][int(is_reverse)].starts == start)
-        if at.size:
-            row = int(np.flatnonzero(weighed.sites.order == sum(sizes[:number]) + at[0])[0])
-            priors = [float(np.log(share) - np.log1p(-share)) for share in prevalences]
-            return _explain(weighed.sites, finder.layer, row, k, signal, priors, first)
-    return None
+    sites, _ = finder.weigh(piece, begin, end)
+    found = np.flatnonzero((sites.starts == start) & (sites.is_reverse == is_reverse))
+    if not found.size:
+        return None
+    priors = [float(np.log(share) - np.log1p(-share)) for share in prevalences]
+    return _explain(sites, finder.layer, int(found[0]), priors, first)
 
 
 def _explain(
-    sites: Sites, layer: PairLayer, row: int, k: int, signal: str, priors: list[float], origin: int
+    sites: Sites, layer: PairLayer, row: int, priors: list[float], origin: int
 ) -> SiteContributions:
     """Explain a row of the sites, whose places count from `origin`."""
+    places, k = sites["places"], 0 if sites["is_donor"][row] else 1
 
     def log_odds(changed: Sites = sites, layer: PairLayer = layer) -> float:
-        return float(to_log_odds(run_chain(changed, layer).sites[[sites.order[row]]])[0])
+        return float(to_log_odds(run_chain(changed, layer).sites[[row]])[0])
 
     def replaced(rows: NDArray[np.bool_], value: float) -> Sites:
-        return sites._replace(log_odds=np.where(rows, value, sites.log_odds))
+        return sites.adding(log_odds=np.where(rows, value, sites["log_odds"]))
 
     def without_content(rows: slice) -> Sites:
-        content = sites.content.copy()
+        content = sites["content"].copy()
         content[rows] = 0.0
-        return sites._replace(content=content)
+        return sites.adding(content=content)
 
     paired = log_odds()
-    rows = np.arange(sites.places.size)
+    rows = np.arange(len(sites))
     found = run_chain(sites, layer, _SHARE / (1.0 + np.exp(-max(paired, -600.0))))
     own = np.flatnonzero((found.introns == row).any(axis=1))
     own = own[np.argsort(-found.intron_values[own], kind="stable")][:_MOST]
-    bounds = (sites.places[found.introns[own]] + origin).tolist()
+    bounds = (places[found.introns[own]] + origin).tolist()
     shares = np.exp(found.intron_values[own]).tolist()
     partner = int(found.introns[own[0]].sum()) - row if own.size else -1
     left, right = (
         paired - log_odds(without_content(side)) for side in (slice(row + 1), slice(row + 1, None))
     )
-    near = np.abs(sites.places - sites.places[row]) <= _NEAR
-    alike = (sites.is_reverse == sites.is_reverse[row]) & (sites.is_end == sites.is_end[row])
+    near = np.abs(places - places[row]) <= _NEAR
+    is_end, is_reverse = sites["is_end"], sites.is_reverse
+    alike = (is_reverse == is_reverse[row]) & (is_end == is_end[row])
     even = layer._replace(introns=np.full(layer.introns.size, -np.log(layer.introns.size)))
     return SiteContributions(
-        signal,
-        float(sites.log_odds[row]),
+        ENDS[k],
+        float(sites["log_odds"][row]),
         paired,
-        float(sites.log_odds[partner]) if own.size else np.nan,
+        float(sites["log_odds"][partner]) if own.size else np.nan,
         paired - log_odds(replaced(rows == row, priors[k])),
         paired - log_odds(replaced(rows == partner, priors[1 - k])) if own.size else np.nan,
         paired - log_odds(layer=even),
-        right if sites.is_reverse[row] else left,
-        left if sites.is_reverse[row] else right,
+        right if is_reverse[row] else left,
+        left if is_reverse[row] else right,
         paired - log_odds(replaced(near & alike & (rows != row), _REMOVED)),
         [(*pair, share) for pair, share in zip(bounds, shares, strict=True)],
     )

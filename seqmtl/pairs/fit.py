@@ -15,11 +15,12 @@ from seqmtl.io.dataset import read_summary
 from seqmtl.io.dataset_regions import SplitGenome
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairLayer, check_ends
-from seqmtl.pairs.candidates import EndFinder, Piece, cut_regions, find_piece
+from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
 from seqmtl.pairs.chain import run_chain
 from seqmtl.pairs.coding import Content, coding_content
 from seqmtl.pairs.lengths import LengthTable, annotated_lengths, length_tables
 from seqmtl.pairs.regions import PathLike, known_sites, read_both, shared_organisms, stretches
+from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class _Task(NamedTuple):
     `denser` is the log of how much denser true sites are where the layer is not fitted, too.
     """
 
-    pieces: list[Piece]
+    pieces: list[Sites]
     lengths: LengthTable
     content: Content
     offset: float
@@ -146,16 +147,13 @@ def _read_task(
             "--longest-intron finds these, in more time", task, n_longer, lengths.size, longest,
         )  # fmt: skip
     held = read_both(*paths, name, split)
-    finders = (
-        EndFinder(models[0], paths[0], task),
-        EndFinder(models[1], paths[1], models[1].match(task)),
-    )
-    pieces: list[Piece] = []
-    n_sites, n_bases, bounds = 0, 0, cut_regions(held, longest)
+    finders = end_finders(models, paths, task)
+    pieces: list[Sites] = []
+    n_sites, n_bases, bounds = 0, 0, cut_regions(held[0], longest)
     for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
         pieces.append(find_piece(finders, held, bounds[k], content.table))
         n_bases += bounds[k].last - bounds[k].first
-        n_sites += int((pieces[-1].labels > 0).sum())
+        n_sites += int((pieces[-1]["labels"] > 0).sum())
         if n_sites >= _ENOUGH or (len(pieces) >= _PIECES and n_sites >= _SOME):
             break
     offset = sum(_offset(model, path, name) for model, path in zip(models, paths, strict=True))
@@ -179,13 +177,13 @@ def _moved(layer: PairLayer, change: float) -> PairLayer:
     return layer._replace(shift=layer.shift + change, coding_shift=layer.coding_shift + change)
 
 
-def log_likelihood(pieces: Sequence[Piece], layer: PairLayer) -> float:
+def log_likelihood(pieces: Sequence[Sites], layer: PairLayer) -> float:
     """Return the log-likelihood of the labels of all candidates under the posteriors."""
     total = 0.0
     for piece in pieces:
-        log_p = run_chain(piece.sites, layer).sites
-        total += float(np.maximum(log_p[piece.labels > 0], _LOWEST).sum())
-        total += float(np.log(-np.expm1(log_p[piece.labels < 0])).sum())
+        log_p, labels = run_chain(piece, layer).sites, piece["labels"]
+        total += float(np.maximum(log_p[labels > 0], _LOWEST).sum())
+        total += float(np.log(-np.expm1(log_p[labels < 0])).sum())
     return total
 
 

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.paired import PairedModel
-from seqmtl.pairs.candidates import EndFinder, cut_regions, find_piece
+from seqmtl.models.paired import ENDS, PairedModel
+from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
 from seqmtl.pairs.chain import run_chain, to_log_odds
 from seqmtl.pairs.regions import PathLike, read_both, shared_organisms
 from seqmtl.scan.held_out import block_edges
+from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
@@ -77,31 +78,28 @@ def score_paired(
     names = shared_organisms(donors, acceptors)
     if organism is not None:
         names = [name for name in names if model.match(name) == model.match(organism)]
-    parts: dict[str, list[PairedScores]] = {"donor": [], "acceptor": []}
+    parts: dict[str, list[PairedScores]] = {end: [] for end in ENDS}
     for name in names:
         task = model.match(name)
-        finders = (
-            EndFinder(model.donor, donors, task),
-            EndFinder(model.acceptor, acceptors, model.acceptor.match(task)),
-        )
+        finders = end_finders((model.donor, model.acceptor), (donors, acceptors), task)
         layer, held = model.layer_of(task), read_both(donors, acceptors, name, split)
         edges = block_edges(held[0].regions)
-        for bounds in cut_regions(held, layer.longest):
+        for bounds in cut_regions(held[0], layer.longest):
             piece = find_piece(finders, held, bounds, layer.coding)
-            log_p = run_chain(piece.sites, layer).sites
-            blocks = np.empty(log_p.size, dtype=np.int64)
-            blocks[piece.sites.order] = np.searchsorted(
-                edges, bounds.begin + piece.sites.places, "right"
-            )
-            for end, own in zip(
-                parts, (slice(piece.n_donors), slice(piece.n_donors, None)), strict=True
-            ):
-                labels = piece.labels[own]
-                kept = labels != 0
-                columns = piece.scores[own][kept].astype(float), to_log_odds(log_p[own][kept])
-                tasks = np.full(int(kept.sum()), task)
-                parts[end].append(PairedScores(labels[kept], *columns, tasks, blocks[own][kept]))
+            blocks = np.searchsorted(edges, bounds.begin + piece["places"], "right")
+            log_p = run_chain(piece, layer).sites
+            piece = piece.adding(blocks=blocks, log_p=log_p).take(piece["labels"] != 0)
+            for end, found in parts.items():
+                found.append(_scores(piece.take(piece["is_donor"] == (end == "donor")), task))
     return {
         end: PairedScores(*(np.concatenate(column) for column in zip(*found, strict=True)))
         for end, found in parts.items()
     }
+
+
+def _scores(sites: Sites, task: str) -> PairedScores:
+    """Return the columns of the sites of a signal, plus before minus."""
+    sites = sites.take(np.argsort(sites.is_reverse, kind="stable"))
+    alone, paired = sites["scores"].astype(np.float64), to_log_odds(sites["log_p"])
+    tasks = np.full(len(sites), task)
+    return PairedScores(sites["labels"], alone, paired, tasks, sites["blocks"])

@@ -16,6 +16,7 @@ from seqmtl.io.dataset import chosen_organisms, read_summary
 from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
 from seqmtl.models.paired import ENDS
 from seqmtl.pairs.coding import Stretch
+from seqmtl.sequences import Genome
 
 PathLike = str | os.PathLike[str]
 SITE_LENGTH = 2
@@ -71,9 +72,9 @@ def shared_organisms(donors: PathLike, acceptors: PathLike) -> list[str]:
 def read_both(
     donors: PathLike, acceptors: PathLike, organism: str, split: str | None
 ) -> tuple[SplitGenome, SplitGenome]:
-    """Read the regions that are in this split of both datasets.
+    """Read the regions that are in this split of both datasets, with the sites of each.
 
-    Row k of `regions` of both is the same region, in the coordinates of each one's buffer.
+    Both have the genome of the donors, in whose buffer their coordinates are.
 
     Raises
     ------
@@ -81,24 +82,32 @@ def read_both(
         If there are none.
     """
     first, second = (read_split_genome(path, organism, split) for path in (donors, acceptors))
-    moved = second.genome.starts - first.genome.starts  # the buffers differ in their padding
-    contigs, numbers = (
-        held.genome.contigs.contig_of(held.regions[:, 0]) for held in (first, second)
-    )
-    there = second.regions - moved[numbers][:, np.newaxis]
-    rows, contig_of = [], []
-    for (begin, end), contig in zip(first.regions.tolist(), contigs, strict=True):
-        for a, b in there[(there[:, 0] < end) & (there[:, 1] > begin)].tolist():
-            rows.append((max(a, begin), min(b, end)))
-            contig_of.append(int(contig))
+    second = _moved(second, first.genome)
+    rows = [
+        (max(a, begin), min(b, end))
+        for begin, end in first.regions.tolist()
+        for a, b in second.regions.tolist()
+        if a < end and b > begin
+    ]
     if not rows:
         raise SeqmtlError(
             f"{donors} and {acceptors} have no region in common in split {split or 'all'!r} of "
             f"{organism}; build both with the same contigs under [organisms.{organism}.split]"
         )
     regions = np.array(rows, dtype=np.int64)
-    shifts = moved[np.array(contig_of)][:, np.newaxis]
-    return replace(first, regions=regions), replace(second, regions=regions + shifts)
+    return replace(first, regions=regions), replace(second, regions=regions)
+
+
+def _moved(held: SplitGenome, genome: Genome) -> SplitGenome:
+    """Return regions and sites in the buffer of the same genome with another padding."""
+    own = held.genome
+    by = genome.starts - own.starts
+    return replace(
+        held,
+        genome=genome,
+        regions=held.regions + by[own.contigs.contig_of(held.regions[:, 0])][:, np.newaxis],
+        sites=held.sites + by[own.contigs.contig_of(held.sites)],
+    )
 
 
 def stretches(donors: SplitGenome, acceptors: SplitGenome) -> Iterator[Stretch]:
@@ -114,10 +123,10 @@ def stretches(donors: SplitGenome, acceptors: SplitGenome) -> Iterator[Stretch]:
 
 def known_sites(donors: SplitGenome, acceptors: SplitGenome) -> Iterator[KnownSites]:
     """Yield the annotated sites of each region and strand of :func:`read_both`."""
-    for own, other in zip(donors.regions, acceptors.regions, strict=True):
+    for begin, end in donors.regions.tolist():
         for is_reverse in (False, True):
             columns = []
-            for held, (begin, end), is_donor in ((donors, own, True), (acceptors, other, False)):
+            for held, is_donor in ((donors, True), (acceptors, False)):
                 inside = (held.sites >= begin) & (held.sites < end)
                 rows = np.flatnonzero(inside & (held.is_reverse == is_reverse))
                 places = held.sites[rows] - begin + SITE_LENGTH * (is_donor == is_reverse)

@@ -1,4 +1,4 @@
-"""Figures of the report: agreement of probabilities, convergence, weights, learning curves."""
+"""Figures of the report: convergence, learnt weights, learning curves."""
 
 from __future__ import annotations
 
@@ -20,39 +20,6 @@ from seqmtl.evaluation.figures import (
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_SMALLEST = 1e-5
-
-
-def draw_agreement(tasks: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Draw the share of true sites against the probability, on logarithmic axes.
-
-    Parameters
-    ----------
-    tasks : mapping of str to mapping
-        Entries of organisms with the rows of :func:`~seqmtl.evaluation.expected_sites`, of which
-        bins are drawn.
-    """
-    names = [name for name, task in tasks.items() if task.get("reliability")]
-    with figure_style():
-        figure = new_figure(8.0, 4.4)
-        axes = figure.subplots()
-        axes.plot([_SMALLEST, 1], [_SMALLEST, 1], color=GREY, linewidth=0.8, linestyle=":")
-        for index, name in enumerate(names):
-            bins = [row for row in tasks[name]["reliability"] if "-" in row["probability"]]
-            n = np.array([max(row["n"], 1) for row in bins])
-            expected, true = (
-                np.array([row[key] for row in bins]) / n for key in ("expected", "true")
-            )
-            low, high = np.array([row["true_interval"] for row in bins]).reshape(-1, 2).T / n
-            look = line_look(index)
-            axes.plot(expected, true, marker="o", markersize=4, label=plain_text(name), **look)
-            axes.vlines(expected, low, high, color=look["color"], linewidth=0.8, alpha=0.6)
-        axes.set(xscale="log", yscale="log", xlim=(_SMALLEST, 1.2), ylim=(_SMALLEST, 1.2))
-        axes.set(xlabel="Predicted probability", ylabel="Share of true sites")
-        axes.grid(color="#eeeeee")
-        figure.legend(loc="outside right upper", frameon=False)
-    return figure
 
 
 def draw_convergence(

@@ -54,7 +54,11 @@ _TASK = {
     "n_positive": whole(),
     "genome": record(_GENOME),
 }
-_OF_PROBABILITIES = {"expected": number(least=0), "reliability": items(record(_BIN))}
+_OF_PROBABILITIES = {
+    "expected": number(least=0),
+    "error_likely": _SHARE,
+    "reliability": items(record(_BIN)),
+}
 _METRICS = {
     "tasks": mapping(record(_TASK, _OF_PROBABILITIES), 1),
     "mean": record(_AREAS),

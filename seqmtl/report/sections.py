@@ -10,12 +10,13 @@ import numpy as np
 from seqmtl.compare.figure import Cells, draw_bars
 from seqmtl.compare.results import MEAN, Cell
 from seqmtl.evaluation.metrics import RECALLS
+from seqmtl.evaluation.reliability import draw_reliability
 from seqmtl.evaluation.tables import Column, reliability_rows, threshold_rows
 from seqmtl.explain import poim
 from seqmtl.explain.figures import draw_logo, draw_poim
 from seqmtl.files.whole import read_bytes
 from seqmtl.report._html import Markup, column_table, element, embed, join, picture, table
-from seqmtl.report.figures import draw_agreement, draw_convergence, draw_weights
+from seqmtl.report.figures import draw_convergence, draw_weights
 from seqmtl.report.folder import Signal
 from seqmtl.report.similarity_figure import draw_kernel
 
@@ -257,7 +258,7 @@ def reliability(tasks: Mapping[str, Mapping[str, Any]]) -> Markup:
         "differ by more than a factor of 1.25 and by more than chance."
     )
     figure = picture(
-        draw_agreement(tasks),
+        draw_reliability(tasks),
         "Share of true sites by predicted probability",
         "All candidates of the test regions: no part of training and calibration. Lines are where "
         "the shares would be by chance.",

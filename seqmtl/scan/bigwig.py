@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from seqmtl.files.resumable import PartialFile
 from seqmtl.io.bigwig import BigWigLayout, PackedValues
-from seqmtl.scan.bedgraph import track_values
 from seqmtl.scan.blocks import Block
-from seqmtl.scan.filters import Probability
 from seqmtl.scan.finder import SiteFinder
-from seqmtl.scan.sink import Sink, Track
-from seqmtl.scan.site_block import SiteBlock
+from seqmtl.scan.sink import Sink, Streams, Track
 
 #: Raw scores are rounded to this fraction, an error of at most 6.1e-5, which makes files a fifth
 #: smaller. It is a power of two, so that the product is exact.
@@ -25,7 +20,7 @@ class BigwigSink(Sink):
 
     Parameters
     ----------
-    path, finder, probability, track
+    path, finder, track
         See :class:`~seqmtl.scan.sink.Sink`.
     strand : {"+", "-"}
         Strand of the values.
@@ -38,16 +33,8 @@ class BigwigSink(Sink):
 
     sides = ("sections", "zoom")
 
-    def __init__(
-        self,
-        path: str,
-        finder: SiteFinder,
-        probability: Probability | None,
-        track: Track,
-        *,
-        strand: str,
-    ) -> None:
-        super().__init__(path, finder, probability, track)
+    def __init__(self, path: str, finder: SiteFinder, track: Track, *, strand: str) -> None:
+        super().__init__(path, finder, track)
         self._is_reverse = strand == "-"
         self._layout = BigWigLayout(track.lengths or {})
 
@@ -55,14 +42,13 @@ class BigwigSink(Sink):
         """Write a provisional header and the contigs."""
         output.write(self._layout.head())
 
-    def prepare(self, block: Block, strands: Sequence[SiteBlock]) -> tuple[PackedValues, int]:
+    def prepare(self, block: Block, streams: Streams) -> tuple[PackedValues, int]:
         """Compress the values of a block."""
-        sites = strands[-1] if self._is_reverse else strands[0]
-        values = track_values(sites.scores, self.track, self.probability)
+        sites = streams[self.finder.signal].on_strand(self._is_reverse)
+        values = self.values(sites)
         if self.track.value == "score":
             values = np.rint(values * _PARTS) / _PARTS
-        packed = self._layout.pack(block.piece.name, sites.starts, values)
-        return packed, sites.starts.size
+        return self._layout.pack(block.piece.name, sites.starts, values), len(sites)
 
     def join(self, prepared: tuple[PackedValues, int], output: PartialFile) -> None:
         """Write a block, and record the offsets of its sections."""

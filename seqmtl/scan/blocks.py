@@ -9,32 +9,54 @@ import numpy as np
 
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scan.filters import SiteFilters
+from seqmtl.scan.finder import Found, SiteFinder
 from seqmtl.scan.summary import ScanSummary
 
 
-class BlockFinder(Protocol):
-    """What finds the sites of a block, such as a :class:`seqmtl.scan.SiteFinder`.
+class Finder(Protocol):
+    """What finds sites in parts of a contig, such as a :class:`seqmtl.scan.SiteFinder`.
 
     Attributes
     ----------
     length : int
         Window length in bases.
+    window : int
+        Bases of the shortest contig with a window.
     nearest, farthest : int
         Smallest and largest distance from a window's start to its site's start.
     margin : int
         Further bases needed before the first and after the last window of a block.
+    block : int
+        Site starts to find at a time.
+    strands : {"both", "+", "-"}
+        Strands to report.
     filters : SiteFilters
         Which contigs to scan.
+    finders : tuple of SiteFinder
+        What describes the sites of each signal.
     """
 
     @property
     def length(self) -> int:
         """Window length."""
 
+    @property
+    def window(self) -> int:
+        """Shortest contig."""
+
     nearest: int
     farthest: int
     margin: int
+    block: int
+    strands: str
     filters: SiteFilters
+
+    @property
+    def finders(self) -> tuple[SiteFinder, ...]:
+        """The finders of each signal."""
+
+    def find(self, piece: ContigPiece, first: int, last: int) -> Found:
+        """Return the sites that start at first..last-1 of the contig, given a piece of it."""
 
 
 class Block(NamedTuple):
@@ -58,7 +80,7 @@ class Block(NamedTuple):
 
 def cut_blocks(
     pieces: Iterable[ContigPiece],
-    finder: BlockFinder,
+    finder: Finder,
     size: int,
     summary: ScanSummary,
 ) -> Iterator[Block]:
@@ -68,7 +90,7 @@ def cut_blocks(
     ----------
     pieces : iterable of ContigPiece
         Contigs, whole or in consecutive pieces without gaps; pieces may overlap.
-    finder : SiteFinder or alike
+    finder : Finder
         Gives the extent of windows, the contigs to scan, and the bases that a block needs on
         either side besides the windows of its sites.
     size : int
@@ -99,7 +121,7 @@ def cut_blocks(
                 number += 1
             next_first += size
         if piece.is_last:
-            _count(summary, piece, length, is_wanted)
+            _count(summary, piece, finder.window, is_wanted)
             held, next_first = None, 0
         else:
             held = _drop(held, next_first - finder.farthest - margin if is_wanted else known)
@@ -122,7 +144,7 @@ def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
     return ContigPiece(piece.name, held.start, codes, piece.is_last, is_lower)
 
 
-def _cut(held: ContigPiece, finder: BlockFinder, first: int, last: int) -> ContigPiece:
+def _cut(held: ContigPiece, finder: Finder, first: int, last: int) -> ContigPiece:
     """Return the bases of the windows around the sites first..last-1, and the margins."""
     begin = max(0, first - finder.farthest - finder.margin - held.start)
     end = last - 1 - finder.nearest + finder.length + finder.margin - held.start
@@ -141,7 +163,7 @@ def _slice(piece: ContigPiece, begin: int, end: int) -> ContigPiece:
     )
 
 
-def _count(summary: ScanSummary, piece: ContigPiece, length: int, is_wanted: bool) -> None:
+def _count(summary: ScanSummary, piece: ContigPiece, window: int, is_wanted: bool) -> None:
     n_bases = piece.start + piece.codes.size
     if not is_wanted:
         summary.n_contigs_left_out += 1
@@ -149,5 +171,5 @@ def _count(summary: ScanSummary, piece: ContigPiece, length: int, is_wanted: boo
     summary.n_contigs += 1
     summary.n_bases += n_bases
     summary.longest_contig = max(summary.longest_contig, n_bases)
-    if n_bases < length:
+    if n_bases < window:
         summary.short_contigs.append(piece.name)

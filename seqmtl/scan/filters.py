@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._checks import check_fraction
-
-if TYPE_CHECKING:
-    from seqmtl.scan.site_block import SiteBlock
+from seqmtl._checks import check_number
+from seqmtl.io.genome import ContigPiece
+from seqmtl.sequences.sites import Sites
 
 #: Size of the bins in which the best sites are kept, in bases.
 TOP_BASES = 1_000_000
 
-Probability = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 Regions = Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
+#: Tells which sites pass, from the part of the contig, their starts and their bases.
+PlaceFilter = Callable[[ContigPiece, NDArray[np.int64], int], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -35,9 +34,7 @@ class SiteFilters:
     skip_lower : bool
         Drop sites that overlap a lower-case (soft-masked) letter.
     min_probability : float, optional
-        Minimum probability; requires `probability`.
-    probability : callable, optional
-        Converts raw scores, float64, to probabilities.
+        Minimum probability.
     top : int, optional
         Keep at most this many sites in every bin of :data:`TOP_BASES` bases of a contig, over
         both strands; ties go to the one that starts first, plus before minus.
@@ -45,24 +42,20 @@ class SiteFilters:
     Raises
     ------
     ValueError
-        If `top` is below 1, or `min_probability` is not between 0 and 1 or given without
-        `probability`.
+        If `top` is below 1, or `min_probability` is not between 0 and 1.
     """
 
     contigs: Collection[str] | None = None
     regions: Regions | None = None
     skip_lower: bool = False
     min_probability: float | None = None
-    probability: Probability | None = None
     top: int | None = None
 
     def __post_init__(self) -> None:
         if self.top is not None and self.top < 1:
             raise ValueError(f"top must be at least 1, got {self.top}")
         if self.min_probability is not None:
-            if self.probability is None:
-                raise ValueError("min_probability needs probability; give the function")
-            check_fraction("min_probability", self.min_probability)
+            check_number("min_probability", self.min_probability, least=0, most=1)
 
     @property
     def scanned(self) -> Collection[str] | None:
@@ -71,44 +64,44 @@ class SiteFilters:
             return self.contigs
         return {name for name in self.regions if self.contigs is None or name in self.contigs}
 
-    def in_regions(self, contig: str, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which positions of a contig are in a region."""
+    @property
+    def of_places(self) -> dict[str, PlaceFilter]:
+        """The filters that depend on the place of a site alone, by the reason that they give."""
+        found: dict[str, PlaceFilter] = {}
+        if self.regions is not None:
+            found["regions"] = self._in_regions
+        if self.skip_lower:
+            found["softmask"] = _is_upper
+        return found
+
+    def _in_regions(
+        self, piece: ContigPiece, starts: NDArray[np.int64], length: int
+    ) -> NDArray[np.bool_]:
+        """Tell which sites start in a region."""
         assert self.regions is not None
-        if contig not in self.regions:
+        if piece.name not in self.regions:
             return np.zeros(starts.size, dtype=bool)
-        begins, ends = self.regions[contig]
+        begins, ends = self.regions[piece.name]
         before = np.searchsorted(begins, starts, side="right") - 1
         return (before >= 0) & (starts < ends[np.maximum(before, 0)])
 
-    def is_probable(self, scores: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Tell which scores have at least the minimum probability."""
-        assert self.probability is not None
-        assert self.min_probability is not None
-        return np.asarray(self.probability(scores.astype(np.float64))) >= self.min_probability
+
+def _is_upper(piece: ContigPiece, starts: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
+    """Tell which sites overlap no lower-case letter."""
+    if piece.is_lower is None:
+        raise ValueError("the pieces must record lower case; read them with keep_case=True")
+    touched = np.zeros(starts.size, dtype=bool)
+    for k in range(length):
+        touched |= piece.is_lower[starts - piece.start + k]
+    return ~touched
 
 
-def keep_top(blocks: Sequence[SiteBlock], top: int) -> list[SiteBlock]:
-    """Keep the best sites of every bin; there is one block per strand, with complete bins."""
-    starts = np.concatenate([block.starts for block in blocks])
-    scores = np.concatenate([block.scores for block in blocks])
-    is_reverse = np.concatenate([block.is_reverse for block in blocks])
-    bins = starts // TOP_BASES
-    order = np.lexsort((is_reverse, starts, -scores, bins))
+def is_among_best(sites: Sites, top: int) -> NDArray[np.bool_]:
+    """Tell which sites, with their scores, are the best of their bins, which are complete."""
+    bins = sites.starts // TOP_BASES
+    order = np.lexsort((sites.is_reverse, sites.starts, -sites["scores"], bins))
     ordered = bins[order]
     heads = np.searchsorted(ordered, ordered, side="left")
-    passing = np.zeros(starts.size, dtype=bool)
-    passing[order[np.arange(starts.size) - heads < top]] = True
-    kept = []
-    for block, mask in zip(
-        blocks, np.split(passing, np.cumsum([b.starts.size for b in blocks])[:-1]), strict=True
-    ):
-        removed = {**block.removed, "top": int(np.count_nonzero(~mask))}
-        kept.append(
-            block._replace(
-                starts=block.starts[mask],
-                scores=block.scores[mask],
-                is_reverse=block.is_reverse[mask],
-                removed=removed,
-            )
-        )
-    return kept
+    passing = np.zeros(len(sites), dtype=bool)
+    passing[order[np.arange(len(sites)) - heads < top]] = True
+    return passing

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scan.filters import SiteFilters, keep_top
+from seqmtl.models.probability_curve import to_probability
+from seqmtl.scan.filters import TOP_BASES, SiteFilters, is_among_best
 from seqmtl.scan.scanner import Scanner
-from seqmtl.scan.site_block import SiteBlock, merge_strands
-from seqmtl.sequences import encode, reverse_complement
+from seqmtl.scan.summary import BlockCounts
+from seqmtl.sequences import encode
 from seqmtl.sequences.alphabet import OTHER
+from seqmtl.sequences.sites import Sites, has_word
+
+#: Converts scores to log-odds.
+LogOdds = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+class Found(NamedTuple):
+    """What a finder reports in a part of a contig.
+
+    Attributes
+    ----------
+    streams : mapping of str to Sites
+        Sites by signal, plus before minus and by start; and ``introns``, if asked for.
+    counts : BlockCounts
+        What became of the candidates.
+    """
+
+    streams: Mapping[str, Sites]
+    counts: BlockCounts
 
 
 class SiteFinder:
@@ -31,6 +52,12 @@ class SiteFinder:
         Minimum score to report. Default: all.
     filters : SiteFilters, optional
         Other filters of sites. Default: none.
+    signal : str
+        Kind of the sites, see :attr:`seqmtl.models.site.Site.kind`.
+    log_odds : callable, optional
+        Converts scores to log-odds of a true site; must not decrease. Default: unknown.
+    prior : float, optional
+        Prevalence at which these were calibrated.
 
     Attributes
     ----------
@@ -38,12 +65,20 @@ class SiteFinder:
         Smallest and largest distance from a window's start to its site's start.
     margin : int
         Bases needed besides the windows: 0.
+    block : int
+        Site starts to scan and format at a time.
+    finders : tuple of SiteFinder
+        Itself.
 
     Raises
     ------
     ValueError
-        If the consensus has another length than the site, or letters other than A, C, G, T.
+        If the consensus has another length than the site, or letters other than A, C, G, T, or a
+        minimum probability is asked for without log-odds.
     """
+
+    block = 250_000  # divides the bins of the best sites
+    margin = 0
 
     def __init__(
         self,
@@ -53,97 +88,92 @@ class SiteFinder:
         consensus: str | None = None,
         threshold: float | None = None,
         filters: SiteFilters | None = None,
+        signal: str = "site",
+        log_odds: LogOdds | None = None,
+        prior: float | None = None,
     ) -> None:
         if strands not in ("both", "+", "-"):
             raise ValueError(f"strands must be 'both', '+' or '-', got {strands!r}")
-        self.scanner = scanner
-        self.strands = strands
-        self.threshold = threshold
         self.filters = SiteFilters() if filters is None else filters
+        if self.filters.min_probability is not None and log_odds is None:
+            raise ValueError("min_probability needs log_odds; give the function")
+        self.scanner, self.strands, self.threshold = scanner, strands, threshold
+        self.signal, self.log_odds, self.prior = signal, log_odds, prior
         self.consensus = _parse_consensus(consensus, scanner.site_length)
         self._is_reverse = {"both": (False, True), "+": (False,), "-": (True,)}[strands]
-        offsets = [self._offset(is_reverse) for is_reverse in self._is_reverse]
-        self.nearest, self.farthest, self.margin = min(offsets), max(offsets), 0
+        offsets = [self.offset(is_reverse) for is_reverse in self._is_reverse]
+        self.nearest, self.farthest = min(offsets), max(offsets)
+        if self.filters.top is not None:
+            self.block = TOP_BASES
 
     @property
     def length(self) -> int:
         """Window length in bases."""
         return self.scanner.length
 
-    def find(self, piece: ContigPiece, first: int, last: int) -> SiteBlock:
+    @property
+    def window(self) -> int:
+        """Bases of the shortest contig that has a window."""
+        return self.scanner.length
+
+    @property
+    def finders(self) -> tuple[SiteFinder, ...]:
+        """The finders of each signal."""
+        return (self,)
+
+    def probability(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Convert scores to probabilities."""
+        assert self.log_odds is not None
+        return to_probability(self.log_odds(scores.astype(np.float64)))
+
+    def find(self, piece: ContigPiece, first: int, last: int) -> Found:
         """Return the sites that start at first..last-1 of the contig, given a piece of it."""
-        return merge_strands(self.find_strands(piece, first, last))
+        counts = BlockCounts()
+        sites = self.find_sites(piece, first, last, counts)
+        if self.filters.top is not None:
+            sites = counts.keep("top", sites, is_among_best(sites, self.filters.top))
+        counts.n_reported = len(sites)
+        return Found({self.signal: sites}, counts)
 
-    def find_strands(self, piece: ContigPiece, first: int, last: int) -> list[SiteBlock]:
-        """Return the sites as in `find`, by strand, plus before minus."""
-        blocks = [self._find(piece, first, last, is_reverse) for is_reverse in self._is_reverse]
-        return blocks if self.filters.top is None else keep_top(blocks, self.filters.top)
+    def find_sites(self, piece: ContigPiece, first: int, last: int, counts: BlockCounts) -> Sites:
+        """Return the sites as in `find`, not only the best, with their scores."""
+        strands = [self._find(piece, first, last, own, counts) for own in self._is_reverse]
+        return Sites.join(strands)
 
-    def _find(self, piece: ContigPiece, first: int, last: int, is_reverse: bool) -> SiteBlock:
-        scanner, codes, offset = self.scanner, piece.codes, self._offset(is_reverse)
-        begin = max(0, first - piece.start - offset)
-        end = max(begin, min(scanner.count(codes), last - piece.start - offset))
-        if self.consensus is None:
-            kept = np.arange(begin, end)
-        else:
-            mask = self._mask(codes, begin + offset, end + offset, is_reverse)
-            kept = np.flatnonzero(mask) + begin
-        n_candidates = kept.size
-        removed: dict[str, int] = {}
-
-        def keep(passing: NDArray[np.bool_], reason: str) -> NDArray[np.int64]:
-            removed[reason] = int(np.count_nonzero(~passing))
-            return kept[passing]
-
+    def _find(
+        self, piece: ContigPiece, first: int, last: int, is_reverse: bool, counts: BlockCounts
+    ) -> Sites:
+        scanner, codes, offset = self.scanner, piece.codes, self.offset(is_reverse)
+        origin = piece.start + offset
+        begin = max(0, first - origin)
+        end = max(begin, min(scanner.count(codes), last - origin))
+        kept = np.arange(begin, end)
+        if self.consensus is not None:
+            letters = codes[begin + offset : end + offset + scanner.site_length - 1]
+            kept = np.flatnonzero(has_word(letters, self.consensus, is_reverse)) + begin
+        counts.n_candidates += kept.size
+        sites = Sites(kept + origin, np.full(kept.size, is_reverse))
+        for reason, passes in self.filters.of_places.items():
+            sites = counts.keep(reason, sites, passes(piece, sites.starts, scanner.site_length))
+        kept = sites.starts - origin
         if self.filters.regions is not None:
-            starts = kept + (piece.start + offset)
-            kept = keep(self.filters.in_regions(piece.name, starts), "regions")
             begin, end = (int(kept[0]), int(kept[-1]) + 1) if kept.size else (begin, begin)
-        if self.filters.skip_lower:
-            kept = keep(~self.touches_lower(piece, kept + offset), "softmask")
         scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse, kept)
-        for reason, passing in self._passing(scores):
-            removed[reason] = int(np.count_nonzero(~passing))
-            kept, scores = kept[passing], scores[passing]
-        starts = kept + (piece.start + offset)
-        strands = np.full(kept.size, is_reverse)
-        return SiteBlock(starts, scores, strands, end - begin, n_mixed, n_candidates, removed)
+        counts.n_scored += end - begin
+        counts.n_mixed += n_mixed
+        return self._passing(sites.adding(scores=scores), counts)
 
-    def _passing(self, scores: NDArray[np.float32]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Yield for each filter of scores which of the remaining sites pass."""
+    def _passing(self, sites: Sites, counts: BlockCounts) -> Sites:
+        """Return the sites that pass the filters of scores."""
         if self.threshold is not None:
-            passing = scores >= self.threshold
-            yield "threshold", passing
-            scores = scores[passing]
-        if self.filters.min_probability is not None:
-            yield "min_probability", self.filters.is_probable(scores)
+            sites = counts.keep("threshold", sites, sites["scores"] >= self.threshold)
+        least = self.filters.min_probability
+        if least is not None:
+            is_probable = self.probability(sites["scores"]) >= least
+            sites = counts.keep("min_probability", sites, is_probable)
+        return sites
 
-    def touches_lower(self, piece: ContigPiece, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which sites overlap lower-case letters; `places` count from the piece."""
-        if piece.is_lower is None:
-            raise ValueError("the pieces must record lower case; read them with keep_case=True")
-        touched = np.zeros(places.size, dtype=bool)
-        for k in range(self.scanner.site_length):
-            touched |= piece.is_lower[places + k]
-        return touched
-
-    def _mask(
-        self, codes: NDArray[np.uint8], begin: int, end: int, is_reverse: bool
-    ) -> NDArray[np.bool_]:
-        """Tell for begin..end-1 whether the site that starts there has the consensus."""
-        assert self.consensus is not None
-        found = np.zeros(end - begin, dtype=bool)
-        for letters in self.consensus:
-            pattern = encode(letters)
-            if is_reverse:
-                pattern = reverse_complement(pattern)
-            matches = np.ones(end - begin, dtype=bool)
-            for k, code in enumerate(pattern):
-                matches &= codes[begin + k : end + k] == code
-            found |= matches
-        return found
-
-    def _offset(self, is_reverse: bool) -> int:
+    def offset(self, is_reverse: bool) -> int:
         """Return the distance from a window's start to its site's start on the forward strand."""
         scanner = self.scanner
         if is_reverse:

@@ -22,9 +22,10 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site, site_of_model
 from seqmtl.scan.finder import SiteFinder
-from seqmtl.scan.organism import scanner_of
-from seqmtl.sequences import encode, reverse_complement
+from seqmtl.scan.organism import finder_of
+from seqmtl.scan.summary import BlockCounts
 from seqmtl.sequences.candidates import clean_windows
+from seqmtl.sequences.sites import Sites, has_word
 
 logger = logging.getLogger(__name__)
 
@@ -76,31 +77,6 @@ class HeldOut(NamedTuple):
             "scores": self.scores, "y": self.labels, "counts": self.counts, "words": self.words,
         }  # fmt: skip
         return {name: None if x is None else x[mine] for name, x in columns.items()}
-
-
-class Candidates(NamedTuple):
-    """Candidates in a part of a contig.
-
-    Attributes
-    ----------
-    starts : ndarray of int64, shape (n,)
-        First base of each in the genome's buffer, on the forward strand.
-    is_reverse : ndarray of bool, shape (n,)
-        Whether a candidate is on the minus strand.
-    scores : ndarray of float32, shape (n,)
-        Scores of their windows.
-    labels : ndarray of int8, shape (n,)
-        1 for a true site, -1 for another candidate, 0 for an annotated site that the dataset
-        excludes, which is neither.
-    n_mixed : int
-        Number of candidates dropped because of letters other than A, C, G, T in the window.
-    """
-
-    starts: NDArray[np.int64]
-    is_reverse: NDArray[np.bool_]
-    scores: NDArray[np.float32]
-    labels: NDArray[np.int8]
-    n_mixed: int
 
 
 def score_held_out(
@@ -169,23 +145,21 @@ def score_regions(
     from_relatives: bool = False,
 ) -> HeldOut:
     """Score every candidate in regions of organisms of a dataset; see :func:`score_held_out`."""
-    site = site_of_model(model.site, path, model.length, model.shift)
     names: list[str] = []
     columns: list[tuple[NDArray[np.int64], ...]] = []
     for name, held in regions:
         names.append(name)
-        finder = candidate_finder(model, site, name, from_relatives=from_relatives)
+        finder = candidate_finder(model, path, name, from_relatives=from_relatives)
         columns.append(_count(name, finder, held, model.site))
     labels, words, blocks, levels, counts = map(np.concatenate, zip(*columns, strict=True))
     tasks = np.repeat(np.array(names), [part[0].size for part in columns])
-    return HeldOut(
-        labels.astype(np.int8), levels / _LEVELS_PER_UNIT, tasks, counts,
-        words.astype(np.int8) if len(model.site.words) > 1 else None, blocks,
-    )  # fmt: skip
+    known_words = words.astype(np.int8) if len(model.site.words) > 1 else None
+    scores = levels / _LEVELS_PER_UNIT
+    return HeldOut(labels.astype(np.int8), scores, tasks, counts, known_words, blocks)
 
 
 def candidate_finder(
-    model: MultiTaskModel, site: Site, organism: str, *, from_relatives: bool = False
+    model: MultiTaskModel, path: PathLike, organism: str, *, from_relatives: bool = False
 ) -> SiteFinder:
     """Return what finds a dataset's candidates and scores them in windows cut as the model's.
 
@@ -193,14 +167,16 @@ def candidate_finder(
     ----------
     model, organism, from_relatives
         See :func:`seqmtl.scan.organism.scanner_of`.
-    site : Site
-        Result of :func:`seqmtl.models.site.site_of_model`.
+    path : path-like
+        The dataset.
+
+    Raises
+    ------
+    SeqmtlError
+        If its signal is not the model's.
     """
-    scanner = scanner_of(
-        model, organism, site_offset=site.offset, site_length=site.length,
-        from_relatives=from_relatives,
-    )  # fmt: skip
-    return SiteFinder(scanner, consensus=site.letters or None)
+    site = site_of_model(model.site, path, model.length, model.shift)
+    return finder_of(model, organism, site=site, from_relatives=from_relatives)
 
 
 def join_held_out(parts: Sequence[HeldOut]) -> HeldOut:
@@ -215,27 +191,31 @@ def join_held_out(parts: Sequence[HeldOut]) -> HeldOut:
     return HeldOut(*columns)
 
 
-def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Candidates]:
-    """Yield all candidates of the regions, block by block, scored and labelled."""
-    length, site = finder.scanner.length, finder.scanner.site_length
+def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Sites]:
+    """Yield all candidates of the regions, block by block, scored and labelled.
+
+    The column ``scores`` is that of the finder. ``labels`` is 1 for a true site, -1 for another
+    candidate, 0 for an annotated site that the dataset excludes, which is neither.  ``is_clean``
+    tells whether the window contains only A, C, G, T; the other candidates are to be left out.
+    """
+    length = finder.length
     keys = _keys(held.sites, held.is_reverse)
     order = np.argsort(keys)
     keys, is_true = keys[order], held.is_true[order]
+    offsets = finder.offset(False), finder.offset(True)
     for begin, end in held.regions.tolist():
         for first in range(begin, end - length + 1, _BLOCK):
             codes = held.genome.codes[first : min(first + _BLOCK + length - 1, end)]
-            found = finder.find(ContigPiece("", first, codes, True), first, first + codes.size)
-            behind = length - site - finder.scanner.site_offset
-            offset = np.where(found.is_reverse, behind, finder.scanner.site_offset)
-            clean = clean_windows(codes, length)[found.starts - offset - first]
-            starts, is_reverse = found.starts[clean], found.is_reverse[clean]
-            labels = np.full(starts.size, -1, dtype=np.int8)
+            piece = ContigPiece("", first, codes, True)
+            sites = finder.find_sites(piece, first, first + codes.size, BlockCounts())
+            windows = sites.starts - np.where(sites.is_reverse, *offsets[::-1]) - first
+            own = _keys(sites.starts, sites.is_reverse)
+            labels = np.full(own.size, -1, dtype=np.int8)
             if keys.size:
-                own = _keys(starts, is_reverse)
                 place = np.minimum(np.searchsorted(keys, own), keys.size - 1)
                 labels[keys[place] == own] = is_true[place[keys[place] == own]]
-            scores = found.scores[clean]
-            yield Candidates(starts, is_reverse, scores, labels, int((~clean).sum()))
+            is_clean = clean_windows(codes, length)[windows]
+            yield sites.adding(labels=labels, is_clean=is_clean)
 
 
 def _keys(starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -250,15 +230,16 @@ def _count(
     edges, n_labels = block_edges(held.regions), len(site.words) + 1
     found = (_NONE, _NONE)  # keys of all but the score, and the score, as one number
     n_left_out = n_mixed = n_found = 0
-    for block in find_candidates(finder, held):
-        kept = block.labels != 0
+    for sites in find_candidates(finder, held):
+        n_found += len(sites)
+        n_mixed += int((~sites["is_clean"]).sum())
+        sites = sites.take(sites["is_clean"])
+        kept = sites["labels"] != 0
         n_left_out += int((~kept).sum())
-        n_mixed += block.n_mixed
-        n_found += block.labels.size + block.n_mixed
-        levels = np.rint(block.scores.astype(np.float64) * _LEVELS_PER_UNIT).astype(np.int64)
-        word_at = site.word_at(held.genome.codes, block.starts, block.is_reverse)
-        keys = (np.searchsorted(edges, block.starts, "right") * n_labels + word_at + 1) * 2
-        codes = (keys + (block.labels > 0)) * _LEVELS + levels + _LEVELS // 2
+        levels = np.rint(sites["scores"].astype(np.float64) * _LEVELS_PER_UNIT).astype(np.int64)
+        word_at = site.word_at(held.genome.codes, sites.starts, sites.is_reverse)
+        keys = (np.searchsorted(edges, sites.starts, "right") * n_labels + word_at + 1) * 2
+        codes = (keys + (sites["labels"] > 0)) * _LEVELS + levels + _LEVELS // 2
         found = _merge(found, np.unique(codes[kept], return_counts=True))
     (keys, levels), counts = np.divmod(found[0], _LEVELS), found[1]
     labels = np.where(keys % 2 > 0, 1, -1)
@@ -303,12 +284,7 @@ def _merge(a: _Counts, b: _Counts) -> _Counts:
 
 def _n_words(codes: NDArray[np.uint8], finder: SiteFinder) -> int:
     """Count the positions of a region with the consensus, on both strands."""
-    n = codes.size - finder.scanner.site_length + 1
     if finder.consensus is None:
-        return 2 * max(0, n)
-    count = 0
-    for word in finder.consensus:
-        for pattern in (encode(word), reverse_complement(encode(word))):
-            parts = [codes[k : k + n] == code for k, code in enumerate(pattern)]
-            count += int(np.logical_and.reduce(parts).sum())
-    return count
+        return 2 * max(0, codes.size - finder.scanner.site_length + 1)
+    words = finder.consensus
+    return sum(int(has_word(codes, words, strand).sum()) for strand in (False, True))

@@ -13,6 +13,7 @@ from seqmtl._schema import flag, items, mapping, record, whole
 from seqmtl._threads import run_all
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.atomic import is_special
+from seqmtl.files.bgzip import BGZIP_END, bgzip, packer
 from seqmtl.files.resumable import Journal, OutputStream, PartialFile, partial_path
 from seqmtl.files.streams import Output
 from seqmtl.scan.sink import Sink
@@ -77,7 +78,7 @@ class Run:
         self._stream = cast(IO[bytes], output) if hasattr(output, "write") else None
         self.path = "the stream" if self._stream else os.fspath(cast(str, output))
         self._journal: Journal | None = None
-        self._files: list[Any] = []
+        self._files: dict[str, Any] = {}  # by path: a file may have several sinks
         self._n_done, self._is_whole, self._has_steps = 0, False, False
         self._last_step = time.monotonic()
 
@@ -90,9 +91,10 @@ class Run:
             If a file cannot be written, or the unfinished scan was a different one.
         """
         if self._stream is not None or is_special(self.path):
-            self._files = [OutputStream(self.path, self._stream)]
+            stream = OutputStream(self.path, self._stream)
+            self._files = {sink.path: stream for sink in self._sinks}
         elif self._recovery is None:
-            self._files = [PartialFile(sink.path, sink.sides) for sink in self._sinks]
+            self._open()
         else:
             journal = Journal(partial_path(self.path, "journal"), self._recovery.fingerprint)
             step = _last_step(journal) if self._recovery.resume else None
@@ -101,9 +103,13 @@ class Run:
                 self._restore(step)
                 return self._n_done
             self._start(journal, self._recovery.resume)
-        for sink, file in zip(self._sinks, self._files, strict=True):
-            sink.begin(file)
+        for sink in self._sinks:
+            sink.begin(self._files[sink.path])
         return 0
+
+    def _open(self) -> None:
+        sides = {sink.path: sink.sides for sink in self._sinks}
+        self._files = {path: PartialFile(path, own) for path, own in sides.items()}
 
     def _start(self, journal: Journal, is_resuming: bool) -> None:
         there_was = journal.exists()
@@ -116,21 +122,23 @@ class Run:
             _log.info("%s: there is no unfinished scan to resume; starting afresh", self.path)
         elif there_was:
             _log.warning("%s: overwriting an unfinished scan; --resume would resume it", self.path)
-        self._files = [PartialFile(sink.path, sink.sides) for sink in self._sinks]
+        self._open()
 
     def _restore(self, step: Mapping[str, Any]) -> None:
         self._n_done, self._is_whole, self._has_steps = step["n_done"], step["is_whole"], True
-        for sink, state, sizes in zip(self._sinks, step["states"], step["sizes"], strict=True):
+        for sink, state in zip(self._sinks, step["states"], strict=True):
             sink.restore(state)
-            if not self._is_whole or os.path.exists(partial_path(sink.path)):
-                self._files.append(PartialFile(sink.path, sink.sides, sizes))
+        sides = {sink.path: sink.sides for sink in self._sinks}
+        for (path, own), sizes in zip(sides.items(), step["sizes"], strict=True):
+            if not self._is_whole or os.path.exists(partial_path(path)):
+                self._files[path] = PartialFile(path, own, sizes)
         self._summary.add(BlockCounts(**step["counts"]))
         _log.info("%s: resuming after %d blocks", self.path, self._n_done)
 
     def add(self, parts: Sequence[Any], counts: BlockCounts) -> None:
         """Write one block."""
-        for sink, part, file in zip(self._sinks, parts, self._files, strict=True):
-            sink.join(part, file)
+        for sink, part in zip(self._sinks, parts, strict=True):
+            sink.join(part, self._files[sink.path])
         self._summary.add(counts)
         self._n_done += 1
         if self._journal is not None and time.monotonic() - self._last_step >= JOURNAL_SECONDS:
@@ -143,7 +151,7 @@ class Run:
         step = {
             "n_done": self._n_done,
             "is_whole": self._is_whole,
-            "sizes": [file.sizes() for file in self._files],
+            "sizes": [file.sizes() for file in self._files.values()],
             "states": [sink.state() for sink in self._sinks],
             "counts": BlockCounts(
                 **{name: getattr(self._summary, name) for name in vars(BlockCounts())}
@@ -156,15 +164,23 @@ class Run:
         """Complete the files and rename them to their final names."""
         if not self._is_whole:
             self._step()
-            pairs = list(zip(self._sinks, self._files, strict=True))
-            run_all(lambda pair: pair[0].end(pair[1]), pairs)
+            run_all(self._end, list(self._files))
             self._is_whole = True
             self._step()
         self._summary.n_records = sum(sink.n_records for sink in self._sinks)
-        for file in self._files:
+        for file in self._files.values():
             file.commit()
         if self._journal is not None:
             self._journal.remove()
+
+    def _end(self, path: str) -> None:
+        """Write what follows all sites of a file."""
+        file = self._files[path]
+        for sink in self._sinks:
+            if sink.path == path:
+                sink.end(file)
+        if packer(path) is bgzip:
+            file.write(BGZIP_END)
 
     def stop(self, error: BaseException) -> bool:
         """Close the files after an error; return whether they are kept for resuming.
@@ -173,7 +189,7 @@ class Run:
         faulty, as a corrected input changes the output.
         """
         is_kept = self._has_steps and not isinstance(error, InputFormatError)
-        for file in self._files:
+        for file in self._files.values():
             file.close() if is_kept else file.discard()
         if self._journal is not None and not is_kept:
             self._journal.remove()

@@ -4,41 +4,36 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from seqmtl.files.bgzip import BGZIP_END, bgzip, packer
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._checks import check_choice
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.bgzip import packer
 from seqmtl.scan.blocks import Block
-from seqmtl.scan.filters import Probability
 from seqmtl.scan.finder import SiteFinder
-from seqmtl.scan.site_block import SiteBlock
+from seqmtl.scan.lines import Fields, format_lines
+from seqmtl.sequences.sites import Sites
 
-#: Decimals of a raw score; a probability has one more, or as many as show three digits of it.
-DECIMALS = 5
-#: Lines formatted at a time.
-LINES = 1 << 15
+#: What a finder reports in a block, by signal.
+Streams = Mapping[str, Sites]
 
 
-@dataclass(frozen=True)
-class Track:
-    """What a file describes besides the scores.
+class Track(NamedTuple):
+    """What a file describes besides what its finder knows.
 
-    Parameters
+    Attributes
     ----------
     value : {"score", "probability"}
         Values in bedGraph and bigWig.
-    signal : str
-        Kind of the sites, see :attr:`seqmtl.models.site.Site.kind`.
     lengths : mapping of str to int, optional
         Length of every contig in bases; required by bigWig, listed in GFF3.
-    prior : float, optional
-        Prevalence at which probabilities were calibrated; required by spsc.
     """
 
     value: str = "score"
-    signal: str = "site"
     lengths: Mapping[str, int] | None = None
-    prior: float | None = None
 
 
 class Output(Protocol):
@@ -49,7 +44,7 @@ class Output(Protocol):
 
 
 class Sink(ABC):
-    """One output file of a scan.
+    """The sites of one signal in an output file of a scan.
 
     Parameters
     ----------
@@ -57,8 +52,6 @@ class Sink(ABC):
         Final path of the file.
     finder : SiteFinder
         What is scored and reported.
-    probability : callable, optional
-        Converts raw scores to probabilities.
     track : Track
         What else the file describes.
 
@@ -68,6 +61,9 @@ class Sink(ABC):
         Number of lines or values so far, without the header.
     sides : tuple of str
         Names of the side files used while writing.
+    preset : str
+        Kind of the index of the file in bgzip, see :func:`seqmtl.files.bgzip.write_index`; "" if
+        there is none.
 
     Raises
     ------
@@ -76,16 +72,13 @@ class Sink(ABC):
     """
 
     sides: tuple[str, ...] = ()
+    preset = ""
 
-    def __init__(
-        self, path: str, finder: SiteFinder, probability: Probability | None, track: Track
-    ) -> None:
-        if track.value not in ("score", "probability"):
-            raise ValueError(f"value must be 'score' or 'probability', got {track.value!r}")
-        if track.value == "probability" and probability is None:
-            raise ValueError("probabilities as values need probability; give the function")
-        self.path, self.finder = path, finder
-        self.probability, self.track = probability, track
+    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
+        check_choice("value", track.value, ("score", "probability"))
+        if track.value == "probability" and finder.log_odds is None:
+            raise ValueError("probabilities as values need log_odds; give the finder the function")
+        self.path, self.finder, self.track = path, finder, track
         self.n_records = 0
 
     @abstractmethod
@@ -93,15 +86,14 @@ class Sink(ABC):
         """Write what precedes all sites."""
 
     @abstractmethod
-    def prepare(self, block: Block, strands: Sequence[SiteBlock]) -> Any:
+    def prepare(self, block: Block, streams: Streams) -> Any:
         """Format the sites of a block; runs in a worker thread."""
 
     @abstractmethod
     def join(self, prepared: Any, output: Any) -> None:
         """Write a prepared block; blocks come in the order of the genome."""
 
-    @abstractmethod
-    def end(self, output: Any) -> None:
+    def end(self, output: Any) -> None:  # noqa: B027
         """Write what follows all sites."""
 
     def state(self) -> dict[str, Any]:
@@ -112,14 +104,40 @@ class Sink(ABC):
         """Restore the result of :meth:`state`."""
         self.n_records = state["n_records"]
 
+    def values(self, sites: Sites) -> NDArray[np.float32]:
+        """Return the values of a track, raw scores or probabilities."""
+        scores: NDArray[np.float32] = sites["scores"]
+        if self.track.value == "score":
+            return scores
+        return self.finder.probability(scores).astype(np.float32)
+
+    def require_prior(self, what: str, signals: Mapping[str, Any]) -> float:
+        """Return the share of true sites behind the probabilities.
+
+        Raises
+        ------
+        SeqmtlError
+            If it is unknown, or the signal is none of `signals`.
+        """
+        signal, prior = self.finder.signal, self.finder.prior
+        if signal not in signals:
+            raise SeqmtlError(
+                f"{what} need a model of one of {', '.join(signals)}, but this one's signal is "
+                f"{signal!r}; choose another --format"
+            )
+        if self.finder.log_odds is None or prior is None or not 0 < prior < 1:
+            raise SeqmtlError(
+                f"{what} need probabilities and the share of true sites behind them; train or "
+                "calibrate the model with examples of both classes"
+            )
+        return prior
+
 
 class TextSink(Sink):
     """A text file, in bgzip blocks if its name ends in .gz."""
 
-    def __init__(
-        self, path: str, finder: SiteFinder, probability: Probability | None, track: Track
-    ) -> None:
-        super().__init__(path, finder, probability, track)
+    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
+        super().__init__(path, finder, track)
         self.pack = packer(path)
 
     @abstractmethod
@@ -130,10 +148,121 @@ class TextSink(Sink):
         """Write the header."""
         output.write(self.pack("".join(f"{line}\n" for line in self.header()).encode()))
 
+
+class LineSink(TextSink):
+    """A text file with a line for each site."""
+
+    @abstractmethod
+    def fields(self, block: Block, sites: Sites) -> Fields:
+        """Return what the lines of a block are made of."""
+
+    def prepare(self, block: Block, streams: Streams) -> Any:
+        """Format the lines of a block."""
+        texts = format_lines(self.fields(block, streams[self.finder.signal]))
+        return [(text.count(b"\n"), self.pack(text)) for text in texts]
+
+    def join(self, prepared: Any, output: Output) -> None:
+        """Write the lines of a block."""
+        for n, text in prepared:
+            output.write(text)
+            self.n_records += n
+
+
+class Part(NamedTuple):
+    """Text of a block, and the rows at its ends, which depend on the neighbouring blocks.
+
+    Attributes
+    ----------
+    contig : str
+        Contig of the block.
+    last : int
+        End of the block on it.
+    head, tail : list of tuple
+        Rows at the ends.
+    n : int
+        Rows between them.
+    text : bytes
+        Their lines.
+    """
+
+    contig: str
+    last: int
+    head: list[tuple[Any, ...]]
+    tail: list[tuple[Any, ...]]
+    n: int
+    text: bytes
+
+
+class EdgeSink(TextSink):
+    """A text file in which lines at the ends of a block depend on the neighbouring blocks."""
+
+    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
+        super().__init__(path, finder, track)
+        self._contig = ""
+        self._held: list[tuple[Any, ...]] = []
+
+    @abstractmethod
+    def rows(self, sites: Sites) -> tuple[NDArray[Any], ...]:
+        """Return the columns of the rows of a block."""
+
+    @abstractmethod
+    def inner(self, block: Block, rows: Sequence[NDArray[Any]]) -> slice:
+        """Return the rows that do not depend on the neighbouring blocks."""
+
+    @abstractmethod
+    def settled(
+        self, waiting: list[tuple[Any, ...]], part: Part
+    ) -> tuple[list[tuple[Any, ...]], int]:
+        """Return rows at the beginning of a block, and how many of them are ready."""
+
+    @abstractmethod
+    def fields(self, contig: str, rows: Sequence[NDArray[Any]]) -> Fields:
+        """Return what the lines of rows are made of."""
+
+    def prepare(self, block: Block, streams: Streams) -> Part:
+        """Format the lines of a block but the rows at its ends."""
+        rows, name = self.rows(streams[self.finder.signal]), block.piece.name
+        inner = self.inner(block, rows)
+        head, tail = (
+            list(zip(*(column[part].tolist() for column in rows), strict=True))
+            for part in (slice(inner.start), slice(inner.stop, None))
+        )
+        between = [column[inner] for column in rows]
+        texts = map(self.pack, format_lines(self.fields(name, between)))
+        return Part(name, block.last, head, tail, between[0].size, b"".join(texts))
+
+    def join(self, prepared: Part, output: Output) -> None:
+        """Write a block, after the rows that waited for it."""
+        if prepared.contig != self._contig:
+            self._flush(output, len(self._held))
+            self._contig = prepared.contig
+        self._held, n_ready = self.settled(self._held + prepared.head, prepared)
+        self._flush(output, n_ready)
+        output.write(prepared.text)
+        self.n_records += prepared.n
+        self._held += prepared.tail
+
     def end(self, output: Output) -> None:
-        """Write the end of a bgzip file."""
-        if self.pack is bgzip:
-            output.write(BGZIP_END)
+        """Write the last rows."""
+        self._flush(output, len(self._held))
+
+    def state(self) -> dict[str, Any]:
+        """Return the state on which the next block depends."""
+        return {**super().state(), "contig": self._contig, "held": self._held}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore the result of :meth:`state`."""
+        super().restore(state)
+        self._contig, self._held = state["contig"], [tuple(row) for row in state["held"]]
+
+    def _flush(self, output: Output, n: int) -> None:
+        """Write the first of the rows that wait."""
+        if n:
+            rows = [np.array(column) for column in zip(*self._held[:n], strict=True)]
+            for text in format_lines(self.fields(self._contig, rows)):
+                output.write(self.pack(text))
+            self.n_records += n
+        self._held = self._held[n:]
 
 
 def describe(finder: SiteFinder) -> list[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from seqmtl.scan.site_block import SiteBlock
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences.sites import Sites
 
 
 @dataclass
@@ -31,17 +33,11 @@ class BlockCounts:
     removed: dict[str, int] = field(default_factory=dict)
     n_reported: int = 0
 
-    @classmethod
-    def of(cls, strands: Sequence[SiteBlock]) -> BlockCounts:
-        """Count the sites of a block."""
-        counts = cls()
-        for sites in strands:
-            one = cls(
-                sites.n_scored, sites.n_mixed, sites.n_candidates, dict(sites.removed),
-                sites.starts.size,
-            )  # fmt: skip
-            counts.add(one)
-        return counts
+    def keep(self, reason: str, sites: Sites, passing: NDArray[np.bool_]) -> Sites:
+        """Return the sites that pass a filter, and count the others."""
+        n_removed = int(np.count_nonzero(~passing))
+        self.removed[reason] = self.removed.get(reason, 0) + n_removed
+        return sites.take(passing)
 
     def add(self, other: BlockCounts) -> None:
         """Add the counts of another block."""

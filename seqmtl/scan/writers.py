@@ -15,30 +15,22 @@ from seqmtl.files.atomic import is_special
 from seqmtl.files.bgzip import write_index
 from seqmtl.files.streams import Output
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scan.bed import BedSink
-from seqmtl.scan.bedgraph import BedgraphSink
 from seqmtl.scan.bigwig import BigwigSink
-from seqmtl.scan.blocks import Block, cut_blocks
-from seqmtl.scan.filters import TOP_BASES, Probability
-from seqmtl.scan.finder import SiteFinder
-from seqmtl.scan.gff3 import GffSink
-from seqmtl.scan.hints import HintSink
+from seqmtl.scan.blocks import Block, Finder, cut_blocks
+from seqmtl.scan.formats import BedgraphSink, BedSink, GffSink, HintSink, SpliceScoreSink
+from seqmtl.scan.introns import IntronSink
 from seqmtl.scan.run import Recovery, Run
 from seqmtl.scan.sink import Sink, TextSink, Track
-from seqmtl.scan.spsc import SpliceScoreSink
 from seqmtl.scan.summary import BlockCounts, ScanSummary
 
-#: Site starts scanned and formatted at a time; divides the bins of the best sites.
-BLOCK = 250_000
-
-_TEXT: dict[str, type[TextSink]] = {
+_SINKS: dict[str, type[TextSink]] = {
     "bed": BedSink,
     "bedgraph": BedgraphSink,
     "gff3": GffSink,
     "spsc": SpliceScoreSink,
     "hints": HintSink,
 }
-#: Suffixes of every format.
+#: Suffixes of every format that is known by them.
 SUFFIXES = {
     "bigwig": (".bw", ".bigwig"),
     "bedgraph": (".bedgraph", ".bg", ".bdg"),
@@ -47,13 +39,15 @@ SUFFIXES = {
     "spsc": (".spsc", ".tsv"),
     "hints": (".hints",),
 }
-FORMATS = tuple(SUFFIXES)
+FORMATS = (*SUFFIXES, "introns")
+#: Formats with the sites of all signals in one file.
+_TOGETHER = ("spsc", "introns")
 
 _log = logging.getLogger(__name__)
 
 
 class Done(NamedTuple):
-    """A scored block, formatted for every file, with its counts."""
+    """A scored block, formatted for every sink, with its counts."""
 
     parts: list[Any]
     counts: BlockCounts
@@ -64,13 +58,12 @@ class Done(NamedTuple):
 Runs = Callable[[Callable[[Block], Done], Iterable[Block]], Iterator[Done]]
 
 
-def write_scan(  # noqa: PLR0913
+def write_scan(
     output: Output,
     pieces: Iterable[ContigPiece],
-    finder: SiteFinder,
+    finder: Finder,
     *,
     file_format: str | None = None,
-    probability: Probability | None = None,
     track: Track | None = None,
     progress: Callable[[int], None] | None = None,
     recovery: Recovery | None = None,
@@ -81,23 +74,22 @@ def write_scan(  # noqa: PLR0913
     BED and GFF3 have one line per site, with its letters, raw score and, if known, probability.
     bedGraph has one value at the first base of the site's interval on the forward strand, the
     larger one if both strands have a site there. bigWig has the same values in one file per
-    strand, with raw scores rounded to 1/8192. spsc has integer splice scores for aligners, see
-    :mod:`seqmtl.scan.spsc`; hints has hints for AUGUSTUS, see :mod:`seqmtl.scan.hints`.
+    strand, with raw scores rounded to 1/8192. spsc has integer splice scores for aligners, and
+    hints has hints for AUGUSTUS, see :mod:`seqmtl.scan.formats`; introns are those of a
+    :class:`seqmtl.pairs.PairedFinder`, see :mod:`seqmtl.scan.introns`.
 
     Parameters
     ----------
     output : path-like or binary stream
         A file is named ``OUTPUT.partial`` until it is complete, with side files of that name and
         another suffix. A name in ``.gz`` is compressed in blocks (bgzip), which every gzip reader
-        accepts and tabix can index. See :func:`output_paths` for bigWig.
+        accepts and tabix can index. See :func:`output_paths` for formats of several files.
     pieces : iterable of ContigPiece
         Contigs, whole or in consecutive pieces, which may overlap.
-    finder : SiteFinder
+    finder : SiteFinder or PairedFinder
         What to score and report.
     file_format : str, optional
         One of `FORMATS`. Default: by the suffix of `output`; without one BED.
-    probability : callable, optional
-        Converts raw scores, float64, to probabilities; must not decrease.
     track : Track, optional
         What the file describes besides the scores.
     progress : callable, optional
@@ -121,40 +113,14 @@ def write_scan(  # noqa: PLR0913
     """
     file_format = guess_format(output) if file_format is None else file_format
     check_choice("file_format", file_format, FORMATS)
-    sinks = make_sinks(output, file_format, finder, probability, track or Track())
-    size = BLOCK if finder.filters.top is None else TOP_BASES
-    work = partial(_scan_block, finder=finder, sinks=sinks)
-    summary = write_blocks(
-        output, partial(cut_blocks, pieces, finder, size), sinks, work,
-        progress=progress, recovery=recovery, runs=runs,
-    )  # fmt: skip
-    for sink in sinks:
-        index_file(sink.path, file_format, summary.longest_contig)
-    _warn(summary, finder.scanner.length)
-    return summary
-
-
-def write_blocks(
-    output: Output,
-    blocks: Callable[[ScanSummary], Iterator[Block]],
-    sinks: Sequence[Sink],
-    work: Callable[[Block], Done],
-    *,
-    progress: Callable[[int], None] | None,
-    recovery: Recovery | None,
-    runs: Runs,
-) -> ScanSummary:
-    """Scan a genome block by block, and write the results in order.
-
-    `blocks` cuts the genome and counts contigs, and `work` formats a block for every sink. The
-    other parameters are those of :func:`write_scan`.
-    """
+    sinks = make_sinks(output, file_format, finder, track or Track())
     summary = ScanSummary()
     run = Run(output, sinks, summary, recovery)
+    work = partial(_scan_block, finder=finder, sinks=sinks)
     try:
         n_done = run.begin()
-        left = (block for block in blocks(summary) if block.number >= n_done)
-        for done in runs(work, left):
+        blocks = cut_blocks(pieces, finder, finder.block, summary)
+        for done in runs(work, (block for block in blocks if block.number >= n_done)):
             run.add(done.parts, done.counts)
             if progress is not None:
                 progress(done.n_starts)
@@ -166,6 +132,9 @@ def write_blocks(
                 "resumes the scan"
             ) from error
         raise
+    for path, preset in {sink.path: sink.preset for sink in sinks}.items():
+        _index(path, preset, summary.longest_contig)
+    _warn(summary, finder.window)
     return summary
 
 
@@ -188,52 +157,94 @@ def guess_format(output: Output) -> str:
     return found[0] if found else "bed"
 
 
-def output_paths(output: str, file_format: str, strands: str) -> list[str]:
-    """Return the files of a scan: OUT.plus.bw and OUT.minus.bw for bigWig of both strands."""
-    if file_format != "bigwig" or strands != "both":
-        return [output]
-    stem, suffix = os.path.splitext(output)
-    return [f"{stem}.plus{suffix}", f"{stem}.minus{suffix}"]
+def output_paths(
+    output: str, file_format: str, strands: str, signals: Sequence[str] = ("",)
+) -> list[str]:
+    """Return the files of a scan.
 
-
-def make_sinks(
-    output: Output,
-    file_format: str,
-    finder: SiteFinder,
-    probability: Probability | None,
-    track: Track,
-) -> list[Sink]:
-    """Return a sink for each file of a scan of one signal."""
-    name = _name(output)
-    if file_format != "bigwig":
-        return [_TEXT[file_format](name, finder, probability, track)]
-    if not name or is_special(name):
-        raise SeqmtlError("bigWig needs a seekable output; name a file")
-    if name.endswith(".gz"):
-        raise SeqmtlError(f"bigWig is already compressed; name it without .gz, got {name}")
-    strands = "+-" if finder.strands == "both" else finder.strands
-    paths = output_paths(name, file_format, finder.strands)
-    return [
-        BigwigSink(path, finder, probability, track, strand=strand)
-        for path, strand in zip(paths, strands, strict=True)
+    They are OUT.donor.bed and OUT.acceptor.bed for BED of both signals, and alike for other formats
+    but spsc and introns; OUT.plus.bw and OUT.minus.bw for bigWig of both strands.
+    """
+    paths = [
+        path
+        for own in _paths_of_signals(output, file_format, signals)
+        for path in _paths_of_strands(own, file_format, strands).values()
     ]
+    return list(dict.fromkeys(paths))
 
 
-def _scan_block(block: Block, finder: SiteFinder, sinks: Sequence[Sink]) -> Done:
+def _paths_of_signals(output: str, file_format: str, signals: Sequence[str]) -> list[str]:
+    if len(signals) == 1 or file_format in _TOGETHER:
+        return [output] * len(signals)
+    return [inserted(output, signal) for signal in signals]
+
+
+def _paths_of_strands(output: str, file_format: str, strands: str) -> dict[str, str]:
+    if file_format != "bigwig" or strands != "both":
+        return {strands: output}
+    return {"+": inserted(output, "plus"), "-": inserted(output, "minus")}
+
+
+def inserted(path: str, part: str) -> str:
+    """Insert a part before the suffix of a file name, also that before .gz."""
+    stem, suffix = os.path.splitext(path)
+    if suffix == ".gz":
+        stem, inner = os.path.splitext(stem)
+        suffix = inner + suffix
+    return f"{stem}.{part}{suffix}"
+
+
+def make_sinks(output: Output, file_format: str, finder: Finder, track: Track) -> list[Sink]:
+    """Return what writes the sites of each signal, and of each strand if these have files."""
+    name = _name(output)
+    if file_format == "introns":
+        return [IntronSink(name, finder, track)]
+    paths = _paths_of_signals(name, file_format, [own.signal for own in finder.finders])
+    check_seekable(name, file_format, len({*paths}))
+    sinks: list[Sink] = []
+    for path, own in zip(paths, finder.finders, strict=True):
+        if file_format != "bigwig":
+            sinks.append(_SINKS[file_format](path, own, track))
+            continue
+        for strand, place in _paths_of_strands(path, file_format, finder.strands).items():
+            sinks.append(BigwigSink(place, own, track, strand=strand))
+    return sinks
+
+
+def check_seekable(output: str, file_format: str, n_signals: int = 1) -> None:
+    """Check that an output can hold a format.
+
+    Raises
+    ------
+    SeqmtlError
+        If it is a stream, but the format needs files, or is compressed twice.
+    """
+    is_stream = not output or is_special(output)
+    if is_stream and n_signals > 1 and file_format not in _TOGETHER:
+        raise SeqmtlError(
+            f"{file_format} has a file for donors and one for acceptors, so it cannot be written "
+            "to standard output; name a file, or choose spsc or introns"
+        )
+    if file_format == "bigwig" and is_stream:
+        raise SeqmtlError("bigWig cannot be written to standard output; name a file")
+    if file_format == "bigwig" and output.endswith(".gz"):
+        raise SeqmtlError(f"bigWig is already compressed; name it without .gz, got {output}")
+
+
+def _scan_block(block: Block, finder: Finder, sinks: Sequence[Sink]) -> Done:
     """Score and format one block; runs in a worker thread."""
-    strands = finder.find_strands(block.piece, block.first, block.last)
-    parts = [sink.prepare(block, strands) for sink in sinks]
-    return Done(parts, BlockCounts.of(strands), block.last - block.first)
+    found = finder.find(block.piece, block.first, block.last)
+    parts = [sink.prepare(block, found.streams) for sink in sinks]
+    return Done(parts, found.counts, block.last - block.first)
 
 
 def _name(output: Output) -> str:
     return "" if hasattr(output, "write") else os.fspath(output)
 
 
-def index_file(path: str, file_format: str, longest: int) -> None:
+def _index(path: str, preset: str, longest: int) -> None:
     """Write the index of a bgzip file, if pysam is installed."""
-    preset = {"bed": "bed", "bedgraph": "bed", "gff3": "gff"}.get(file_format)
-    if preset is None or not path.endswith(".gz") or not os.path.isfile(path):
+    if not preset or not path.endswith(".gz") or not os.path.isfile(path):
         return
     try:
         write_index(path, preset, longest)
@@ -241,13 +252,13 @@ def index_file(path: str, file_format: str, longest: int) -> None:
         _log.info("%s: no index was written: %s", path, error)
 
 
-def _warn(summary: ScanSummary, length: int) -> None:
+def _warn(summary: ScanSummary, window: int) -> None:
     short = summary.short_contigs
     if short:
         _log.warning(
             "%d of %d contigs are shorter than a window of %d bases and were not scanned: %s",
             len(short),
             summary.n_contigs,
-            length,
+            window,
             ", ".join(short[:5]) + (", ..." if len(short) > 5 else ""),
         )

@@ -12,6 +12,8 @@ from seqmtl._checks import check_choice
 from seqmtl.sequences.alphabet import decode, encode, reverse_complement
 from seqmtl.sequences.naming import JoinedLocator, Locator, RowNames
 
+_COLUMNS = ("starts", "is_reverse", "labels", "task_ids", "splits", "weights", "_names")
+
 
 class Windows:
     """DNA windows of equal length with labels and tasks, at most 18 bytes each plus the sequence.
@@ -184,20 +186,12 @@ class Windows:
         if not isinstance(key, slice):
             key = np.asarray(key)
             key = key.astype(np.intp) if not key.size else key
-        return Windows(
-            self.codes,
-            self.starts[key],
-            self.length,
-            is_reverse=self.is_reverse[key],
-            labels=self.labels[key],
-            task_ids=self.task_ids[key],
-            task_names=self.task_names,
-            splits=None if self.splits is None else self.splits[key],
-            split_names=self.split_names,
-            names=None if self._names is None else self._names[key],
-            locator=self.locator,
-            weights=None if self.weights is None else self.weights[key],
-        )
+        cut = Windows(self.codes, self.starts[:0], self.length, task_names=self.task_names)
+        cut.split_names, cut.locator = self.split_names, self.locator
+        for name in _COLUMNS:
+            column = getattr(self, name)
+            setattr(cut, name, None if column is None else column[key])
+        return cut
 
     def select_split(self, name: str) -> Windows:
         """Return the windows of one split, or all windows if there are no splits.

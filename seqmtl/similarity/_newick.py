@@ -1,28 +1,30 @@
-"""Parse Newick and Nexus text.
+"""Parse Newick and Nexus files with Bio.Phylo.
 
-Names with blanks or brackets must be quoted. An unquoted number at an inner node is a support
-value and not a name, also behind a quoted name.
+Bio.Phylo is lenient: it reads the unquoted name ``Homo sapiens`` as ``sapiens``, and the lengths
+``nan`` and ``2.`` as names. Therefore the text is checked first, and names are replaced by numbered
+marks. Its Nexus reader (Bio.Nexus) reads missing lengths as 0 and is recursive, so only the tree
+statement is extracted from a Nexus file, and parsed as Newick.
 """
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from typing import Any, NamedTuple
 
 from seqmtl.exceptions import InputFormatError
 
-_QUOTED = r"'(?:[^']|'')*'"
-_COMMENT = re.compile(rf"({_QUOTED})|\[[^\]]*\]")
-_PIECE = re.compile(rf"((?:{_QUOTED}|[^'(),;])*)([(),;]|$)")
-_LENGTH = r"[+-]?\d*\.?\d+(?:[eE][+-]?\d+)?"
-_SUPPORT = re.compile(r"[\d.]+(?:e-?\d+)?(?:/[\d.]+)*", re.IGNORECASE)
-_NODE = re.compile(
-    rf"(?:(?P<quoted>{_QUOTED})\s*(?P<support>{_SUPPORT.pattern})?|(?P<word>[^\s:']+))?"
-    rf"\s*(?::\s*(?P<length>{_LENGTH}))?",
-    re.IGNORECASE,
+_QUOTED_OR_COMMENT = re.compile(r"('(?:[^']|'')*')|\[[^\]]*\]")
+_LENGTH = re.compile(r"[+-]?\d*\.?\d+([eE][+-]?\d+)?")
+_SUPPORT = re.compile(r"[\d.]+(e-?\d+)?(/[\d.]+)*", re.IGNORECASE)
+# encloses the number of a name; text files do not contain it
+_MARK = "\0"
+_NAME = re.compile(rf"{_MARK}(\d+){_MARK}")
+_SUPPORT_OF_NAMED = re.compile(
+    rf"(\)\s*{_NAME.pattern})\s*{_SUPPORT.pattern}(?=\s*[(),:;])", re.IGNORECASE
 )
-_COMMAND = re.compile(r"(?:'[^']*'|\[[^\]]*\]|[^;'\[])+")
+_UNQUOTED = re.compile(rf"(?:^|(?<=[(,)]))[^(),:;{_MARK}]+")
 
 
 class Nodes(NamedTuple):
@@ -31,13 +33,6 @@ class Nodes(NamedTuple):
     parents: list[int]
     lengths: list[float]
     labels: list[str]
-
-    def add(self, parent: int) -> int:
-        """Add a node without length and label; return its number."""
-        self.parents.append(parent)
-        self.lengths.append(math.nan)
-        self.labels.append("")
-        return len(self.parents) - 1
 
 
 def parse_tree(text: str, where: str) -> Nodes:
@@ -64,24 +59,23 @@ def parse_tree(text: str, where: str) -> Nodes:
     names: dict[str, str] = {}
     if text.lstrip()[:6].upper() == "#NEXUS":
         text, names = _nexus_tree(text, where)
-    nodes = Nodes([], [], [])
-    i, is_leaf = nodes.add(-1), True
-    for piece, mark in _pieces(text, where):
-        if mark == "(" and is_leaf and not piece:
-            i = nodes.add(i)
-            continue
-        if mark == "(" or (mark and mark in ",)" and nodes.parents[i] < 0):
-            raise _misplaced(piece + mark, where)
-        label, nodes.lengths[i] = _read_node(piece, is_leaf, where)
-        nodes.labels[i] = names.get(label, label)
-        if mark == ")":
-            i = nodes.parents[i]
-        elif mark == ",":
-            i = nodes.add(nodes.parents[i])
-        is_leaf = mark == ","
-        if mark in {"", ";"}:
-            break
-    nodes.lengths[0] = math.nan
+    text, labels = _take_out_quoted(text, where)
+    text = _SUPPORT_OF_NAMED.sub(r"\1", text)
+    _check_newick(text, labels, where)
+    n_quoted = len(labels)
+    text = re.sub(r"\s+", "", text)
+    text = _UNQUOTED.sub(lambda found: _take_out(found[0], labels), text)
+    nodes = nodes_of(_bio_phylo(text, where))
+    is_inner = set(nodes.parents)
+    for i, mark in enumerate(nodes.labels):
+        number = int(mark[1:-1]) if mark else -1
+        label = labels[number] if mark else ""
+        if i in is_inner and number >= n_quoted and _SUPPORT.fullmatch(label):
+            label = ""
+        nodes.labels[i] = names.get(label, label).strip()
+    n_leaves = len(nodes.parents) - len(is_inner - {-1})
+    if n_leaves != text.count(",") + 1:
+        raise InputFormatError("is not a Newick tree; check its brackets and commas", path=where)
     return nodes
 
 
@@ -98,11 +92,11 @@ def nodes_of(tree: Any) -> Nodes:
     stack: list[tuple[Any, int]] = [(tree.root, -1)]
     while stack:
         clade, parent = stack.pop()
-        i = nodes.add(parent)
-        nodes.labels[i] = clade.name or ""
-        if clade.branch_length is not None and parent >= 0:
-            nodes.lengths[i] = float(clade.branch_length)
-        stack.extend((child, i) for child in reversed(clade.clades))
+        length = math.nan if clade.branch_length is None or parent < 0 else clade.branch_length
+        stack.extend((child, len(nodes.parents)) for child in reversed(clade.clades))
+        nodes.parents.append(parent)
+        nodes.lengths.append(float(length))
+        nodes.labels.append(clade.name or "")
     return nodes
 
 
@@ -113,65 +107,74 @@ def quote(label: str) -> str:
     return "'" + label.replace("'", "''") + "'"
 
 
-def _bare(text: str, where: str) -> str:
-    """Return the text without comments."""
-    stray = re.search(r"['\[\]\0]", _COMMENT.sub("", text))
-    if stray or "\0" in text:
-        fault = f"{stray[0]} without its partner" if stray else ""
-        fault = "it contains zero bytes" if "\0" in text else fault
+def _take_out_quoted(text: str, where: str) -> tuple[str, list[str]]:
+    """Replace quoted names by marks, and remove comments."""
+    quoted: list[str] = []
+
+    def replace(found: re.Match[str]) -> str:
+        if not found[1]:
+            return ""
+        return _take_out(" ".join(found[1][1:-1].replace("''", "'").split()), quoted)
+
+    if _MARK in text:
+        raise InputFormatError("is not a Newick tree: it contains zero bytes", path=where)
+    bare = _QUOTED_OR_COMMENT.sub(replace, text)
+    stray = re.search(r"['\[\]]", bare)
+    if stray:
         raise InputFormatError(
-            f"is not a Newick tree: {fault}; check quotes and comments", path=where
+            f"is not a Newick tree: {stray[0]} without its partner; check quotes and comments",
+            path=where,
         )
-    return _COMMENT.sub(r"\1", text)
+    return bare, quoted
 
 
-def _pieces(text: str, where: str) -> list[tuple[str, str]]:
-    """Split a text into pieces that end with a bracket, comma or semicolon, or the text."""
-    pieces = [(found[1].strip(), found[2]) for found in _PIECE.finditer(_bare(text, where))]
-    shape = "".join("x" * bool(piece) + mark for piece, mark in pieces)
-    trees = [part for part in shape.split(";") if part]
-    if len(trees) != 1 or not set("(;") & set(shape):
-        n_trees = sum("(" in part for part in trees)
+def _take_out(label: str, labels: list[str]) -> str:
+    """Append a label to the list, and return its mark."""
+    labels.append(label)
+    return f"{_MARK}{len(labels) - 1}{_MARK}"
+
+
+def _check_newick(text: str, quoted: list[str], where: str) -> None:
+    """Reject text that Bio.Phylo would silently misread."""
+    trees = [part for part in text.split(";") if part.strip()]
+    if len(trees) != 1 or not re.search("[(;]", text):
+        n_trees = len([part for part in trees if "(" in part])
         raise InputFormatError(
             f"must hold one Newick tree, got {n_trees}; give a file with one tree", path=where
         )
-    if shape.count("(") != shape.count(")"):
+    if text.count("(") != text.count(")"):
         raise InputFormatError(
-            f"is not a Newick tree: {shape.count('(')} opening and {shape.count(')')} closing "
+            f"is not a Newick tree: {text.count('(')} opening and {text.count(')')} closing "
             "brackets; check that the file is whole",
             path=where,
         )
-    return pieces
-
-
-def _read_node(piece: str, is_leaf: bool, where: str) -> tuple[str, float]:
-    """Return the label and the length of a node."""
-    found = _NODE.fullmatch(piece)
-    if found is None or (is_leaf and found["support"]):
-        _, colon, length = re.sub(_QUOTED, "", piece).partition(":")
-        if colon and not re.fullmatch(_LENGTH, length.strip()):
+    for found in re.finditer(r":([^(),:;]*)(:?)", text):
+        if not _LENGTH.fullmatch(found[1].strip()) or found[2]:
             raise InputFormatError(
-                f"branch lengths must be numbers, got {length.strip()!r}; correct it or leave out "
-                "its colon",
+                f"branch lengths must be numbers, got {found[1].strip() + found[2]!r}; "
+                "correct it or leave out its colon",
                 path=where,
             )
-        raise _misplaced(piece, where)
-    label = found["word"] or ""
-    if not is_leaf and _SUPPORT.fullmatch(label):
-        label = ""
-    length = found["length"]
-    return label or _unquote(found["quoted"] or "''"), float(length) if length else math.nan
+    beside = re.findall(r"[^\s(),:;]+\s+[^\s(),:;]+|[^\s(,]\s*\(", text)
+    words = re.findall(r"[^\s(),:;]+", text)
+    stray = beside + [word for word in words if _MARK in word and not _NAME.fullmatch(word)]
+    if stray:
+        shown = _NAME.sub(lambda name: quote(quoted[int(name[1])]), stray[0])
+        raise InputFormatError(
+            f"is not a Newick tree: {shown!r}; put names with blanks or brackets between "
+            "single quotes",
+            path=where,
+        )
 
 
-def _unquote(label: str) -> str:
-    return " ".join(label[1:-1].replace("''", "'").split())
+def _bio_phylo(text: str, where: str) -> Any:
+    from Bio.Phylo.NewickIO import NewickError, Parser
 
-
-def _misplaced(text: str, where: str) -> InputFormatError:
-    return InputFormatError(
-        f"is not a Newick tree: {text!r}; put names with blanks or brackets between single quotes",
-        path=where,
-    )
+    try:
+        (tree,) = Parser(io.StringIO(text)).parse()
+    except (AttributeError, NewickError, ValueError) as error:
+        raise InputFormatError(f"is not a Newick tree: {error}", path=where) from error
+    return tree
 
 
 def _nexus_tree(text: str, where: str) -> tuple[str, dict[str, str]]:
@@ -179,7 +182,7 @@ def _nexus_tree(text: str, where: str) -> tuple[str, dict[str, str]]:
     newick: list[str] = []
     names: dict[str, str] = {}
     block = ""
-    for command in _COMMAND.findall(text.lstrip()[6:]):
+    for command in re.findall(r"(?:'[^']*'|\[[^\]]*\]|[^;'\[])+", text.lstrip()[6:]):
         bare = re.sub(r"^(\s*\[[^\]]*\])*\s*", "", command)
         word, *others = re.split(r"\s+", bare, maxsplit=1)
         rest = "".join(others)
@@ -191,7 +194,7 @@ def _nexus_tree(text: str, where: str) -> tuple[str, dict[str, str]]:
             case "translate" if block == "trees":
                 names.update(_translation(rest, where))
             case "tree" | "utree" if block == "trees":
-                newick.append(re.sub(r"^(?:'[^']*'|\[[^\]]*\]|[^='\[])*=", "", rest) + ";")
+                newick.append(re.sub(r"^(?:'[^']*'|\[[^\]]*\]|[^='\[])*=", "", rest))
     if len(newick) != 1:
         raise InputFormatError(
             f"must hold one tree in its trees block, got {len(newick)}; give a file with one tree",
@@ -202,17 +205,16 @@ def _nexus_tree(text: str, where: str) -> tuple[str, dict[str, str]]:
 
 def _translation(text: str, where: str) -> dict[str, str]:
     """Parse the pairs of a translate command."""
+    text, quoted = _take_out_quoted(text, where)
     names = {}
-    for piece, mark in _PIECE.findall(_bare(text, where)):
-        if not piece.strip() and not mark:
-            continue
-        words = re.findall(rf"{_QUOTED}|[^\s']+", piece)
+    for pair in text.split(","):
+        words = pair.split()
         if len(words) != 2:
             raise InputFormatError(
-                f"translate must give pairs of key and name, got {piece.strip()!r}; "
+                f"translate must give pairs of key and name, got {pair.strip()!r}; "
                 "put names with blanks between single quotes",
                 path=where,
             )
-        key, name = (_unquote(word) if word.startswith("'") else word for word in words)
+        key, name = (quoted[int(w[1:-1])] if w.startswith(_MARK) else w for w in words)
         names[key] = name
     return names

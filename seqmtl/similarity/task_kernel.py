@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl._checks import check_fraction
+from seqmtl._checks import check_number
 from seqmtl._memory import require_memory
 from seqmtl.coupling import Nodes
 from seqmtl.exceptions import InputFormatError
@@ -91,7 +91,7 @@ class TaskKernel(NamedKernels):
             If `share` is outside 0..1.
         """
         names = tuple(names)
-        check_fraction("share", share)
+        check_number("share", share, least=0, most=1)
         T = len(names)
         nodes = Nodes.of((np.ones((T, 1)), share), (np.eye(T), 1.0 - share))
         return cls._of_nodes(names, nodes, f"easy({share:g})")
@@ -362,7 +362,7 @@ class TaskKernel(NamedKernels):
         UnknownTaskError
             If a name is not a leaf; the message lists near matches.
         """
-        check_fraction("base", base)
+        check_number("base", base, least=0, most=1)
         tree, wanted, order = prune_to(tree, names)
         shared = tree.shared()[np.ix_(order, order)]
         if not (np.diagonal(shared) > 0).all():

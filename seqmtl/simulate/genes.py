@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,39 +17,12 @@ _MIN_EXON, _MIN_FIRST_EXON, _MIN_INTRON = 40, 80, 90
 
 
 @dataclass(frozen=True)
-class Genes:
-    """Genes of one chromosome; 0-based half-open positions on its plus strand.
-
-    Attributes
-    ----------
-    strand : numpy.ndarray
-        Shape (genes,), int8, 1 or -1.
-    first_exon : numpy.ndarray
-        Shape (genes + 1,), int64: gene g owns the exons first_exon[g] to first_exon[g + 1], in
-        the order of transcription.
-    exon_start, exon_end : numpy.ndarray
-        Shape (exons,), int64.
-    """
-
-    strand: np.ndarray
-    first_exon: np.ndarray
-    exon_start: np.ndarray
-    exon_end: np.ndarray
-
-    def spans(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return start and end of every gene, shape (genes,), int64."""
-        first, last = self.first_exon[:-1], self.first_exon[1:] - 1
-        start = np.minimum(self.exon_start[first], self.exon_start[last])
-        return start, np.maximum(self.exon_end[first], self.exon_end[last])
-
-
-@dataclass(frozen=True)
 class Layout:
-    """Genes of one chromosome in the sense of transcription.
+    """Genes of one chromosome; 0-based half-open positions.
 
-    Every gene has a block: promoter, exons and introns, tail. Positions inside a block are in the
-    sense of transcription; a block of the minus strand is reverse-complemented once its bases are
-    drawn.
+    Every gene has a block: promoter, exons and introns, tail. Exons inside a block are at first in
+    the sense of transcription; a block of the minus strand is reverse-complemented once its bases
+    are drawn, see :meth:`forward`.
 
     Attributes
     ----------
@@ -58,9 +31,10 @@ class Layout:
     block_start, block_end, strand : numpy.ndarray
         Shape (genes,).
     first_exon : numpy.ndarray
-        Shape (genes + 1,), as in :class:`Genes`.
+        Shape (genes + 1,), int64: gene g owns the exons first_exon[g] to first_exon[g + 1], in
+        the order of transcription.
     exon_start, exon_end : numpy.ndarray
-        Shape (exons,), int64, in sense coordinates.
+        Shape (exons,), int64.
     """
 
     length: int
@@ -86,11 +60,8 @@ class Layout:
     def regions(self) -> np.ndarray:
         """Return the region of every base, shape (length,), uint8."""
         regions = np.full(self.length, INTERGENIC, dtype=np.uint8)
-        for region, (starts, ends) in (
-            (EXON, (self.exon_start, self.exon_end)),
-            (INTRON, self.introns()),
-        ):
-            regions[_inside(starts, ends)] = region
+        regions[_inside(self.exon_start, self.exon_end)] = EXON
+        regions[_inside(*self.introns())] = INTRON
         return regions
 
     def turn(self, codes: np.ndarray) -> np.ndarray:
@@ -102,17 +73,20 @@ class Layout:
         turned[places] = 3 - codes[np.repeat(starts + ends - 1, ends - starts) - places]
         return turned
 
-    def genes(self) -> Genes:
-        """Return the genes in coordinates of the plus strand."""
+    def forward(self) -> Layout:
+        """Return the genes with the exons in coordinates of the plus strand."""
         n_exons = np.diff(self.first_exon)
         minus = np.repeat(self.strand < 0, n_exons)
         mirror = np.repeat(self.block_start + self.block_end, n_exons)
-        return Genes(
-            strand=self.strand,
-            first_exon=self.first_exon,
-            exon_start=np.where(minus, mirror - self.exon_end, self.exon_start),
-            exon_end=np.where(minus, mirror - self.exon_start, self.exon_end),
-        )
+        start = np.where(minus, mirror - self.exon_end, self.exon_start)
+        end = np.where(minus, mirror - self.exon_start, self.exon_end)
+        return replace(self, exon_start=start, exon_end=end)
+
+    def spans(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return start and end of every gene on the plus strand, shape (genes,), int64."""
+        first, last = self.first_exon[:-1], self.first_exon[1:] - 1
+        start = np.minimum(self.exon_start[first], self.exon_start[last])
+        return start, np.maximum(self.exon_end[first], self.exon_end[last])
 
     def gaps(self) -> tuple[np.ndarray, np.ndarray]:
         """Return start and end of the gaps between blocks, before the first and after the last."""

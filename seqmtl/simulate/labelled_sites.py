@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seqmtl.simulate.genes import Genes
+from seqmtl.sequences import encode
+from seqmtl.simulate.genes import Layout
 from seqmtl.simulate.motifs import MODELS
 
-_CODES = np.full(256, 4, dtype=np.uint8)
-_CODES[np.frombuffer(b"ACGTacgt", dtype=np.uint8)] = [0, 1, 2, 3] * 2
 _COMPLEMENT = np.arange(256, dtype=np.uint8)
 _COMPLEMENT[np.frombuffer(b"ACGTacgt", dtype=np.uint8)] = np.frombuffer(b"TGCAtgca", dtype=np.uint8)
 #: Bases around a TSS, on either strand, without decoys.
@@ -57,13 +56,13 @@ class Sites:
         return sites[np.lexsort((-sites.strand, sites.start))]
 
 
-def true_sites(genes: Genes, signal: str, first_gene: int, chromosome_start: int) -> Sites:
+def true_sites(genes: Layout, signal: str, first_gene: int, chromosome_start: int) -> Sites:
     """Return the annotated sites of one chromosome.
 
     Parameters
     ----------
-    genes : Genes
-        Genes of the chromosome.
+    genes : Layout
+        Genes of the chromosome, in coordinates of the plus strand.
     signal : str
         "acceptor", "donor" or "tss".
     first_gene : int
@@ -99,7 +98,7 @@ def true_sites(genes: Genes, signal: str, first_gene: int, chromosome_start: int
 
 
 def decoy_pools(
-    letters: np.ndarray, genes: Genes, signal: str, margin: int, chromosome_start: int
+    letters: np.ndarray, genes: Layout, signal: str, margin: int, chromosome_start: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the possible positions of decoys on one chromosome, as two pools.
 
@@ -111,8 +110,8 @@ def decoy_pools(
     ----------
     letters : numpy.ndarray
         Shape (bases,), uint8 ASCII letters of the chromosome.
-    genes : Genes
-        Its genes.
+    genes : Layout
+        Its genes, in coordinates of the plus strand.
     signal : str
         "acceptor", "donor" or "tss".
     margin : int
@@ -125,7 +124,7 @@ def decoy_pools(
     tuple of two numpy.ndarray
         First bases of the intervals, int64, counted over the concatenated chromosomes.
     """
-    codes = _CODES[letters]
+    codes = encode(letters.tobytes())
     true = true_sites(genes, signal, 0, 0)
     if signal == "tss":
         between = np.ones(codes.size, dtype=bool)
@@ -136,7 +135,7 @@ def decoy_pools(
             clear[max(0, start - _CLEAR_OF_TSS) : start + _CLEAR_OF_TSS + 1] = False
         candidates = (clear & ~between, clear & between)
     else:
-        first, second = _CODES[np.frombuffer(MODELS[signal].letters.encode(), dtype=np.uint8)]
+        first, second = encode(MODELS[signal].letters)
         plus = (codes[:-1] == first) & (codes[1:] == second)
         minus = (codes[:-1] == 3 - second) & (codes[1:] == 3 - first)
         plus[true.start[true.strand > 0]] = False
@@ -192,21 +191,13 @@ def draw_decoys(
     )
 
 
-def window_starts(sites: Sites, site_length: int, window: int) -> np.ndarray:
-    """Return the first base of every site's window on the plus strand, shape (n,), int64.
+def cut_windows(letters: np.ndarray, sites: Sites, site_length: int, window: int) -> np.ndarray:
+    """Cut the windows of sites, reverse-complementing those on the minus strand.
 
     With c = (start + end) / 2 of the site, a window on the plus strand starts at
     ``floor(c) - window // 2``, and one on the minus strand ends at ``ceil(c) + window // 2``. A
     dinucleotide is therefore at offsets window // 2 - 1 and window // 2 of its window, a single
     base at window // 2, both in the sense of the strand.
-    """
-    plus = sites.start + site_length // 2 - window // 2
-    minus = sites.start + (site_length + 1) // 2 + window // 2 - window
-    return np.where(sites.strand > 0, plus, minus)
-
-
-def cut_windows(letters: np.ndarray, sites: Sites, site_length: int, window: int) -> np.ndarray:
-    """Cut the windows of sites, reverse-complementing those on the minus strand.
 
     Parameters
     ----------
@@ -224,8 +215,9 @@ def cut_windows(letters: np.ndarray, sites: Sites, site_length: int, window: int
     numpy.ndarray
         Shape (n, window), uint8 ASCII letters.
     """
-    first = window_starts(sites, site_length, window)
+    plus = sites.start + site_length // 2 - window // 2
+    minus = sites.start + (site_length + 1) // 2 + window // 2 - window
+    first = np.where(sites.strand > 0, plus, minus)
     cut = letters[first[:, None] + np.arange(window)]
-    minus = sites.strand < 0
-    cut[minus] = _COMPLEMENT[cut[minus][:, ::-1]]
+    cut[sites.strand < 0] = _COMPLEMENT[cut[sites.strand < 0][:, ::-1]]
     return cut

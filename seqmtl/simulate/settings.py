@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from seqmtl._checks import check_choice, check_integer, check_number
 
@@ -12,6 +13,7 @@ SIGNALS = ("acceptor", "donor", "tss")
 MEAN_INTRONS = 5.0
 WINDOWS_PER_ORGANISM = 1000
 _BASES_PER_GENE = 5000
+_LEAST = {"seed": 0, "n_chromosomes": 2, "chromosome_length": 1, "window": 2, "decoys_per_site": 1}
 
 
 @dataclass(frozen=True)
@@ -53,18 +55,11 @@ class Settings:
         return n_true, n_windows - n_true
 
 
-def check_settings(  # noqa: PLR0913
+def check_settings(
     organisms: tuple[str, ...],
-    *,
-    seed: int,
-    n_chromosomes: int,
-    chromosome_length: int,
     n_genes: int | None,
     n_windows: int | Mapping[str, int],
-    window: int,
-    signal: str,
-    decoys_per_site: int,
-    drift: float,
+    **parameters: Any,
 ) -> Settings:
     """Check all parameters, and fill in defaults.
 
@@ -73,47 +68,36 @@ def check_settings(  # noqa: PLR0913
     ValueError
         With the name of the parameter, the rule and the value.
     """
-    check_choice("signal", signal, SIGNALS)
-    check_number("drift", drift, least=0, remedy="0 means no drift")
-    settings = Settings(
-        organisms=organisms,
-        seed=_integer("seed", seed, 0),
-        n_chromosomes=_integer("n_chromosomes", n_chromosomes, 2),
-        chromosome_length=_integer("chromosome_length", chromosome_length, 1),
-        n_genes=0 if n_genes is None else _integer("n_genes", n_genes, 1),
-        n_windows=_windows_by_organism(organisms, n_windows),
-        window=_integer("window", window, 2),
-        signal=signal,
-        decoys_per_site=_integer("decoys_per_site", decoys_per_site, 1),
-        drift=float(drift),
-    )
+    check_choice("signal", parameters["signal"], SIGNALS)
+    check_number("drift", parameters["drift"], least=0, remedy="0 means no drift")
+    for name, least in _LEAST.items():
+        _check(name, parameters[name], least)
     if n_genes is not None:
-        return settings
-    return replace(settings, n_genes=_enough_genes(settings))
+        _check("n_genes", n_genes, 1)
+    by_organism = _windows_by_organism(organisms, n_windows)
+    settings = Settings(organisms, n_genes=n_genes or 0, n_windows=by_organism, **parameters)
+    return settings if n_genes else replace(settings, n_genes=_enough_genes(settings))
 
 
-def _integer(name: str, value: int, minimum: int) -> int:
-    check_integer(name, value, minimum, remedy=f"give {minimum} or more")
-    return int(value)
+def _check(name: str, value: int, least: int) -> None:
+    check_integer(name, value, least, remedy=f"give {least} or more")
 
 
 def _windows_by_organism(
     organisms: tuple[str, ...], n_windows: int | Mapping[str, int]
 ) -> dict[str, int]:
     if not isinstance(n_windows, Mapping):
-        return dict.fromkeys(organisms, _integer("n_windows", n_windows, 0))
+        _check("n_windows", n_windows, 0)
+        return dict.fromkeys(organisms, n_windows)
     unknown = [name for name in n_windows if name not in organisms]
     if unknown:
         raise ValueError(
             f"n_windows must name leaves of the tree, got {unknown[0]!r}; "
             f"the leaves are {', '.join(organisms)}"
         )
-    return {
-        organism: _integer(
-            f"n_windows of {organism}", n_windows.get(organism, WINDOWS_PER_ORGANISM), 0
-        )
-        for organism in organisms
-    }
+    for name, value in n_windows.items():
+        _check(f"n_windows of {name}", value, 0)
+    return dict.fromkeys(organisms, WINDOWS_PER_ORGANISM) | dict(n_windows)
 
 
 def _enough_genes(settings: Settings) -> int:

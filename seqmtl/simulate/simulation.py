@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from seqmtl.similarity.trees import TreeSource
 from seqmtl.simulate.background import Composition
-from seqmtl.simulate.genes import Genes, fill_gaps, lay_out_genes
+from seqmtl.simulate.genes import Layout, fill_gaps, lay_out_genes
 from seqmtl.simulate.labelled_sites import Sites, cut_windows, decoy_pools, draw_decoys, true_sites
 from seqmtl.simulate.motifs import MODELS
 from seqmtl.simulate.settings import WINDOWS_PER_ORGANISM, Settings, check_settings
@@ -32,8 +32,8 @@ class SimulatedGenome:
         Shape (bases,), uint8 ASCII: concatenated chromosomes, repeats in lower case.
     offsets : numpy.ndarray
         Shape (chromosomes + 1,), int64: chromosome i is ``letters[offsets[i]:offsets[i + 1]]``.
-    genes : tuple of Genes
-        One entry per chromosome.
+    genes : tuple of Layout
+        Genes of each chromosome, in coordinates of the plus strand.
     sites : Sites
         Labelled sites, sorted by position; those of the last chromosome are the test split.
     """
@@ -41,7 +41,7 @@ class SimulatedGenome:
     organism: str
     letters: np.ndarray
     offsets: np.ndarray
-    genes: tuple[Genes, ...]
+    genes: tuple[Layout, ...]
     sites: Sites
 
     @property
@@ -167,11 +167,11 @@ def simulate(  # noqa: PLR0913
     organisms = parsed.leaf_names
     settings = check_settings(
         organisms,
+        n_genes,
+        n_windows,
         seed=seed,
         n_chromosomes=n_chromosomes,
         chromosome_length=chromosome_length,
-        n_genes=n_genes,
-        n_windows=n_windows,
         window=window,
         signal=signal,
         decoys_per_site=decoys_per_site,
@@ -192,17 +192,16 @@ def _make_genome(
     """Draw genome, genes and labelled sites of one organism from its traits."""
     *for_chromosomes, for_sites = stream.spawn(settings.n_chromosomes + 1)
     composition = Composition(traits[: Composition.N_TRAITS])
-    offsets = np.arange(settings.n_chromosomes + 1) * settings.chromosome_length
-    letters = np.empty(offsets[-1], dtype=np.uint8)
-    genes = []
+    chromosomes, genes = [], []
     for number, seed in enumerate(for_chromosomes):
         n_genes = (settings.n_genes + number) // settings.n_chromosomes
-        chromosome, its_genes = _make_chromosome(
-            n_genes, settings, composition, traits, np.random.default_rng(seed)
-        )
-        letters[offsets[number] : offsets[number + 1]] = chromosome
+        rng = np.random.default_rng(seed)
+        letters, its_genes = _make_chromosome(n_genes, settings, composition, traits, rng)
+        chromosomes.append(letters)
         genes.append(its_genes)
-    sites = _label_sites(organism, letters, offsets, genes, settings, for_sites)
+    offsets = np.arange(settings.n_chromosomes + 1) * settings.chromosome_length
+    sites = _label_sites(organism, chromosomes, genes, settings, for_sites)
+    letters = np.concatenate(chromosomes)
     return SimulatedGenome(organism, letters, offsets, tuple(genes), sites)
 
 
@@ -212,69 +211,60 @@ def _make_chromosome(
     composition: Composition,
     traits: np.ndarray,
     rng: np.random.Generator,
-) -> tuple[np.ndarray, Genes]:
+) -> tuple[np.ndarray, Layout]:
     """Draw one chromosome: background, motifs of all signals, repeats and N runs."""
     layout = lay_out_genes(n_genes, settings.chromosome_length, settings.margin, rng)
     codes = composition.generate(layout.regions(), rng)
     donors, acceptors = layout.introns()
     places = {"donor": donors, "acceptor": acceptors, "tss": layout.tss()}
-    for name, own in _traits_by_signal(traits):
-        MODELS[name].plant(codes, places[name], own, rng)
+    first = Composition.N_TRAITS
+    for name, model in MODELS.items():
+        model.plant(codes, places[name], traits[first : first + model.n_traits], rng)
+        first += model.n_traits
     codes = layout.turn(codes)
     repeats, unknown = fill_gaps(layout, codes, rng)
     codes[unknown] = 4
     letters = _LETTERS[codes]
     letters[repeats] |= _LOWER
-    return letters, layout.genes()
-
-
-def _traits_by_signal(traits: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    first = Composition.N_TRAITS
-    for name, model in MODELS.items():
-        yield name, traits[first : first + model.n_traits]
-        first += model.n_traits
+    return letters, layout.forward()
 
 
 def _label_sites(
     organism: str,
-    letters: np.ndarray,
-    offsets: np.ndarray,
-    genes: list[Genes],
+    chromosomes: list[np.ndarray],
+    genes: list[Layout],
     settings: Settings,
     stream: np.random.SeedSequence,
 ) -> Sites:
     """Select the labelled sites of one organism: a training part and the last chromosome."""
-    signal, last = settings.signal, settings.n_chromosomes - 1
-    first_gene = np.concatenate(([0], np.cumsum([its.strand.size for its in genes])))
+    signal, length = settings.signal, settings.chromosome_length
+    first_gene = np.concatenate(([0], np.cumsum([its.strand.size for its in genes]))).tolist()
     true = [
-        true_sites(its, signal, int(first_gene[number]), int(offsets[number]))
-        for number, its in enumerate(genes)
+        true_sites(its, signal, first, number * length)
+        for number, (its, first) in enumerate(zip(genes, first_gene, strict=False))
     ]
     n_true, n_decoys = settings.n_training(organism)
-    known = Sites.concatenate(true[:last])
+    known = Sites.concatenate(true[:-1])
     if n_true > len(known):
         raise ValueError(
             f"n_windows of {organism} must need at most {len(known)} true sites, got {n_true}; "
             f"use more genes (n_genes is {settings.n_genes}) or fewer windows"
         )
+    pools = [
+        decoy_pools(letters, its, signal, settings.margin, number * length)
+        for number, (letters, its) in enumerate(zip(chromosomes, genes, strict=True))
+    ]
+    n_test = len(true[-1])
     parts = []
-    splits = (
-        (range(last), known, n_true, n_decoys),
-        (range(last, last + 1), true[last], len(true[last]), None),
-    )
-    for seed, (numbers, annotated, count, decoys) in zip(stream.spawn(2), splits, strict=True):
+    for seed, places, annotated, count, wanted in zip(
+        stream.spawn(2),
+        (pools[:-1], pools[-1:]),
+        (known, true[-1]),
+        (n_true, n_test),
+        (n_decoys, n_test * settings.decoys_per_site),
+        strict=True,
+    ):
         rng_true, rng_decoys = (np.random.default_rng(child) for child in seed.spawn(2))
-        pools = [
-            decoy_pools(
-                letters[offsets[number] : offsets[number + 1]],
-                genes[number],
-                signal,
-                settings.margin,
-                int(offsets[number]),
-            )
-            for number in numbers
-        ]
-        wanted = count * settings.decoys_per_site if decoys is None else decoys
         parts.append(annotated[rng_true.permutation(len(annotated))[:count]])
-        parts.append(draw_decoys(pools, signal, wanted, rng_decoys))
+        parts.append(draw_decoys(places, signal, wanted, rng_decoys))
     return Sites.concatenate(parts)

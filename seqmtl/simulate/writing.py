@@ -98,25 +98,26 @@ def _write_fasta(genome: SimulatedGenome, path: Path) -> None:
                 handle.write(letters[full:].tobytes() + b"\n")
 
 
+def _places(
+    genome: SimulatedGenome, rows: slice = slice(None)
+) -> Iterator[tuple[str, int, str, int]]:
+    """Yield contig, first base, strand and label of every site."""
+    contig = genome.contig_index()[rows]
+    starts = genome.sites.start[rows] - genome.offsets[contig]
+    columns = contig, starts, genome.sites.strand[rows], genome.sites.label[rows]
+    for number, start, strand, label in zip(*(c.tolist() for c in columns), strict=True):
+        yield genome.contigs[number], start, _STRANDS[strand], label
+
+
 def _bed_lines(genome: SimulatedGenome, simulation: Simulation) -> Iterator[str]:
     """Yield the labelled sites as BED6 lines, 0-based half-open."""
     length, is_tss = simulation.site_length, simulation.settings.signal == "tss"
-    contigs, sites = genome.contigs, genome.sites
-    contig_of = genome.contig_index()
-    columns = (
-        contig_of.tolist(),
-        (sites.start - genome.offsets[contig_of]).tolist(),
-        sites.strand.tolist(),
-        sites.gene.tolist(),
-        sites.intron.tolist(),
-    )
-    for contig, start, strand, gene, intron in zip(*columns, strict=True):
-        where = f"{contigs[contig]}\t{start}\t{start + length}"
-        if gene < 0:
-            yield f"{where}\tdecoy\t0\t{_STRANDS[strand]}\n"
-        else:
-            name = f"{_gene_name(gene)}.{'tss' if is_tss else intron + 1}"
-            yield f"{where}\t{name}\t1000\t{_STRANDS[strand]}\n"
+    names = zip(genome.sites.gene.tolist(), genome.sites.intron.tolist(), strict=True)
+    for place, (gene, intron) in zip(_places(genome), names, strict=True):
+        contig, start, strand, label = place
+        name = f"{_gene_name(gene)}.{'tss' if is_tss else intron + 1}" if label > 0 else "decoy"
+        score = 1000 if label > 0 else 0
+        yield f"{contig}\t{start}\t{start + length}\t{name}\t{score}\t{strand}\n"
 
 
 def _gene_name(gene: int) -> str:
@@ -158,21 +159,13 @@ def _write_windows(simulation: Simulation, path: Path) -> None:
 
 
 def _window_lines(simulation: Simulation, genome: SimulatedGenome, rows: slice) -> Iterator[str]:
-    sites, contigs = genome.sites[rows], genome.contigs
     text = simulation.windows(genome, rows).tobytes().decode("ascii")
     width = simulation.settings.window
-    contig_of = genome.contig_index()[rows]
-    columns = (
-        sites.label.tolist(),
-        genome.is_test()[rows].tolist(),
-        contig_of.tolist(),
-        sites.strand.tolist(),
-        (sites.start - genome.offsets[contig_of]).tolist(),
-    )
-    for row, (label, is_test, contig, strand, start) in enumerate(zip(*columns, strict=True)):
+    places = zip(_places(genome, rows), genome.is_test()[rows].tolist(), strict=True)
+    for row, ((contig, start, strand, label), is_test) in enumerate(places):
         yield (
-            f"{genome.organism}\t{label}\t{'test' if is_test else 'train'}\t{contigs[contig]}\t"
-            f"{_STRANDS[strand]}\t{start}\t{text[row * width : (row + 1) * width]}\n"
+            f"{genome.organism}\t{label}\t{'test' if is_test else 'train'}\t{contig}\t"
+            f"{strand}\t{start}\t{text[row * width : (row + 1) * width]}\n"
         )
 
 

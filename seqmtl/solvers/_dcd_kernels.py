@@ -11,28 +11,19 @@ import numpy as np
 
 from seqmtl._jit import add_scaled_4, add_scaled_16, njit, prefetch
 
-HINGE = 0
-SQUARED_HINGE = 1
-LOGISTIC = 2
-EPSILON_INSENSITIVE = 3
-SQUARED_EPSILON_INSENSITIVE = 4
-
 
 @njit
-def dual_step(loss, alpha, margin, H, C, epsilon):
-    """Return the minimiser over one alpha with all others fixed; margin is y f(x), or f(x) - z."""
-    if loss == HINGE:
-        return min(max(alpha - (margin - 1.0) / H, 0.0), C)
-    if loss == SQUARED_HINGE:
-        D = 0.5 / C
-        return max(alpha - (margin - 1.0 + D * alpha) / (H + D), 0.0)
-    if loss == LOGISTIC:
-        return _logistic_step(alpha, margin, H, C)
-    D = 0.0 if loss == EPSILON_INSENSITIVE else 0.5 / C
-    center = alpha - (margin + D * alpha) / (H + D)
+def dual_step(loss, alpha, residual, H, C):
+    """Return the minimiser over one alpha with all others fixed."""
+    aim, is_signed, diagonal, is_bounded, epsilon, is_logistic = loss
+    if is_logistic:
+        return _logistic_step(alpha, residual, H, C)
+    D = diagonal / C
+    center = alpha - (residual - aim + D * alpha) / (H + D)
     width = epsilon / (H + D)
     new = max(center - width, 0.0) + min(center + width, 0.0)
-    return min(max(new, -C), C) if loss == EPSILON_INSENSITIVE else new
+    most = C if is_bounded else np.inf
+    return min(max(new, -most if is_signed else 0.0), most)
 
 
 @njit
@@ -62,65 +53,70 @@ def _logistic_step(alpha, margin, H, C):
 
 
 @njit
-def _visit(i, margin, examples, alpha, keep, loss):
+def _visit(i, residual, examples, alpha, keep, loss, band):
     """Move alpha[i] to its minimiser; return the change times y.
 
-    ``keep`` becomes False for examples at a bound whose margin exceeds 1 by more than band (or
-    whose residual differs from epsilon by more than band) on the inactive side.
+    ``keep`` becomes False for examples at a bound to which their residual holds them by more than
+    band.
     """
     y, _, H, C, targets = examples
-    number, epsilon, band = loss
+    aim, is_signed, _, is_bounded, epsilon, _ = loss
     old = alpha[i]
     if targets.size > 0:
-        margin -= targets[i]
-    if number >= EPSILON_INSENSITIVE:
-        new = dual_step(number, old, margin, H[i], C[i], epsilon)
-        beyond = abs(margin) - epsilon
-        at_bound = number == EPSILON_INSENSITIVE and abs(new) == C[i] and margin * new < 0.0
-        keep[i] = not ((new == 0.0 and beyond < -band) or (at_bound and beyond > band))
-    else:
-        new = dual_step(number, old, margin, H[i], C[i], epsilon)
-        keep[i] = not (
-            (new == 0.0 and margin - 1.0 > band)
-            or (number == HINGE and new == C[i] and margin - 1.0 < -band)
-        )
+        residual -= targets[i]
+    new = dual_step(loss, old, residual, H[i], C[i])
+    pull = aim - residual
+    rests = new == 0.0 and (abs(pull) if is_signed else pull) - epsilon < -band
+    if is_bounded and abs(new) == C[i]:
+        rests = rests or (pull if new > 0.0 else -pull) - epsilon > band
+    keep[i] = not rests
     alpha[i] = new
     return (new - old) * y[i]
 
 
 @njit
-def descend(block, rows, examples, state, groups, K, bias_scale, loss):
+def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
     """Take one coordinate step on every row of the block, in order.
 
-    Reads the block, the examples (y, tasks, H, C, targets) and the loss (number, epsilon, band);
-    changes alpha, the weights, bias and keep of the state. K holds one matrix per view, groups
-    the same kernels as the weights are grouped (see ``seqmtl.coupling``): group, column and
-    scale of every task and level; all K_g in one array, where each begins and its size; the first
-    weight of every group and the length of its rows.
+    Reads the block, the examples (y, tasks, H, C, targets) and the loss; changes alpha, the
+    weights, bias and keep of the state. K holds one matrix per view, groups the same kernels as
+    the weights are grouped (see ``seqmtl.coupling``): group, column and scale of every task and
+    level; all K_g in one array, where each begins and its size; the first weight of every group
+    and the length of its rows.
     """
-    indptr, indices, values = block
+    indptr, indices, reads, writes, slots, shares = block
     y, tasks = examples[:2]
     alpha, weights, bias, keep = state
-    group, column, scale, kernels, begins, _, starts, strides = groups
+    group, column, scale, kernels, begins, widths, starts, strides = groups
     n_views, T = K.shape[:2]
+    pattern = np.zeros(4 * strides.max(), weights.dtype)
     end = indptr[rows.size * n_views] - 1
     for r in range(rows.size):
         i = rows[r]
         t = np.int64(tasks[i])
         begin, stop = indptr[r * n_views], indptr[(r + 1) * n_views]
-        ahead = stop - begin
-        u = np.int64(tasks[rows[min(r + 1, rows.size - 1)]])
+        is_listed = begin < stop or slots.shape[1] == 0
+        after = min(r + 1, rows.size - 1)
+        u, ahead = np.int64(tasks[rows[after]]), stop - begin
+        following = slots[after]
         f = bias_scale * bias[t]
         for l in range(group.shape[1]):
             g, c, h = group[t, l], column[t, l], max(group[u, l], 0)
             if g < 0:
                 continue
             table, w = weights[starts[g] : starts[g + 1]], strides[g]
-            following, v = weights[starts[h] : starts[h + 1]], strides[h]
-            for p in range(begin, stop):
-                f += scale[t, l] * values[p] * table[np.int64(indices[p]) * w + c]
-                prefetch(following, np.int64(indices[min(p + ahead, end)]) * v)
-        change = _visit(i, y[i] * f, examples, alpha, keep, loss)
+            coming, v = weights[starts[h] : starts[h + 1]], strides[h]
+            if is_listed:
+                for p in range(begin, stop):
+                    f += scale[t, l] * reads[p] * table[np.int64(indices[p]) * w + c]
+                    prefetch(coming, np.int64(indices[min(p + ahead, end)]) * v)
+                continue
+            total = 0.0
+            for p in range(following.size):
+                total += table[np.int64(slots[r, p]) * w + c]
+                prefetch(coming, np.int64(following[p]) * v)
+            f += scale[t, l] * total
+        change = _visit(i, y[i] * f, examples, alpha, keep, loss, band)
         if change == 0.0:
             continue
         for l in range(group.shape[1]):
@@ -128,76 +124,25 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss):
             if g < 0:
                 continue
             table, w = weights[starts[g] : starts[g + 1]], strides[g]
+            amount = scale[t, l] * change
             for m in range(n_views):
-                first = begins[g] + (m * w + column[t, l]) * w
-                coupling = kernels[first : first + w]
-                begin, stop = indptr[r * n_views + m], indptr[r * n_views + m + 1]
-                _add_row(indices, values, begin, stop, scale[t, l] * change, coupling, table)
+                first = begins[g] + (m * widths[g] + column[t, l]) * widths[g]
+                coupling = kernels[first : first + widths[g]]
+                if is_listed:
+                    begin, stop = indptr[r * n_views + m], indptr[r * n_views + m + 1]
+                    _add_row(indices, writes, begin, stop, amount, coupling, w, table)
+                    continue
+                for q in range(4 * w):
+                    pattern[q] = coupling[q % w] * amount if q % w < widths[g] else 0.0
+                _add_slots(slots[r], shares, pattern, w, table)
         for m in range(n_views):
             for s in range(T):
                 bias[s] += K[m, t, s] * bias_scale * change
 
 
 @njit
-def descend_tree(block, rows, examples, state, groups, K, bias_scale, loss):
-    """Take one coordinate step on every row of a tree block, in order; see ``descend``.
-
-    Rows of weights are padded with zeros to a multiple of 4.
-    """
-    indices, shares, indptr, others, reads, writes = block
-    y, tasks = examples[:2]
-    alpha, weights, bias, keep = state
-    group, column, scale, kernels, begins, widths, starts, strides = groups
-    widest = np.int64(0)
-    for w in strides:
-        widest = max(widest, w)
-    pattern = np.zeros(4 * widest, weights.dtype)
-    for r in range(rows.size):
-        i = rows[r]
-        t = np.int64(tasks[i])
-        after = min(r + 1, rows.size - 1)
-        u, following = np.int64(tasks[rows[after]]), indices[after]
-        has_n = indptr[r] < indptr[r + 1]
-        f = bias_scale * bias[t]
-        for l in range(group.shape[1]):
-            g, c, h = group[t, l], column[t, l], max(group[u, l], 0)
-            if g < 0:
-                continue
-            table, stride = weights[starts[g] : starts[g + 1]], strides[g]
-            ahead, stride_ahead = weights[starts[h] : starts[h + 1]], strides[h]
-            total = 0.0
-            for p in range(following.size):
-                total += table[np.int64(indices[r, p]) * stride + c]
-                prefetch(ahead, np.int64(following[p]) * stride_ahead)
-            if has_n:
-                total = 0.0
-                for q in range(indptr[r], indptr[r + 1]):
-                    total += reads[q] * table[np.int64(others[q]) * stride + c]
-            f += scale[t, l] * total
-        change = _visit(i, y[i] * f, examples, alpha, keep, loss)
-        if change == 0.0:
-            continue
-        for l in range(group.shape[1]):
-            g = group[t, l]
-            if g < 0:
-                continue
-            table, stride = weights[starts[g] : starts[g + 1]], strides[g]
-            first = begins[g] + column[t, l] * widths[g]
-            for q in range(4 * stride):
-                s = q % stride
-                pattern[q] = kernels[first + s] * (scale[t, l] * change) if s < widths[g] else 0.0
-            if not has_n:
-                _add_tree_row(indices[r], shares, pattern, stride, table)
-            for q in range(indptr[r], indptr[r + 1]):
-                for s in range(stride):
-                    table[np.int64(others[q]) * stride + s] += writes[q] * pattern[s]
-        for s in range(bias.size):
-            bias[s] += K[0, t, s] * bias_scale * change
-
-
-@njit
-def _add_tree_row(slots, shares, pattern, stride, flat):
-    """Add one row of a tree block to the weights of all tasks."""
+def _add_slots(slots, shares, pattern, stride, flat):
+    """Add one row of slots to the weights of all tasks, whose rows are padded to 4."""
     for p in range(slots.size):
         own = np.int64(slots[p])
         base = (own & ~np.int64(3)) * stride
@@ -212,18 +157,17 @@ def _add_tree_row(slots, shares, pattern, stride, flat):
 
 
 @njit
-def _add_row(indices, values, begin, stop, change, coupling, flat):
+def _add_row(indices, values, begin, stop, change, coupling, stride, flat):
     """Add change * values to the weights of every task, each by its coupling."""
-    T = coupling.size
-    if T == 1:
+    if stride == 1:
         step = change * coupling[0]
         for p in range(begin, stop):
             flat[indices[p]] += step * values[p]
         return
     for p in range(begin, stop):
-        base = np.int64(indices[p]) * T
+        base = np.int64(indices[p]) * stride
         amount = change * values[p]
-        for s in range(T):
+        for s in range(coupling.size):
             flat[base + s] += coupling[s] * amount
 
 
@@ -252,8 +196,8 @@ def couple_into(G, y, tasks, K, is_added, H):
 
 
 @njit
-def descend_gram(G, order, alpha, margins, C, loss, epsilon, omega):
-    """Take one coordinate step on every example in order, updating all margins (residuals).
+def descend_gram(G, order, alpha, residuals, C, loss, omega):
+    """Take one coordinate step on every example in order, updating all residuals.
 
     Steps are over-relaxed by the factor omega, 1 <= omega < 2. Returns the number of changed
     alphas.
@@ -263,12 +207,12 @@ def descend_gram(G, order, alpha, margins, C, loss, epsilon, omega):
         i = order[r]
         old = alpha[i]
         H = max(np.float64(G[i, i]), 1e-12) / omega
-        new = dual_step(loss, old, margins[i], H, C[i], epsilon)
+        new = dual_step(loss, old, residuals[i], H, C[i])
         if new != old:
             n_changes += 1
             alpha[i] = new
             change = new - old
             row = G[i]
             for j in range(row.size):
-                margins[j] += change * row[j]
+                residuals[j] += change * row[j]
     return n_changes

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from seqmtl._threads import ahead, stop_if_over
 from seqmtl.blocks import View, blocks_of
+from seqmtl.solvers.joint import JointProblem
+from seqmtl.solvers.kernel_set import KernelSet
+from seqmtl.solvers.newton import SecondOrder
 from seqmtl.solvers.polish import hessian, polish
 from seqmtl.solvers.problem import Problem
-from seqmtl.solvers.weights import GroupedWeights, TaskWeights
+from seqmtl.solvers.weights import GroupedWeights
 
 #: Examples at a bound stay active while their margin is within this distance of 1, or their
 #: residual within this share of the mean residual from epsilon.
@@ -57,7 +60,7 @@ class Progress:
 class State:
     """All that is needed to resume: dual variables, position in the random stream, history.
 
-    `theta` holds the kernel weights of :mod:`seqmtl.solvers.mkl`, and is empty without them.
+    `theta` holds the kernel weights of :mod:`seqmtl.solvers.kernel_set`, and is empty without them.
     A run from a state that `is_resumable` takes the same steps as the one that it is from; any
     other state is a start near the optimum.
     """
@@ -111,15 +114,23 @@ class Solution:
     theta: NDArray[np.float64]
 
 
-class CoordinateDescent:
-    """Algorithm 1 of Widmer et al. (2012) with working sets and a certified stopping criterion.
+class Descent:
+    """Working sets, several kinds of moves, and a certified stopping criterion.
 
-    The solver alternates three moves. An *epoch* visits the active examples in random order. A
-    *polish* replaces epochs when the active set is small and the features can compare two rows
-    cheaply: it computes their kernel matrix and descends there, where a visit is very cheap.
+    Until the gap is small, one of these *moves* is taken; each changes the dual variables.
+
+    - An *epoch* visits the active examples in random order (Algorithm 1 of Widmer et al. 2012).
+    - A *polish* replaces epochs when the active set is small and the features can compare two rows
+      cheaply: it computes their kernel matrix and descends there, where a visit is very cheap. If
+      kernel weights are learnt and all examples with alpha_i != 0 fit into the matrix, theta and
+      alpha are updated together on it.
+    - A *second-order step* is taken where there are few weights, see :mod:`seqmtl.solvers.newton`.
+
     A *look* scores all examples, which gives the exact duality gap, and selects a new active set:
     every example that is not at a bound with a margin to spare. A look is taken as soon as the
-    epochs since the last one have cost as much as a look does.
+    epochs since the last one have cost as much as a look does. Kernel weights that are not updated
+    with alpha take a step after a look, if the primal objective has decreased since their last
+    one or more of the gap is due to theta than to alpha (Algorithm 2 of Widmer et al. 2015).
 
     From time to time the solver starts afresh from its own state. A run that is resumed from there
     therefore takes the same steps as one without interruption, to the last bit.
@@ -128,52 +139,79 @@ class CoordinateDescent:
     ----------
     problem : Problem
         Problem to solve.
+    kernels : KernelSet, optional
+        Kernels to be weighted, which replace those of the problem. Default: they are fixed.
     tol : float
         Relative duality gap at which training stops.
     max_epochs : int
-        Maximum number of epochs and polishes.
+        Maximum number of moves.
     dtype : dtype
         Type of the weights: float32, or float64 for gaps below about 1e-6.
     seed : int
         Seed of the visiting order.
     state : State, optional
         State to resume from: a checkpoint, or one with ``alpha`` of a related problem.
+    is_first_order : bool, default=False
+        Take no second-order steps.
     """
+
+    now: Progress
+    margins: NDArray[np.float64]
+    _joint: JointProblem | None
+    _polished: tuple[NDArray[np.int64], NDArray[Any]] | None
 
     def __init__(
         self,
         problem: Problem,
+        kernels: KernelSet | None = None,
         *,
         tol: float = 1e-3,
         max_epochs: int = 1000,
         dtype: Any = np.float32,
         seed: int = 0,
         state: State | None = None,
+        is_first_order: bool = False,
     ) -> None:
-        self.problem = problem
-        self.tol = tol
-        self.max_epochs = max_epochs
+        self.problem, self.kernels, self.tol, self.max_epochs = problem, kernels, tol, max_epochs
         self.state = initial_state(problem.y.size, seed) if state is None else state
-        self._options = {"tol": tol, "max_epochs": max_epochs, "dtype": dtype}
+        self._options = {
+            "tol": tol,
+            "max_epochs": max_epochs,
+            "dtype": dtype,
+            "is_first_order": is_first_order,
+        }
         self._save_at = self.state.epoch + _SAVE_AFTER, self.state.work + _SAVE_AFTER
+        if kernels is not None and not self.state.theta.size:
+            self.state.theta = kernels.start()
+        self._set_theta(self.state.theta)
         tree = problem.rows.tree()
-        self._is_tree = tree is not None
         self._rows = problem.rows if tree is None else tree
         views = problem.rows.views if tree is None else (View(tree, slice(None)),)
-        self._weights = GroupedWeights(problem.coupling, views, dtype, is_padded=self._is_tree)
-        self.bias = np.zeros(problem.kernels.shape[-1])
-        self._H = problem.curvature()
+        self._weights = GroupedWeights(
+            self.problem.coupling, views, dtype, is_padded=tree is not None
+        )
+        self.bias = np.zeros(self.problem.kernels.shape[-1])
         self._band = _BAND
         self._keep = np.ones(problem.y.size, dtype=np.bool_)
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
         self._has_drifted = False  # whether the weights have accumulated rounding errors
         self._is_fresh = False  # whether the last margins are still valid
+        self._joint = None
+        self._fallen_to = np.inf  # primal objective at the last theta step
         self._patience = problem.rows.scoring_cost  # visits between looks, in epochs
-        self._polished: tuple[NDArray[np.int64], NDArray[Any]] | None = None
+        self._polish_rows = self._most_rows(dtype)
+        if kernels is not None:
+            self._patience = max(self._patience, 1.0)
+            self._polish_rows = int(self._polish_rows / np.sqrt(2.0))  # a matrix more per view
+        is_first_order = is_first_order or kernels is not None
+        self._second_order = None if is_first_order else SecondOrder.of(problem, self.state.work)
+
+    def _most_rows(self, dtype: Any) -> int:
+        """Return the size of the largest kernel matrix to compute."""
         n_bytes = max(_POLISH_BYTES, self._weights.flat.nbytes)
-        most = min(view.rows.gram_rows for view in problem.rows.views)
-        most = most if tol >= _PRECISE else 8 * most
-        self._polish_rows = min(int(np.sqrt(n_bytes / np.dtype(dtype).itemsize)), most)
+        most = min(view.rows.gram_rows for view in self.problem.rows.views)
+        most = most if self.tol >= _PRECISE else 8 * most
+        return min(int(np.sqrt(n_bytes / np.dtype(dtype).itemsize)), most)
 
     def solve(self, on_epoch: Callable[[State, Progress], None] | None = None) -> Solution:
         """Run until the tolerance or the epoch limit is reached.
@@ -181,7 +219,7 @@ class CoordinateDescent:
         Parameters
         ----------
         on_epoch : callable, optional
-            Called after every epoch with the state, which may be saved where it is resumable, and
+            Called after every move with the state, which may be saved where it is resumable, and
             the progress.
 
         Returns
@@ -190,80 +228,98 @@ class CoordinateDescent:
             Weights, dual variables and the gap between their objectives.
         """
         solver = self
-        while (solution := solver._run(on_epoch)) is None:
+        while not solver._run(on_epoch):
             solver = solver._anew()
-        return solution
+        return solver._solution()
 
-    def _run(self, on_epoch: Callable[[State, Progress], None] | None) -> Solution | None:
-        """Run until the end, or a state from which a run can be resumed."""
-        state, started = self.state, time.perf_counter() - self.state.seconds
+    def _run(self, on_epoch: Callable[[State, Progress], None] | None) -> bool:
+        """Run until the end or a state to resume from; return whether it is the end."""
+        state = self.state
+        self._started = time.perf_counter() - state.seconds
         if state.alpha.any():
             self._add(np.arange(state.alpha.size), state.alpha * self.problem.y)
-            margins, now = self._look(started)
+            self._look()
         else:
-            margins, now = self._assess(np.zeros(state.alpha.size), started)
+            self._assess(np.zeros(state.alpha.size))
         since_look = 0.0
-        while now.gap > self.tol and state.epoch < self.max_epochs:
+        while not self._is_over:
             stop_if_over()
-            is_joint = self._move(margins, now)
+            is_joint = self._move()
             state.epoch += 1
             since_look += state.active.size / state.alpha.size
-            last = state.epoch == self.max_epochs
-            if is_joint or last or since_look >= self._patience or not state.active.size:
+            is_last = state.epoch == self.max_epochs
+            if is_joint or is_last or since_look >= self._patience or not state.active.size:
                 since_look = 0.0
-                margins, now = self._look(started)
-                if now.gap <= self.tol and self._refresh():
-                    margins, now = self._look(started)
-                state.active = self._choose_active(margins)
-                now = replace(now, n_active=state.active.size)
-                state.history.append(now)
-                if now.gap > self.tol and not last:  # the last look is returned
-                    self._adapt()
-            state.seconds = time.perf_counter() - started
-            state.is_resumable = self._is_savable() and now.gap > self.tol and not last
+                self._look_around()
+            state.seconds = time.perf_counter() - self._started
+            state.is_resumable = self._is_savable() and not self._is_over
             if on_epoch is not None:
-                on_epoch(
-                    state,
-                    replace(
-                        now,
-                        epoch=state.epoch,
-                        work=state.work,
-                        n_active=state.active.size,
-                        seconds=state.seconds,
-                    ),
-                )
+                on_epoch(state, self._progress())
             if state.is_resumable:
                 state.is_resumable = False
-                return None
-        return Solution(
-            state.alpha, self._task_weights(), self.bias, margins, now.primal, now.dual, now.gap,
-            now.gap <= self.tol, state.epoch, state.work, state.history, state.theta,
-        )  # fmt: skip
+                return False
+        return True
+
+    @property
+    def _is_over(self) -> bool:
+        return self.now.gap <= self.tol or self.state.epoch >= self.max_epochs
 
     def _is_savable(self) -> bool:
-        """Tell whether it is time to start afresh from the state."""
+        """Tell whether it is time to start afresh from the state.
+
+        Not so before second-order steps, as the work tells whether they were taken.
+        """
         epoch, work = self._save_at
-        return self.state.epoch >= epoch and self.state.work >= work
+        is_late = self.state.epoch >= epoch and self.state.work >= work
+        return is_late and not (self._second_order and self._second_order.is_due(self.state.work))
 
     def _anew(self) -> Self:
         """Free the memory, and return a solver that has nothing but the state of this one."""
-        self._free()
-        return type(self)(self.problem, **self._options, state=self.state)
-
-    def _free(self) -> None:
-        """Free the memory of the weights and matrices."""
         self._weights.free()
-        self._polished = None
+        self._polished = self._joint = None
+        return type(self)(self.problem, self.kernels, **self._options, state=self.state)
 
-    def _adapt(self) -> None:
-        """Change the task kernels after a look; does nothing here, as they are fixed."""
+    def _solution(self) -> Solution:
+        """Return the solution; weights of the solver are freed if they are not its own."""
+        state, now, p, weights = self.state, self.now, self.problem, self._weights
+        if weights.groups.is_single and self._rows is p.rows:
+            W: Any = weights.tables[0]
+        else:
+            weights.free()
+            self._polished = self._joint = None
+            plain = GroupedWeights(weights.groups, p.rows.views, weights.flat.dtype)
+            W = plain.solution(np.flatnonzero(state.alpha), state.alpha * p.y, self._tasks)
+        return Solution(
+            state.alpha,
+            W,
+            self.bias,
+            self.margins,
+            now.primal,
+            now.dual,
+            now.gap,
+            now.gap <= self.tol,
+            state.epoch,
+            state.work,
+            state.history,
+            state.theta,
+        )
 
-    def _move(self, margins: NDArray[np.float64], now: Progress) -> bool:
-        """Visit the active set, or polish it; return whether it was polished."""
-        if self._is_fresh and 0 < self.state.active.size <= self._polish_rows:
-            if self._polish(margins, now):
+    # ---- moves
+
+    def _move(self) -> bool:
+        """Take a move; return whether it changed the weights otherwise than by single visits."""
+        state = self.state
+        if self._second_order is not None and self._second_order.is_due(state.work):
+            alpha = self._second_order.solve(state.alpha, self.tol, self.now.gap)
+            state.work += self._second_order.work
+            if alpha is not None:
+                state.alpha[:] = alpha
+                self._sum_weights()
                 return True
-            self._polish_rows = self.state.active.size - 1
+        if self._is_fresh and 0 < state.active.size <= self._polish_rows:
+            if self._update_jointly() if self._covers_support() else self._polish():
+                return True
+            self._polish_rows = state.active.size - 1
         self._polished = None
         self._epoch()
         self._is_fresh, self._has_drifted = False, True
@@ -271,27 +327,25 @@ class CoordinateDescent:
 
     def _epoch(self) -> None:
         """Visit the active examples once; drop those that turn out inactive."""
-        from seqmtl.solvers._dcd_kernels import descend, descend_tree
+        from seqmtl.solvers._dcd_kernels import descend
 
-        p, state = self.problem, self.state
+        p, state, weights = self.problem, self.state, self._weights
         examples = (p.y, self._tasks, self._H, p.C, p.targets)
-        loss = (p.loss_number, p.epsilon, self._band)
-        weights = self._weights
         variables = (state.alpha, weights.flat, self.bias, self._keep)
         groups, K = weights.for_loops(), np.ascontiguousarray(p.kernels)
+        loss = p.loss.for_loops
         order = state.rng.permutation(state.active)
-        visit = descend_tree if self._is_tree else descend
 
         def compute(rows: NDArray[np.int64]) -> Any:
             return self._rows.block(rows, weights.flat.dtype)
 
         parts = blocks_of(order, self._rows.row_size)
         for rows, block in zip(parts, ahead(compute, parts), strict=True):
-            visit(block, rows, examples, variables, groups, K, p.bias_scale, loss)
+            descend(block, rows, examples, variables, groups, K, p.bias_scale, loss, self._band)
         state.work += order.size / state.alpha.size
         state.active = state.active[self._keep[state.active]]
 
-    def _polish(self, margins: NDArray[np.float64], now: Progress) -> bool:
+    def _polish(self) -> bool:
         """Solve for the active examples on their kernel matrix, if there is one; return whether."""
         p, state = self.problem, self.state
         if not (self._polished is not None and np.isin(state.active, self._polished[0]).all()):
@@ -302,10 +356,10 @@ class CoordinateDescent:
             self._polished = (state.active, G)
         active, G = self._polished
         if self._refresh():
-            margins = self._look(0.0)[0]
+            self._look()
         before = state.alpha[active]
-        tol = _POLISH_SHARE * max(self.tol, 0.01 * now.gap) * abs(now.primal)
-        alpha, n_changes = polish(p, active, before, margins[active], G, tol, state.rng)
+        tol = _POLISH_SHARE * max(self.tol, 0.01 * self.now.gap) * abs(self.now.primal)
+        alpha, n_changes = polish(p, active, before, self.margins[active], G, tol, state.rng)
         change = np.zeros(p.y.size)
         change[active] = (alpha - before) * p.y[active]
         self._add(active, change)
@@ -314,36 +368,139 @@ class CoordinateDescent:
         state.work += (active.size + entries / p.rows.row_size) / p.y.size
         return True
 
-    def _look(self, started: float) -> tuple[NDArray[np.float64], Progress]:
-        """Score all examples; return their margins and the certified progress."""
+    def _update_jointly(self) -> bool:
+        """Update alpha and theta on the kernel matrices of the active examples, if there are any.
+
+        Returns whether there are.
+        """
+        p, state, active = self.problem, self.state, self.state.active
+        assert self.kernels is not None
+        if self._joint is None or not np.isin(active, self._joint.rows).all():
+            self._joint = None  # free the matrices first
+            self._joint = JointProblem.of(p, self.kernels, active, self._weights.flat.dtype)
+            if self._joint is None:
+                return False
+        tol = _POLISH_SHARE * max(self.tol, 0.01 * self.now.gap) * abs(self.now.primal)
+        alpha, theta, entries = self._joint.solve(state.alpha, state.theta, tol, state.rng)
+        state.alpha[self._joint.rows] = alpha
+        state.work += entries / p.rows.row_size / p.y.size
+        self._set_theta(theta)
+        self._weights.groups = self.problem.coupling
+        self._sum_weights()
+        return True
+
+    def _covers_support(self) -> bool:
+        """Tell whether theta is learnt, and every alpha_i != 0 is active and fits into a matrix."""
+        if self.kernels is None or self.state.active.size > self._polish_rows:
+            return False
+        rest = np.ones(self.state.alpha.size, dtype=np.bool_)
+        rest[self.state.active] = False
+        return not self.state.alpha[rest].any()
+
+    def _weigh(self) -> None:
+        """Take a theta step, unless theta is updated together with alpha."""
+        assert self.kernels is not None
+        is_due = self.now.primal < self._fallen_to or self._is_behind
+        if self._covers_support() or not is_due:
+            return
+        self._fallen_to = self.now.primal
+        theta = self.kernels.step(self.state.theta, self._q)
+        if np.array_equal(theta, self.state.theta):
+            return
+        self._set_theta(theta)
+        self._is_fresh = False
+        if not self._weights.recouple(self.problem.coupling):
+            self._sum_weights()
+            return
+        sums = np.bincount(self._tasks, self.state.alpha * self.problem.y, self.bias.size)
+        self.bias[:] = self.problem.bias_scale * (self.problem.kernels.sum(axis=0) @ sums)
+        self._has_drifted = True
+
+    def _set_theta(self, theta: NDArray[np.float64]) -> None:
+        """Set the task kernels to those weighted by theta, if they are not fixed."""
+        self.state.theta = theta
+        if self.kernels is not None:
+            self.problem = replace(self.problem, coupling=self.kernels.couple(theta))
+        self._H = self.problem.curvature()
+        self._polished = None
+
+    # ---- looks
+
+    def _look_around(self) -> None:
+        """Look at the whole problem, choose the active examples and adapt the kernels."""
+        self._look()
+        if self.now.gap <= self.tol and self._refresh():
+            self._look()
+        self.state.active = self._choose_active()
+        self.now = replace(self.now, n_active=self.state.active.size)
+        self.state.history.append(self.now)
+        if self.kernels is not None and not self._is_over:  # the last look is returned
+            self._weigh()
+
+    def _look(self) -> None:
+        """Score all examples, and assess their margins."""
         p = self.problem
         scores = p.bias_scale * self.bias[self._tasks]
         self._weights.add_scores(self._tasks, scores)
         self.state.work += p.rows.scoring_cost
-        return self._assess(p.y * scores, started)
+        self._assess(p.y * scores)
 
-    def _assess(
-        self, margins: NDArray[np.float64], started: float
-    ) -> tuple[NDArray[np.float64], Progress]:
-        state = self.state
-        primal, dual = self.problem.objectives(state.alpha, margins)
-        if self.problem.is_regression:
-            self._band = _BAND * float(np.abs(self.problem.residuals(margins)).mean())
+    def _assess(self, margins: NDArray[np.float64]) -> None:
+        """Certify the progress; where theta is learnt, it is dualised, too."""
+        p, state = self.problem, self.state
+        self.margins = margins
+        primal, dual = p.objectives(state.alpha, margins)
+        if p.loss.is_signed:
+            self._band = _BAND * float(np.abs(p.residuals(margins)).mean())
+        if self.kernels is not None:
+            self._q = self.kernels.energies(self._virtual_grams())
+            half_q = 0.5 * float((state.alpha * margins).sum())
+            of_alpha = primal - dual
+            dual += half_q - 0.5 * self.kernels.dual_norm(self._q)
+            self._is_behind = primal - dual >= 2.0 * of_alpha  # whether theta is, not alpha
         gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)  # below 0 by rounding
         self._is_fresh = True
-        seconds = time.perf_counter() - started
-        return margins, Progress(
-            state.epoch, state.work, state.active.size, primal, dual, gap, seconds
+        self.now = Progress(state.epoch, state.work, state.active.size, primal, dual, gap, 0.0)
+        self.now = self._progress()
+
+    def _progress(self) -> Progress:
+        """Return the objectives of the last look with the present counts."""
+        return replace(
+            self.now,
+            epoch=self.state.epoch,
+            work=self.state.work,
+            n_active=self.state.active.size,
+            seconds=time.perf_counter() - self._started,
         )
 
-    def _choose_active(self, margins: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _virtual_grams(self) -> NDArray[np.float64]:
+        """Return V_g'V_g of every view with its constant feature, shape (G, T, T)."""
+        p, T = self.problem, self.bias.size
+        amount = self.state.alpha * p.y
+        support = np.flatnonzero(amount)
+        sums = np.bincount(self._tasks[support], amount[support], minlength=T)
+        constant = p.bias_scale**2 * np.outer(sums, sums)
+        return np.array(
+            [
+                view.rows.virtual_gram(support, amount, self._tasks, T) + constant
+                for view in p.rows.views
+            ]
+        )
+
+    def _choose_active(self) -> NDArray[np.int64]:
+        """Return the examples that are not at a bound with a margin to spare.
+
+        Where theta is learnt, also those with alpha_i != 0, if all fit into a kernel matrix.
+        """
         p, alpha = self.problem, self.state.alpha
-        G = p.gradient(alpha, margins)
-        rests = np.abs(G) < p.epsilon - self._band if p.is_regression else G > self._band
-        idle = (alpha == 0) & rests
-        if p.has_upper_bound:
-            idle |= (np.abs(alpha) >= p.C) & (np.sign(alpha) * G < -self._band)
-        return np.flatnonzero(~idle)
+        idle = p.loss.idle(alpha, p.residuals(self.margins), p.C, self._band)
+        active = np.flatnonzero(~idle)
+        if self.kernels is None:
+            return active
+        wide = np.flatnonzero(~idle | (alpha != 0.0))
+        return wide if wide.size <= self._polish_rows else active
+
+    # ---- weights
 
     def _refresh(self) -> bool:
         """Recompute the weights from alpha if they have drifted; return whether they had.
@@ -368,16 +525,6 @@ class CoordinateDescent:
         self._weights.add(rows, amount, self._tasks)
         sums = np.bincount(self._tasks[rows], amount[rows], minlength=self.bias.size)
         self.bias += p.bias_scale * (p.kernels.sum(axis=0) @ sums)
-
-    def _task_weights(self) -> NDArray[Any] | TaskWeights:
-        """Return the weights of the tasks by feature; those of the solver are freed if others."""
-        weights, p = self._weights, self.problem
-        if weights.groups.is_single and not self._is_tree:
-            return weights.tables[0]
-        self._free()
-        rows = np.flatnonzero(self.state.alpha)
-        plain = GroupedWeights(weights.groups, p.rows.views, weights.flat.dtype)
-        return plain.solution(rows, self.state.alpha * p.y, self._tasks)
 
 
 def initial_state(n: int, seed: int) -> State:

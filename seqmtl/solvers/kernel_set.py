@@ -1,6 +1,23 @@
-"""Weighted sets of task kernels, and their optimal weights.
+"""Weighted sets of task kernels: p-norm multi-task multiple kernel learning.
 
-theta, q_m and a_m are as in :mod:`seqmtl.solvers.mkl`; Widmer et al. (2015), eq. 22.
+    primal   min over theta >= 0, ||theta||_p <= 1, W of
+                 1/2 sum_m ||W_m||^2_{Q_m} / theta_m + sum_i C_i loss(y_i f_{t_i}(x_i))
+    dual     max over alpha of
+                 sum_i -C_i loss*(-alpha_i / C_i) - 1/2 ||(q_1 .. q_M)||_{p*},   p* = p / (p - 1)
+
+=========  ==============================================================================
+theta_m    weight of kernel m, a task kernel K_m of one view g(m) of the features
+V_g        virtual weights of view g, shape (dim_g, T)
+q_m        sum_{s,t} K_m[s,t] <v_gs, v_gt>, g = g(m): one entry of V_g'V_g times K_m
+K_g        sum of theta_m K_m over the kernels m of view g; W_g = V_g K_g
+a_m        theta_m^2 q_m = ||W_m||^2_{Q_m}
+=========  ==============================================================================
+
+All kernels of a view share its V, so memory does not grow with M. A theta step minimises the primal
+over theta in closed form (eq. 22). The solver stops by the relative gap between the two objectives
+above, where theta is dualised too.
+
+Source: Widmer, Kloft, Sreedharan, Raetsch (2015), Problem 1, Algorithm 2, eq. 22.
 """
 
 from __future__ import annotations

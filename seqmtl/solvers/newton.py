@@ -17,17 +17,17 @@ Sources: Chapelle (2007), Neural Comput. 19; Ferris, Munson (2002), SIAM J. Opti
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.solvers.dcd import CoordinateDescent, Progress
 from seqmtl.solvers.few_weights import FewWeights, split
 from seqmtl.solvers.interior import minimise_in_cube
-from seqmtl.solvers.problem import Problem, loss_values
+from seqmtl.solvers.problem import Problem
 
 Array = NDArray[np.float64]
+Response = Callable[[Array], tuple[Array, Array, Array]]
 
 _MOST_EQUATIONS = 4000
 _MOST_BYTES = 1 << 30  # limit on the copy of the examples, and on the equations of the tasks
@@ -39,51 +39,11 @@ _SHARPNESS = (1.0, 10.0, 100.0)  # s of the proximal steps
 _ROUNDING = 1e-20  # square of a step that counts as 0, relative to the regulariser
 
 
-class Response:
-    """The loss as a function of the margins, or that of a proximal step.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    alpha, s : ndarray of float64 of shape (n,), and float; optional
-        Centre and sharpness of a proximal step.
-    """
-
-    def __init__(self, problem: Problem, alpha: Array | None = None, s: float = 1.0) -> None:
-        self._problem, self._alpha, self._s = problem, alpha, s
-
-    def __call__(self, margins: Array) -> tuple[Array, Array, Array]:
-        """Return the alpha_i that belong to the margins, their D_i, and the losses times C_i."""
-        p, r = self._problem, self._problem.residuals(margins)
-        if self._alpha is not None:
-            return self._proximal(r, self._alpha, self._s * p.C)
-        losses = p.C * loss_values(p.loss, r, p.epsilon)
-        if p.loss == "logistic":
-            share = 0.5 - 0.5 * np.tanh(0.5 * r)
-            return p.C * share, p.C * share * (1.0 - share), losses
-        if p.targets.size:
-            short = -np.sign(r) * np.maximum(np.abs(r) - p.epsilon, 0.0)
-        else:
-            short = np.maximum(1.0 - r, 0.0)
-        return 2.0 * p.C * short, 2.0 * p.C * (short != 0.0), losses
-
-    def _proximal(self, r: Array, centre: Array, rate: Array) -> tuple[Array, Array, Array]:
-        p = self._problem
-        if p.targets.size:
-            alpha = centre - rate * r
-            alpha = np.sign(alpha) * np.maximum(np.abs(alpha) - rate * p.epsilon, 0.0)
-            alpha = np.clip(alpha, -p.C, p.C)
-            gain = -alpha * r - p.epsilon * np.abs(alpha)
-        else:
-            alpha = np.clip(centre + rate * (1.0 - r), 0.0, p.C)
-            gain = alpha * (1.0 - r)
-        is_free = (alpha != 0.0) & (np.abs(alpha) < p.C)
-        return alpha, rate * is_free, gain - (alpha - centre) ** 2 / (2.0 * rate)
-
-
 def newton(few: FewWeights, start: Array, response: Response) -> Array:
-    """Return the alpha that belongs to its own margins, by Newton's method on the primal."""
+    """Return the alpha that belongs to its own margins, by Newton's method on the primal.
+
+    The response returns the alpha_i that belong to margins, their D_i, and the losses times C_i.
+    """
     alpha, m = start, few.hessian(start)
     for _ in range(_MOST_STEPS):
         target, D, losses = response(m)
@@ -117,16 +77,21 @@ def solve(few: FewWeights, start: Array, tol: float) -> Array:
         Relative duality gap.
     """
     p = few.problem
-    if not p.has_upper_bound:
-        return newton(few, start, Response(p))
+    loss = p.loss
+    if not loss.is_bounded:
+        return newton(few, start, lambda m: loss.response(p.residuals(m), p.C))
     cube = _Cube(few)
-    aims = cube.unfold(p.targets) - p.epsilon if p.targets.size else np.ones(p.C.size)
+    aims = cube.unfold(loss.aim - p.residuals(np.zeros(p.C.size))) - loss.epsilon
     share = 0.01 * min(tol, _PRECISE)
     x = minimise_in_cube(cube, cube.C * aims, np.zeros(aims.size), 0.0, share=share)
     best = alpha = cube.fold(cube.C * x)
     least = few.gap(alpha)
     for s in _SHARPNESS:
-        alpha = newton(few, alpha, Response(p, alpha, s))
+
+        def proximal(m: Array, centre: Array = alpha, s: float = s) -> tuple[Array, Array, Array]:
+            return loss.proximal(p.residuals(m), p.C, centre, s)
+
+        alpha = newton(few, alpha, proximal)
         gap = few.gap(alpha)
         if gap <= max(tol, least):
             best, least = alpha, gap
@@ -142,7 +107,7 @@ class _Cube:
     """
 
     def __init__(self, few: FewWeights) -> None:
-        self._few, self._n_parts = few, 2 if few.problem.targets.size else 1
+        self._few, self._n_parts = few, 2 if few.problem.loss.is_signed else 1
         self.C = np.tile(few.problem.C, self._n_parts)
 
     def __matmul__(self, x: Array) -> Array:
@@ -168,62 +133,59 @@ class _Cube:
         return margins if self._n_parts == 1 else np.concatenate([margins, -margins])
 
 
-class NewtonDescent(CoordinateDescent):
-    """Coordinate descent that takes second-order steps when these are cheaper.
+class SecondOrder:
+    """Second-order steps that are taken once, when they are cheaper than coordinate descent.
 
-    They are taken, from dense rows, as soon as coordinate descent has cost about as much as they
-    will. If rounding keeps them from the tolerance, coordinate descent continues where they end.
+    This is as soon as coordinate descent has cost about as much as they will. If rounding keeps
+    them from the tolerance, coordinate descent continues where they end.
 
-    Parameters
+    Attributes
     ----------
-    problem : Problem
-        Problem to solve.
-    **options
-        See :class:`~seqmtl.solvers.dcd.CoordinateDescent`.
+    patience : float
+        Epochs of work after which they are taken; infinite afterwards.
+    work : float
+        Epochs of work that the steps have cost.
     """
 
-    def __init__(self, problem: Problem, **options: Any) -> None:
-        super().__init__(problem, **options)
-        self._step_work = self._work_of_step()
-        n_steps = _INTERIOR_STEPS if problem.has_upper_bound else _NEWTON_STEPS
-        patience = n_steps * self._step_work
-        self._patience_for_newton = patience if self.state.work < patience else np.inf
+    def __init__(self, problem: Problem, step_work: float) -> None:
+        self._problem, self._step_work = problem, step_work
+        n_steps = _INTERIOR_STEPS if problem.loss.is_bounded else _NEWTON_STEPS
+        self.patience, self.work = n_steps * step_work, 0.0
 
-    def _work_of_step(self) -> float:
-        """Return the cost of a step in epochs; infinity if there are too many weights."""
-        p, (n, d) = self.problem, (self.problem.y.size, self.problem.rows.n_features + 1)
-        T, n_bytes = p.kernels.shape[-1], 8 * d * max(n, 4 * p.kernels.shape[-1] * d)
+    @classmethod
+    def of(cls, problem: Problem, work: float) -> Self | None:
+        """Return the steps for dense rows with few weights, if not done by this work."""
+        p, (n, d) = problem, (problem.y.size, problem.rows.n_features + 1)
+        T = p.kernels.shape[-1]
+        n_bytes = 8 * d * max(n, 4 * T * d)
         if len(p.kernels) > 1 or not p.rows.is_dense or n_bytes > _MOST_BYTES:
-            return np.inf
+            return None
         r = split(p.kernels[0])[1].shape[1]
         if max(r, 1) * d > _MOST_EQUATIONS:
-            return np.inf
+            return None
         # in nanoseconds, of CPUs of 2023
         visit = 200 + 2 * d + d * T / 4
         step = 200 + 2 * d + d**2 / 8 + (T * d**3 + T * (r * d) ** 2 + (r * d) ** 3 / 3) / (8 * n)
-        return step / visit
+        steps = cls(p, step / visit)
+        return steps if work < steps.patience else None
 
-    def _is_savable(self) -> bool:
-        """Tell so unless second-order steps are next; the work tells whether they were taken."""
-        is_next = self._patience_for_newton <= self.state.work
-        return not is_next and super()._is_savable()
+    def is_due(self, work: float) -> bool:
+        """Tell whether coordinate descent has cost enough."""
+        return work >= self.patience
 
-    def _move(self, margins: NDArray[np.float64], now: Progress) -> bool:
-        state = self.state
-        if state.work < self._patience_for_newton:
-            return super()._move(margins, now)
+    def solve(self, alpha: Array, tol: float, gap: float) -> Array | None:
+        """Take the steps; return the better alpha of before and after, or None if they fail."""
         from threadpoolctl import threadpool_limits
 
-        self._patience_for_newton = np.inf
-        few = FewWeights(self.problem, self.problem.rows.dense())
+        self.patience = np.inf
+        few = FewWeights(self._problem, self._problem.rows.dense())
+        better = alpha.copy()
         try:
             with threadpool_limits(1, "blas"):  # threads wait longer than they work, and round anew
-                alpha = solve(few, state.alpha[few.order], self.tol)
-                is_better = few.gap(alpha) < now.gap
+                found = solve(few, alpha[few.order], tol)
+                if few.gap(found) < gap:
+                    better[few.order] = found
         except np.linalg.LinAlgError:
-            return super()._move(margins, now)
-        if is_better:
-            state.alpha[few.order] = alpha
-            self._sum_weights()
-        state.work += few.n_steps * self._step_work
-        return True
+            return None
+        self.work = few.n_steps * self._step_work
+        return better

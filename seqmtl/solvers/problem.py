@@ -19,11 +19,10 @@ For W = V K the regulariser is q / 2, q = sum_i alpha_i m_i, in both objectives,
 needs one scoring pass and no second copy of the weights. By weak duality the gap is a certificate
 at every point; the solvers stop when gap / primal <= tol.
 
-In regression the loss is max(0, |f - z| - epsilon) or its square, and the dual gains the terms
-beta_i z_i - epsilon |beta_i|. Novelty detection uses the hinge with all y_i = 1 and no intercept.
+The losses are in :mod:`seqmtl.solvers.losses`; the targets add the terms alpha_i z_i to the dual.
+Novelty detection uses the hinge with all y_i = 1 and no intercept.
 
-Source: Widmer, Kloft, Goernitz, Raetsch (2012), eq. 8, 10 and 12, with the scalar 1/2 of eq. 8;
-Hsieh et al. (2008); Yu, Huang, Lin (2011) for the logistic loss; Ho, Lin (2012) for regression.
+Source: Widmer, Kloft, Goernitz, Raetsch (2012), eq. 8, 10 and 12, with the scalar 1/2 of eq. 8.
 """
 
 from __future__ import annotations
@@ -36,11 +35,7 @@ from numpy.typing import NDArray
 
 from seqmtl.blocks import Rows
 from seqmtl.coupling import Coupling
-
-#: Classification losses, and their numbers in the compiled loops.
-LOSSES = {"hinge": 0, "squared_hinge": 1, "logistic": 2}
-#: Regression losses, and their numbers in the compiled loops.
-REGRESSION_LOSSES = {"epsilon_insensitive": 3, "squared_epsilon_insensitive": 4}
+from seqmtl.solvers.losses import LOSSES, Loss, find_loss
 
 
 @dataclass(frozen=True)
@@ -59,15 +54,13 @@ class Problem:
         Task kernel, or one for each of the G views of the rows.
     C : ndarray of float64, shape (n,)
         Cost of each example, positive.
-    loss : str
-        One of :data:`LOSSES`, or of :data:`REGRESSION_LOSSES`.
+    loss : Loss, or str
+        The loss, or its name.
     bias_scale : float
         Value of the constant feature for the intercept; 0 for none.
     targets : ndarray of float64, shape (n,), or (0,)
         z_i. The loss is that of m_i - z_i: regression targets, or, in classification,
         z_i = -y_i g_i for scores f(x_i) + g_i with a given part g. Empty for no such part.
-    epsilon : float
-        Error without cost; regression only.
     constant : float
         Added to both objectives, so that the gap is relative to those of a larger problem.
     """
@@ -77,30 +70,16 @@ class Problem:
     tasks: NDArray[Any]
     coupling: Coupling
     C: NDArray[np.float64]
-    loss: str = "hinge"
+    loss: Loss = LOSSES["hinge"]
     bias_scale: float = 1.0
     targets: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    epsilon: float = 0.0
     constant: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.coupling, Coupling):
             object.__setattr__(self, "coupling", Coupling.of(np.asarray(self.coupling)))
-
-    @property
-    def loss_number(self) -> int:
-        """Number of the loss in the compiled loops."""
-        return (LOSSES | REGRESSION_LOSSES)[self.loss]
-
-    @property
-    def is_regression(self) -> bool:
-        """Whether the loss is one of regression."""
-        return self.loss in REGRESSION_LOSSES
-
-    @property
-    def has_upper_bound(self) -> bool:
-        """Whether the dual variables are bounded by C_i in size."""
-        return self.loss in ("hinge", "epsilon_insensitive")
+        if not isinstance(self.loss, Loss):
+            object.__setattr__(self, "loss", find_loss(self.loss))
 
     def residuals(self, margins: NDArray[np.float64], rows: Any = slice(None)) -> Any:
         """Return the argument of the loss: m_i - z_i."""
@@ -120,30 +99,11 @@ class Problem:
     ) -> tuple[float, float]:
         """Return the primal and the dual objective at W = V(alpha) K, given all margins."""
         half_q = 0.5 * float((alpha * margins).sum())  # @ would wake BLAS threads and wait for them
-        losses = loss_values(self.loss, self.residuals(margins), self.epsilon)
-        dual = float(dual_terms(self.loss, alpha, self.C, self.epsilon).sum()) - half_q
+        losses = self.C * self.loss.values(self.residuals(margins))
+        dual = float(self.loss.dual(alpha, self.C).sum()) - half_q
         if self.targets.size:
             dual += float((alpha * self.targets).sum())
-        return half_q + float((self.C * losses).sum()) + self.constant, dual + self.constant
-
-    def gradient(
-        self, alpha: NDArray[np.float64], margins: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the gradient of the negative dual in every alpha, shape (n,).
-
-        In regression the value at beta_i = 0 is the midpoint of the subgradients, which extend by
-        epsilon to both sides.
-        """
-        residuals: NDArray[np.float64] = self.residuals(margins)
-        if self.loss == "hinge":
-            return residuals - 1.0
-        if self.loss == "squared_hinge":
-            return residuals - 1.0 + alpha / (2.0 * self.C)
-        if self.is_regression:
-            slope = 0.0 if self.has_upper_bound else 0.5 / self.C
-            return residuals + self.epsilon * np.sign(alpha) + slope * alpha
-        inside = np.clip(alpha / self.C, 1e-300, 1.0 - 1e-16)
-        return residuals + np.log(inside) - np.log1p(-inside)
+        return half_q + float(losses.sum()) + self.constant, dual + self.constant
 
 
 def own_kernel(
@@ -154,29 +114,3 @@ def own_kernel(
     for view, K in zip(rows.views, kernels, strict=True):
         H += np.diagonal(K)[tasks] * (view.rows.squared_norms() + bias_scale**2)
     return H
-
-
-def loss_values(
-    name: str, margins: NDArray[np.float64], epsilon: float = 0.0
-) -> NDArray[np.float64]:
-    """Return the loss of every margin, or residual."""
-    if name == "logistic":
-        return np.logaddexp(0.0, -margins)
-    short = np.abs(margins) - epsilon if name in REGRESSION_LOSSES else 1.0 - margins
-    missing = np.maximum(0.0, short)
-    return missing if name in ("hinge", "epsilon_insensitive") else missing**2
-
-
-def dual_terms(
-    name: str, alpha: NDArray[np.float64], C: NDArray[np.float64], epsilon: float = 0.0
-) -> NDArray[np.float64]:
-    """Return -C_i loss*(-alpha_i / C_i) of every example; in regression the value for z_i = 0."""
-    if name != "logistic":
-        linear = -epsilon * np.abs(alpha) if name in REGRESSION_LOSSES else alpha
-        return linear - alpha**2 / (4.0 * C) if name.startswith("squared") else linear
-    share = np.clip(alpha / C, 0.0, 1.0)
-    entropy = np.zeros_like(share)
-    for part in (share, 1.0 - share):
-        positive = part > 0
-        entropy[positive] -= part[positive] * np.log(part[positive])
-    return C * entropy

@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import refuse
 from seqmtl._names import match_names
-from seqmtl._schema import refuse
 from seqmtl.exceptions import SeqmtlError, UnknownTaskError
-from seqmtl.kernels import BaseKernel, kernel_from_dict, short_name
+from seqmtl.kernels import BaseKernel, Linear, Standardized, kernel_from_dict, short_name
 from seqmtl.models.base import Model
 from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, part
@@ -87,6 +87,45 @@ class KernelModel(Model):
 
     def __post_init__(self) -> None:
         self.length = 0 if self.inputs == "sequences" else int(self.examples.shape[1])
+
+    @classmethod
+    def of_linear(
+        cls, estimator: Any, scale: Standardized | None, classes: tuple[Any, ...]
+    ) -> KernelModel:
+        """Return a linear model whose one support vector per task is its weights.
+
+        Parameters
+        ----------
+        estimator : classifier or novelty detector
+            Fitted to numbers; scores of novelties are negative.
+        scale : Standardized, optional
+            How the numbers were scaled before.
+        classes : tuple
+            Classes of novelties and of what is known; those of a classifier are its own.
+        """
+        W, bias = np.array(estimator.coef_, dtype=np.float64), estimator.intercept_.copy()
+        if scale is not None:
+            W = W / np.array(scale.scale)
+            bias -= W @ np.array(scale.center)
+        T, kind, calibration = len(W), estimator.model_.kind, estimator.model_.calibration
+        if kind == "novelty":
+            bias, calibration = bias - calibration[:, 0], np.zeros_like(calibration)
+        else:
+            classes = tuple(estimator.classes_.tolist())
+        return cls(
+            kernels=(Linear(),),
+            examples=W,
+            example_ids=np.arange(T),
+            amounts=np.ones(T),
+            task_ids=np.arange(T),
+            coupling=np.eye(T)[None],
+            bias=bias,
+            calibration=calibration,
+            tasks=estimator.tasks_,
+            classes=classes,
+            training={"C": float(estimator.C)},
+            kind=kind,
+        )
 
     @property
     def inputs(self) -> str:

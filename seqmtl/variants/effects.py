@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -10,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.scan.organism import probability_of, scanner_of
-from seqmtl.sequences import Genome, encode, reverse_complement
+from seqmtl.scan.organism import finder_of
+from seqmtl.sequences import Genome
+from seqmtl.sequences.sites import has_word
 from seqmtl.variants._allele_kernels import fill_haplotypes
 from seqmtl.variants._effect_kernels import find_effects
 from seqmtl.variants.alleles import AlleleList, Alleles
@@ -52,8 +54,173 @@ class Effects(NamedTuple):
     reasons: list[str]
     introns: NDArray[np.float64] | None = None
 
+    @classmethod
+    def none(cls, n: int, with_introns: bool = False) -> Effects:
+        """Return the effects of n alleles that change nothing."""
+        return cls(
+            np.zeros((n, 2)),
+            np.full((n, 2), -1),
+            np.full((n, 2), -1),
+            np.zeros((n, 2, 2)),
+            np.full((n, 2, 2), np.nan),
+            [""] * n,
+            np.full((n, 2, 2, 3), np.nan) if with_introns else None,
+        )
 
-class EffectScorer:
+    def rows(self, first: int, last: int) -> Effects:
+        """Return a view of the effects of some alleles."""
+        parts: list[Any] = [None if own is None else own[first:last] for own in self]
+        return Effects(*parts)
+
+
+class Haplotypes(NamedTuple):
+    """The reference and the alternative of some alleles, one after another, with their flanks.
+
+    Attributes
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Letters; beyond the contig 4 (N).
+    inside : ndarray of bool, shape (n,)
+        Whether a letter is on the contig.
+    places : ndarray of int64, shape (m, 2)
+        Start of the reference and of the alternative of each allele.
+    zones : ndarray of int64, shape (m, 3)
+        See :meth:`seqmtl.variants.alleles.Alleles.zones`.
+    starts : ndarray of int64, shape (m,)
+        Start of each zone on its contig.
+    """
+
+    codes: NDArray[np.uint8]
+    inside: NDArray[np.bool_]
+    places: NDArray[np.int64]
+    zones: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, genome: Genome, alleles: Alleles, zones: NDArray[np.int64], flank: int
+    ) -> Haplotypes:
+        """Return the haplotypes of alleles with so many bases around their zones."""
+        sizes = zones[:, 1:] + 2 * flank
+        ends = np.cumsum(sizes.ravel()).reshape(-1, 2)
+        codes = np.empty(int(ends[-1, 1]), dtype=np.uint8)
+        inside = np.empty(codes.size, dtype=np.bool_)
+        fill_haplotypes(
+            genome.codes, alleles.begins, alleles.ends, alleles.starts, alleles.ref_lengths,
+            alleles.alts, alleles.firsts, alleles.alt_lengths, zones, flank, ends - sizes, codes,
+            inside,
+        )  # fmt: skip
+        return cls(codes, inside, ends - sizes, zones, zones[:, 0] - alleles.begins)
+
+
+#: Probabilities, 0 without a site, and scores, NaN without one, by strand and window, shape (2, n).
+Profile = tuple[NDArray[np.float64], NDArray[np.floating]]
+
+
+class AlleleScorer(ABC):
+    """Scores alleles by the sites that they change.
+
+    Parameters
+    ----------
+    organism : str
+        Organism.
+    distance : int or None
+        Consider only sites within this many bases of the changed bases.
+    flank : int
+        Bases that are scored around the changed ones.
+    length : int
+        Bases of a window; a site is at a window of each profile.
+    turns : sequence of int, two
+        Window of which the site on the plus and on the minus strand lies on the zone's first base.
+    reach : int
+        Largest distance without `distance`.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        The signals.
+    sees_introns : bool
+        Whether the effects have introns.
+    n_records : int
+        Records to score at a time.
+
+    Raises
+    ------
+    ValueError
+        If `distance` is negative.
+    """
+
+    kinds: tuple[str, ...]
+    sees_introns = False
+    n_records = 2048
+
+    def __init__(
+        self,
+        organism: str,
+        distance: int | None,
+        *,
+        flank: int,
+        length: int,
+        turns: tuple[int, int],
+        reach: int,
+    ) -> None:
+        if distance is not None and distance < 0:
+            raise ValueError(f"distance must be 0 or more, got {distance}")
+        self.organism, self._flank, self._length = organism, flank, length
+        self._turns = np.array(turns)
+        around = np.column_stack([self._turns, length - 1 - self._turns])
+        reach = reach if distance is None else min(reach, distance)
+        self._spares = np.maximum(0, around - reach)
+
+    def by_signal(self, genome: Genome, alleles: Alleles) -> list[Effects]:
+        """Score alleles of a genome: the effects on each signal.
+
+        Parameters
+        ----------
+        genome : Genome
+            Reference genome.
+        alleles : Alleles
+            Alleles to score, with positions on `genome`.
+        """
+        effects = [Effects.none(len(alleles), self.sees_introns) for _ in self.kinds]
+        zones = alleles.zones(genome.codes)
+        for first, last in self._groups(zones):
+            part = alleles.part(first, last)
+            haplotypes = Haplotypes.of(genome, part, zones[first:last], self._flank)
+            self._score(haplotypes, [own.rows(first, last) for own in effects])
+        return effects
+
+    @abstractmethod
+    def _groups(self, zones: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Yield the ranges of alleles to score at a time."""
+
+    @abstractmethod
+    def _score(self, haplotypes: Haplotypes, effects: list[Effects]) -> None:
+        """Write the effects on each signal of a group of alleles."""
+
+    def _compare(
+        self, haplotypes: Haplotypes, profile: Profile, effects: Effects
+    ) -> NDArray[np.int64]:
+        """Write the effects on a signal; return those of :func:`find_effects`."""
+        P, scores = profile
+        found = np.empty((len(haplotypes.starts), 2, 4), dtype=np.int64)
+        find_effects(
+            P, haplotypes.places, haplotypes.zones, self._length, self._turns, self._spares,
+            effects.changes, found,
+        )  # fmt: skip
+        is_found = found[..., 0] >= 0
+        effects.strands[:] = found[..., 0]
+        at = haplotypes.starts[:, np.newaxis] + found[..., 1]
+        effects.places[:] = np.where(is_found, np.maximum(at, 0), -1)
+        has_window = is_found[..., np.newaxis] & (found[..., 2:] >= 0)
+        strands = np.broadcast_to(found[..., :1], has_window.shape)[has_window]
+        windows = found[..., 2:][has_window]
+        effects.probabilities[has_window] = P[strands, windows]
+        effects.scores[has_window] = scores[strands, windows]
+        return found
+
+
+class EffectScorer(AlleleScorer):
     """Scores alleles with the model of one organism.
 
     Parameters
@@ -67,15 +234,6 @@ class EffectScorer:
         windows overlap the change.
     from_relatives : bool, default=False
         See :meth:`~seqmtl.models.model.MultiTaskModel.decision_function`.
-
-    Attributes
-    ----------
-    kinds : tuple of str
-        The signal.
-    sees_introns : bool
-        Whether the effects have introns: no.
-    n_records : int
-        Records to score at a time.
 
     Raises
     ------
@@ -106,8 +264,6 @@ class EffectScorer:
     P of this base, and does not score replacements by more or fewer bases.
     """
 
-    sees_introns, n_records = False, 2048
-
     def __init__(
         self,
         model: MultiTaskModel,
@@ -116,128 +272,42 @@ class EffectScorer:
         distance: int | None = None,
         from_relatives: bool = False,
     ) -> None:
-        if distance is not None and distance < 0:
-            raise ValueError(f"distance must be 0 or more, got {distance}")
-        self.organism = organism
-        self.site = model.site
+        self._finder = finder_of(model, organism, from_relatives=from_relatives)
+        if self._finder.log_odds is None:
+            model.log_odds_of(organism)  # tells why
+        length, offset = self._finder.length, self._finder.scanner.site_offset
+        turns = (length - 1 - offset, offset)
+        super().__init__(
+            organism, distance, flank=length - 1, length=length, turns=turns, reach=length
+        )
         self.kinds = (model.site.kind,)
-        self.scanner = scanner_of(model, organism, from_relatives=from_relatives)
-        self.probability = probability_of(model, organism)
-        L, offset = self.scanner.length, self.scanner.site_offset
-        self._turns = np.array([L - 1 - offset, offset])
-        rest = np.column_stack([self._turns, L - 1 - self._turns])
-        self._spares = np.zeros_like(rest) if distance is None else np.maximum(0, rest - distance)
-        words = self.site.letters.split(",") if self.site.letters else []
-        self._words = [encode(word) for word in words]
 
-    def score(self, genome: Genome, alleles: Alleles) -> Effects:
-        """Score alleles of a genome.
+    def _groups(self, zones: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Yield ranges of about `_BASES` bases, with at least one allele each."""
+        sizes = (zones[:, 1:] + 2 * self._flank).sum(axis=1)
+        cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // _BASES)) + 1
+        return pairwise([*range(min(1, sizes.size)), *cuts.tolist(), sizes.size])
 
-        Parameters
-        ----------
-        genome : Genome
-            Reference genome.
-        alleles : Alleles
-            Alleles to score, with positions on `genome`.
-        """
-        effects = no_effects(len(alleles))
-        zones = alleles.zones(genome.codes)
-        sizes = zones[:, 1:] + 2 * (self.scanner.length - 1)
-        for first, last in _ranges(sizes.sum(axis=1)):
-            self._score(genome, alleles.part(first, last), zones[first:last], effects, first)
-        return effects
-
-    def by_signal(self, genome: Genome, alleles: Alleles) -> list[Effects]:
-        """Return the result of :meth:`score` as the only item of a list."""
-        return [self.score(genome, alleles)]
-
-    def _score(
-        self,
-        genome: Genome,
-        alleles: Alleles,
-        zones: NDArray[np.int64],
-        effects: Effects,
-        first: int,
-    ) -> None:
-        """Score a few alleles, and write the results from row `first` on."""
-        L, n = self.scanner.length, zones.shape[0]
-        sizes = zones[:, 1:] + 2 * (L - 1)
-        ends = np.cumsum(sizes.ravel()).reshape(n, 2)
-        places = ends - sizes
-        buffer = np.empty(int(ends[-1, 1]), dtype=np.uint8)
-        inside = np.empty(buffer.size, dtype=np.bool_)
-        fill_haplotypes(
-            genome.codes, alleles.begins, alleles.ends, alleles.starts, alleles.ref_lengths,
-            alleles.alts, alleles.firsts, alleles.alt_lengths, zones, L - 1, places, buffer, inside,
-        )  # fmt: skip
-        scores, P = self._profiles(buffer, inside)
-        found = np.empty((n, 2, 4), dtype=np.int64)
-        rows = slice(first, first + n)
-        find_effects(P, places, zones, L, self._turns, self._spares, effects.changes[rows], found)
-        store_effects(effects, rows, found, zones[:, 0] - alleles.begins, P, scores)
-
-    def _profiles(
-        self, buffer: NDArray[np.uint8], inside: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Score the windows of a buffer on both strands, shape (2, n), as scores and probabilities.
-
-        Without a site, the score is NaN and the probability 0.
-        """
-        scanner = self.scanner
-        n = buffer.size - scanner.length + 1
+    def _score(self, haplotypes: Haplotypes, effects: list[Effects]) -> None:
+        """Score the windows of both strands."""
+        scanner = self._finder.scanner
+        n = haplotypes.codes.size - self._length + 1
         scores = np.full((2, n), np.nan, dtype=np.float32)
         P = np.zeros((2, n))
-        for strand, is_reverse in enumerate((False, True)):
-            starts = np.flatnonzero(self._has_site(buffer, inside, n, is_reverse))
-            values = scanner.score_range(buffer, 0, n, is_reverse, starts).scores
+        for strand in (0, 1):
+            starts = np.flatnonzero(self._has_site(haplotypes, n, strand == 1))
+            values = scanner.score_range(haplotypes.codes, 0, n, strand == 1, starts).scores
             scores[strand, starts] = values
-            P[strand, starts] = self.probability(values.astype(np.float64))
-        return scores, P
+            P[strand, starts] = self._finder.probability(values)
+        self._compare(haplotypes, (P, scores), effects[0])
 
-    def _has_site(
-        self, buffer: NDArray[np.uint8], inside: NDArray[np.bool_], n: int, is_reverse: bool
-    ) -> NDArray[np.bool_]:
-        """Tell which of the first n windows of a buffer have a site, shape (n,)."""
-        scanner = self.scanner
-        offset, length = scanner.site_offset, scanner.site_length
-        if is_reverse:
-            offset = scanner.length - offset - length
-        if not self._words:
-            return np.logical_and.reduce([inside[offset + i :][:n] for i in range(length)])
-        found = np.zeros(n, dtype=np.bool_)
-        for word in self._words:
-            letters = reverse_complement(word) if is_reverse else word
-            matches = [buffer[offset + i :][:n] == letter for i, letter in enumerate(letters)]
-            found |= np.logical_and.reduce(matches)
-        return found
-
-
-def no_effects(n: int) -> Effects:
-    """Return the effects of n alleles that change nothing."""
-    return Effects(
-        np.zeros((n, 2)), np.full((n, 2), -1), np.full((n, 2), -1),
-        np.zeros((n, 2, 2)), np.full((n, 2, 2), np.nan), [""] * n,
-    )  # fmt: skip
-
-
-def store_effects(
-    effects: Effects,
-    rows: slice,
-    found: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    P: NDArray[np.float64],
-    scores: NDArray[Any],
-) -> None:
-    """Write the results of :func:`find_effects` into some rows; zones begin at `starts`."""
-    is_found = found[..., 0] >= 0
-    effects.strands[rows] = found[..., 0]
-    at = starts[:, np.newaxis] + found[..., 1]
-    effects.places[rows] = np.where(is_found, np.maximum(at, 0), -1)
-    has_window = is_found[..., np.newaxis] & (found[..., 2:] >= 0)
-    strands = np.broadcast_to(found[..., :1], has_window.shape)[has_window]
-    windows = found[..., 2:][has_window]
-    effects.probabilities[rows][has_window] = P[strands, windows]
-    effects.scores[rows][has_window] = scores[strands, windows]
+    def _has_site(self, haplotypes: Haplotypes, n: int, is_reverse: bool) -> NDArray[np.bool_]:
+        """Tell which of the first n windows have a site, shape (n,)."""
+        first, size = self._finder.offset(is_reverse), self._finder.scanner.site_length
+        if self._finder.consensus is not None:
+            letters = haplotypes.codes[first : first + n + size - 1]
+            return has_word(letters, self._finder.consensus, is_reverse)
+        return np.logical_and.reduce([haplotypes.inside[first + i :][:n] for i in range(size)])
 
 
 def score_variants(
@@ -290,23 +360,13 @@ def score_variants(
         letters = ref.encode()
         reason = kept.refuse_record(contig, start, letters)
         reasons.append(reason or kept.add(contig, start, letters, alt.encode()))
-    scored = scorer.score(genome, kept.alleles())
+    (scored,) = scorer.by_signal(genome, kept.alleles())
     rows = np.array([i for i, reason in enumerate(reasons) if not reason], dtype=np.int64)
     n = len(reasons)
-    effects = Effects(
-        np.full((n, 2), np.nan), np.full((n, 2), -1), np.full((n, 2), -1),
-        np.full((n, 2, 2), np.nan), np.full((n, 2, 2), np.nan), reasons,
-    )  # fmt: skip
-    for column, values in zip(effects[:5], scored[:5], strict=True):
+    effects = Effects.none(n)._replace(reasons=reasons)
+    effects.changes.fill(np.nan)
+    effects.probabilities.fill(np.nan)
+    targets: Any = effects[:5]
+    for column, values in zip(targets, scored[:5], strict=True):
         column[rows] = values
     return effects
-
-
-def _ranges(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Split rows into ranges of about `_BASES` bases, with at least one row each."""
-    groups = np.cumsum(sizes) // _BASES
-    cuts = np.flatnonzero(np.diff(groups)) + 1
-    edges = [0, *cuts.tolist(), sizes.size]
-    for first, last in pairwise(edges):
-        if first < last:
-            yield first, last

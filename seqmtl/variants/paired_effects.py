@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.paired import ENDS, PairedModel
-from seqmtl.pairs import PairedFinder
+from seqmtl.pairs import PairedFinder, Posteriors
 from seqmtl.pairs.chain import to_log_odds
-from seqmtl.pairs.finder import Weighed
-from seqmtl.sequences import Genome
-from seqmtl.variants._allele_kernels import fill_haplotypes
-from seqmtl.variants._effect_kernels import find_effects
-from seqmtl.variants.alleles import Alleles
-from seqmtl.variants.effects import Effects, no_effects, store_effects
+from seqmtl.sequences.sites import Sites
+from seqmtl.variants.effects import AlleleScorer, Effects, Haplotypes, Profile
 
 _DECIMALS = 6  # of probabilities; farther away, an allele changes them by less
 _LEAST_INTRON = 0.01  # probability
 
 
-class PairedEffectScorer:
+class _Weighed(NamedTuple):
+    """What the chain makes of a haplotype, and where it begins among all."""
+
+    sites: Sites
+    posteriors: Posteriors
+    origin: int
+
+
+class PairedEffectScorer(AlleleScorer):
     """Scores alleles with the paired model of one organism.
 
     The chain is run on both haplotypes, with as much around the sites that are compared as a scan
@@ -38,11 +45,6 @@ class PairedEffectScorer:
     distance : int, optional
         Consider only sites within this many bases of the changed bases.
 
-    Attributes
-    ----------
-    kinds, sees_introns, n_records
-        See :class:`~seqmtl.variants.effects.EffectScorer`.
-
     Raises
     ------
     UnknownTaskError
@@ -54,120 +56,81 @@ class PairedEffectScorer:
     kinds, sees_introns, n_records = ENDS, True, 64
 
     def __init__(self, model: PairedModel, organism: str, *, distance: int | None = None) -> None:
-        if distance is not None and distance < 0:
-            raise ValueError(f"distance must be 0 or more, got {distance}")
-        self.organism = organism
         self._finder = PairedFinder(model, organism)
         windows = max(finder.length for finder in self._finder.finders)
         reach = self._finder.layer.longest + windows
-        self._flank = self._finder.margin + reach
-        reach = reach if distance is None else min(reach, distance)
-        self._turns = np.full(2, self._flank)
-        self._spares = np.full((2, 2), self._flank - reach)
+        flank = self._finder.margin + reach
+        length, turns = 2 * flank + 1, (flank, flank)
+        super().__init__(organism, distance, flank=flank, length=length, turns=turns, reach=reach)
 
-    def by_signal(self, genome: Genome, alleles: Alleles) -> list[Effects]:
-        """Score alleles of a genome: the effects on donors, then those on acceptors.
+    def _groups(self, zones: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Yield each allele that changes a base."""
+        changing = np.flatnonzero(zones[:, 1:].any(axis=1))
+        return ((i, i + 1) for i in changing.tolist())
 
-        Parameters
-        ----------
-        genome : Genome
-            Reference genome.
-        alleles : Alleles
-            Alleles to score, with positions on `genome`.
-        """
-        n = len(alleles)
-        effects = [no_effects(n)._replace(introns=np.full((n, 2, 2, 3), np.nan)) for _ in ENDS]
-        zones = alleles.zones(genome.codes)
-        for i in np.flatnonzero(zones[:, 1:].any(axis=1)).tolist():
-            self._score(genome, alleles.part(i, i + 1), zones[i : i + 1], effects, i)
-        return effects
-
-    def _score(
-        self,
-        genome: Genome,
-        allele: Alleles,
-        zone: NDArray[np.int64],
-        effects: list[Effects],
-        row: int,
-    ) -> None:
-        """Score one allele, and write the results to a row."""
-        flank = self._flank
-        sizes = zone[0, 1:] + 2 * flank
-        places = np.array([[0, sizes[0]]])
-        buffer = np.empty(int(sizes.sum()), dtype=np.uint8)
-        inside = np.empty(buffer.size, dtype=np.bool_)
-        fill_haplotypes(
-            genome.codes, allele.begins, allele.ends, allele.starts, allele.ref_lengths,
-            allele.alts, allele.firsts, allele.alt_lengths, zone, flank, places, buffer, inside,
-        )  # fmt: skip
-        haplotypes = (slice(sizes[0]), slice(sizes[0], None))
-        weighed = [self._weigh(buffer[own], inside[own]) for own in haplotypes]
-        start = zone[:, 0] - allele.begins
-        rows = slice(row, row + 1)
+    def _score(self, haplotypes: Haplotypes, effects: list[Effects]) -> None:
+        """Score one allele."""
+        first, second = haplotypes.places[0].tolist()
+        bounds = ((first, second), (second, haplotypes.codes.size))
+        weighed = [self._weigh(haplotypes, *own) for own in bounds]
         for k, own in enumerate(effects):
-            P, scores = self._profiles(k, weighed, places[0], buffer.size)
-            found = np.empty((1, 2, 4), dtype=np.int64)
-            find_effects(
-                P, places, zone, 2 * flank + 1, self._turns, self._spares, own.changes[rows], found
-            )
-            store_effects(own, rows, found, start, P, scores)
+            profile = self._profile(k, weighed, haplotypes.codes.size)
+            found = self._compare(haplotypes, profile, own)
             assert own.introns is not None
             for c, (strand, _, *windows) in enumerate(found[0].tolist()):
                 for h, window in enumerate(windows):
                     if window >= 0:
-                        best = self._intron(k, strand, window - int(places[0, h]), weighed[h])
-                        own.introns[row, c, h] = _on_reference(best, zone[0], start[0], flank, h)
+                        best = self._intron(k, strand, window, weighed[h])
+                        own.introns[0, c, h] = self._on_reference(best, haplotypes, h)
 
-    def _weigh(self, codes: NDArray[np.uint8], inside: NDArray[np.bool_]) -> Weighed:
-        """Run the chain on a haplotype without what is beyond the contig; places count from it."""
+    def _weigh(self, haplotypes: Haplotypes, begin: int, end: int) -> _Weighed:
+        """Run the chain on a haplotype without what is beyond the contig."""
+        inside = haplotypes.inside[begin:end]
         first, size = int(inside.argmax()), int(np.count_nonzero(inside))
-        piece = ContigPiece("", first, codes[first : first + size], True)
-        weighed = self._finder.weigh(piece, 0, codes.size, _LEAST_INTRON)
-        sites = weighed.sites
-        return weighed._replace(sites=sites._replace(places=sites.places + first))
+        codes = haplotypes.codes[begin + first : begin + first + size]
+        found = self._finder.weigh(ContigPiece("", 0, codes, True), 0, size, _LEAST_INTRON)
+        return _Weighed(*found, begin + first)
 
-    def _profiles(
-        self, k: int, weighed: list[Weighed], places: NDArray[np.int64], n: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return probabilities and log-odds by strand and first base of the site, shape (2, n)."""
+    def _profile(self, k: int, weighed: list[_Weighed], n: int) -> Profile:
+        """Return probabilities and log-odds by strand and first base of the site."""
         P, scores = np.zeros((2, n)), np.full((2, n), np.nan)
-        last = self._finder.finders[k].scanner.site_length - 1
-        for origin, own in zip(places.tolist(), weighed, strict=True):
-            for strand, (block, log_p) in enumerate(zip(own.blocks[k], own.log_p[k], strict=True)):
-                at = origin + block.starts + last * strand
-                P[strand, at] = np.round(np.exp(log_p), _DECIMALS)
-                scores[strand, at] = to_log_odds(log_p)
+        last = self._finder.site_lengths[k] - 1
+        for sites, _, origin in weighed:
+            own = sites.take(sites["is_donor"] == (k == 0))
+            strands = own.is_reverse.astype(int)
+            at = origin + own.starts + last * strands
+            P[strands, at] = np.round(np.exp(own["log_p"]), _DECIMALS)
+            scores[strands, at] = to_log_odds(own["log_p"])
         return P, scores
 
     def _intron(
-        self, k: int, strand: int, first: int, weighed: Weighed
+        self, k: int, strand: int, first: int, weighed: _Weighed
     ) -> tuple[float, float, float]:
         """Return start, end and probability of the most probable intron of a site; NaN if none.
 
-        `first` is the first base of the site in reading direction.
+        `first` is the first base of the site in reading direction; start and end count alike.
         """
-        length = self._finder.finders[k].scanner.site_length
-        is_end = int(strand == 1 - k)  # donors on minus, acceptors on plus
-        place = first - (length - 1) * strand + length * is_end
-        sites, found = weighed.sites, weighed.posteriors
-        own = found.introns[:, is_end]
-        here = np.flatnonzero((sites.places[own] == place) & (sites.is_reverse[own] == strand))
+        sites, found, origin = weighed
+        start = first - origin - (self._finder.site_lengths[k] - 1) * strand
+        is_here = (sites.starts == start) & (sites.is_reverse == strand)
+        is_here &= sites["is_donor"] == (k == 0)
+        here = np.flatnonzero(is_here[found.introns].any(axis=1))
         if not here.size:
             return np.nan, np.nan, np.nan
         best = here[found.intron_values[here].argmax()]
-        start, end = sites.places[found.introns[best]].tolist()
-        return start, end, float(np.exp(found.intron_values[best]))
+        begin, end = (sites["places"][found.introns[best]] + origin).tolist()
+        return begin, end, float(np.exp(found.intron_values[best]))
 
+    def _on_reference(
+        self, intron: tuple[float, float, float], haplotypes: Haplotypes, h: int
+    ) -> tuple[float, ...]:
+        """Move an intron of a haplotype, where the zone is behind the flank, to the contig."""
+        m, n = haplotypes.zones[0, 1:].tolist()
+        zone = int(haplotypes.places[0, h]) + self._flank
 
-def _on_reference(
-    intron: tuple[float, float, float], zone: NDArray[np.int64], start: int, flank: int, h: int
-) -> tuple[float, ...]:
-    """Move an intron of a haplotype, where the zone is at `flank`, to the contig."""
-    m, n = zone[1:].tolist()
+        def moved(place: float) -> float:
+            if h and place > zone:
+                place = place - n + m if place >= zone + n else min(place, zone + m)
+            return place - zone + int(haplotypes.starts[0])
 
-    def moved(place: float) -> float:
-        if h and place > flank:
-            place = place - n + m if place >= flank + n else min(place, flank + m)
-        return place - flank + start
-
-    return moved(intron[0]), moved(intron[1]), intron[2]
+        return moved(intron[0]), moved(intron[1]), intron[2]

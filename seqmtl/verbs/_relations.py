@@ -91,7 +91,7 @@ class TrainingRelations(Relations):
 
     similarity: str | None = _source(
         "KIND|TSV",
-        "individual, union, easy, a kind of seqmtl similarity, or a table (default: the tree)",
+        "individual, union, easy, another kind, or a table (default: the tree)",
     )
     mkl: str | None = _source(
         "KIND",

@@ -126,7 +126,6 @@ def _calibrated(
     from seqmtl.evaluation.figures import save_figure
     from seqmtl.models.probability_curve import cross_fitted, weights_for_prevalence
 
-    checked: list[tuple[Any, ...]] = []
     by_task: dict[str, Any] = {}
     problems: list[str] = []
     places = match_names(held.names, model.tasks, "this model")
@@ -150,7 +149,6 @@ def _calibrated(
             weight if blocks is None else held_out, blocks,
         )  # fmt: skip
         by_task[name] |= own[name]
-        checked.append((y[rows], p, np.full(p.size, task), weight))
     if not by_task:
         raise SeqmtlError("; ".join(problems))
     for problem in problems:
@@ -159,8 +157,7 @@ def _calibrated(
     if left:
         logger.warning("the probabilities of %s stay as trained", ", ".join(left))
     if request.plot:
-        labels, p, tasks, weights = map(np.concatenate, zip(*checked, strict=True))
-        save_figure(draw_reliability(labels, p, tasks, weights=weights), request.plot)
+        save_figure(draw_reliability(by_task), request.plot)
     return {"schema_version": 1, "source": request.data or "sites", "tasks": by_task}
 
 

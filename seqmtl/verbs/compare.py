@@ -187,10 +187,12 @@ def _comparison(request: Compare) -> Comparison:
     from seqmtl.features.positional_kmers import PositionalKmers
     from seqmtl.models.site import site_in_dataset
     from seqmtl.models.training import Settings
-    from seqmtl.verbs._windows import read_for_training
+    from seqmtl.verbs._windows import all_of_one_split, read_for_training
 
     protocol = Protocol(request.per_organism, request.seed)
-    windows = _without_one_split(_chosen(read_for_training(request, split=None), request.organisms))
+    windows = _chosen(read_for_training(request, split=None), request.organisms)
+    if all_of_one_split(windows, request.data or "the windows"):
+        windows.splits, windows.split_names = None, ()
     names = windows.task_names
     relation, learnt = request.relation(request.similarity), request.learnt_relation()
     _relations.check_tree(relation or learnt, names)
@@ -218,17 +220,6 @@ def _chosen(windows: Windows, organisms: tuple[str, ...] | None) -> Windows:
         np.isin(windows.task_ids, match_names(organisms, windows.task_names, "the data"))
     ]
     return windows.with_tasks(windows.tasks)
-
-
-def _without_one_split(windows: Windows) -> Windows:
-    """Drop a split column that has the same value in every row."""
-    if windows.splits is not None and len(windows.split_names) == 1:
-        logger.warning(
-            "the split column is %r in every row; ignoring it and drawing a test set",
-            windows.split_names[0],
-        )
-        windows.splits, windows.split_names = None, ()
-    return windows
 
 
 def _results(comparison: Comparison, request: Compare) -> list[Result]:

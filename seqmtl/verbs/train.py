@@ -132,6 +132,7 @@ class Train(OnDisk, _relations.TrainingRelations):
     def _refuse_tables(self) -> None:
         """Refuse tables of examples, which are for train-table."""
         from seqmtl.io import is_dataset, is_table_of_windows
+        from seqmtl.verbs.train_table import METHODS
 
         data = self.data or ""
         if not data.lower().removesuffix(".gz").endswith(_TABLES) or self.organism:
@@ -139,7 +140,7 @@ class Train(OnDisk, _relations.TrainingRelations):
         if not is_table_of_windows(data) and not is_dataset(data):
             raise UsageError(
                 f"{data} looks like a table of examples; train on it with seqmtl train-table "
-                f"{data} --method METHOD"
+                f"{data} --method {{{','.join(METHODS)}}}"
             )
 
     def _describe(self, model: MultiTaskModel, site: Site | None, seconds: float) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 import seqmtl
 from seqmtl.cli.main import main
-from seqmtl.estimators.cross_validation import grid_scores
 from seqmtl.kernels import RBF, Linear, Polynomial, Standardized, make_kernel
+from seqmtl.tables.grid import grid_scores
 from seqmtl.tables.kernel_model import KernelModel
 
 SPECS = ("linear", "rbf:0.5")
@@ -563,7 +563,7 @@ def test_novelties_of_windows(tmp_path, capsys):
         (["--method", "kernel-svc", "--kernel", "rbf", "--kernel", "rbf:1"], "takes one --kernel"),
         (["--method", "pareto", "--kernel", "rbf:x"], "kernel must be rbf:GAMMA with numbers"),
         (["--method", "pareto", "--kernel", "cubic"], "kernel must be one of linear, poly"),
-        (["--method", "pareto", "--p", "0"], "must be above 0"),
+        (["--method", "pareto", "--p", "0"], "--p: must be a finite number above 0, got 0"),
         (["--method", "pareto", "--plot", "x.png"], "--plot draws the path over several values"),
         (["--method", "pareto", "--sequence", "s"], "--sequence needs a string --kernel"),
         (["--method", "pareto", "--sequence", "s", "--kernel", "wd:2", "--standardize"],
@@ -649,10 +649,12 @@ def test_a_table_of_examples_needs_a_method(table, tmp_path, capsys):
 
 def test_figures_are_refused_before_the_work(model, table, tmp_path, capsys):
     path = ["--p", "1,2", "--plot", str(tmp_path / "x.gif")]
-    assert _train(table, tmp_path / "m", "pareto", *path) == 1
-    assert main(["evaluate", str(model), str(tmp_path / "absent.csv"), "--plot", "x.gif"]) == 1
+    with pytest.raises(SystemExit, match="2"):
+        _train(table, tmp_path / "m", "pareto", *path)
+    with pytest.raises(SystemExit, match="2"):
+        main(["evaluate", str(model), str(tmp_path / "absent.csv"), "--plot", "x.gif"])
     error = capsys.readouterr().err
-    assert error.count("path must end in .png, .svg or .pdf") == 2
+    assert error.count("must end in .png, .svg or .pdf") == 2
     assert "training" not in error
     assert not list(tmp_path.iterdir())
 

@@ -104,8 +104,8 @@ def test_variants(tmp_path, scheduler, suffix, options, monkeypatch):
     ],
 )
 def test_scan_of_one_genome(tmp_path, scheduler, out, options, monkeypatch):
-    monkeypatch.setattr("seqmtl.scan.writers.BLOCK", 1_000)
-    monkeypatch.setattr("seqmtl.cli._scan_setup._BASES", 3_000)
+    monkeypatch.setattr("seqmtl.scan.SiteFinder.block", 1_000)
+    monkeypatch.setattr("seqmtl.verbs._scan_one.WORKER_BASES", 3_000)
     make_model(tmp_path / "m.seqmtl")
     make_genome(tmp_path / "g.fa", {"c1": 12_500, "c2": 20, "c3": 7_000, "c4": 900})
     monkeypatch.chdir(tmp_path)  # the workers are elsewhere

@@ -28,80 +28,59 @@ def dataset(folder):
     return folder / "out"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("signal = ", "the file is not TOML: Invalid value"),
-        (config_text("windw = 9"), r"windw is no key of this table \(.*\); did you mean 'window'"),
-        (config_text(tables="[decoys]\nration = 2"), "decoys.ration is no .* did you mean 'ratio'"),
-        (config_text() + 'gff = "x.gff3"', "organisms.x.gff is no key"),
-        (config_text().replace("donor", "doner"), "signal must be one of .* mean 'donor'"),
-        (config_text().replace('signal = "donor"', ""), "signal must be given, got None; add it"),
-        (config_text().replace('"donor"', "{ a = 1 }"), "signal must be one of .*, got {'a': 1}"),
-        (config_text().replace("21", "1"), "window must be a whole number from 2 to .*, got 1"),
-        (config_text("seed = 1.5"), "seed must be a whole number from 0 to .*, got 1.5"),
-        (config_text("shift = 10"), "shift must be such that the site is in the window of 21"),
-        (config_text(tables="[sites]\nconsensus = 'GT'"), "sites.consensus must be one of canon"),
-        (config_text(tables="[sites]\nconsensus = ['GTA']"), "words of 2 of A, C, G, T for donor"),
-        (
-            config_text(tables="[sites]\nsources = 'a'"),
-            "sites.sources must be a list of 1 or more, got .a",
-        ),
-        (
-            config_text(tables="[decoys]\nratio = 0"),
-            "decoys.ratio must be a finite number at least 0.01",
-        ),
-        (
-            config_text(tables="[decoys]\nin_genes = true"),
-            "decoys.in_genes must be a finite number",
-        ),
-        (config_text(tables="[split]\nby = 'chromosome'"), "split.by must be one of auto, cont"),
-        (config_text(tables="[split]\ntest = 0.95"), "split.test must be below 1 together"),
-        (config_text(tables="[split]\nblock = 20"), "split.block must be a whole number from 21"),
-        (config_text(tables="decoys = 3"), "decoys must be an object, got 3"),
-        (
-            config_text(organisms=("x", "y")).replace("s.x", "s.worm").replace("s.y", "s.6239"),
-            "every organism must have one name, got 'worm', '6239' for the same organism; write",
-        ),
-        ('signal = "donor"', "organisms must be given, got None; add it"),
-        ('signal = "donor"\n[organisms]', "organisms must be an object that is not empty"),
-        (
-            config_text().replace("x.fa", "z.fa"),
-            "organisms.x.genome must be a file; .*, got .*z.fa",
-        ),
-        (
-            config_text().replace("genome =", "genom ="),
-            "x.genom is no key .* mean .genome.",
-        ),
-        (
-            config_text().replace("annotation =", "anotation ="),
-            "anotation is no key .* mean",
-        ),
-        (config_text().replace("annotation", "#"), "organisms.x.annotation .*, got 'none of them'"),
-        (
-            config_text() + 'sites = "x.gff3"',
-            "organisms.x.annotation .*, got 'annotation and s",
-        ),
-        (config_text() + "split = { train = ['chr1'] }", "organisms.x.split.train is no key"),
-        (
-            config_text().replace("annotation", "sites") + "sources = ['a']",
-            r"organisms.x.sources must be left out with sites, .* got \['a'\]",
-        ),
-        (config_text() + "spilt = { test = ['chr1'] }", "spilt is no key .* did you mean 'split'"),
-        (config_text().replace("signal", "signals"), "signals is no key .* you mean 'signal'"),
-        (config_text().replace("organisms", "organism"), "organism is no key .* mean 'organisms'"),
-        (config_text().replace("s.x", 's." "'), "organisms must be named by printable letters"),
-        (config_text().replace("s.x", f"s.{'x' * 256}"), "letters, at most 255 bytes, got 'xxx"),
-        (config_text() + "allow_missing_contigs = 1", "must be true or false, got 1"),
-        (config_text().replace("s.x", 's."a\\tb"'), "organisms must be named by printable letters"),
-    ],
-)
-def test_errors_of_the_config_name_file_and_key(folder, text, message):
+WORDS = "[sites]\nconsensus = "
+#: Changes of a configuration that are refused, by the message.
+BAD_CONFIGS = {
+    "windw is no key of this table .* did you mean 'window'": config_text("windw = 9"),
+    "decoys.ration is no .* did you mean 'ratio'": config_text(tables="[decoys]\nration = 2"),
+    "organisms.x.gff is no key": config_text() + 'gff = "x.gff3"',
+    "signal must be one of .* mean 'donor'": config_text().replace("donor", "doner"),
+    "signal must be given, got None": config_text().replace('signal = "donor"', ""),
+    "signal must be one of .*, got {'a': 1}": config_text().replace('"donor"', "{ a = 1 }"),
+    "window must be an integer from 2 to .*, got 1": config_text().replace("21", "1"),
+    "seed must be an integer from 0 to .*, got 1.5": config_text("seed = 1.5"),
+    "shift must be such that the site is in the window of 21": config_text("shift = 10"),
+    "sites.consensus must be one of canon": config_text(tables=WORDS + "'GT'"),
+    "words of 2 of A, C, G, T for donor": config_text(tables=WORDS + "['GTA']"),
+    "sites.sources must be a list of 1": config_text(tables="[sites]\nsources = 'a'"),
+    "decoys.ratio must be a number from 0.01": config_text(tables="[decoys]\nratio = 0"),
+    "in_genes must be a number from 0": config_text(tables="[decoys]\nin_genes = true"),
+    "split.by must be one of auto, cont": config_text(tables="[split]\nby = 'chromosome'"),
+    "split.test must be below 1 together": config_text(tables="[split]\ntest = 0.95"),
+    "split.block must be an integer from 21": config_text(tables="[split]\nblock = 20"),
+    "decoys must be an object, got 3": config_text(tables="decoys = 3"),
+    "organisms must be given": 'signal = "donor"',
+    "organisms must be an object that is not empty": 'signal = "donor"\n[organisms]',
+    "organisms.x.genome must be a file; .*, got .*z.fa": config_text().replace("x.fa", "z.fa"),
+    "x.genom is no key .* mean .genome.": config_text().replace("genome =", "genom ="),
+    "anotation is no key .* mean": config_text().replace("annotation =", "anotation ="),
+    "x.annotation .*, got 'none of them'": config_text().replace("annotation", "#"),
+    "x.annotation .*, got 'annotation and s": config_text() + 'sites = "x.gff3"',
+    "x.split.train is no key": config_text() + "split = { train = ['chr1'] }",
+    "spilt is no key .* did you mean 'split'": config_text() + "spilt = { test = ['chr1'] }",
+    "signals is no key .* you mean 'signal'": config_text().replace("signal", "signals"),
+    "organism is no key .* mean 'organisms'": config_text().replace("organisms", "organism"),
+    "letters, at most 255 bytes, got 'xxx": config_text().replace("s.x", f"s.{'x' * 256}"),
+    "must be true or false, got 1": config_text() + "allow_missing_contigs = 1",
+    "organisms must be named by printable letters": config_text().replace("s.x", 's." "'),
+    "must be named by printable .*, got 'a.tb'": config_text().replace("s.x", 's."a\\tb"'),
+    "x.sources must be left out with sites, .* got": (
+        config_text().replace("annotation", "sites") + "sources = ['a']"
+    ),
+    "got 'worm', '6239' for the same organism; write": (
+        config_text(organisms=("x", "y")).replace("s.x", "s.worm").replace("s.y", "s.6239")
+    ),
+    "the file is not TOML: Invalid value": "signal = ",
+}
+
+
+def test_errors_of_the_config_name_file_and_key(folder):
     path = folder / "config.toml"
-    path.write_text(text)
-    with pytest.raises(InputFormatError, match=message) as caught:
-        read_config(path)
-    assert caught.value.path == str(path)
+    for message, text in BAD_CONFIGS.items():
+        path.write_text(text)
+        with pytest.raises(InputFormatError, match=message) as caught:
+            read_config(path)
+        assert caught.value.path == str(path)
 
 
 def test_the_signal_of_the_command_line_wins(folder, caplog):
@@ -168,28 +147,20 @@ def test_missing_files_and_named_splits(folder, capsys):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_errors_of_a_bed_of_sites_and_of_contig_names(write):
+    for text, message in (
         ("chr1\t5\t7\tn\t0\t.\n", "strand must be . or -, got '.'"),
         ("chr1\t5\t7\tn\n", "at least six tab-separated columns, got 4"),
         ("chr1\t5\t6\tn\t0\t+\n", "must have 2 bases, got 5-6"),
         ("chr1\t7\t5\tn\t0\t+\n", "must have 2 bases, got 7-5"),
         ("chr1\t-5\t-3\tn\t0\t+\n", "whole numbers of up to 18 digits, got '-5'"),
         ("# nothing\n", "must have rows"),
-    ],
-)
-def test_errors_of_a_bed_of_sites(write, text, message):
-    with pytest.raises(InputFormatError, match=message):
-        read_site_bed(write(text), length=2)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"), [("a\n", "got 1 columns"), ("a\tb\na\tc\n", "got a twice")]
-)
-def test_errors_of_contig_names(write, text, message):
-    with pytest.raises(InputFormatError, match=message):
-        read_chrom_map(write(text))
+    ):
+        with pytest.raises(InputFormatError, match=message):
+            read_site_bed(write(text), length=2)
+    for text, message in (("a\n", "got 1 columns"), ("a\tb\na\tc\n", "got a twice")):
+        with pytest.raises(InputFormatError, match=message):
+            read_chrom_map(write(text))
     assert read_chrom_map(write("# x\r\na\tb\r\n\r\n")) == {"a": "b"}
 
 

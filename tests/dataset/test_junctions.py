@@ -10,7 +10,6 @@ from seqmtl.dataset import read_config, write_dataset
 from seqmtl.dataset.introns import _strongest
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from tests.dataset.test_build import (
-    WINDOW,
     annotated,
     config_text,
     make_genome,
@@ -124,16 +123,6 @@ def test_few_reads_and_small_shares_are_left_out(genome):
     assert not [row for row in left_out(folder) if "junction" in row["reason"]]
 
 
-def test_a_site_of_a_weak_and_a_strong_junction_is_true(genome):
-    folder, _, genes = genome
-    introns = introns_of(genes)
-    build(folder, config_text(), star(introns))
-    expected = sites(folder)
-    longer = [(c, s, e + 9, x, 1) if x == "+" else (c, s - 9, e, x, 1) for c, s, e, x in introns]
-    build(folder, config_text(), star(longer + introns))
-    assert sites(folder) == expected
-
-
 def test_conflicts_between_strands(genome, caplog):
     folder, _, genes = genome
     introns = introns_of(genes)
@@ -154,34 +143,6 @@ def test_conflicts_between_strands(genome, caplog):
     assert expected == sites(folder)
 
 
-def test_reads_of_both_strands_count_together_where_letters_tell(genome):
-    folder, _, genes = genome
-    introns = introns_of(genes)
-    halves = [(c, s, e, x, 2) for c, s, e, _ in introns for x in "+-"]
-    build(folder, config_text(), star(introns))
-    expected = sites(folder)
-    build(folder, config_text(), star(halves), "\n[junctions]\nmin_reads = 4\n")
-    assert sites(folder) == expected
-
-
-def test_bed12_of_reads_and_regtools_agree_with_star(genome):
-    folder, _, genes = genome
-    introns = introns_of(genes)
-    build(folder, config_text(), star(introns))
-    expected = sites(folder)
-    regtools, aligned, bed6 = [], [], []
-    for contig, start, end, strand in introns:
-        a, b = start - 20, end + 30
-        head = f"{contig}\t{a}\t{b}\tx\t{{}}\t{strand}\t{a}\t{b}\t0\t2\t20,30\t0,{end - a}\n"
-        regtools.append(head.format(3))
-        aligned += [head.format(1000)] * 3
-        bed6 += [f"{contig}\t{start}\t{end}\tx\t0\t{strand}\n"] * 3
-    whole = "chr1\t10\t20\tx\t1000\t+\t10\t20\t0\t1\t10\t0\n"
-    for text in ("".join(regtools), whole + "".join(aligned), "".join(bed6)):
-        build(folder, config_text(), text)
-        assert sites(folder) == expected
-
-
 def test_the_strongest_overlap_is_found_by_brute_force():
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -195,32 +156,6 @@ def test_the_strongest_overlap_is_found_by_brute_force():
         assert _strongest(starts, ends, reads).tolist() == expected
 
 
-def test_errors(genome):
-    folder, contigs, genes = genome
-    introns = introns_of(genes)
-    other = [(f"{contig}.1", *rest) for contig, *rest in introns]
-    with pytest.raises(InputFormatError, match=r"x.sj:1: .*chr1.1.*contig_names"):
-        build(folder, config_text(), star(other))
-    moved = [(c, s + 3, e + 3, x) for c, s, e, x in introns]
-    message = r"most junctions must be GT-AG, GC-AG or AT-AC .* on one strand, got \d of 30; check"
-    with pytest.raises(InputFormatError, match=message):
-        build(folder, config_text(), star(moved))
-    with pytest.raises(SeqmtlError, match=r"none of the 30 donor .* fewer reads than min_reads"):
-        build(folder, config_text(), star(introns, reads=2))
-    length = len(contigs["chr1"])
-    beyond = [(c, s + length, e + length, x) for c, s, e, x in introns]
-    with pytest.raises(SeqmtlError, match=r"can be used: site beyond the end of its contig"):
-        build(folder, config_text(), star(beyond))
-    with pytest.raises(InputFormatError, match=r"organisms.x.junctions must be left out for tss"):
-        build(folder, config_text(), star(introns), signal="tss")
-    with pytest.raises(InputFormatError, match=r"x.sources must be left out with junctions"):
-        build(folder, config_text(), star(introns), 'sources = ["a"]\n')
-    with pytest.raises(InputFormatError, match=r"junctions.min_share must be a finite number"):
-        build(folder, config_text(), star(introns), "\n[junctions]\nmin_share = 2\n")
-    with pytest.raises(InputFormatError, match=r"junctions.min_reads must be a whole number"):
-        build(folder, config_text(), star(introns), "\n[junctions]\nmin_reads = 0\n")
-
-
 def test_some_contigs_may_be_missing(genome):
     folder, _, genes = genome
     introns = introns_of(genes)
@@ -230,12 +165,6 @@ def test_some_contigs_may_be_missing(genome):
     build(folder, config_text(), star(introns + more), "allow_missing_contigs = true\n")
     rows = [row for row in left_out(folder) if row["contig"] == "scaffold9"]
     assert [row["reason"] for row in rows] == ["contig that the FASTA lacks"]
-
-
-def test_windows_are_as_long_as_asked(genome):
-    folder, _, genes = genome
-    build(folder, config_text(), star(introns_of(genes)))
-    assert {int(row["end"]) - int(row["start"]) for row in read_rows(folder)} == {WINDOW}
 
 
 def test_decoys_come_from_the_whole_genome_by_default(genome):
@@ -261,3 +190,54 @@ def test_junctions_that_all_lack_a_strand_are_counted_and_refused(genome, signal
     text = config_text() + '\n[sites]\nconsensus = "all"\n'
     with pytest.raises(SeqmtlError, match=f"none of the 30 {signal} sites .* without a strand"):
         build(folder, text, star(introns), signal=signal)
+
+
+def test_other_evidence_of_the_same_introns_gives_the_same_sites(genome):
+    folder, _, genes = genome
+    introns = introns_of(genes)
+    regtools, aligned, bed6 = [], [], []
+    for contig, start, end, strand in introns:
+        a, b = start - 20, end + 30
+        head = f"{contig}\t{a}\t{b}\tx\t{{}}\t{strand}\t{a}\t{b}\t0\t2\t20,30\t0,{end - a}\n"
+        regtools.append(head.format(3))
+        aligned += [head.format(1000)] * 3
+        bed6 += [f"{contig}\t{start}\t{end}\tx\t0\t{strand}\n"] * 3
+    whole = "chr1\t10\t20\tx\t1000\t+\t10\t20\t0\t1\t10\t0\n"
+    longer = [(c, s, e + 9, x, 1) if x == "+" else (c, s - 9, e, x, 1) for c, s, e, x in introns]
+    # reads of both strands count together where letters tell the strand
+    halves = [(c, s, e, x, 2) for c, s, e, _ in introns for x in "+-"]
+    build(folder, config_text(), star(introns))
+    expected = sites(folder)
+    for text, more in (
+        ("".join(regtools), ""),
+        (whole + "".join(aligned), ""),
+        ("".join(bed6), ""),
+        (star(longer + introns), ""),
+        (star(halves), "\n[junctions]\nmin_reads = 4\n"),
+    ):
+        build(folder, config_text(), text, more)
+        assert sites(folder) == expected
+
+
+def test_errors(genome):
+    folder, contigs, genes = genome
+    introns, length = introns_of(genes), len(contigs["chr1"])
+    junctions = star(introns)
+    for text, more, error, message in (
+        (star([(f"{c}.1", *rest) for c, *rest in introns]), "", InputFormatError,
+         r"x.sj:1: .*chr1.1.*contig_names"),
+        (star([(c, s + 3, e + 3, x) for c, s, e, x in introns]), "", InputFormatError,
+         r"most junctions must be GT-AG, GC-AG or AT-AC .* on one strand, got \d of 30; check"),
+        (star(introns, reads=2), "", SeqmtlError, "none of the 30 donor .* fewer reads than min_r"),
+        (star([(c, s + length, e + length, x) for c, s, e, x in introns]), "", SeqmtlError,
+         "can be used: site beyond the end of its contig"),
+        (junctions, 'sources = ["a"]\n', InputFormatError, "x.sources must be left out with junct"),
+        (junctions, "\n[junctions]\nmin_share = 2\n", InputFormatError,
+         "junctions.min_share must be a number"),
+        (junctions, "\n[junctions]\nmin_reads = 0\n", InputFormatError,
+         "junctions.min_reads must be an integer"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=message):
+            build(folder, config_text(), text, more)
+    with pytest.raises(InputFormatError, match=r"organisms.x.junctions must be left out for tss"):
+        build(folder, config_text(), junctions, signal="tss")

@@ -223,7 +223,7 @@ class TestModelFile:
             MultiTaskModel.load(tmp_path / "old")
         description["kind"] = "ranking"
         write_arrays(tmp_path / "new", description, arrays)
-        with pytest.raises(ModelFileError, match="kind must be one of 'classification', "):
+        with pytest.raises(ModelFileError, match="kind must be one of classification, "):
             MultiTaskModel.load(tmp_path / "new")
 
     def test_the_commands_know_the_kind(self, path, capsys, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.image import imread
 from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
-from seqmtl.evaluation import calibration_error, draw_curves, draw_reliability
+from seqmtl.evaluation import draw_curves, draw_reliability, expected_sites
 from seqmtl.evaluation.figures import line_look, plain_text, render, save_figure
 from seqmtl.exceptions import SeqmtlError
 
@@ -171,20 +171,17 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
         draw_curves(*make_data(n=50))
 
 
-def test_reliability_shows_bins_and_errors():
+def test_reliability_shows_the_bins():
     labels, scores, tasks = make_data(n=2000)
-    probabilities = 1 / (1 + np.exp(-scores))
-    figure = draw_reliability(labels, probabilities, tasks, title="Calibration")
-    rows = tasks == "fly"
-    error = calibration_error(labels[rows], probabilities[rows])
-    assert legend_texts(figure.legends[0])[0] == f"{error:.3f}  fly"
-    line = figure.axes[0].lines[1]
-    chosen = rows & (probabilities >= 0.5) & (probabilities < 0.6)
-    nearest = np.argmin(np.abs(line.get_xdata() - probabilities[chosen].mean()))
-    assert line.get_xdata()[nearest] == pytest.approx(probabilities[chosen].mean())
-    assert line.get_ydata()[nearest] == pytest.approx(labels[chosen].mean())
-    assert figure.axes[1].lines[0].get_ydata().sum() == rows.sum()
+    found = expected_sites(labels, 1 / (1 + np.exp(-scores)), tasks)
+    figure = draw_reliability({**found, "none": {}}, title="Calibration")
+    assert legend_texts(figure.legends[0]) == [
+        f"{task['error_likely']:.3f}  {name}" for name, task in found.items()
+    ]
+    for axes in figure.axes:
+        for line, task in zip(axes.lines[1:], found.values(), strict=True):
+            bins = task["reliability"][2:]
+            assert line.get_xdata().tolist() == [row["expected"] / row["n"] for row in bins]
+            assert line.get_ydata().tolist() == [row["true"] / row["n"] for row in bins]
     root = ElementTree.parse(io.BytesIO(render(figure, "svg"))).getroot()
     assert root.tag.endswith("svg")
-    with pytest.raises(ValueError, match="probabilities must be between 0 and 1, got -3"):
-        draw_reliability([1, 0], [-3.0, 0.5], ["a", "a"])

@@ -51,6 +51,11 @@ def test_sites_that_come_in_clusters_have_wider_intervals():
     assert widths[1] > 3 * widths[0]
 
 
+def test_probabilities_are_wanted():
+    with pytest.raises(ValueError, match="probabilities must be between 0 and 1, got -3"):
+        expected_sites(np.array([1, 0]), np.array([-3.0, 0.5]), np.full(2, "t"))
+
+
 def test_without_likely_candidates_there_is_no_error():
     found = expected_sites(np.array([1, -1]), np.array([0.01, 0.02]), np.full(2, "t"))["t"]
     assert found["error_likely"] is None

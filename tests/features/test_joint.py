@@ -11,8 +11,8 @@ from seqmtl.features.definitions import features_from_dict
 from seqmtl.features.joint import JointRows
 from seqmtl.features.numeric import Numeric, NumericRows
 from seqmtl.sequences import Windows
+from seqmtl.solvers.dcd import Descent
 from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.mkl import MultipleKernelDescent
 from seqmtl.solvers.problem import Problem
 from tests.oracles import kmers, mkl, wd
 
@@ -41,7 +41,7 @@ def _explicit(features, windows):
 def _matrix(rows):
     """The matrix of all rows in double precision, from their blocks."""
     X = np.zeros((rows.n_rows, rows.n_features))
-    indptr, indices, values = rows.block(np.arange(rows.n_rows), np.float64)
+    indptr, indices, values, *_ = rows.block(np.arange(rows.n_rows), np.float64)
     n_parts = len(rows.views)
     for part in range(indptr.size - 1):
         for p in range(indptr[part], indptr[part + 1]):
@@ -72,7 +72,7 @@ def test_blocks_hold_the_parts_of_a_row_next_to_each_other(dtype):
     windows, chosen = _windows(), np.array([7, 3, 3, 0, 39])
     rows = JointFeatures(PARTS).bind(windows)
     for _ in range(2):  # with buffers used again
-        indptr, indices, values = rows.block(chosen, dtype)
+        indptr, indices, values, *_ = rows.block(chosen, dtype)
         assert values.dtype == dtype
         assert indptr.size == 4 * chosen.size + 1
         for r, i in enumerate(chosen):
@@ -183,7 +183,7 @@ def _assert_optimal(problem, grams, kernels, in_epochs):
     tol = 1e-4 if in_epochs and kernels.norm == 1 else 1e-7
     for view in problem.rows.views if in_epochs else ():
         view.rows.gram_rows = 0  # no kernel matrices
-    solution = MultipleKernelDescent(
+    solution = Descent(
         problem, kernels, tol=tol, dtype=np.float64, max_epochs=2000 if kernels.norm > 1 else 1200
     ).solve()
     expected = mkl.solve_dual(

@@ -13,7 +13,7 @@ from seqmtl.features.kmer_views import format_views, parse_views
 from seqmtl.features.positional_kmers import DEFAULT_VIEWS
 from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.sequences import Windows
-from seqmtl.solvers.dcd import CoordinateDescent
+from seqmtl.solvers.dcd import Descent
 from seqmtl.solvers.problem import Problem
 from tests.oracles import kmers, wd
 
@@ -125,7 +125,7 @@ def test_a_tree_is_descended_to_the_weights_that_plain_descent_finds(letters, mo
             monkeypatch.setattr(PositionalRows, "tree", lambda rows: None)
         monkeypatch.setattr(PositionalRows, "gram_rows", 0)  # no kernel matrix, epochs alone
         problem = Problem(rows, y, windows.task_ids, K, np.ones(90))
-        found.append(CoordinateDescent(problem, tol=1e-8, dtype=np.float64).solve())
+        found.append(Descent(problem, tol=1e-8, dtype=np.float64).solve())
     tree, plain = found
     assert tree.converged
     assert plain.converged

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files import streams as stream
-from seqmtl.io import FastaSource, read_fasta, read_fasta_windows
+from seqmtl.io import read_fasta, read_fasta_windows
 from seqmtl.sequences import decode
 
 TEXT = ">one first\nACGT\nacgt\n\nNNRY\n>two\nTT\n"
@@ -119,19 +119,6 @@ def windows_of(windows):
     return list(zip(*columns, strict=True))
 
 
-def test_one_file_per_organism_and_label(write):
-    worm = write(">a\nACGT\n>b x\nCC\nCC\n", "worm.fa")
-    decoys = write(">a\nGGGG\n", "decoys.fa")
-    fly = write(gzip.compress(b">f\nTTTT\n"), "fly.fa.gz")
-    sources = [(worm, "worm", 1), FastaSource(decoys, "worm", 0), (fly, "fly", -1)]
-    assert windows_of(read_fasta_windows(sources)) == [
-        ("a", "worm", 1, "ACGT"),
-        ("b", "worm", 1, "CCCC"),
-        ("a", "worm", -1, "GGGG"),
-        ("f", "fly", -1, "TTTT"),
-    ]
-
-
 def test_labels_and_organisms_in_headers(write):
     text = (
         "> chr_num=1, strand=+, position=180699, label=-1 organism=worm\nACGT\n"
@@ -147,17 +134,10 @@ def test_labels_and_organisms_in_headers(write):
     ]
 
 
-def test_what_is_given_with_the_file_comes_before_the_headers(write):
-    path = write(">a organism=fly label=1\nAC\n>b\nGT\n")
-    windows = read_fasta_windows([(path, "worm", 1)])
-    assert windows_of(windows) == [("a", "worm", 1, "AC"), ("b", "worm", 1, "GT")]
+def test_an_organism_that_is_given_comes_before_the_headers(write):
+    path = write(gzip.compress(b">a organism=fly label=1\nAC\n>b\nGT\n"))
     windows = read_fasta_windows(path, organism="ant", require_labels=False)
     assert windows_of(windows) == [("a", "ant", 1, "AC"), ("b", "ant", 0, "GT")]
-    with pytest.raises(InputFormatError, match="the file's, -1, but the header says 1") as caught:
-        read_fasta_windows([(path, "worm", -1)])
-    assert (caught.value.line, caught.value.record) == (1, "a")
-    with pytest.raises(ValueError, match="label must be 1, -1 or 0, got 2"):
-        read_fasta_windows([(path, "worm", 2)])
 
 
 def test_window_takes_the_centre(write):

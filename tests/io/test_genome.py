@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files import streams as stream
-from seqmtl.io import _fasta_scanner, load_genome, load_genomes, open_contigs, open_pieces
+from seqmtl.io import _fasta_scanner, load_genome, load_genomes, open_pieces
 from seqmtl.io.fasta import read_fasta_windows
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.indexed import index_is_current
@@ -81,7 +81,6 @@ def test_bad_genomes_are_refused(write, content, message):
     path = write(content)
     for read in (
         lambda: load_genome(path, padding=3),
-        lambda: list(open_contigs(path)),
         lambda: list(open_pieces(path, size=3, overlap=1)),
     ):
         with pytest.raises(InputFormatError, match=message):
@@ -231,9 +230,6 @@ def test_a_stale_index_is_not_used(plain, change, is_newer):
             letters = str(record.seq).upper().replace("R", "N")
             genome = load_genome(plain, padding=1, only=[record.id])
             assert decode(genome.contig(record.id)) == letters
-    expected = dict(open_contigs(plain))
-    loaded = load_genome(plain, padding=1)
-    assert all(np.array_equal(loaded.contig(name), codes) for name, codes in expected.items())
 
 
 def test_an_index_that_counts_carriage_returns_is_not_used(plain):
@@ -302,7 +298,6 @@ def test_sequences_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1500)
     readers = (
         lambda path: load_genome(path, padding=1),
-        lambda path: list(open_contigs(path)),
         read_fasta_windows,
     )
     for read in readers:

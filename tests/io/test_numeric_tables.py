@@ -45,84 +45,63 @@ def refused(path, line=None, **options):
 # ---- text: what is accepted
 
 
-def quoted(text):
-    return "\n".join(",".join(f'"{c}"' for c in line.split(",")) for line in text.splitlines())
+def test_the_name_or_the_first_line_tells_the_separator(write):
+    tabs = TABLE.replace(",", "\t")
+    for name, text in (
+        ("T.CSV", TABLE), ("t.csv.gz", TABLE), ("t.csv", TABLE.replace(",", " , ")),
+        ("t.csv", "\n \n" + TABLE.replace("\n", "\n\n") + ",,\n"), ("t.dat", TABLE),
+        ("t.tsv", tabs), ("t.txt", tabs), ("t.tsv.gz", tabs), ("t", tabs), ("t.gz", tabs),
+    ):  # fmt: skip
+        pack = gzip.compress if name.endswith(".gz") else bytes
+        path = write(pack(text.encode()), name)
+        table = read_numeric_table(path)
+        check(table)
+        assert table.source == str(path)
+
+
+SPLIT = "split,label,x\n0,1,5\n1,0,6\n"
+NAMED = "name,label,id,x,split\nr1,1,7,0.5,train\nr2,0,8,0.6,test\n"
+PEPTIDES = "allele,peptide,label,affinity\nA1,SYFPEITHI,1,?\nB7, KV,-1,5\n"
+CHOICE = "task,label,a,name,note,split,b\nx,1,0.5,one,?,3,2\ny,-1,7,two,,4,0\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "pack"),
+    ("text", "options", "expected"),
     [
-        ("t.csv", str.encode),
-        ("T.CSV", str.encode),
-        ("t.csv.gz", lambda s: gzip.compress(s.encode())),
-        ("t.csv", lambda s: gzip.compress(s.encode())),
-        ("t.csv", lambda s: s.replace("\n", "\r\n").encode()),
-        ("t.csv", lambda s: s.rstrip("\n").encode()),
-        ("t.csv", lambda s: s.encode("utf-8-sig")),
-        ("t.csv", lambda s: quoted(s).encode()),
-        ("t.csv", lambda s: quoted(s).encode("utf-8-sig")),
-        ("t.csv", lambda s: s.replace(",", " , ").encode()),
-        ("t.csv", lambda s: s.replace("\n", "\n\n").encode()),
-        ("t.csv", lambda s: ("\n \n" + s + ",,\n").encode()),
-        ("t.tsv", lambda s: s.replace(",", "\t").encode()),
-        ("t.txt", lambda s: s.replace(",", "\t").encode()),
-        ("t.tsv.gz", lambda s: gzip.compress(s.replace(",", "\t").encode())),
-        ("t.dat", str.encode),
-        ("t", lambda s: s.replace(",", "\t").encode()),
-        ("t.gz", lambda s: gzip.compress(s.replace(",", "\t").encode())),
+        ("x2,organ,x1,outcome\n1,a,2,0\n3,b,4,1\n", {"label": "outcome", "task": "organ"},
+         {"X": [[1, 2], [3, 4]], "feature_names": ("x2", "x1"), "y": [0, 1], "tasks": ["a", "b"]}),
+        ("label,x,task\n1,5,t\n2,6,t\n", {}, {"X": [[5], [6]], "y": [1, 2], "tasks": ["t", "t"]}),
+        ("x\n5\n\n6\n", {"require_labels": False}, {"X": [[5], [6]], "y": None, "tasks": None}),
+        ("0,1\n5,6\n", {"require_labels": False}, {"feature_names": ("0", "1")}),
+        (NAMED, {}, {"feature_names": ("x",), "names": ["r1", "r2"], "splits": ["train", "test"]}),
+        (NAMED.replace("name", "name2", 1), {"task": "name2"},
+         {"names": ["7", "8"], "tasks": ["r1", "r2"]}),
+        (SPLIT, {}, {"feature_names": ("split", "x"), "X": [[0, 5], [1, 6]], "splits": None}),
+        (SPLIT, {"task": "split"}, {"tasks": ["0", "1"]}),
+        (PEPTIDES, {"task": "allele", "sequence": "peptide"},
+         {"X": ["SYFPEITHI", "KV"], "feature_names": ("peptide",), "tasks": ["A1", "B7"]}),
+        (CHOICE, {"features": ["b", "a"]},
+         {"X": [[2.0, 0.5], [0.0, 7.0]], "feature_names": ("b", "a"), "names": ["one", "two"],
+          "splits": ["3", "4"]}),
+        (CHOICE, {"features": ["split"]}, {"X": [[3.0], [4.0]], "splits": None}),
+        ("Task,label,Alpha\nx,1,0.5\n", {"features": ["Alpha"]}, {"tasks": None}),
     ],
-)
-def test_text_in_all_its_clothes(write, name, pack):
-    path = write(pack(TABLE), name)
-    table = read_numeric_table(path)
-    check(table)
-    assert table.source == str(path)
-
-
-def test_standard_input(monkeypatch):
-    for content in (TABLE.encode(), gzip.compress(TABLE.encode())):
-        raw = io.BufferedReader(io.BytesIO(content))
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
-        table = read_numeric_table("-")
-        check(table)
-        assert table.source == "standard input"
-
-
-def test_columns_of_other_names_and_order(write):
-    text = "x2,organ,x1,outcome\n1,a,2,0\n3,b,4,1\n"
-    table = read_numeric_table(write(text, "t.csv"), label="outcome", task="organ")
-    assert table.X.tolist() == [[1, 2], [3, 4]]
-    assert table.feature_names == ("x2", "x1")
-    assert (table.y.tolist(), table.tasks.tolist()) == ([0, 1], ["a", "b"])
-
-
-def test_one_feature_and_one_task(write):
-    table = read_numeric_table(write("label,x,task\n1,5,t\n2,6,t\n3,7,t\n", "t.csv"))
-    assert table.X.tolist() == [[5], [6], [7]]
-    assert table.y.tolist() == [1, 2, 3]
-    assert table.tasks.tolist() == ["t"] * 3
-
-
-def test_labels_and_tasks_may_be_absent(write):
-    path = write("x\n5\n\n6\n", "t.csv")
-    table = read_numeric_table(path, require_labels=False)
-    assert table.y is None
-    assert table.tasks is None
-    assert table.X.tolist() == [[5], [6]]
-    assert table.select([1]).X.tolist() == [[6]]
-
-
-def test_a_header_of_the_numbers_of_the_columns(write):
-    table = read_numeric_table(write("0,1\n5,6\n", "t.csv"), require_labels=False)
-    assert table.feature_names == ("0", "1")
+)  # fmt: skip
+def test_what_the_columns_are(write, caplog, text, options, expected):
+    with caplog.at_level("INFO", logger="seqmtl"):
+        table = read_numeric_table(write(text, "t.csv"), **options)
+    for name, value in expected.items():
+        found = getattr(table, name)
+        assert (found.tolist() if isinstance(found, np.ndarray) else found) == value
+    left_out = {PEPTIDES: "'affinity'", CHOICE: "'note'"}.get(text, "")
+    assert left_out in caplog.text.partition("columns left out: ")[2]
 
 
 @pytest.mark.parametrize(
     ("cells", "kind", "expected"),
     [
-        (["1", "-1", "+1"], np.int64, [1, -1, 1]),
         (["1.0", "-1.0", "2e1"], np.int64, [1, -1, 20]),
-        (["9007199254740993", "0", "1"], np.int64, [9007199254740993, 0, 1]),
+        (["9007199254740993", "0", "+1"], np.int64, [9007199254740993, 0, 1]),
         (["99999999999999999999", "0", "1"], np.float64, [1e20, 0, 1]),
         (["0.5", "1", "2"], np.float64, [0.5, 1, 2]),
         (["donor", " acceptor", "none"], np.str_, ["donor", "acceptor", "none"]),
@@ -136,37 +115,13 @@ def test_labels_as_they_stand(write, cells, kind, expected):
     assert y.tolist() == expected
 
 
-def test_names_and_splits_are_no_features(write):
-    text = "name,label,id,x,split\nr1,1,7,0.5,train\nr2,0,8,0.6,test\n"
-    table = read_numeric_table(write(text, "t.csv"))
-    assert table.feature_names == ("x",)
-    assert table.names.tolist() == ["r1", "r2"]
-    assert table.splits.tolist() == ["train", "test"]
-    table = read_numeric_table(write(text.replace("name", "label2", 1), "t.csv"), task="label2")
-    assert table.names.tolist() == ["7", "8"]
-    assert table.tasks.tolist() == ["r1", "r2"]
-
-
-def test_a_split_of_numbers_is_a_feature(write):
-    table = read_numeric_table(write("split,label,x\n0,1,5\n1,0,6\n", "t.csv"))
-    assert table.feature_names == ("split", "x")
-    assert table.X.tolist() == [[0, 5], [1, 6]]
-    assert table.splits is None
-    table = read_numeric_table(write("split,label,x\n0,1,5\n1,0,6\n", "t.csv"), task="split")
-    assert table.tasks.tolist() == ["0", "1"]
-
-
-def test_sequences_are_the_examples(write, caplog):
-    text = "allele,peptide,label,affinity\nA1,SYFPEITHI,1,?\nB7, KV,-1,5\n"
-    path = write(text, "t.csv")
-    with caplog.at_level("INFO", logger="seqmtl"):
-        table = read_numeric_table(path, task="allele", sequence="peptide")
-    assert "columns left out: 'affinity'" in caplog.text
-    assert table.X.tolist() == ["SYFPEITHI", "KV"]
-    assert table.X.dtype.kind == "U"
-    assert table.feature_names == ("peptide",)
-    assert table.tasks.tolist() == ["A1", "B7"]
-    assert table.select(slice(1, None)).X.tolist() == ["KV"]
+def test_standard_input(monkeypatch):
+    for content in (TABLE.encode(), gzip.compress(TABLE.encode())):
+        raw = io.BufferedReader(io.BytesIO(content))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+        table = read_numeric_table("-")
+        check(table)
+        assert table.source == "standard input"
 
 
 @pytest.mark.parametrize("quote", ["", '"'])
@@ -291,59 +246,20 @@ def test_bad_text(write, text, line, message):
     assert re.search(message, refused(write(text, "t.csv"), line))
 
 
-def test_wide_headers_are_not_listed_in_full(write):
+def test_columns_that_are_asked_for_must_be_there(write):
+    path = write("label,outcome,Organ,x,s\n1,2,3,4,AC\n1,2,3,4,\n", "t.csv")
+    for line, options, message in (
+        (1, {"label": "outcom"}, "column 'outcom', .*; did you mean 'outcome'?"),
+        (1, {"task": "organ"}, "column 'organ', .*; did you mean 'Organ'?"),
+        (1, {"sequence": "peptide"}, "column 'peptide'"),
+        (1, {"features": ["X"]}, "the header must name the column 'X', .*; did you mean 'x'?"),
+        (3, {"sequence": "s"}, "column 's' must hold a sequence in every row, got an empty cell"),
+    ):
+        assert re.search(message, refused(path, line=line, **options))
+    message = "label, task and sequence must be different columns, got y, y; name each"
+    with pytest.raises(ValueError, match=message):
+        read_numeric_table(path, label="y", task="y")
     header = ",".join(f"gene{i}" for i in range(2000))
     message = refused(write(header + "\n" + ",".join("1" * 2000), "t.csv"), line=1)
     assert "'gene11', ... (2,000 in all)" in message
     assert len(message) < 300
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"label": "outcom"}, "column 'outcom', .*; did you mean 'outcome'?"),
-        ({"task": "Organ"}, "column 'Organ', .*; did you mean 'organ'?"),
-        ({"sequence": "peptide"}, "column 'peptide'"),
-    ],
-)
-def test_columns_that_are_asked_for_must_be_there(write, options, message):
-    path = write("label,outcome,organ,x\n1,2,3,4\n", "t.csv")
-    assert re.search(message, refused(path, line=1, **options))
-
-
-def test_a_name_stands_for_one_thing(write):
-    message = "label, task and sequence must be different columns, got y, y; name each"
-    with pytest.raises(ValueError, match=message):
-        read_numeric_table(write(TABLE, "t.csv"), label="y", task="y")
-
-
-def test_empty_sequences(write):
-    path = write("label,s,x\n1,AC,\n0,,2\n", "t.csv")
-    message = refused(path, line=3, sequence="s")
-    assert "column 's' must hold a sequence in every row, got an empty cell" in message
-
-
-# ---- chosen features
-
-
-def test_features_can_be_chosen(write, caplog):
-    text = "task,label,a,name,note,split,b\nx,1,0.5,one,?,3,2\ny,-1,7,two,,4,0\n"
-    with caplog.at_level("INFO", logger="seqmtl"):
-        table = read_numeric_table(write(text, "t.csv"), features=["b", "a"])
-    assert "columns left out: 'note'" in caplog.text
-    assert table.X.tolist() == [[2.0, 0.5], [0.0, 7.0]]
-    assert table.feature_names == ("b", "a")
-    assert table.names.tolist() == ["one", "two"]
-    assert table.splits.tolist() == ["3", "4"]
-    caplog.clear()
-    table = read_numeric_table(write(text, "t.csv"), features=["split"])
-    assert table.X.tolist() == [[3.0], [4.0]]
-    assert table.splits is None
-
-
-def test_chosen_features_must_be_there(write):
-    path = write("Task,label,Alpha\nx,1,0.5\n", "t.csv")
-    message = refused(path, 1, features=["alpha"])
-    assert message.startswith("the header must name the column 'alpha'")
-    assert "did you mean 'Alpha'?" in message
-    assert read_numeric_table(path, features=["Alpha"]).tasks is None

@@ -29,7 +29,6 @@ from seqmtl.kernels import (
     check_symmetric,
     kernel_from_dict,
     make_kernel,
-    product_kernel,
     short_name,
 )
 
@@ -191,7 +190,7 @@ def test_kernels_cannot_be_changed():
 @pytest.mark.parametrize(
     ("description", "message"),
     [
-        ({"kind": "sigmoid"}, "kernel must be one of linear, polynomial, .*, got 'sigmoid'"),
+        ({"kind": "sigmoid"}, "kernel must be one of .*linear, polynomial, .*, got 'sigmoid'"),
         ({"kind": "rbf"}, r"parameters of the kernel 'rbf' must be \['gamma'\], got \[\]"),
         (
             {"kind": "linear", "c": 1},
@@ -248,19 +247,6 @@ def test_names_of_no_kernel_are_refused(spec, message):
 def test_what_is_no_kernel_is_refused(spec):
     with pytest.raises(TypeError, match=r"kernel must be a name, a kernel or a function k\(X, Z\)"):
         make_kernel(spec)
-
-
-def test_the_product_with_a_task_kernel_is_a_kernel_of_pairs():
-    rng = np.random.default_rng(1)
-    X, s = rng.standard_normal((6, 2)), np.array([0, 1, 2, 0, 1, 2])
-    B = rng.standard_normal((3, 3))
-    K = B @ B.T
-    # features of (x, s): the Kronecker product of row s of B with x
-    features = np.array([np.kron(B[t], x) for x, t in zip(X, s, strict=True)])
-    product = product_kernel(K, s, s, Linear()(X))
-    assert_allclose(product, features @ features.T)
-    assert_allclose(product_kernel(K, s, s[:2], Linear()(X, X[:2])), product[:, :2])
-    check_psd(product, "product")
 
 
 def test_semi_definite_matrices_pass():

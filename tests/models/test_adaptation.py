@@ -25,8 +25,9 @@ from seqmtl.models.adaptation import fit_weights
 from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.relatives import extend, place
 from seqmtl.sequences import Windows, concatenate
-from seqmtl.solvers.dcd import CoordinateDescent
-from seqmtl.solvers.problem import Problem, loss_values
+from seqmtl.solvers.dcd import Descent
+from seqmtl.solvers.losses import find_loss
+from seqmtl.solvers.problem import Problem
 
 TREE = "((ape:1,man:1)primates:3,(fly:2,bee:2)insects:2);"
 #: The letters after the site that tell true ones, by organism.
@@ -79,7 +80,7 @@ class TestProblem:
             every = np.column_stack([W, w])
             return (
                 0.5 * np.sum(Q * (every.T @ every))
-                + loss_values("squared_hinge", y * (X @ w)).sum()
+                + find_loss("squared_hinge").values(y * (X @ w)).sum()
             )
 
         best = minimize(joint, np.zeros(6), method="BFGS", options={"gtol": 1e-9}).x
@@ -89,7 +90,7 @@ class TestProblem:
             NumericRows(X), y, np.zeros(30, np.int16), np.array([[kappa]]), np.ones(30),
             "squared_hinge", 0.0, targets=-y * (X @ W @ a),
         )  # fmt: skip
-        delta = CoordinateDescent(problem, tol=1e-9, dtype=np.float64).solve().W[:, 0]
+        delta = Descent(problem, tol=1e-9, dtype=np.float64).solve().W[:, 0]
         assert_allclose(W @ a + delta, best, atol=1e-4)
 
     def test_hinge_descends_on_features_as_on_the_kernel_matrix(self, model, monkeypatch):

@@ -2,35 +2,51 @@
 
 import numpy as np
 
-from seqmtl.pairs import Ends, join_ends, run_chain
+from seqmtl.pairs import join_ends, run_chain
 from seqmtl.scan.organism import scanner_of
 from seqmtl.sequences import reverse_complement
+from seqmtl.sequences.sites import Sites
+
+
+def ends(starts, is_reverse, log_odds):
+    """Return candidates of one signal."""
+    columns = {"log_odds": np.asarray(log_odds)}
+    return Sites(np.asarray(starts), np.asarray(is_reverse, bool), columns)
+
+
+def posteriors_of(given, codes, layer):
+    """Return the log posteriors of donors, then of acceptors, in the order given."""
+    bounds = [0, len(given[0]), len(given[0]) + len(given[1])]
+    numbered = [own.adding(number=np.arange(*bounds[k : k + 2])) for k, own in enumerate(given)]
+    joined = join_ends(numbered, (2, 2), codes, layer.coding)
+    found = np.empty(len(joined))
+    found[joined["number"]] = run_chain(joined, layer).sites
+    return found
 
 
 def whole_contig(model, organism, codes, least=0.05):
     """Return sites by (signal, start, strand), and those of introns by (start, end, strand)."""
-    ends, layer = [], model.layer_of(organism)
+    found, layer = [], model.layer_of(organism)
     for own, word in ((model.donor, (2, 3)), (model.acceptor, (0, 2))):
         columns = []
         for strand in "+-":
             letters = codes if strand == "+" else reverse_complement(codes)
             scores = scanner_of(own, organism).scan_contig(letters)
             starts = np.arange(scores.size) + own.site.offset
-            found = (letters[starts] == word[0]) & (letters[starts + 1] == word[1])
-            starts = starts[found] if strand == "+" else codes.size - 2 - starts[found]
-            log_odds = own.log_odds(scores[found].astype(float), organism)
+            is_word = (letters[starts] == word[0]) & (letters[starts + 1] == word[1])
+            starts = starts[is_word] if strand == "+" else codes.size - 2 - starts[is_word]
+            log_odds = own.log_odds(scores[is_word].astype(float), organism)
             columns.append((starts, np.full(starts.size, strand == "-"), log_odds))
-        ends.append(Ends(*map(np.concatenate, zip(*columns, strict=True))))
-    joined = join_ends(ends, (2, 2), codes, layer.coding)
+        found.append(ends(*map(np.concatenate, zip(*columns, strict=True))))
+    joined = join_ends(found, (2, 2), codes, layer.coding)
     posteriors = run_chain(joined, layer, least)
-    by_signal = np.split(np.exp(posteriors.sites), [ends[0].starts.size])
+    columns = joined["is_donor"], joined.starts, joined.is_reverse, np.exp(posteriors.sites)
     sites = {
-        (signal, int(start), "+-"[int(is_reverse)]): p
-        for signal, end, values in zip(("donor", "acceptor"), ends, by_signal, strict=True)
-        for start, is_reverse, p in zip(end.starts, end.is_reverse, values, strict=True)
+        ("donor" if is_donor else "acceptor", start, "+-"[is_reverse]): p
+        for is_donor, start, is_reverse, p in zip(*(c.tolist() for c in columns), strict=True)
     }
     introns = {}
     for pair, log_p in zip(posteriors.introns, posteriors.intron_values, strict=True):
-        bounds = (int(joined.places[k]) for k in pair)
+        bounds = (int(joined["places"][k]) for k in pair)
         introns[(*bounds, "+-"[int(joined.is_reverse[pair[0]])])] = np.exp(log_p)
     return sites, introns

@@ -5,8 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.models.paired import PairLayer
-from seqmtl.pairs.chain import Ends, Sites, join_ends, run_chain, to_log_odds
+from seqmtl.pairs.chain import run_chain, to_log_odds
 from seqmtl.sequences import reverse_complement
+from seqmtl.sequences.sites import Sites
+from tests.oracles.pairs import ends, posteriors_of
 from tests.oracles.parses import all_parses, log_total
 
 NO_CONTENT = np.zeros((3, 4096), dtype=np.float32)
@@ -29,7 +31,13 @@ def _sites(rng, length, n, spread=1.5):
     content = rng.normal(-0.2, 0.8, (n, 6))
     content[1:][np.diff(places) == 0] = 0.0
     log_odds = rng.normal(0.5, spread, n)
-    return Sites(places, is_reverse[order], is_end[order], log_odds, content, np.arange(n))
+    return joined(places, is_reverse[order], is_end[order], log_odds, content)
+
+
+def joined(places, is_reverse, is_end, log_odds, content):
+    """Candidates as the chain takes them."""
+    columns = {"places": places, "is_end": is_end, "log_odds": log_odds, "content": content}
+    return Sites(places, is_reverse, columns)
 
 
 def _case(sites, layer):
@@ -41,11 +49,11 @@ def _case(sites, layer):
         return float(np.exp(layer.introns[k])) if 0 <= k < n else 0.0
 
     return {
-        "places": sites.places.tolist(),
+        "places": sites["places"].tolist(),
         "strands": sites.is_reverse.astype(int).tolist(),
-        "is_end": sites.is_end.tolist(),
-        "weights": np.exp(layer.scale * sites.log_odds).tolist(),
-        "content": np.exp(layer.coding_scale * sites.content).tolist(),
+        "is_end": sites["is_end"].tolist(),
+        "weights": np.exp(layer.scale * sites["log_odds"]).tolist(),
+        "content": np.exp(layer.coding_scale * sites["content"]).tolist(),
         "intron": intron,
         "enter": float(np.exp(layer.switch)),
         "leave": float(np.exp(layer.switch)),
@@ -91,7 +99,7 @@ def test_a_longer_contig_equals_the_quadratic_recursion():
 @pytest.mark.parametrize("is_end", [[], [False], [True], [True] * 5, [False] * 5])
 def test_sites_without_partners_have_no_chance(is_end):
     rng = np.random.default_rng(1)
-    sites = _sites(rng, 50, len(is_end))._replace(is_end=np.array(is_end, dtype=np.bool_))
+    sites = _sites(rng, 50, len(is_end)).adding(is_end=np.array(is_end, dtype=np.bool_))
     found = run_chain(sites, _layer(rng), min_probability=0.1)
     assert_allclose(found.sites, np.full(len(is_end), -700.0))
     assert found.introns.shape == (0, 2)
@@ -106,11 +114,8 @@ def test_one_intron_by_hand():
     odds = np.exp(2 * (0.5 - 0.3) + 1.0) / 4 / 7  # a contig may begin in any of seven states
 
     def find(place):
-        ends = [
-            Ends(np.array([10]), np.array([False]), np.array([0.5])),
-            Ends(np.array([place - 2]), np.array([False]), np.array([-0.3])),
-        ]
-        return run_chain(join_ends(ends, (2, 2), np.zeros(40, np.uint8), NO_CONTENT), layer).sites
+        given = [ends([10], [False], [0.5]), ends([place - 2], [False], [-0.3])]
+        return posteriors_of(given, np.zeros(40, np.uint8), layer)
 
     for place in (13, 16):  # shortest and longest
         assert to_log_odds(find(place)) == pytest.approx(np.log([odds, odds]))
@@ -137,9 +142,8 @@ def test_an_intron_in_coding_sequence_keeps_its_frame():
     acceptors = np.array([227, 228, 229])  # introns of 49, 50 and 51 bases from the second donor
 
     def find(codes, starts, is_reverse):
-        ends = [Ends(own, np.full(3, is_reverse), np.zeros(3)) for own in starts]
-        joined = join_ends(ends, (2, 2), codes, table)
-        return np.exp(run_chain(joined, layer).sites)
+        given = [ends(own, np.full(3, is_reverse), np.zeros(3)) for own in starts]
+        return np.exp(posteriors_of(given, codes, layer))
 
     found = find(codes, (donors, acceptors), False)
     assert found[1] == pytest.approx(found[4], abs=0.01)
@@ -155,17 +159,12 @@ def test_coordinates_may_shift_and_partners_outside_change_nothing():
     rng = np.random.default_rng(8)
     layer, sites = _layer(rng), _sites(rng, 300, 80)
     found = run_chain(sites, layer).sites
-    moved = sites._replace(places=sites.places + 12_345)  # a multiple of 3
+    moved = sites.adding(places=sites["places"] + 12_345)  # a multiple of 3
     assert_array_equal(run_chain(moved, layer).sites, found)
     # two copies far apart, with nothing that codes between: the same posteriors twice
-    content = sites.content.copy()
+    content = sites["content"].copy()
     content[0] = -200.0
-    two = Sites(
-        np.concatenate([sites.places, sites.places + 6000]),
-        *(np.tile(column, 2) for column in sites[1:4]),
-        np.concatenate([sites.content, content]),
-        np.arange(160),
-    )
+    two = Sites.join([sites, sites.adding(places=sites["places"] + 6000, content=content)])
     own, other = np.split(run_chain(two, layer).sites, 2)
     assert np.abs(np.exp(own) - np.exp(found)).max() < 0.02
     assert np.abs(np.exp(other) - np.exp(found)).max() < 0.02
@@ -177,18 +176,18 @@ def test_both_strands_read_the_same():
     size = 402
     codes = rng.integers(0, 5, size).astype(np.uint8)
     layer = _layer(rng)
-    ends = [
-        Ends(
+    given = [
+        ends(
             np.sort(rng.choice(size - 2, 60, replace=False)),
             rng.random(60) < 0.5,
             rng.normal(size=60),
         )
         for _ in range(2)
     ]
-    turned = [Ends(size - 2 - own.starts, ~own.is_reverse, own.log_odds) for own in ends]
-    a = run_chain(join_ends(ends, (2, 2), codes, layer.coding), layer).sites
-    b = run_chain(join_ends(turned, (2, 2), reverse_complement(codes), layer.coding), layer).sites
-    assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+    turned = [ends(size - 2 - own.starts, ~own.is_reverse, own["log_odds"]) for own in given]
+    found = posteriors_of(given, codes, layer)
+    other = posteriors_of(turned, reverse_complement(codes), layer)
+    assert_allclose(found, other, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("level", [-30.0, 0.0, 60.0, 1e6])
@@ -198,14 +197,14 @@ def test_a_chromosome_of_candidates_stays_finite(level, content):
     n = 200_000
     layer = _layer(rng, n_lengths=40)
     places = np.sort(rng.choice(4 * n, n, replace=False))
-    sites = Sites(
+    sites = joined(
         places, rng.random(n) < 0.5, rng.random(n) < 0.5, rng.normal(level, 3.0, n),
-        rng.normal(content, 20.0, (n, 6)), np.arange(n),
+        rng.normal(content, 20.0, (n, 6)),
     )  # fmt: skip
     log_p = run_chain(sites, layer).sites
     assert np.isfinite(log_p).all()
     assert np.isfinite(to_log_odds(log_p)).all()
     assert log_p.max() <= 0
     # each intron has one start and one end
-    starts, ends = np.exp(log_p[~sites.is_end]).sum(), np.exp(log_p[sites.is_end]).sum()
-    assert starts == pytest.approx(ends, rel=1e-6)
+    is_end = sites["is_end"]
+    assert np.exp(log_p[~is_end]).sum() == pytest.approx(np.exp(log_p[is_end]).sum(), rel=1e-6)

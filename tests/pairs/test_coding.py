@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from seqmtl.pairs.chain import Ends, join_ends
+from seqmtl.pairs.chain import join_ends
 from seqmtl.pairs.coding import (
     Frame,
     Stretch,
@@ -16,6 +16,7 @@ from seqmtl.pairs.coding import (
     open_frames,
 )
 from seqmtl.sequences import encode, reverse_complement
+from tests.oracles.pairs import ends
 
 NONE = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))
 STOPS = ("TAA", "TAG", "TGA")
@@ -136,11 +137,8 @@ def test_content_between_sites_is_that_of_the_words_of_six_frames():
     codes[[120, 121, 300]] = 4
     table = rng.normal(size=(3, 4096)).astype(np.float32)
     starts = np.sort(rng.choice(390, 30, replace=False))
-    ends = [
-        Ends(starts[:15], np.zeros(15, bool), np.zeros(15)),
-        Ends(starts[15:], np.ones(15, bool), np.zeros(15)),
-    ]
-    sites = join_ends(ends, (2, 2), codes, table)
+    given = [ends(own, np.full(15, k), np.zeros(15)) for k, own in enumerate(np.split(starts, 2))]
+    sites = join_ends(given, (2, 2), codes, table)
     per_base = np.zeros((6, 400))
     for turned, text in ((False, codes), (True, reverse_complement(codes))):
         for at in range(5, 400):
@@ -153,12 +151,9 @@ def test_content_between_sites_is_that_of_the_words_of_six_frames():
                 # on the minus strand, a codon that begins at place p has p - 1 as its first base
                 position = (frame - 1 - place) % 3 if turned else (place - frame) % 3
                 per_base[3 * turned + frame, place] = value[position]
-    expected = [
-        per_base[:, a:b].sum(axis=1)
-        for a, b in zip(sites.places[:-1], sites.places[1:], strict=True)
-    ]
-    assert_allclose(sites.content[1:], expected, atol=1e-4)
-    assert not sites.content[0].any()
+    expected = [per_base[:, a:b].sum(axis=1) for a, b in pairwise(sites["places"])]
+    assert_allclose(sites["content"][1:], expected, atol=1e-4)
+    assert not sites["content"][0].any()
 
 
 def test_a_gap_is_no_reading_frame():

@@ -18,11 +18,12 @@ from seqmtl.io.dataset import read_dataset
 from seqmtl.io.dataset_regions import read_split_genome
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
-from seqmtl.pairs import Ends, candidates, fit, fit_layer, join_ends, run_chain, score_paired
-from seqmtl.pairs.candidates import EndFinder, cut_regions, find_piece
+from seqmtl.pairs import candidates, fit, fit_layer, score_paired
+from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
 from seqmtl.pairs.fit import log_likelihood
 from seqmtl.pairs.regions import read_both
 from tests.oracles.annotation import reverse_complement
+from tests.oracles.pairs import ends, posteriors_of
 
 SIGNALS = ("donor", "acceptor")
 
@@ -61,14 +62,13 @@ def test_expected_sites_are_the_sum_of_the_probabilities(case, capsys):
     held = read_split_genome(donors, "b", "test")
     codes = held.genome.codes[slice(*held.regions[0])]
     letters = "".join("ACGTN"[code] for code in codes)
-    ends = [_by_hand(donor, letters, "GT"), _by_hand(acceptor, letters, "AG")]
-    layer = load_model(case / "splice").layer_of("b")
-    log_p = run_chain(join_ends(ends, (2, 2), codes, layer.coding), layer).sites
-    by_signal = np.split(np.exp(log_p), [ends[0].starts.size])
-    for signal, own, paired in zip(SIGNALS, ends, by_signal, strict=True):
+    given = [_by_hand(donor, letters, "GT"), _by_hand(acceptor, letters, "AG")]
+    log_p = posteriors_of(given, codes, load_model(case / "splice").layer_of("b"))
+    by_signal = np.split(np.exp(log_p), [len(given[0])])
+    for signal, own, paired in zip(SIGNALS, given, by_signal, strict=True):
         found = metrics["signals"][signal]
-        n_excluded = own.starts.size - found["alone"]["tasks"]["b"]["n"]
-        for method, p in (("alone", expit(own.log_odds)), ("paired", paired)):
+        n_excluded = len(own) - found["alone"]["tasks"]["b"]["n"]
+        for method, p in (("alone", expit(own["log_odds"])), ("paired", paired)):
             difference = p.sum() - found[method]["tasks"]["b"]["expected"]
             assert -0.02 < difference < n_excluded + 0.02
 
@@ -134,7 +134,7 @@ def _by_hand(model, letters, word):
                 is_reverse.append(turned)
                 windows.append(window)
     scores = model.decision_function(Windows.from_strings(windows), "b")
-    return Ends(np.array(starts), np.array(is_reverse), model.log_odds(scores, "b"))
+    return ends(starts, is_reverse, model.log_odds(scores, "b"))
 
 
 def test_candidates_of_both_strands_are_those_in_the_letters(case):
@@ -146,9 +146,8 @@ def test_candidates_of_both_strands_are_those_in_the_letters(case):
     assert held.regions.shape == (1, 2)
     codes = held.genome.codes[slice(*held.regions[0])]
     letters = "".join("ACGTN"[code] for code in codes)
-    ends = [_by_hand(donor, letters, "GT"), _by_hand(acceptor, letters, "AG")]
-    log_p = run_chain(join_ends(ends, (2, 2), codes, layer.coding), layer).sites
-    by_signal = np.split(log_p, [ends[0].starts.size])
+    given = [_by_hand(donor, letters, "GT"), _by_hand(acceptor, letters, "AG")]
+    by_signal = np.split(posteriors_of(given, codes, layer), [len(given[0])])
     for signal, expected in zip(SIGNALS, by_signal, strict=True):
         n_excluded = expected.size - found[signal].labels.size
         assert 0 <= n_excluded < 5
@@ -184,17 +183,14 @@ def test_a_layer_fitted_on_training_regions_looks_better_than_it_is(case):
         total = n = 0
         for name in "ab":
             own = layer[name]
-            finders = tuple(
-                EndFinder(model, path, name)
-                for model, path in zip(inputs[:2], inputs[2:], strict=True)
-            )
+            finders = end_finders(inputs[:2], inputs[2:], name)
             held = read_both(*inputs[2:], name, split)
             pieces = [
                 find_piece(finders, held, bounds, own.coding)
-                for bounds in cut_regions(held, own.longest)
+                for bounds in cut_regions(held[0], own.longest)
             ]
             total += log_likelihood(pieces, own)
-            n += sum((piece.labels > 0).sum() for piece in pieces)
+            n += sum((piece["labels"] > 0).sum() for piece in pieces)
         return total / n
 
     assert per_site(leaky, "train") > per_site(leaky, "test") + 0.1

@@ -12,7 +12,8 @@ from seqmtl.cli.main import main
 from seqmtl.io.genome import open_contigs
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.models.saved import load_model
-from seqmtl.pairs import scan
+from seqmtl.pairs import finder
+from seqmtl.scan import writers
 from tests.oracles.pairs import whole_contig
 
 
@@ -24,6 +25,11 @@ def _scan(case, out, *options):
     genome = case / "sim/genomes/a.fa"
     command = ("scan", case / "splice", genome, "--organism", "a", "-o", out, "--threads", 1)
     assert _run(*command, *options) == 0
+
+
+def small_blocks(monkeypatch, size):
+    monkeypatch.setattr(finder, "_BLOCK", size)
+    monkeypatch.setattr(finder, "_BLOCKS_PER_MARGIN", 0)
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +52,7 @@ def _rows(path):
 
 @pytest.mark.parametrize("block", [250_000, 5_000])
 def test_sites_and_introns_are_those_of_whole_contigs(case, expected, tmp_path, monkeypatch, block):
-    monkeypatch.setattr(scan, "BLOCK", block)
-    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
+    small_blocks(monkeypatch, block)
     _scan(case, tmp_path / "x.bed")
     for signal, sites in expected[0].items():
         rows = _rows(tmp_path / f"x.{signal}.bed")
@@ -92,8 +97,7 @@ def test_introns_are_mostly_annotated(case, tmp_path):
 
 @pytest.mark.parametrize("name", ["x.spsc", "x.introns.gff3.gz", "x.bedgraph", "x.bw"])
 def test_threads_change_nothing(case, tmp_path, monkeypatch, name):
-    monkeypatch.setattr(scan, "BLOCK", 5_000)
-    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
+    small_blocks(monkeypatch, 5_000)
     options = ("--format", "introns") if "introns" in name else ()
     folders = []
     for threads in (1, 3):
@@ -128,11 +132,10 @@ def test_spsc_holds_both_signals(case, expected, tmp_path):
      ("x.gff3.gz", ("--format", "introns"))],
 )  # fmt: skip
 def test_an_interrupted_scan_resumes(case, tmp_path, monkeypatch, name, options):
-    monkeypatch.setattr(scan, "BLOCK", 5_000)
-    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
+    small_blocks(monkeypatch, 5_000)
     monkeypatch.setattr("seqmtl.scan.run.JOURNAL_SECONDS", 0.0)
     _scan(case, tmp_path / f"whole.{name}", *options)
-    original, calls = scan._scan_block, []
+    original, calls = writers._scan_block, []
 
     def failing(block, **options):
         calls.append(block.number)
@@ -140,7 +143,7 @@ def test_an_interrupted_scan_resumes(case, tmp_path, monkeypatch, name, options)
             raise RuntimeError("stop")
         return original(block, **options)
 
-    monkeypatch.setattr(scan, "_scan_block", failing)
+    monkeypatch.setattr(writers, "_scan_block", failing)
     with pytest.raises(RuntimeError, match="stop"):
         _scan(case, tmp_path / name, *options)
     _scan(case, tmp_path / name, "--resume", *options)
@@ -170,8 +173,7 @@ def test_both_ends_have_their_probability(case, expected, tmp_path):
 
 @pytest.mark.parametrize("block", [1_000_000, 5_000])
 def test_the_best_introns_come_first(case, tmp_path, monkeypatch, block):
-    monkeypatch.setattr(scan, "BLOCK", block)
-    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
+    small_blocks(monkeypatch, block)
     text = (case / "sim/genomes/a.fa").read_text()
     (tmp_path / "twice.fa").write_text(text + text.replace(">chr", ">copy"))
 
@@ -265,9 +267,8 @@ def test_what_a_paired_scan_cannot_do(case, capsys, tmp_path):
 
 
 def test_workers_write_the_same(case, tmp_path, monkeypatch):
-    monkeypatch.setattr(scan, "BLOCK", 5_000)
-    monkeypatch.setattr(scan, "_BLOCKS_PER_MARGIN", 0)
-    monkeypatch.setattr("seqmtl.cli._scan_setup._BASES", 20_000)
+    small_blocks(monkeypatch, 5_000)
+    monkeypatch.setattr("seqmtl.verbs._scan_one.WORKER_BASES", 20_000)
     for name, options in {"here": [], "there": ["--dask", "local:1"]}.items():
         (tmp_path / name).mkdir()
         _scan(case, tmp_path / name / "x.bed", *options)

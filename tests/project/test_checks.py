@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from seqmtl._checks import check_choice, check_fraction, check_integer, check_number
+from seqmtl._checks import check_choice, check_integer, check_number
 
 
 def test_numbers_of_any_kind_pass():
@@ -15,8 +15,6 @@ def test_numbers_of_any_kind_pass():
     check_number("x", math.inf, is_finite=False)
     for value in (1, np.int8(1), np.int64(7)):
         check_integer("n", value, 1, 7)
-    check_fraction("share", 0)
-    check_fraction("share", 1.0)
     check_choice("loss", "hinge", {"hinge": 0, "logistic": 1})
 
 
@@ -55,10 +53,7 @@ def test_integers(value):
             check_integer("n", value, 1, remedy="add one")
 
 
-def test_fractions_and_choices():
-    for value in (-0.1, 1.1, math.nan):
-        with pytest.raises(ValueError, match=f"share must be between 0 and 1, got {value}"):
-            check_fraction("share", value)
+def test_choices():
     message = "loss must be one of hinge, logistic, got 'hinge2'; did you mean 'hinge'?"
     with pytest.raises(ValueError, match="loss must be") as error:
         check_choice("loss", "hinge2", ["hinge", "logistic"])

@@ -1,11 +1,11 @@
-"""Results of several models: table, bars, agreement, convergence."""
+"""Results of several models: table, bars, convergence."""
 
 import numpy as np
 import pytest
 
 from seqmtl.compare.figure import draw_bars
 from seqmtl.evaluation import add_expected, evaluate
-from seqmtl.report.figures import draw_agreement, draw_convergence, draw_weights
+from seqmtl.report.figures import draw_convergence, draw_weights
 from seqmtl.report.sections import _cells, results
 
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")
@@ -65,15 +65,6 @@ def test_bars_and_whiskers_are_the_results(methods):
     assert means == [r["mean"]["auprc_genome"] for r in methods.values()]
     lines = [segment[:, 0].tolist() for c in axes.collections for segment in c.get_segments()]
     assert lines == [task["auprc_genome_interval"] for task in tasks]
-
-
-def test_agreement_is_that_of_the_bins(methods):
-    tasks = methods["union & all"]["tasks"]
-    axes = draw_agreement(tasks).axes[0]
-    for line, task in zip(axes.lines[1:], tasks.values(), strict=True):
-        bins = task["reliability"][2:]
-        assert line.get_xdata().tolist() == [row["expected"] / row["n"] for row in bins]
-        assert line.get_ydata().tolist() == [row["true"] / row["n"] for row in bins]
 
 
 def test_weights_of_many_kernels_are_the_extremes():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 
 import numpy as np
 
@@ -19,17 +21,32 @@ TEXT_SUFFIXES = [suffix for suffix in SUFFIXES if suffix != "bw"]
 TURNED = str.maketrans("ACGTN", "TGCAN")
 
 
-def make_model(path, *, letters="GT", signal="donor", seed=0):
+def flip(text):
+    """Return the other strand."""
+    return text[::-1].translate(TURNED)
+
+
+def make_contig(rng, n, share_of_n=0.0):
+    """Draw letters, with runs of N."""
+    text = rng.choice(list("ACGT"), n)
+    while n and share_of_n and rng.random() < 0.8:
+        first = int(rng.integers(n))
+        text[first : first + int(rng.integers(1, 2 + int(share_of_n * n)))] = "N"
+    return "".join(text)
+
+
+def make_model(path, *, letters="GT", signal="donor", seed=0, relatives=()):
     """Write a model of two organisms with random weights and return it."""
     rng = np.random.default_rng(seed)
     features = WeightedDegree(degree=3)
     n = features.n_features(LENGTH)
     W = rng.normal(size=(n, 2)).astype(np.float32)
     names = ("man", "fly")
-    kernel = TaskKernel(names, np.eye(2))
+    K = np.eye(2 + len(relatives))
+    K[1, 2:] = K[2:, 1] = 0.5
     model = MultiTaskModel(
-        features, LENGTH, names, kernel, W, np.array([0.1, -0.1]), np.array([[1.5, -2.0]] * 2),
-        Site(10, 2, letters, signal), training_summary(names),
+        features, LENGTH, names, TaskKernel((*names, *relatives), K), W, np.array([0.1, -0.1]),
+        np.array([[1.5, -2.0]] * 2), Site(10, 2, letters, signal), training_summary(names),
     )  # fmt: skip
     model.save(path)
     return MultiTaskModel.load(path)
@@ -52,16 +69,22 @@ def make_genome(path, sizes, seed=1):
     return contigs
 
 
+def text_rows(path):
+    """Fields of the lines of a text file without comments."""
+    raw = path.read_bytes()
+    lines = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode().splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
 def bed_rows(path):
     """Records of a BED file as (contig, start, strand, score)."""
-    rows = [line.split("\t") for line in path.read_text().splitlines() if line[0] != "#"]
-    return [(r[0], int(r[1]), r[5], float(r[6])) for r in rows]
+    return [(r[0], int(r[1]), r[5], float(r[6])) for r in text_rows(path)]
 
 
-def run_scan(folder, out, *options, genome="genome.fa", code=0):
+def run_scan(folder, out, *options, genome="genome.fa", model="model.seqmtl", code=0):
     """Run the command on a folder's model and genome, and check its exit code."""
-    command = ["scan", str(folder / "model.seqmtl"), str(folder / genome), "--organism", "man"]
-    assert main([*command, "-o", str(out), *options]) == code
+    command = ["scan", os.path.join(folder, model), os.path.join(folder, genome)]
+    assert main([*command, "--organism", "man", "-o", str(out), *options]) == code
     return out
 
 

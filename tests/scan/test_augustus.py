@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqmtl.scan.hints import hint_lines
+from seqmtl.scan.formats import hint_fields
+from seqmtl.scan.lines import format_lines
 
 CONFIG = Path(__file__).resolve().parents[2] / "examples" / "augustus" / "extrinsic.S.cfg"
 CONTIG, LENGTH = "II", 40_000
@@ -54,7 +55,7 @@ def write(path, introns, p):
     text = b""
     for kind, at_start in (("dss", ~is_reverse), ("ass", is_reverse)):
         base = np.where(at_start, start, end - 1)
-        text += hint_lines(CONTIG, kind, np.stack([base, base + 1], axis=1), is_reverse, p)
+        text += b"".join(format_lines(hint_fields(CONTIG, kind, base, 1, is_reverse, p)))
     path.write_bytes(text)
     return path
 

@@ -12,56 +12,77 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from seqmtl import TaskKernel
 from seqmtl.cli.main import main
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io.genome import contig_lengths
+from seqmtl.files.bgzip import BGZIP_END, bgzip
+from seqmtl.io.genome import contig_lengths, open_pieces
 from seqmtl.io.rows import read_regions
-from seqmtl.scan import SiteFilters, SiteFinder, filters, writers
+from seqmtl.scan import Scanner, SiteFilters, SiteFinder, filters, writers
 from seqmtl.scan.writers import FORMATS
+from seqmtl.sequences.sites import Sites
 from tests.scan.cases import (
     SUFFIXES,
     TEXT_SUFFIXES,
-    TURNED,
     bed_rows,
+    flip,
     make_genome,
     make_model,
     read_json,
     run_scan,
+    text_rows,
 )
 
 SIZES = {"c1": 30_000, "c2": 12_000, "c3": 500}
+UNCALIBRATED = "man is not calibrated: probabilities assume the 10 % true sites of the training"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("filters")
     make_model(folder / "model.seqmtl")
-    make_genome(folder / "genome.fa", SIZES)
     return folder
 
 
 @pytest.fixture(scope="module")
 def contigs(folder):
-    lines = (folder / "genome.fa").read_text().split()
-    return dict(zip((name[1:] for name in lines[::2]), lines[1::2], strict=True))
+    return make_genome(folder / "genome.fa", SIZES)
 
 
 @pytest.fixture(scope="module")
-def every(folder, tmp_path_factory):
+def every(folder, contigs, tmp_path_factory):
     """All candidates (contig, start, strand, score)."""
     return bed_rows(run_scan(folder, tmp_path_factory.mktemp("all") / "x.bed", "-q"))
 
 
-def filtered(folder, tmp_path, *options):
-    """Records and summary of a scan with filters."""
-    json_path = tmp_path / "s.json"
-    out = run_scan(folder, tmp_path / "x.bed", "-q", "--json", str(json_path), *options)
-    return bed_rows(out), read_json(json_path)
+@pytest.fixture
+def scan(folder, contigs, tmp_path):
+    """Return a function that scans to a file, x.bed by default; relative paths are of `folder`."""
+    return lambda *options, out="x.bed", **files: run_scan(
+        folder, tmp_path / out, *map(str, options), **files
+    )
 
 
-def test_threshold_and_probability(folder, every, tmp_path):
-    rows, summary = filtered(folder, tmp_path, "--threshold", "-0.5", "--min-probability", "0.2")
+@pytest.fixture
+def filtered(scan, tmp_path):
+    """Return a function for the records and the summary of a scan with filters."""
+
+    def records(*options, **files):
+        out = scan("-q", "--json", tmp_path / "s.json", *options, **files)
+        return bed_rows(out), read_json(tmp_path / "s.json")
+
+    return records
+
+
+def calibrated(path, scores, y, **options):
+    """Write the model with its first organism calibrated, and return it."""
+    model = make_model(path)
+    model.calibrate("man", scores, y, **options)
+    model.save(path)
+    return model
+
+
+def test_threshold_and_probability(every, filtered):
+    rows, summary = filtered("--threshold", "-0.5", "--min-probability", "0.2")
     least = (np.log(0.2 / 0.8) + 2.0) / 1.5  # of the sigmoid of the test's model
     assert least > -0.5
     expected = [row for row in every if row[3] >= least]
@@ -74,17 +95,16 @@ def test_threshold_and_probability(folder, every, tmp_path):
     assert summary["n_reported"] == len(expected)
 
 
-def test_softmask_skips_sites_that_touch_lower_case(folder, contigs, every, tmp_path):
-    rows, summary = filtered(folder, tmp_path, "--softmask", "skip")
-    expected = [row for row in every if contigs[row[0]][row[1] : row[1] + 2].isupper()]
-    assert rows == expected
-    assert summary["removed"] == {"softmask": len(every) - len(expected)}
-    half = [contigs[r[0]][r[1] : r[1] + 2] for r in every]
-    assert any(text[0].isupper() != text[1].isupper() for text in half)
+def test_softmask_skips_sites_that_touch_lower_case(contigs, every, filtered):
+    rows, summary = filtered("--softmask", "skip")
+    letters = [contigs[contig][start : start + 2] for contig, start, *_ in every]
+    assert rows == [row for row, text in zip(every, letters, strict=True) if text.isupper()]
+    assert summary["removed"] == {"softmask": len(every) - len(rows)}
+    assert any(text[0].isupper() != text[1].isupper() for text in letters)
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
-def test_regions(folder, every, tmp_path, is_packed):
+def test_regions(every, filtered, write, is_packed):
     rng = np.random.default_rng(0)
     inside = {name: np.zeros(n, dtype=bool) for name, n in SIZES.items()}
     lines = ["track name=x", "# comment", ""]
@@ -95,110 +115,84 @@ def test_regions(folder, every, tmp_path, is_packed):
             inside[name][start:end] = True
             lines.append(f"{name}\t{start}\t{end}\tname")
     text = ("\r\n" if is_packed else "\n").join(lines).encode()
-    path = tmp_path / "regions.bed"
-    path.write_bytes(gzip.compress(text) if is_packed else text)
-    rows, summary = filtered(folder, tmp_path, "--regions", str(path))
-    expected = [row for row in every if inside[row[0]][row[1]]]
-    assert rows == expected
+    rows, summary = filtered("--regions", write(gzip.compress(text) if is_packed else text))
+    assert rows == [row for row in every if inside[row[0]][row[1]]]
     n_candidates = sum(row[0] != "c3" for row in every)  # which has no region
     assert n_candidates < len(every)
     assert summary["n_contigs_left_out"] == 1
-    assert summary["removed"] == {"regions": n_candidates - len(expected)}
+    assert summary["removed"] == {"regions": n_candidates - len(rows)}
     assert summary["n_candidates"] == n_candidates
     assert summary["n_scored"] < 2 * sum(SIZES.values())
 
 
-def test_no_contig_that_is_asked_for_has_a_region(folder, tmp_path):
-    (tmp_path / "r.bed").write_text("c1\t1000\t29000\n")
-    rows, summary = filtered(
-        folder, tmp_path, "--regions", str(tmp_path / "r.bed"), "--contigs", "c2"
-    )
+def test_no_contig_that_is_asked_for_has_a_region(filtered, write):
+    rows, summary = filtered("--regions", write("c1\t1000\t29000\n"), "--contigs", "c2")
     assert rows == []
     assert (summary["n_contigs"], summary["n_contigs_left_out"]) == (0, 3)
 
 
-def test_an_index_saves_reading_other_contigs_and_changes_nothing(folder, every, tmp_path):
+def test_an_index_saves_reading_other_contigs_and_changes_nothing(folder, filtered, tmp_path):
     from pyfaidx import Faidx
 
-    copy = tmp_path / "copy"
-    shutil.copytree(folder, copy)
+    genome = tmp_path / "genome.fa"
+    shutil.copy(folder / "genome.fa", genome)
     options = ("--contigs", "c2", "--softmask", "skip")
-    rows, summary = filtered(copy, tmp_path, *options)
-    Faidx(str(copy / "genome.fa")).close()
-    text = (copy / "genome.fa").read_bytes()
+    found = [filtered(*options, genome=genome)]
+    Faidx(str(genome)).close()
+    text = genome.read_bytes()
     assert text.startswith(b">c1\n")
-    (copy / "genome.fa").write_bytes(text[:4] + b"#" + text[5:])  # a letter that none can read
-    os.utime(copy / "genome.fa", (0, 0))
-    again, same = filtered(copy, tmp_path, *options)
+    genome.write_bytes(text[:4] + b"#" + text[5:])  # a letter that none can read
+    os.utime(genome, (0, 0))
+    found.append(filtered(*options, genome=genome))
+    (rows, summary), (again, same) = found
     assert again == rows
-    for counts in (summary, same):
-        assert counts["n_contigs_left_out"] == 2
-    assert {k: v for k, v in same.items() if k in ("n_bases", "removed", "n_scored")} == {
-        k: v for k, v in summary.items() if k in ("n_bases", "removed", "n_scored")
-    }
+    assert summary["n_contigs_left_out"] == same["n_contigs_left_out"] == 2
+    assert all(summary[name] == same[name] for name in ("n_bases", "removed", "n_scored"))
 
 
-@pytest.mark.parametrize("from_file", [False, True])
-def test_contigs(folder, every, tmp_path, from_file):
-    names = "c3,c1"
-    if from_file:
-        (tmp_path / "names").write_text("c3\n\nc1\n")
-        names = f"@{tmp_path / 'names'}"
-    rows, summary = filtered(folder, tmp_path, "--contigs", names)
-    assert rows == [row for row in every if row[0] != "c2"]
-    assert (summary["n_contigs"], summary["n_contigs_left_out"]) == (2, 1)
-    assert summary["n_bases"] == 30_500
+def test_contigs(every, filtered, write):
+    for names in ("c3,c1", f"@{write('c3' + chr(10) * 2 + 'c1' + chr(10))}"):
+        rows, summary = filtered("--contigs", names)
+        assert rows == [row for row in every if row[0] != "c2"]
+        assert (summary["n_contigs"], summary["n_contigs_left_out"]) == (2, 1)
+        assert summary["n_bases"] == 30_500
 
 
 @pytest.mark.parametrize("top", [1, 7, 10_000])
 @pytest.mark.parametrize("strand", ["both", "-"])
-def test_top_of_every_bin(folder, every, tmp_path, monkeypatch, top, strand):
-    from seqmtl.scan import writers
-
-    monkeypatch.setattr(filters, "TOP_BASES", 5_000)
-    monkeypatch.setattr(writers, "TOP_BASES", 5_000)
-    rows, summary = filtered(folder, tmp_path, "--top", str(top), "--strand", strand)
+def test_top_of_every_bin(every, filtered, monkeypatch, top, strand):
+    for module in ("filters", "finder"):
+        monkeypatch.setattr(f"seqmtl.scan.{module}.TOP_BASES", 5_000)
+    rows, summary = filtered("--top", top, "--strand", strand)
     bins: dict[tuple[str, int], list] = {}
     for row in every:
         if strand in ("both", row[2]):
             bins.setdefault((row[0], row[1] // 5_000), []).append(row)
     best = [sorted(found, key=lambda r: (-r[3], r[1], r[2]))[:top] for found in bins.values()]
     expected = {row for rows in best for row in rows}
-    assert set(rows) == expected
     assert rows == [row for row in every if row in expected]
     assert summary["removed"]["top"] == summary["n_candidates"] - len(expected)
 
 
 def test_ties_of_the_best_go_by_position():
-    scores = np.array([1, 3, 3, 2, 3], dtype=np.float32)
-    plus = _sites([1, 5, 9, 20, 1_000_003], scores, False)
-    minus = _sites([5, 8], np.array([3, 3], dtype=np.float32), True)
-    kept = filters.keep_top([plus, minus], 3)
-    assert kept[0].starts.tolist() == [5, 1_000_003]
-    assert kept[1].starts.tolist() == [5, 8]
-    assert [block.removed["top"] for block in kept] == [3, 0]
+    scores = np.array([1, 3, 3, 2, 3, 3, 3], dtype=np.float32)
+    starts, is_reverse = np.array([1, 5, 9, 20, 1_000_003, 5, 8]), np.arange(7) > 4
+    sites = Sites(starts, is_reverse, {"scores": scores})
+    assert starts[filters.is_among_best(sites, 3)].tolist() == [5, 1_000_003, 5, 8]
 
 
-def _sites(starts, scores, is_reverse):
-    from seqmtl.scan.site_block import SiteBlock
-
-    return SiteBlock(np.array(starts), scores, np.full(len(starts), is_reverse), 0, 0)
-
-
-def test_all_filters_at_once(folder, contigs, every, tmp_path):
-    (tmp_path / "r.bed").write_text("c1\t1000\t29000\n")
+def test_all_filters_at_once(contigs, every, filtered, write, tmp_path):
     rows, summary = filtered(
-        folder, tmp_path, "--regions", str(tmp_path / "r.bed"), "--softmask", "skip", "--threshold",
-        "0", "--top", "40", "--contigs", "c1,c2", "--strand", "+",
+        "--regions", write("c1\t1000\t29000\n"), "--softmask", "skip", "--threshold", 0,
+        "--top", 40, "--contigs", "c1,c2", "--strand", "+",
     )  # fmt: skip
     expected = [
         r for r in every
         if r[0] == "c1" and r[2] == "+" and 1000 <= r[1] < 29000 and r[3] >= 0
         and contigs["c1"][r[1] : r[1] + 2].isupper()
     ]  # fmt: skip
-    best = sorted(expected, key=lambda r: (-r[3], r[1]))[:40]
     assert len(expected) > 40
-    assert sorted(rows) == sorted(best)
+    assert sorted(rows) == sorted(sorted(expected, key=lambda r: (-r[3], r[1]))[:40])
     assert list(summary["removed"]) == ["regions", "softmask", "threshold", "top"]
     assert summary["n_candidates"] - sum(summary["removed"].values()) == summary["n_reported"] == 40
     header = (tmp_path / "x.bed").read_text().splitlines()[0]
@@ -209,48 +203,39 @@ def test_all_filters_at_once(folder, contigs, every, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("c1\t5\t4\n", r"regions.bed:1: an interval must lie inside c1 .*30000 bases.*got 5-4"),
-        ("c1\t1\t2\nc2\t1\t12001\n", r"regions.bed:2: .*got 1-12001"),
-        ("c1\t-1\t4\n", r"regions.bed:1: .* up to 18 digits, got .-1.; correct it"),
-        ("#x\nchrc1\t1\t4\n", r"regions.bed:2: contig must be one of the genome's \(c1, c2, c3\)"),
-        ("c1\t1\n", r"regions.bed:1: a line must have contig, start and end"),
-        ("c1\t1_000\t2000\n", r"regions.bed:1: .* up to 18 digits, got .1_000.; correct it"),
-        ("# nothing\n", r"regions.bed: there must be intervals"),
-        ("", r"regions.bed: there must be intervals"),
+        ("c1\t5\t4\n", r"data.txt:1: an interval must lie inside c1 .*30000 bases.*got 5-4"),
+        ("c1\t1\t2\nc2\t1\t12001\n", r"data.txt:2: .*got 1-12001"),
+        ("c1\t-1\t4\n", r"data.txt:1: .*got '?-1"),
+        ("#x\nchrc1\t1\t4\n", r"data.txt:2: contig must be one of the genome's \(c1, c2, c3\)"),
+        ("c1\t1\n", r"data.txt:1: a line must have contig, start and end"),
+        ("c1\tone\t2\n", r"data.txt:1: coordinates must be whole numbers"),
+        ("# nothing\n", r"data.txt: there must be intervals"),
+        ("", r"data.txt: there must be intervals"),
     ],
 )
-def test_bad_regions_are_refused(tmp_path, text, message):
-    path = tmp_path / "regions.bed"
-    path.write_text(text)
+def test_bad_regions_are_refused(write, text, message):
     with pytest.raises(InputFormatError, match=message):
-        read_regions(path, SIZES)
+        read_regions(write(text), SIZES)
 
 
-def test_regions_are_sorted_and_merged(tmp_path):
-    path = tmp_path / "regions.bed"
-    path.write_text("c1\t10\t20\nc1\t5\t6\nc1\t20\t22\nc1\t12\t14\nc1\t30\t31")
+def test_regions_are_sorted_and_merged(write):
+    path = write("c1\t10\t20\nc1\t5\t6\nc1\t20\t22\nc1\t12\t14\nc1\t30\t31")
     starts, ends = read_regions(path, SIZES)["c1"]
     assert starts.tolist() == [5, 10, 30]
     assert ends.tolist() == [6, 22, 31]
 
 
-def test_filters_that_cannot_be_are_refused():
+def test_filters_that_cannot_be_are_refused(folder, contigs):
+    scanner = Scanner([np.zeros((4, 4))])
     with pytest.raises(ValueError, match="top must be at least 1, got 0"):
         SiteFilters(top=0)
-    with pytest.raises(ValueError, match="min_probability needs probability"):
-        SiteFilters(min_probability=0.5)
-    with pytest.raises(ValueError, match="between 0 and 1, got"):
-        SiteFilters(min_probability=1.5, probability=lambda s: s)
-
-
-def test_lower_case_must_be_known(folder):
-    from seqmtl.io.genome import open_pieces
-    from seqmtl.scan import Scanner
-
-    finder = SiteFinder(Scanner([np.zeros((4, 4))]), filters=SiteFilters(skip_lower=True))
+    with pytest.raises(ValueError, match="min_probability needs log_odds"):
+        SiteFinder(scanner, filters=SiteFilters(min_probability=0.5))
+    with pytest.raises(ValueError, match="a number from 0 to 1, got"):
+        SiteFilters(min_probability=1.5)
     piece = next(open_pieces(folder / "genome.fa", size=1 << 20))
     with pytest.raises(ValueError, match="read them with keep_case=True"):
-        finder.find(piece, 0, 10)
+        SiteFinder(scanner, filters=SiteFilters(skip_lower=True)).find(piece, 0, 10)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +243,7 @@ def test_lower_case_must_be_known(folder):
     [
         (["--contigs", "c9"], "contig must be one of the genome's (c1, c2, c3), got 'c9'"),
         (["--contigs", ","], "--contigs must name the contigs to scan, got none"),
-        (["--min-probability", "2"], "min_probability must be between 0 and 1, got 2.0"),
+        (["--min-probability", "2"], "min_probability must be a number from 0 to 1, got 2.0"),
         (["--consensus", "AGG"], None),
         (["--consensus", "xy"], "consensus must be 2 of the letters"),
         (["--format", "bigwig", "-o", "-"], "bigWig cannot be written to standard output"),
@@ -268,9 +253,8 @@ def test_lower_case_must_be_known(folder):
         (["--json", "{tmp}/none/s.json"], "create it first"),
     ],
 )
-def test_wrong_options_are_refused_before_the_scan(folder, tmp_path, capsys, options, message):
-    options = [option.format(tmp=tmp_path) for option in options]
-    run_scan(folder, tmp_path / "x.bed", *options, code=1 if message else 0)
+def test_wrong_options_are_refused_before_the_scan(scan, tmp_path, capsys, options, message):
+    scan(*(option.format(tmp=tmp_path) for option in options), code=1 if message else 0)
     if message:
         assert message in capsys.readouterr().err
         assert list(tmp_path.iterdir()) == []
@@ -296,195 +280,142 @@ def test_from_standard_input_to_standard_output(folder, every, tmp_path):
     assert bed_rows(tmp_path / "x.bed") == every
 
 
-def test_a_bgzip_genome_without_index(folder, every, tmp_path):
-    from seqmtl.files.bgzip import BGZIP_END, bgzip
-
-    shutil.copy(folder / "model.seqmtl", tmp_path)
-    packed = tmp_path / "genome.fa.gz"
-    packed.write_bytes(bgzip((folder / "genome.fa").read_bytes()) + BGZIP_END)
-    out = run_scan(tmp_path, tmp_path / "x.bed", "-q", genome="genome.fa.gz")
-    assert bed_rows(out) == every
-    run_scan(tmp_path, tmp_path / "x.bw", "-q", genome="genome.fa.gz")
+def test_a_bgzip_genome_without_index(folder, every, scan, write):
+    packed = write(bgzip((folder / "genome.fa").read_bytes()) + BGZIP_END, "genome.fa.gz")
+    assert bed_rows(scan("-q", genome=packed)) == every
+    scan("-q", out="x.bw", genome=packed)
     assert contig_lengths(packed) == SIZES
 
 
-@pytest.mark.parametrize("suffix", ["bed", "bw"])
-def test_a_truncated_genome_leaves_nothing(folder, tmp_path, capsys, suffix):
-    shutil.copy(folder / "model.seqmtl", tmp_path)
+def test_a_truncated_genome_leaves_nothing(folder, scan, write, tmp_path, capsys):
     data = gzip.compress((folder / "genome.fa").read_bytes())
-    (tmp_path / "genome.fa.gz").write_bytes(data[: len(data) // 2])
-    (tmp_path / "out").mkdir()
-    run_scan(tmp_path, tmp_path / "out" / f"x.{suffix}", genome="genome.fa.gz", code=1)
-    assert "the gzip data end early: the file is truncated" in capsys.readouterr().err
-    assert list((tmp_path / "out").iterdir()) == []
+    genome = write(data[: len(data) // 2], "genome.fa.gz")
+    for out in ("x.bed", "x.bw"):
+        scan(out=out, genome=genome, code=1)
+        assert "the gzip data end early: the file is truncated" in capsys.readouterr().err
+        assert list(tmp_path.iterdir()) == [genome]
 
 
-def test_lengths_come_from_a_current_index_alone(folder, tmp_path, capsys):
+def test_lengths_come_from_a_current_index_alone(scan, write, tmp_path, capsys):
     genome = tmp_path / "genome.fa"
     make_genome(genome, {"a": 100, "b": 50})
-    index = tmp_path / "genome.fa.fai"
-    index.write_text("a\t100\t3\t100\t101\nb\t50\t107\t50\t51\n")
+    index = write("a\t100\t3\t100\t101\nb\t50\t107\t50\t51\n", "genome.fa.fai")
     assert contig_lengths(genome) == {"a": 100, "b": 50}
     genome.write_text(genome.read_text() + ">c\nACGTAC\nGT\n")
     os.utime(index, ns=(0, 0))
-    shutil.copy(folder / "model.seqmtl", tmp_path)
     assert contig_lengths(genome) == {"a": 100, "b": 50, "c": 8}
-    run_scan(tmp_path, tmp_path / "x.bw")
+    scan(out="x.bw", genome=genome)
     message = capsys.readouterr().err
     assert "does not match" in message
     assert "is not used" in message
     assert "1 of 3 contigs are shorter than a window of 21 bases and were not scanned: c" in message
 
 
-def test_a_genome_of_short_contigs_makes_empty_files(folder, tmp_path):
+def test_a_genome_of_short_contigs_makes_empty_files(scan, tmp_path):
     pybigwig = pytest.importorskip("pyBigWig")
-    shutil.copy(folder / "model.seqmtl", tmp_path)
     make_genome(tmp_path / "genome.fa", {"a": 20, "b": 5})
+    files = {"genome": tmp_path / "genome.fa"}
     for suffix in (*TEXT_SUFFIXES, "bedgraph.gz"):
-        out = run_scan(tmp_path, tmp_path / f"x.{suffix}", "-q")
-        text = gzip.open(out, "rt").read() if suffix.endswith("gz") else out.read_text()
-        assert all(line.startswith("#") for line in text.splitlines())
-    run_scan(tmp_path, tmp_path / "x.bw", "-q", "--strand", "+")
-    with pybigwig.open(str(tmp_path / "x.bw")) as file:
+        assert text_rows(scan("-q", out=f"x.{suffix}", **files)) == []
+    with pybigwig.open(str(scan("-q", "--strand", "+", out="x.bw", **files))) as file:
         assert file.chroms() == {"a": 20, "b": 5}
         assert file.intervals("a") is None
 
 
-def test_without_pysam_there_is_no_index(folder, tmp_path, monkeypatch, capsys):
+def test_without_pysam_there_is_no_index(scan, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "pysam", None)
-    run_scan(folder, tmp_path / "x.bed.gz")
+    (tmp_path / "x.bed.gz.tbi").write_bytes(b"old")  # a stale index goes with the old file
+    scan(out="x.bed.gz")
     assert "pip install 'seqmtl[genome]'" in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["x.bed.gz"]
 
 
-def test_a_stale_index_goes_with_the_old_file(folder, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pysam", None)
-    (tmp_path / "x.bed.gz.tbi").write_bytes(b"old")
-    run_scan(folder, tmp_path / "x.bed.gz", "-q")
-    assert [p.name for p in tmp_path.iterdir()] == ["x.bed.gz"]
-
-
-def test_what_is_reported_is_told(folder, tmp_path, capsys):
-    out = run_scan(folder, tmp_path / "x.bed")
+def test_what_is_reported_is_told(scan, capsys):
+    out = scan()
     message = capsys.readouterr().err
     assert "reporting only sites with the letters GT" in message
     assert "use --consensus any to report every position" in message
     assert "consensus GT" in out.read_text().splitlines()[0]
-    run_scan(folder, out, "--consensus", "GT,GC")
+    scan("--consensus", "GT,GC")
     assert "have GT at the site, but --consensus is GT,GC" in capsys.readouterr().err
-    run_scan(folder, out, "--consensus", "ANY")
-    assert "consensus" not in out.read_text().splitlines()[0]
+    assert "consensus" not in scan("--consensus", "ANY").read_text().splitlines()[0]
 
 
-def test_the_letters_belong_to_the_place_of_the_training(folder, contigs, tmp_path):
-    rows = bed_rows(run_scan(folder, tmp_path / "x.bed", "-q", "--site-offset", "3"))
-    assert len(rows) == 2 * sum(len(text) - 20 for text in contigs.values())
-    same = run_scan(folder, tmp_path / "y.bed", "-q", "--site-offset", "10")
-    assert same.read_bytes() == run_scan(folder, tmp_path / "z.bed", "-q").read_bytes()
-
-
-def test_low_splice_scores_are_counted(folder, every, tmp_path, capsys):
-    out = run_scan(folder, tmp_path / "x.spsc")
-    n_lines = sum(line[0] != "#" for line in out.read_text().splitlines())
+def test_low_splice_scores_are_counted(every, scan, capsys):
+    n_lines = len(text_rows(scan(out="x.spsc")))
     assert 0 < n_lines < len(every)
     message = capsys.readouterr().err
     assert f"{len(every) - n_lines} at -6 or below left to the aligner's penalty" in message
     assert f", {n_lines} written in" in message
 
 
-def test_several_words_of_letters_are_the_default(folder, contigs, tmp_path):
-    shutil.copy(folder / "genome.fa", tmp_path)
+def test_several_words_of_letters_are_the_default(contigs, scan, tmp_path):
     make_model(tmp_path / "model.seqmtl", letters="GT,GC")
-    rows = bed_rows(run_scan(tmp_path, tmp_path / "x.bed", "-q"))
+    rows = bed_rows(scan("-q", model=tmp_path / "model.seqmtl"))
     cut = [(contigs[c][s : s + 2].upper(), strand) for c, s, strand, _ in rows]
-    found = {text if strand == "+" else text[::-1].translate(TURNED) for text, strand in cut}
-    assert found == {"GT", "GC"}
-
-
-UNCALIBRATED = "man is not calibrated: probabilities assume the 10 % true sites of the training"
+    assert {text if strand == "+" else flip(text) for text, strand in cut} == {"GT", "GC"}
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_probabilities_of_an_uncalibrated_model_are_told_of_once(folder, tmp_path, capsys, suffix):
-    out = tmp_path / f"x.{suffix}"
-    run_scan(folder, out)
+def test_probabilities_of_an_uncalibrated_model_are_told_of_once(scan, capsys, suffix):
     has_probabilities = suffix not in ("bw", "bedgraph")
-    assert capsys.readouterr().err.count(UNCALIBRATED) == has_probabilities
-    for options in (["--value", "probability"], ["--min-probability", "0.5"]):
-        run_scan(folder, out, *options)
-        assert capsys.readouterr().err.count(UNCALIBRATED) == 1
+    for options, n in (
+        ([], has_probabilities),
+        (["--value", "probability"], 1),
+        (["--min-probability", "0.5"], 1),
+    ):
+        scan(*options, out=f"x.{suffix}")
+        assert capsys.readouterr().err.count(UNCALIBRATED) == n
 
 
-def test_probabilities_of_a_calibrated_model_need_no_warning(folder, tmp_path, capsys):
-    model = make_model(tmp_path / "model.seqmtl")
-    rng = np.random.default_rng(0)
+def test_tracks_hold_probabilities_if_the_organism_is_calibrated(scan, tmp_path, capsys):
     y = np.repeat([1, -1], 50)
-    model.calibrate("man", rng.normal(size=100) + y, y)
-    model.save(tmp_path / "model.seqmtl")
-    shutil.copy(folder / "genome.fa", tmp_path)
-    run_scan(tmp_path, tmp_path / "x.bed", "--min-probability", "0.5")
-    assert "not calibrated" not in capsys.readouterr().err
-    run_scan(tmp_path, tmp_path / "x.bed", "--organism", "fly")
-    assert "fly is not calibrated" in capsys.readouterr().err
-
-
-def test_tracks_hold_probabilities_if_the_organism_is_calibrated(folder, tmp_path):
-    model = make_model(tmp_path / "model.seqmtl")
-    rng = np.random.default_rng(0)
-    y = np.repeat([1, -1], 50)
-    model.calibrate("man", rng.normal(size=100) + y, y)
-    model.save(tmp_path / "model.seqmtl")
-    shutil.copy(folder / "genome.fa", tmp_path)
+    path = tmp_path / "model.seqmtl"
+    model = calibrated(path, np.random.default_rng(0).normal(size=100) + y, y)
     values = {}
     for name, options in {
         "default": [], "asked": ["--value", "probability"], "raw": ["--value", "score"],
         "fly": ["--organism", "fly"], "raw_fly": ["--organism", "fly", "--value", "score"],
     }.items():  # fmt: skip
-        path = tmp_path / f"{name}.bedgraph"
-        run_scan(tmp_path, path, *options)
-        values[name] = path.read_text().splitlines()
+        values[name] = text_rows(scan(*options, out=f"{name}.bedgraph", model=path))
     assert values["default"] == values["asked"] != values["raw"]
     assert values["fly"] == values["raw_fly"]
-    sites = [row.split("\t") for row in values["raw"] if row[0] != "#"]
-    shown = [row.split("\t") for row in values["default"] if row[0] != "#"]
-    p = model.probability(np.array([float(row[3]) for row in sites]), ["man"] * len(sites))
-    np.testing.assert_allclose([float(row[3]) for row in shown], p, atol=5e-6)
+    scores = np.array([float(row[3]) for row in values["raw"]])
+    p = model.probability(scores, ["man"] * scores.size)
+    np.testing.assert_allclose([float(row[3]) for row in values["default"]], p, atol=5e-6)
+    scan("--min-probability", "0.5", model=path)
+    assert "not calibrated" not in capsys.readouterr().err
+    scan("--organism", "fly", model=path)
+    assert "fly is not calibrated" in capsys.readouterr().err
 
 
-def test_lines_are_in_the_order_of_the_scores(folder, tmp_path):
-    model = make_model(tmp_path / "model.seqmtl")
+def test_lines_are_in_the_order_of_the_scores(scan, tmp_path):
     y = np.repeat([1, -1], [20, 100])
-    model.calibrate("man", np.where(y > 0, 1.0, -1.0), y, method="isotonic", prevalence=1e-4)
-    model.save(tmp_path / "model.seqmtl")
-    shutil.copy(folder / "genome.fa", tmp_path)
-    lines = run_scan(tmp_path, tmp_path / "x.bed").read_text().splitlines()
-    rows = sorted(tuple(map(float, line.split("\t")[6:])) for line in lines if line[0] != "#")
+    options = {"method": "isotonic", "prevalence": 1e-4}
+    calibrated(tmp_path / "model.seqmtl", np.where(y > 0, 1.0, -1.0), y, **options)
+    lines = text_rows(scan(model=tmp_path / "model.seqmtl"))
+    rows = sorted(tuple(map(float, line[6:])) for line in lines)
     assert len(rows) > 50
     for (low, p_low), (high, p_high) in pairwise(rows):
         assert p_low < p_high or high - low < 0.002 * (1 + abs(high))
 
 
-def test_probabilities_from_relatives_are_for_ranking(folder, tmp_path, capsys):
-    model = make_model(tmp_path / "model.seqmtl")
-    names, K = (*model.tasks, "moth"), np.eye(3)
-    K[1, 2] = K[2, 1] = 0.5
-    model.kernel = TaskKernel(names, K)
-    model.save(tmp_path / "model.seqmtl")
-    shutil.copy(folder / "genome.fa", tmp_path)
+def test_probabilities_from_relatives_are_for_ranking(scan, tmp_path, capsys):
+    make_model(tmp_path / "model.seqmtl", relatives=("moth",))
+    options = ("--organism", "moth", "--from-relatives")
     for suffix, n in (("bed", 1), ("bedgraph", 0)):
-        run_scan(tmp_path, tmp_path / f"x.{suffix}", "--organism", "moth", "--from-relatives")
+        scan(*options, out=f"x.{suffix}", model=tmp_path / "model.seqmtl")
         message = capsys.readouterr().err
         assert message.count("moth: probabilities are the weighted mean log-odds of its") == n
         assert message.count("use them to rank sites (--top), not as precision") == n
         assert "not calibrated" not in message
 
 
-def test_an_unknown_format_names_the_formats(folder, tmp_path, capsys):
+def test_an_unknown_format_names_the_formats(scan, capsys):
     with pytest.raises(SystemExit, match="2"):
-        run_scan(folder, tmp_path / "x.bed", "--format", "gff")
-    message = capsys.readouterr().err
-    known = ", ".join((*FORMATS, "introns"))
-    assert f"FORMAT must be one of {known}, got 'gff'; did you mean" in message
+        scan("--format", "gff")
+    known = ", ".join(FORMATS)
+    assert f"--format: must be one of {known}, got 'gff'; did you mean" in capsys.readouterr().err
 
 
 def test_the_help_names_every_format_and_suffix(capsys):

@@ -13,7 +13,7 @@ import pytest
 from seqmtl.cli.main import main
 from seqmtl.files import resumable
 from seqmtl.files.claims import claimed
-from seqmtl.scan import run, writers
+from seqmtl.scan import SiteFinder, run
 from tests.scan.cases import make_genome, make_model
 
 GENOMES = {"a": "man", "b": "fly", "c": "man"}
@@ -183,7 +183,7 @@ def test_another_genome_or_model_is_scanned_again(folder, tmp_path, capsys):
 
 def test_an_interrupted_scan_goes_on(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(run, "JOURNAL_SECONDS", 0.0)
-    monkeypatch.setattr(writers, "BLOCK", 750)
+    monkeypatch.setattr(SiteFinder, "block", 750)
     expected = contents(scan(folder, tmp_path / "whole", "-q", "--threads", 1))
     write, restore, lines, restored = resumable.Journal.write, run.Run._restore, [], []
 

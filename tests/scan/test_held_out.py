@@ -233,15 +233,15 @@ def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
 def test_places_and_strands_are_those_of_the_letters(case):
     folder, inputs = case
     model = MultiTaskModel.load(folder / "m")
-    scanner = held_out.scanner_of(model, "x")
-    finder = held_out.SiteFinder(scanner, consensus="GT")
+    finder = held_out.candidate_finder(model, folder / "out", "x")
     genome = held_out.read_split_genome(folder / "out", "x", "test")
     places = {1: set(), -1: set(), 0: set()}
     for block in held_out.find_candidates(finder, genome):
+        block = block.take(block["is_clean"])
         contig = genome.genome.contigs.contig_of(block.starts)
         local = (block.starts - genome.genome.starts[contig]).tolist()
         for number, start, minus, label in zip(
-            contig.tolist(), local, block.is_reverse.tolist(), block.labels.tolist(), strict=True
+            contig.tolist(), local, block.is_reverse.tolist(), block["labels"].tolist(), strict=True
         ):
             place = "x", genome.genome.names[number], start, "+-"[minus]
             assert place not in places[label]
@@ -377,14 +377,14 @@ def test_errors(case, tmp_path, capsys):
     assert set(score_held_out(model, out, split="test", organism="X").tasks) == {"x"}
     with pytest.raises(SeqmtlError, match="'z' is not in the dataset; it has 'x', 'y'"):
         score_held_out(model, out, split="test", organism="z")
-    with pytest.raises(SeqmtlError, match=r"must be a dataset; name a folder"):
+    with pytest.raises(SeqmtlError, match="a dataset must have windows"):
         score_held_out(model, copy / "x.fa", split="test")
     for name, old, new, message in (
         ("regions.tsv", "#contig", "#place", "a row must have the fields of '#contig"),
         ("regions.tsv", "\ttrain\t", "\ttrain ", "a row must have the fields of '#contig"),
         ("regions.tsv", "\nchr1\t", "\nchr9\t", "contig must be one of .* got 'chr9'"),
-        ("sites.tsv", "\nchr1\t", "\nchr1\t9", "must lie inside its contig"),
-        ("sites.tsv", "\nchr1\t", "\nchr1\t-", "must lie inside its contig"),
+        ("sites.tsv", "\nchr1\t", "\nchr1\t9", "must lie inside chr1"),
+        ("sites.tsv", "\nchr1\t", "\nchr1\t-", "coordinates must be"),
     ):
         text = (out / name).read_text()
         assert old in text

@@ -15,7 +15,7 @@ from seqmtl.scan import organism
 from seqmtl.scan.organism import scanner_of
 from seqmtl.scan.score_tables import PRECISION
 from seqmtl.sequences import Windows, encode
-from tests.scan.test_scanner import flip, make_contig
+from tests.scan.cases import flip, make_contig
 
 LENGTH, ANCHOR = 23, 10
 #: Every map with the words that it counts: (k, first and last start + 1, width of the bins).
@@ -149,7 +149,7 @@ def test_windows_scored_without_tables(monkeypatch, name, strand):
     assert found.n_mixed == other.n_mixed > 0
     assert scanner.score_range(codes, 5, 9, False, np.zeros(0, np.int64)).scores.size == 0
     with pytest.raises(ValueError, match="the site must lie in the window of 23 bases"):
-        scanner_of(model, "fly", site_offset=22)
+        scanner_of(model, "fly", site=Site(22, 2, ""))
 
 
 def test_long_kmers_are_scanned_in_little_memory(monkeypatch):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from seqmtl.files import resumable as partial
-from seqmtl.scan import run, writers
+from seqmtl.scan import SiteFinder, run
 from tests.scan.cases import SUFFIXES, make_genome, make_model, run_scan
 
 FORMATS = [*SUFFIXES, "bed.gz"]
@@ -20,8 +20,8 @@ FORMATS = [*SUFFIXES, "bed.gz"]
 #: Runs the command with small blocks and a step of the journal after each.
 PROGRAM = """
 import sys
-from seqmtl.scan import run, writers
-run.JOURNAL_SECONDS, writers.BLOCK = 0.0, int(sys.argv[1])
+from seqmtl.scan import SiteFinder, run
+run.JOURNAL_SECONDS, SiteFinder.block = 0.0, int(sys.argv[1])
 from seqmtl.cli.main import main
 sys.exit(main(sys.argv[2:]))
 """
@@ -49,7 +49,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch):
     monkeypatch.setattr(run, "JOURNAL_SECONDS", 0.0)
-    monkeypatch.setattr(writers, "BLOCK", 750)
+    monkeypatch.setattr(SiteFinder, "block", 750)
 
 
 def outputs(out):
@@ -65,7 +65,7 @@ def expected(folder, tmp_path_factory):
     """Files of uninterrupted scans, by suffix."""
     files = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writers, "BLOCK", 750)
+        patch.setattr(SiteFinder, "block", 750)
         for suffix in FORMATS:
             out = tmp_path_factory.mktemp("whole") / f"x.{suffix}"
             run_scan(folder, out, "-q")
@@ -205,7 +205,7 @@ def test_a_scan_that_had_saved_nothing_begins_afresh(
     out = tmp_path / "x.bedgraph"
 
     def killed(self, *_):  # leaves what is there
-        for file in self._files:
+        for file in self._files.values():
             file.close()
         raise SystemExit(9)
 

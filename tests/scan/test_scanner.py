@@ -15,32 +15,22 @@ from hypothesis import strategies as st
 from seqmtl import use_threads
 from seqmtl.files.bgzip import bgzip
 from seqmtl.io.genome import ContigPiece, open_pieces
-from seqmtl.scan import Scanner, SiteFinder, Track, sink, write_scan, writers
-from seqmtl.scan.bedgraph import merge_values
+from seqmtl.scan import Scanner, SiteFinder, Track, lines, write_scan
 from seqmtl.scan.blocks import cut_blocks
+from seqmtl.scan.formats import merge_values
 from seqmtl.scan.summary import ScanSummary
 from seqmtl.scan.writers import guess_format
 from seqmtl.sequences import decode, encode, reverse_complement
+from seqmtl.sequences.sites import Sites
+from tests.scan.cases import flip, make_contig
 
 
 def make_weights(rng, length, degree, scale=0.3):
     return [scale * rng.standard_normal((length, 4**d)) for d in range(1, degree + 1)]
 
 
-def make_contig(rng, n, share_of_n=0.0):
-    text = rng.choice(list("ACGT"), n)
-    while n and share_of_n and rng.random() < 0.8:
-        first = int(rng.integers(n))
-        text[first : first + int(rng.integers(1, 2 + int(share_of_n * n)))] = "N"
-    return "".join(text)
-
-
 def whole(codes, name="contig"):
     return ContigPiece(name, 0, codes, True)
-
-
-def flip(text):
-    return text[::-1].translate(str.maketrans("ACGTN", "TGCAN"))
 
 
 def brute_score(window, weights, bias):
@@ -270,6 +260,11 @@ def brute_sites(text, scanner, weights, words):
     return sorted(rows, key=lambda row: (row[0], row[1]))
 
 
+def found_in(piece, finder):
+    """Return the sites of a whole contig."""
+    return finder.find(piece, 0, piece.codes.size).streams[finder.signal]
+
+
 class TestSites:
     @pytest.mark.parametrize("consensus", [None, "AG", "gt, GC"])
     @pytest.mark.parametrize("size", [1, 7, 64, 10_000])
@@ -282,29 +277,28 @@ class TestSites:
         cut = list(cut_blocks([whole(encode(text))], finder, size, ScanSummary()))
         assert all(block.first // size == (block.last - 1) // size for block in cut)
         blocks = [finder.find(block.piece, block.first, block.last) for block in cut]
-        starts = np.concatenate([block.starts for block in blocks])
-        strands = np.concatenate([block.is_reverse for block in blocks])
-        scores = np.concatenate([block.scores for block in blocks])
-        assert [(int(s), "-" if r else "+") for s, r in zip(starts, strands, strict=True)] == [
+        sites = Sites.join([block.streams["site"].in_order() for block in blocks])
+        strands = np.where(sites.is_reverse, "-", "+").tolist()
+        assert list(zip(sites.starts.tolist(), strands, strict=True)) == [
             row[:2] for row in expected
         ]
-        assert np.abs(scores - [row[2] for row in expected]).max() <= 1e-4
-        assert sum(block.n_scored for block in blocks) == 2 * (200 - 12 + 1)
+        assert np.abs(sites["scores"] - [row[2] for row in expected]).max() <= 1e-4
+        assert sum(block.counts.n_scored for block in blocks) == 2 * (200 - 12 + 1)
 
     def test_threshold_and_strand(self, small):
         scanner, _ = small
         piece = whole(encode(make_contig(np.random.default_rng(22), 300)))
-        everything = SiteFinder(scanner).find(piece, 0, 300)
+        everything = found_in(piece, SiteFinder(scanner))
         for strands, is_reverse in (("+", False), ("-", True)):
-            some = SiteFinder(scanner, strands=strands, threshold=0.3).find(piece, 0, 300)
-            chosen = (everything.is_reverse == is_reverse) & (everything.scores >= 0.3)
+            some = found_in(piece, SiteFinder(scanner, strands=strands, threshold=0.3))
+            chosen = (everything.is_reverse == is_reverse) & (everything["scores"] >= 0.3)
             np.testing.assert_array_equal(some.starts, everything.starts[chosen])
-            np.testing.assert_array_equal(some.scores, everything.scores[chosen])
+            np.testing.assert_array_equal(some["scores"], everything["scores"][chosen])
 
     def test_default_site_is_the_middle_base(self):
         assert Scanner([np.zeros((7, 4))]).site_offset == 3
         finder = SiteFinder(Scanner([np.zeros((6, 4))]), strands="-")
-        assert finder.find(whole(encode("ACGTAC")), 0, 6).starts.tolist() == [2]
+        assert found_in(whole(encode("ACGTAC")), finder).starts.tolist() == [2]
 
     def test_values_are_merged(self):
         given = np.array([1, 0, 1, 1, 2, 2, 0, 3], dtype=np.float32)
@@ -364,8 +358,9 @@ class TestFiles:
         assert n == len(lines) == summary.n_records
 
     def test_bed_header_names_columns_and_site(self, small, contigs):
-        finder = SiteFinder(small[0], consensus="AG", threshold=0.5, strands="-")
-        raw, _ = scan_to_bytes(encoded(contigs), finder, probability=lambda s: 0 * s + 0.25)
+        options = {"consensus": "AG", "threshold": 0.5, "strands": "-"}
+        finder = SiteFinder(small[0], **options, log_odds=lambda s: 0 * s - np.log(3))
+        raw, _ = scan_to_bytes(encoded(contigs), finder)
         header = [line for line in raw.decode().splitlines() if line.startswith("#")]
         assert "windows of 12 bases, strands -, consensus AG, raw score >= 0.5" in header[0]
         assert "2 base(s) from offset 4" in header[1]
@@ -377,10 +372,8 @@ class TestFiles:
         assert fields[7] == "0.250000"
 
     def test_bed_score_rises_with_the_probability(self, small, contigs):
-        finder = SiteFinder(small[0])
-        raw, _ = scan_to_bytes(
-            encoded(contigs), finder, probability=lambda s: 1 / (1 + np.exp(-3 * s - 1))
-        )
+        finder = SiteFinder(small[0], log_odds=lambda s: 3 * s + 1)
+        raw, _ = scan_to_bytes(encoded(contigs), finder)
         fields = np.array([line.split("\t")[4:8:2] for line in read_lines(raw)], dtype=float)
         order = np.argsort(fields[:, 1], kind="stable")
         assert np.all(np.diff(fields[order, 0]) >= 0)
@@ -420,12 +413,12 @@ class TestFiles:
         scanner, weights = small
         expected, _ = scan_to_bytes(encoded(contigs), SiteFinder(scanner), file_format=file_format)
         finder = SiteFinder(Scanner(weights, 0.25, site_offset=4, site_length=2))
-        monkeypatch.setattr(sink, "LINES", 5)
+        monkeypatch.setattr(lines, "LINES", 5)
         with use_threads(3):
             got, _ = scan_to_bytes(encoded(contigs), finder, file_format=file_format)
             assert got == expected
             for size in (1, 13, 100):
-                monkeypatch.setattr(writers, "BLOCK", size)
+                monkeypatch.setattr(SiteFinder, "block", size)
                 got, _ = scan_to_bytes(encoded(contigs), finder, file_format=file_format)
                 assert got == expected
 
@@ -509,8 +502,8 @@ class TestFiles:
 
     @pytest.mark.parametrize(
         ("value", "message"),
-        [("log", "value must be 'score' or 'probability', got 'log'"),
-         ("probability", "probabilities as values need probability")],
+        [("log", "value must be one of score, probability, got 'log'"),
+         ("probability", "probabilities as values need log_odds")],
     )  # fmt: skip
     def test_values_that_cannot_be_are_refused(self, small, value, message):
         with pytest.raises(ValueError, match=message):

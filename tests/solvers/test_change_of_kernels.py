@@ -8,10 +8,11 @@ from seqmtl.features.joint import JointRows
 from seqmtl.features.numeric import NumericRows
 from seqmtl.features.weighted_degree import WeightedDegree
 from seqmtl.sequences import Windows
-from seqmtl.solvers import mkl
+from seqmtl.solvers import weights
+from seqmtl.solvers.dcd import Descent
 from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.mkl import MultipleKernelDescent, change_of_coupling
 from seqmtl.solvers.problem import Problem
+from seqmtl.solvers.weights import change_of_coupling
 
 UNION, OWN = np.ones((3, 3)), np.eye(3)
 PAIR = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 0.0]])
@@ -45,7 +46,7 @@ def _rows(kind, n, rng):
 @pytest.mark.parametrize("kind", ["numbers", "views", "windows", "windows with N"])
 def test_the_weights_are_those_of_the_last_kernels(kernels, kind, monkeypatch):
     """W_g = X_g' diag(y alpha) K_g and the intercepts likewise, though K has changed often."""
-    monkeypatch.setattr(mkl, "_CHUNK", 4)  # several, and a last one that is not full
+    monkeypatch.setattr(weights, "_CHUNK", 4)  # several, and a last one that is not full
     rng, n = np.random.default_rng(0), 40
     rows, views = _rows(kind, n, rng)
     G, M = len(views), len(KERNELS[kernels])
@@ -53,7 +54,7 @@ def test_the_weights_are_those_of_the_last_kernels(kernels, kind, monkeypatch):
     tasks, y = rng.integers(0, 3, n).astype(np.int16), rng.choice([-1.0, 1.0], n)
     problem = Problem(rows, y, tasks, OWN, np.ones(n), "hinge", 0.8)
     start, steps = K.start(), []
-    solution = MultipleKernelDescent(problem, K, dtype=np.float64, tol=1e-6, max_epochs=40).solve(
+    solution = Descent(problem, K, dtype=np.float64, tol=1e-6, max_epochs=40).solve(
         lambda state, _: steps.append(np.abs(state.theta - start).max())
     )
     assert max(steps) > 0.01 or M * G == 1

@@ -1,232 +1,326 @@
-"""The solver against LIBLINEAR, a kernel SVM, and a general optimiser on the dual."""
+"""The solver against LIBLINEAR, kernel SVMs and a general optimiser, for every loss."""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from scipy.sparse import csr_matrix
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC, LinearSVC, LinearSVR
 
 from seqmtl import Spectrum, WeightedDegree
 from seqmtl.features.numeric import NumericRows
 from seqmtl.sequences import Windows
 from seqmtl.solvers._dcd_kernels import dual_step
-from seqmtl.solvers.dcd import CoordinateDescent, State
-from seqmtl.solvers.problem import LOSSES, Problem
-from tests.oracles import svm
+from seqmtl.solvers.dcd import Descent, State
+from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
+from seqmtl.solvers.polish import hessian, polish
+from seqmtl.solvers.problem import Problem
+from tests.oracles import svm, svr
 
+EVERY_LOSS = [*LOSSES, *REGRESSION_LOSSES]
+BY_LIBLINEAR = [loss for loss in EVERY_LOSS if loss != "logistic"]
 K3 = np.array([[1.0, 0.6, 0.1], [0.6, 1.5, 0.2], [0.1, 0.2, 0.8]])
 
 
-def _numbers(n=80, d=6, T=1, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    tasks = rng.integers(0, T, n)
-    w = rng.standard_normal((d, T))
-    y = np.sign((X @ w)[np.arange(n), tasks] + rng.standard_normal(n))
-    return X, y, tasks
+@dataclass
+class Case:
+    """A small problem; `z` are targets in regression, else labels."""
+
+    X: np.ndarray
+    z: np.ndarray
+    tasks: np.ndarray
+    K: np.ndarray
+    loss: str = "hinge"
+    C: np.ndarray | float = 1.0
+    bias: float = 1.0
+    epsilon: float = 0.1
+    rows: object = None  # default: the numbers X
+
+    @property
+    def is_regression(self):
+        return self.loss in REGRESSION_LOSSES
+
+    @property
+    def y(self):
+        return np.ones(self.z.size) if self.is_regression else self.z
+
+    def problem(self):
+        C = np.broadcast_to(self.C, self.z.size).astype(float)
+        loss = find_loss(self.loss, self.epsilon)
+        targets = self.z if self.is_regression else np.zeros(0)
+        rows = self.rows or NumericRows(self.X)
+        return Problem(rows, self.y, self.tasks, self.K, C, loss, self.bias, targets)
+
+    def solve(self, **options):
+        options = {"dtype": np.float64, "is_first_order": True} | options
+        return Descent(self.problem(), **options).solve()
+
+    @property
+    def oracle(self):
+        """The arguments of the oracle's objectives, and the oracle."""
+        arguments = [self.X, self.z, self.tasks, self.K, self.C, self.loss]
+        return (svr, [*arguments, self.epsilon]) if self.is_regression else (svm, arguments)
+
+    def primal(self, W, b):
+        module, arguments = self.oracle
+        return module.primal(*arguments, W, np.atleast_1d(b).astype(float), self.bias)
+
+    def dual(self):
+        module, arguments = self.oracle
+        return module.solve_dual(*arguments, self.bias)
+
+    def hessian(self):
+        y = self.y
+        return np.outer(y, y) * svm.multitask_kernel(self.X, self.tasks, self.K, self.bias)
+
+    def by_liblinear(self):
+        """Weights of one task, shape (d, 1), and the intercept."""
+        options = {"loss": self.loss, "C": self.C, "tol": 1e-10, "max_iter": 10**6}
+        options |= {"fit_intercept": bool(self.bias), "random_state": 0}
+        regressor = LinearSVR(epsilon=self.epsilon, **options)
+        model = regressor if self.is_regression else LinearSVC(**options)
+        model.fit(self.X, self.z)
+        return model.coef_.reshape(-1, 1), model.intercept_
 
 
-def _strings(n=400, length=30, seed=0):
+def numbers(loss="hinge", n=80, d=6, T=1, seed=0, **options):
     rng = np.random.default_rng(seed)
-    letters = rng.integers(0, 4, (n, length)).astype(np.uint8)
-    y = np.where(rng.random(n) < 0.3, 1.0, -1.0)
+    X, tasks = rng.standard_normal((n, d)), rng.integers(0, T, n)
+    z = (X @ rng.standard_normal((d, T)))[np.arange(n), tasks] + rng.standard_normal(n)
+    z = z + 1.0 if loss in REGRESSION_LOSSES else np.sign(z)
+    return Case(X, z, tasks, K3[:T, :T] if T > 1 else np.eye(1), loss, **options)
+
+
+def strings(loss="hinge", degree=4, T=3, features=None, has_gram=True, **options):
+    rng = np.random.default_rng(0)
+    letters = rng.integers(0, 4, (400, 30)).astype(np.uint8)
+    y = np.where(rng.random(400) < 0.3, 1.0, -1.0)
     letters[y > 0, 10:14] = np.where(rng.random(((y > 0).sum(), 4)) < 0.8, [0, 2, 1, 1], 3)
-    return Windows(letters.ravel(), np.arange(n) * length, length), y
+    if loss in REGRESSION_LOSSES:
+        y = (letters[:, 10:14] == [0, 2, 1, 1]).sum(axis=1) + 0.3 * rng.standard_normal(400)
+    windows = Windows(letters.ravel(), np.arange(400) * 30, 30)
+    features = WeightedDegree(degree=degree) if features is None else features
+    rows = features.bind(windows)
+    if not has_gram:
+        rows.gram = lambda rows, dtype: None
+    X = features.transform(windows).toarray().astype(float)
+    return Case(X, y, np.arange(400) % T, K3[:T, :T] if T > 1 else np.eye(1), loss,
+                rows=rows, **options)  # fmt: skip
 
 
-def _solve(rows, y, tasks, K, C, loss="hinge", bias=1.0, **options):
-    problem = Problem(rows, y, tasks, K, np.broadcast_to(C, y.size).astype(float), loss, bias)
-    return CoordinateDescent(problem, dtype=np.float64, **options).solve()
-
-
-@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("T", [1, 3])
-def test_objective_equals_a_general_optimiser(loss, T):
-    X, y, tasks = _numbers(T=T)
-    K, C = K3[:T, :T], np.random.default_rng(1).uniform(0.2, 2, y.size)
-    solution = _solve(NumericRows(X), y, tasks, K, C, loss, tol=1e-9)
-    _, dual = svm.solve_dual(X, y, tasks, K, C, loss)
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 50.0])
+def test_the_objective_is_that_of_a_general_optimiser(loss, epsilon, T):
+    if epsilon and loss in LOSSES:
+        return
+    case = numbers(loss, T=T, epsilon=epsilon, C=np.random.default_rng(1).uniform(0.2, 2, 80))
+    solution = case.solve(tol=1e-9)
+    _, dual = case.dual()
     assert solution.converged
     assert solution.dual == pytest.approx(dual, rel=1e-6)
-    value = svm.primal(X, y, tasks, K, C, loss, solution.W, solution.bias, 1.0)
+    value = case.primal(solution.W, solution.bias)
     assert solution.primal == pytest.approx(value, rel=1e-8)
     assert value == pytest.approx(dual, rel=1e-6)
+    f = (case.X @ solution.W)[np.arange(80), case.tasks] + solution.bias[case.tasks]
+    assert_allclose(solution.margins, case.y * f, atol=1e-9)
 
 
-@pytest.mark.parametrize(("loss", "C"), [("hinge", 0.5), ("hinge", 20.0), ("squared_hinge", 2.0)])
 @pytest.mark.parametrize("bias", [0.0, 1.0])
-def test_one_task_equals_liblinear(loss, C, bias):
-    X, y, tasks = _numbers(n=300, d=10)
-    solution = _solve(NumericRows(X), y, tasks, np.eye(1), C, loss, bias, tol=1e-8)
-    reference = LinearSVC(
-        loss=loss, C=C, tol=1e-10, max_iter=10**6, fit_intercept=bool(bias), random_state=0
-    ).fit(X, y)
-    w, b = reference.coef_[0], np.atleast_1d(reference.intercept_).astype(float)
-    expected = svm.primal(X, y, tasks, np.eye(1), C, loss, w[:, None], b * bias, bias)
-    assert solution.primal == pytest.approx(expected, rel=1e-6)
-    if loss == "squared_hinge":
-        assert_allclose(solution.W[:, 0], w, atol=1e-4)
+@pytest.mark.parametrize("C", [0.1, 2.0])
+@pytest.mark.parametrize("loss", BY_LIBLINEAR)
+def test_one_task_is_liblinear(loss, C, bias):
+    case = numbers(loss, n=300, d=10, C=C, bias=bias, epsilon=0.3 * C)
+    solution, (w, b) = case.solve(tol=1e-8, max_epochs=5000), case.by_liblinear()
+    assert solution.primal == pytest.approx(case.primal(w, b), rel=1e-6)
+    if loss.startswith("squared"):
+        assert_allclose(solution.W, w, atol=1e-4)
 
 
-def test_strings_equal_liblinear_on_explicit_features():
-    windows, y = _strings()
-    features = WeightedDegree(degree=5)
-    tasks = np.zeros(y.size, dtype=int)
-    solution = _solve(features.bind(windows), y, tasks, np.eye(1), 2.0, tol=1e-8)
-    X = features.transform(windows).astype(float)
-    reference = LinearSVC(loss="hinge", C=2.0, tol=1e-9, max_iter=10**6, random_state=0).fit(X, y)
-    w, b = reference.coef_[0], reference.intercept_
-    expected = svm.primal(X.toarray(), y, tasks, np.eye(1), 2.0, "hinge", w[:, None], b, 1.0)
-    assert solution.primal == pytest.approx(expected, rel=1e-6)
+@pytest.mark.parametrize("loss", BY_LIBLINEAR)
+@pytest.mark.parametrize("features", [None, Spectrum(k=3)])
+def test_strings_are_liblinear_on_explicit_features(loss, features):
+    case = strings(loss, T=1, features=features, C=2.0)
+    solution = case.solve(tol=1e-8)
+    assert 0 <= solution.gap <= 1e-8
+    assert solution.primal == pytest.approx(case.primal(*case.by_liblinear()), rel=1e-6)
 
 
-def test_many_tasks_equal_a_kernel_svm():
-    X, y, tasks = _numbers(n=150, T=3, seed=4)
-    solution = _solve(NumericRows(X), y, tasks, K3, 1.0, tol=1e-10, bias=0.0)
-    H = svm.multitask_kernel(X, tasks, K3, 0.0)
-    # SVC has a free intercept: with none at the optimum both problems agree only if it is 0,
-    # so compare with the dual that has no equality constraint
-    alpha, dual = svm.solve_dual(X, y, tasks, K3, 1.0, bias=0.0)
+def test_many_tasks_are_a_kernel_svm():
+    case = numbers(n=150, T=3, seed=4, bias=0.0)
+    solution, H = case.solve(tol=1e-10), case.hessian()
+    alpha, dual = case.dual()  # without the equality constraint of an SVC
     assert solution.dual == pytest.approx(dual, rel=1e-7)
-    scores = H @ (solution.alpha * y)
-    assert_allclose(y * scores, solution.margins, atol=1e-8)
-    assert_allclose(H @ (alpha * y), scores, atol=1e-3)
+    assert_allclose(H @ solution.alpha, solution.margins, atol=1e-8)
+    assert_allclose(H @ alpha, solution.margins, atol=1e-3)
 
 
-def test_union_equals_a_pooled_kernel_svm_with_large_bias():
-    X, y, tasks = _numbers(n=120, T=2, seed=2)
-    bias = 30.0  # a heavy constant feature makes the intercept all but free, as in SVC
-    solution = _solve(NumericRows(X), y, tasks, np.ones((2, 2)), 1.0, bias=bias, tol=1e-9)
-    reference = SVC(kernel="linear", C=1.0, tol=1e-8).fit(X, y)
-    assert_allclose(solution.margins, y * reference.decision_function(X), atol=5e-3)
+def test_the_union_is_a_pooled_kernel_svm_with_a_large_bias():
+    case = replace(numbers(n=120, T=2, seed=2), K=np.ones((2, 2)), bias=30.0)
+    solution = case.solve(tol=1e-9)  # a heavy constant feature makes the intercept all but free
+    reference = SVC(kernel="linear", C=1.0, tol=1e-8).fit(case.X, case.y)
+    assert_allclose(solution.margins, case.y * reference.decision_function(case.X), atol=5e-3)
     assert_allclose(solution.W[:, 0], solution.W[:, 1], atol=1e-12)
 
 
-def test_individual_tasks_equal_separate_problems():
-    X, y, tasks = _numbers(n=120, T=3, seed=3)
-    joint = _solve(NumericRows(X), y, tasks, np.eye(3), 0.7, tol=1e-11)
+def test_individual_tasks_are_separate_problems():
+    case = replace(numbers(n=120, T=3, seed=3, C=0.7), K=np.eye(3))
+    joint = case.solve(tol=1e-11)
     for t in range(3):
-        part = tasks == t
-        zeros = np.zeros(part.sum(), dtype=int)
-        alone = _solve(NumericRows(X[part]), y[part], zeros, np.eye(1), 0.7, tol=1e-11)
-        assert_allclose(joint.W[:, t], alone.W[:, 0], atol=1e-4)
+        own = case.tasks == t
+        alone = replace(case, X=case.X[own], z=case.z[own], tasks=0 * case.tasks[own], K=np.eye(1))
+        assert_allclose(joint.W[:, t], alone.solve(tol=1e-11).W[:, 0], atol=1e-4)
 
 
-def test_sparse_equals_dense():
-    X, y, tasks = _numbers(n=200, d=12, T=3)
-    X[np.abs(X) < 0.8] = 0
-    dense = _solve(NumericRows(X), y, tasks, K3, 1.0, tol=1e-9)
-    sparse = _solve(NumericRows(csr_matrix(X)), y, tasks, K3, 1.0, tol=1e-9)
-    assert sparse.primal == pytest.approx(dense.primal, rel=1e-8)
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+def test_sparse_is_dense(loss):
+    case = numbers(loss, n=200, d=12, T=3, C=0.3)
+    case.X[np.abs(case.X) < 0.8] = 0
+    sparse = replace(case, rows=NumericRows(csr_matrix(case.X)))
+    assert sparse.solve(tol=1e-9).primal == pytest.approx(case.solve(tol=1e-9).primal, rel=1e-8)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", EVERY_LOSS)
 def test_epochs_without_polish_reach_the_same_optimum(loss):
-    windows, y = _strings()
-    tasks = np.arange(y.size) % 3
-    rows = WeightedDegree(degree=4).bind(windows)
-    with_polish = _solve(rows, y, tasks, K3, 1.0, loss, tol=1e-6)
-    hashed = WeightedDegree(degree=4).bind(windows)
-    hashed.gram = lambda rows, dtype: None
-    without = _solve(hashed, y, tasks, K3, 1.0, loss, tol=1e-6)
+    with_polish = strings(loss).solve(tol=1e-6)
+    without = strings(loss, has_gram=False).solve(tol=1e-6)
+    assert without.converged
     assert without.n_epochs > with_polish.n_epochs
     assert without.primal == pytest.approx(with_polish.primal, rel=2e-6)
 
 
-def test_spectrum_rows_train():
-    windows, y = _strings()
-    features = Spectrum(k=3)
-    tasks = np.zeros(y.size, dtype=int)
-    solution = _solve(features.bind(windows), y, tasks, np.eye(1), 5.0, tol=1e-7)
-    X = features.transform(windows).toarray().astype(float)
-    reference = LinearSVC(loss="hinge", C=5.0, tol=1e-10, max_iter=10**6, random_state=0).fit(X, y)
-    expected = svm.primal(
-        X, y, tasks, np.eye(1), 5.0, "hinge", reference.coef_.T, reference.intercept_, 1.0
-    )
-    assert solution.primal == pytest.approx(expected, rel=1e-6)
+def test_a_wide_tube_leaves_every_weight_at_zero():
+    case = numbers("epsilon_insensitive", epsilon=100.0)
+    solution = case.solve()
+    assert (solution.primal, solution.dual, solution.gap) == (0.0, 0.0, 0.0)
+    assert not solution.W.any()
 
 
-def test_a_gap_of_1e_8_is_reached_with_double_weights():
-    windows, y = _strings(n=600)
-    tasks = np.arange(y.size) % 3
-    solution = _solve(WeightedDegree(degree=6).bind(windows), y, tasks, K3, 1.0, tol=1e-8)
-    assert 0 <= solution.gap <= 1e-8
+def test_negated_targets_negate_the_solution():
+    case = numbers("epsilon_insensitive", T=3, C=0.5)
+    there, back = (replace(case, z=sign * case.z).solve(tol=1e-10) for sign in (1, -1))
+    assert_allclose(back.W, -there.W, atol=1e-4)
+    assert there.alpha.min() < 0 < there.alpha.max()
 
 
-@settings(max_examples=60)
-@given(st.integers(0, 10**6), st.sampled_from(sorted(LOSSES)))
-def test_weak_duality_at_any_point(seed, loss):
+def random_alpha(loss, C, rng):
+    low = -1.0 if find_loss(loss).is_signed else 0.0
+    return rng.uniform(low, 1, C.size) * C * (rng.random(C.size) < 0.8)
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 10**6), st.sampled_from(EVERY_LOSS), st.floats(0, 2))
+def test_weak_duality_at_any_point(seed, loss, epsilon):
     rng = np.random.default_rng(seed)
-    X, y, tasks = _numbers(n=20, d=4, T=3, seed=seed)
     C = rng.uniform(0.1, 3, 20)
-    alpha = rng.random(20) * C * (rng.random(20) < 0.8)
-    problem = Problem(NumericRows(X), y, tasks, K3, C, loss, 0.5)
-    H = np.outer(y, y) * svm.multitask_kernel(X, tasks, K3, 0.5)
-    primal, dual = problem.objectives(alpha, H @ alpha)
-    W, b = rng.standard_normal((4, 3)), rng.standard_normal(3)
+    case = numbers(loss, n=20, d=4, T=3, seed=seed, C=C, bias=0.5, epsilon=epsilon)
+    alpha = random_alpha(loss, C, rng)
+    primal, dual = case.problem().objectives(alpha, case.hessian() @ alpha)
     assert dual <= primal + 1e-9
-    assert dual <= svm.primal(X, y, tasks, K3, C, loss, W, b, 0.5) + 1e-9
+    W, b = rng.standard_normal((4, 3)), rng.standard_normal(3)
+    assert dual <= case.primal(W, b) + 1e-9
 
 
-@settings(max_examples=80)
+@settings(max_examples=150)
 @given(
-    st.sampled_from(sorted(LOSSES)), st.floats(0.05, 5), st.floats(0.1, 10), st.floats(-5, 5),
-    st.floats(0, 1),
+    st.sampled_from(EVERY_LOSS), st.floats(0.05, 5), st.floats(0.1, 10), st.floats(-5, 5),
+    st.floats(0, 1), st.floats(0, 3),
 )  # fmt: skip
-def test_a_step_minimises_its_coordinate(loss, H, C, margin, share):
-    alpha = share * C
+def test_a_step_minimises_its_coordinate(loss, H, C, residual, share, epsilon):
+    is_signed = loss in REGRESSION_LOSSES
+    alpha = (2 * share - 1) * C if is_signed else share * C
 
-    def value(z):
-        move = z - alpha
-        total = 0.5 * H * move**2 + margin * move
+    def value(new):
+        total = 0.5 * H * (new - alpha) ** 2 + residual * (new - alpha)
         if loss == "logistic":
-            s = np.clip(z / C, 1e-15, 1 - 1e-15)
+            s = np.clip(new / C, 1e-15, 1 - 1e-15)
             return total + C * (s * np.log(s) + (1 - s) * np.log1p(-s))
-        return total - z + (z**2 / (4 * C) if loss == "squared_hinge" else 0.0)
+        total += epsilon * abs(new) if is_signed else -new
+        return total + (new**2 / (4 * C) if loss.startswith("squared") else 0.0)
 
-    upper = 100.0 if loss == "squared_hinge" else C
-    new = dual_step(LOSSES[loss], alpha, margin, H, C, 0.0)
-    best = minimize_scalar(value, bounds=(0, upper), method="bounded", options={"xatol": 1e-9})
-    assert 0 <= new <= upper + 1e-9
-    assert value(new) <= best.fun + 1e-7 * (1 + abs(best.fun))
+    top = 200.0 if loss.startswith("squared") else C
+    new = dual_step(find_loss(loss, epsilon).for_loops, alpha, residual, H, C)
+    bounds = (-top if is_signed else 0.0, top)
+    best = minimize_scalar(value, bounds=bounds, method="bounded", options={"xatol": 1e-9})
+    assert bounds[0] - 1e-9 <= new <= top + 1e-9
+    assert value(new) <= min(best.fun, value(0.0)) + 1e-7 * (1 + abs(best.fun))
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_part_of_the_dual_is_solved_with_the_rest_fixed(loss):
+    case = numbers(loss, n=60, d=100, T=2, C=0.3, epsilon=0.2)
+    case.K = np.array([[1.0, 0.4], [0.4, 1.0]])
+    problem, H = case.problem(), case.hessian()
+    full = random_alpha(loss, problem.C, np.random.default_rng(0))
+    active = np.arange(0, 60, 2)
+    G = hessian(problem, active, np.float64)
+    assert_allclose(G, H[np.ix_(active, active)], atol=1e-10)
+    rng = np.random.default_rng(0)
+    full[active], _ = polish(problem, active, full[active], (H @ full)[active], G, 1e-9, rng)
+    alpha, residuals = full[active], (H @ full - (case.z if case.is_regression else 0))[active]
+    gradient = problem.loss.gradient(alpha, residuals, problem.C[active])
+    at_zero = alpha == 0
+    at_top = (np.abs(alpha) >= 0.3) & problem.loss.is_bounded
+    assert_allclose(gradient[~at_zero & ~at_top], 0.0, atol=1e-4)
+    away = np.abs(gradient) - 0.2 if case.is_regression else -gradient
+    assert (away[at_zero] < 1e-4).all()
+    assert (np.sign(alpha) * gradient < 1e-4)[at_top].all()
 
 
 def test_runs_are_reproducible_and_seeds_differ():
-    windows, y = _strings()
-    rows, tasks = WeightedDegree(degree=4).bind(windows), np.arange(y.size) % 3
-    first, again, other = (_solve(rows, y, tasks, K3, 1.0, seed=s, tol=1e-3) for s in (1, 1, 2))
+    case = strings()
+    first, again, other = (case.solve(seed=s, tol=1e-3) for s in (1, 1, 2))
     assert_array_equal(first.W, again.W)
     assert_array_equal(first.alpha, again.alpha)
     assert (first.alpha != other.alpha).any()
 
 
-def test_warm_start_continues():
-    windows, y = _strings()
-    rows, tasks = WeightedDegree(degree=4).bind(windows), np.arange(y.size) % 3
-    rows.gram = lambda rows, dtype: None
-    cold = _solve(rows, y, tasks, K3, 1.0, tol=1e-6)
-    state = State(cold.alpha.copy(), np.arange(y.size), np.random.default_rng(0))
-    warm = _solve(rows, y, tasks, K3, 1.0, tol=1e-5, state=state)
-    assert warm.n_epochs == 0
-    assert warm.gap <= 1e-5
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+def test_a_saved_state_continues_where_it_was(loss):
+    case, saved = strings(loss, has_gram=False), []
+    solver = Descent(case.problem(), dtype=np.float64, tol=1e-6)
+    whole = solver.solve(
+        lambda state, _: saved.append(State(state.alpha.copy(), state.active.copy(), None))
+    )
+    middle = replace(saved[3], rng=np.random.default_rng(0))
+    assert case.solve(tol=1e-6, state=middle).primal == pytest.approx(whole.primal, rel=2e-6)
+    done = State(whole.alpha.copy(), np.arange(case.z.size), np.random.default_rng(0))
+    again = case.solve(tol=1e-5, state=done)
+    assert (again.n_epochs, again.converged) == (0, True)
+    assert_allclose(again.W, whole.W, atol=1e-9)
 
 
 def test_the_epoch_limit_is_kept_and_the_gap_reported():
-    windows, y = _strings()
-    rows, tasks = WeightedDegree(degree=4).bind(windows), np.zeros(y.size, dtype=int)
-    rows.gram = lambda rows, dtype: None
-    solution = _solve(rows, y, tasks, np.eye(1), 1.0, tol=1e-9, max_epochs=2)
+    solution = strings(T=1, has_gram=False).solve(tol=1e-9, max_epochs=2)
     assert (solution.n_epochs, solution.converged) == (2, False)
     assert solution.gap > 1e-9
 
 
 def test_rows_without_features_do_no_harm():
     windows = Windows.from_strings(["NNNN", "ACGT", "TTTT", "NNNN"])
-    y = np.array([1.0, 1.0, -1.0, -1.0])
     rows = WeightedDegree(degree=2).bind(windows)
-    solution = _solve(rows, y, np.zeros(4, dtype=int), np.eye(1), 1.0, bias=0.0, tol=1e-9)
+    z = np.array([1.0, 1.0, -1.0, -1.0])
+    case = Case(None, z, np.zeros(4, dtype=int), np.eye(1), bias=0.0, rows=rows)
+    solution = case.solve(tol=1e-9)
     assert np.isfinite(solution.W).all()
     assert solution.margins[0] == 0
+
+
+@pytest.mark.parametrize("T", [1, 3])
+def test_novelty_detection_is_a_quadratic_program_in_a_box(T):
+    C = np.random.default_rng(2).uniform(0.02, 0.2, 60)
+    case = numbers(n=60, T=T, seed=5, C=C, bias=0.0)
+    case.X += 1.0
+    case.z = np.ones(60)
+    solution, H = case.solve(tol=1e-10), case.hessian()
+    result = minimize(
+        lambda a: (0.5 * a @ H @ a - a.sum(), H @ a - 1.0), np.zeros(60), jac=True,
+        method="L-BFGS-B", bounds=[(0.0, top) for top in C], options={"ftol": 1e-16, "gtol": 1e-11},
+    )  # fmt: skip
+    assert solution.dual == pytest.approx(-result.fun, rel=1e-8)
+    assert_allclose(solution.margins, H @ result.x, atol=1e-4)
+    assert not solution.bias.any()

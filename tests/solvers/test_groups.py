@@ -13,7 +13,7 @@ from seqmtl.features.numeric import NumericRows
 from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
-from seqmtl.solvers.dcd import CoordinateDescent
+from seqmtl.solvers.dcd import Descent
 from seqmtl.solvers.problem import Problem
 from seqmtl.solvers.weights import TaskWeights
 
@@ -102,7 +102,7 @@ def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeyp
     found = {}
     for name, groups in (("groups", Coupling.of(K, Nodes.of((N, 1.0)))), ("matrix", K)):
         problem = Problem(NumericRows(X), y, tasks, groups, np.full(240, 0.7), "squared_hinge", 0.0)
-        found[name] = CoordinateDescent(problem, tol=1e-10, dtype=np.float64).solve()
+        found[name] = Descent(problem, tol=1e-10, dtype=np.float64).solve()
     assert isinstance(found["groups"].W, TaskWeights)
     expanded = np.einsum("ij,id->ijd", N[tasks], X).reshape(240, -1)
     svc = LinearSVC(loss="squared_hinge", C=0.7, fit_intercept=False, tol=1e-12, max_iter=10**6)

@@ -14,10 +14,10 @@ from scipy.special import logsumexp, softmax
 
 from seqmtl.features.joint import JointRows
 from seqmtl.features.numeric import NumericRows
-from seqmtl.solvers.dcd import CoordinateDescent, State
+from seqmtl.solvers.dcd import Descent, State
 from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.mkl import MultipleKernelDescent
-from seqmtl.solvers.problem import LOSSES, REGRESSION_LOSSES, Problem
+from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
+from seqmtl.solvers.problem import Problem
 from tests.oracles import mkl
 
 NORMS = [1.0, 4 / 3, 2.0, np.inf]
@@ -64,14 +64,14 @@ class Case:
         T = self.matrices.shape[1]
         return Problem(
             JointRows(rows) if len(rows) > 1 else rows[0], self.y, self.tasks, np.eye(T), self.C,
-            self.loss, self.bias, targets, self.epsilon,
+            find_loss(self.loss, self.epsilon), self.bias, targets,
         )  # fmt: skip
 
     def solver(self, in_epochs=False, gram_rows=NumericRows.gram_rows, **options):
         options = {"tol": 1e-9, "dtype": np.float64, "max_epochs": 20000} | options
         kernels = KernelSet(self.matrices, self.which, self.norm)
         problem = self.problem(0 if in_epochs else gram_rows)
-        return MultipleKernelDescent(problem, kernels, **options)
+        return Descent(problem, kernels, **options)
 
     def solve(self, **options):
         return self.solver(**options).solve()
@@ -295,7 +295,7 @@ def test_the_theta_step_at_the_ends():
 def test_one_kernel_is_the_solver_with_a_fixed_kernel(loss, in_epochs):
     data = case(4 / 3, loss, matrices=K3[None], d=12)
     solution = data.solve(tol=1e-6, in_epochs=in_epochs)
-    fixed = CoordinateDescent(
+    fixed = Descent(
         replace(data.problem(), coupling=K3), tol=1e-9, dtype=np.float64, max_epochs=20000
     ).solve()
     assert_array_equal(solution.theta, [1.0])
@@ -310,7 +310,7 @@ def test_copies_of_a_kernel_are_that_kernel_times_a_power_of_their_number(norm):
     solution = copies.solve(tol=1e-9)
     factor = 3.0 if np.isinf(norm) else 3.0 ** (1 - 1 / norm)
     problem = replace(copies.problem(), coupling=factor * K3)
-    single = CoordinateDescent(problem, tol=1e-9, dtype=np.float64).solve()
+    single = Descent(problem, tol=1e-9, dtype=np.float64).solve()
     assert solution.primal == pytest.approx(single.primal, rel=1e-8)
     assert_allclose(solution.theta, 3.0 ** (-1 / norm), rtol=1e-9)
 
@@ -412,7 +412,7 @@ def test_the_solution_is_the_best_with_its_weights(gram_rows):
     solution = data.solve(gram_rows=gram_rows)
     K = KernelSet(data.matrices, data.which, data.norm).couple(solution.theta)
     problem = replace(data.problem(), coupling=K)
-    best = CoordinateDescent(problem, tol=1e-9, dtype=np.float64).solve()
+    best = Descent(problem, tol=1e-9, dtype=np.float64).solve()
     assert solution.primal == pytest.approx(best.primal, rel=1e-8)
     assert_allclose(solution.margins, best.margins, atol=1e-3)
 

@@ -8,9 +8,8 @@ from sklearn.svm import SVC, LinearSVC
 from seqmtl import TaskKernel, WeightedDegree
 from seqmtl.features.numeric import NumericRows
 from seqmtl.sequences import Windows
-from seqmtl.solvers.dcd import CoordinateDescent
+from seqmtl.solvers.dcd import Descent
 from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.mkl import MultipleKernelDescent
 from seqmtl.solvers.problem import Problem
 
 NAMES = ("worm", "fly", "fish", "mouse")
@@ -29,7 +28,7 @@ def _data(n=160, d=7, seed=0):
 
 def _solve(X, y, tasks, K, C, loss="hinge", bias=1.0, tol=1e-8):
     problem = Problem(NumericRows(X), y, tasks, K, np.full(y.size, float(C)), loss, bias)
-    solution = CoordinateDescent(problem, tol=tol, dtype=np.float64).solve()
+    solution = Descent(problem, tol=tol, dtype=np.float64).solve()
     assert solution.gap <= tol
     return solution
 
@@ -171,7 +170,7 @@ def test_hierarchical_kernels_of_fixed_weights_are_a_kernel_svm(norm):
     kernel = TaskKernel.hierarchical("((worm,fly),(fish,mouse));", NAMES)
     problem = Problem(NumericRows(X), y, tasks, np.eye(4), np.full(y.size, 2.0))
     kernels = KernelSet(kernel.matrices, np.zeros(kernel.n_kernels, dtype=int), norm)
-    solution = MultipleKernelDescent(problem, kernels, tol=1e-8, dtype=np.float64).solve()
+    solution = Descent(problem, kernels, tol=1e-8, dtype=np.float64).solve()
     K = kernel.combine(solution.theta).matrix
     expected, _ = _kernel_svm(K[np.ix_(tasks, tasks)] * (X @ X.T + 1), y, 2.0)
     assert solution.gap <= 1e-8
@@ -188,7 +187,7 @@ def test_strings_of_related_tasks_are_a_kernel_svm():
     windows, K = Windows.from_strings(strings), TaskKernel.graph(EDGES, NAMES).matrix
     features = WeightedDegree(degree=5)
     problem = Problem(features.bind(windows), y, tasks, K, np.ones(120))
-    solution = CoordinateDescent(problem, tol=1e-8, dtype=np.float64).solve()
+    solution = Descent(problem, tol=1e-8, dtype=np.float64).solve()
     X = features.transform(windows).toarray().astype(float)
     expected, _ = _kernel_svm(K[np.ix_(tasks, tasks)] * (X @ X.T + 1), y, 1.0)
     assert solution.primal == pytest.approx(expected, rel=1e-6)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from seqmtl._version import __version__
+from seqmtl.verbs.explain import KIND, SUMMARY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from seqmtl.explain import Poim
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.sequences import Windows
-
-logger = logging.getLogger("seqmtl")
-
-SUMMARY, KIND = "summary.json", "seqmtl explain"
 
 _DRAWN = 3  # windows per figure
 _MEAN = " mean"  # over all organisms; cannot clash with a name
@@ -110,8 +106,8 @@ class Explanation:
         )
         self._figure(f"contributions_{self._stem[organism]}", figure)
 
-    def finish(self, path: str, organisms: list[str], settings: dict[str, Any]) -> None:
-        """Write the shared tables and the summary."""
+    def finish(self, path: str, organisms: list[str], settings: dict[str, Any]) -> dict[str, Any]:
+        """Write the shared tables and the summary, and return it."""
         from seqmtl.explain import listings
         from seqmtl.files.atomic import write_json
 
@@ -135,7 +131,7 @@ class Explanation:
             "files": [*sorted(self.files), SUMMARY],
         }
         write_json(self.folder / SUMMARY, summary)
-        self.files.append(SUMMARY)
+        return summary
 
     def _table(self, name: str, header: str, lines: Iterable[str]) -> None:
         from seqmtl.files.atomic import write_lines

@@ -7,7 +7,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.svm import SVC
 
 from seqmtl import IndividualMKLClassifier, MultiTaskKernelSVC, ParetoMKLClassifier
-from seqmtl.estimators.cross_validation import grid_scores
+from seqmtl.tables.grid import grid_scores
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(90, 2))

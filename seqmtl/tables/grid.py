@@ -1,4 +1,4 @@
-"""Choose hyperparameters of a classifier by cross-validation within tasks."""
+"""Score hyperparameters of a classifier by cross-validation within tasks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
+from seqmtl.estimators.scoring import TaskScorer
 from seqmtl.sequences.task_array import split_tasks
 
 
@@ -50,7 +50,7 @@ def grid_scores(  # noqa: PLR0913
     Parameters
     ----------
     estimator : classifier
-        A classifier of :mod:`seqmtl.estimators`; it is not changed.
+        A classifier of seqmtl; it is not changed.
     grid : mapping of str to sequence
         Parameter grid; all combinations are tried.
     X, y, tasks, sample_weight
@@ -73,18 +73,20 @@ def grid_scores(  # noqa: PLR0913
         If no task has enough examples of two classes.
     """
     X, tasks = split_tasks(X, tasks)
-    y = np.asarray(y)
-    given = {"tasks": tasks, "sample_weight": sample_weight}
-    columns = {name: np.asarray(values) for name, values in given.items() if values is not None}
-    pairs = _folds(y, columns.get("tasks"), n_folds, seed)
+    y, tasks = np.asarray(y), np.zeros(len(X)) if tasks is None else np.asarray(tasks)
+    weight = None if sample_weight is None else np.asarray(sample_weight)
+    is_binary = np.unique(y).size == 2
+    folds = _folds(y, tasks, n_folds, seed)
     points = []
     for settings in ParameterGrid(dict(grid)):
         scores = []
-        for train, test in pairs:
+        for train, test in folds:
             model = clone(estimator).set_params(**settings)
-            model.fit(X[train], y[train], **{name: v[train] for name, v in columns.items()})
-            own = columns["tasks"][test] if "tasks" in columns else None
-            scores.append(_score(model, X[test], y[test], own))
+            model.fit(X[train], y[train], tasks[train], None if weight is None else weight[train])
+            if is_binary:
+                scores.append(TaskScorer()(model, X[test], y[test], tasks[test]))
+            else:
+                scores.append(model.score(X[test], y[test]))
         points.append(GridPoint(settings, float(np.mean(scores))))
         if on_point is not None:
             on_point(points[-1])
@@ -92,18 +94,15 @@ def grid_scores(  # noqa: PLR0913
 
 
 def _folds(
-    y: NDArray[Any], tasks: NDArray[Any] | None, n_folds: int, seed: int
+    y: NDArray[Any], tasks: NDArray[Any], n_folds: int, seed: int
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return the training and test examples of every fold."""
-    columns = [y] if tasks is None else [tasks, y]
-    found = [np.unique(column, return_inverse=True) for column in columns]
-    strata = np.ravel_multi_index([ids for _, ids in found], [len(names) for names, _ in found])
-    _, ids, counts = np.unique(strata, return_inverse=True, return_counts=True)
-    is_common = counts >= n_folds
-    rows = np.flatnonzero(is_common[ids])
-    of_task = np.zeros(len(y), dtype=np.int64) if tasks is None else found[0][1]
-    classes_in_task = [np.unique(y[rows][of_task[rows] == t]).size for t in np.unique(of_task)]
-    if max(classes_in_task) < 2:
+    (_, task), (_, sign) = (np.unique(column, return_inverse=True) for column in (tasks, y))
+    _, strata, counts = np.unique(
+        task * (sign.max() + 1) + sign, return_inverse=True, return_counts=True
+    )
+    rows = np.flatnonzero((counts >= n_folds)[strata])
+    if max(np.unique(y[rows][task[rows] == t]).size for t in range(task.max() + 1)) < 2:
         raise ValueError(
             f"two classes of a task must have at least {n_folds} examples for {n_folds} folds, got "
             "none such; take fewer folds, or choose without them"
@@ -111,21 +110,3 @@ def _folds(
     draw = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     tests = [rows[test] for _, test in draw.split(rows, strata[rows])]
     return [(np.setdiff1d(np.arange(len(y)), test), test) for test in tests]
-
-
-def _score(model: Any, X: Any, y: NDArray[Any], tasks: NDArray[Any] | None) -> float:
-    """Return the mean AUROC of tasks with both classes, or the accuracy of several classes."""
-    if len(model.classes_) > 2:
-        return float(accuracy_score(y, model.predict(X, tasks)))
-    scores, is_positive = model.decision_function(X, tasks), y == model.classes_[1]
-    names = np.zeros(len(y)) if tasks is None else tasks
-    own = [np.flatnonzero(names == name) for name in np.unique(names)]
-    return float(
-        np.mean(
-            [
-                roc_auc_score(is_positive[rows], scores[rows])
-                for rows in own
-                if np.unique(is_positive[rows]).size == 2
-            ]
-        )
-    )

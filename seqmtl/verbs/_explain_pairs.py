@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from seqmtl._version import __version__
-from seqmtl.cli._explain import KIND, SUMMARY
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.verbs.explain import KIND, SUMMARY, Explain
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from seqmtl.models.paired import PairedModel
-
-logger = logging.getLogger("seqmtl")
 
 _TABLE = "sites.tsv"
 _NUMBERS = (
@@ -26,37 +22,37 @@ _NUMBERS = (
 _COLUMNS = ("organism", "contig", "start", "end", "strand", "signal", *_NUMBERS, "introns")
 
 
-def explain_pairs(model: PairedModel, args: argparse.Namespace, folder: Path) -> int:
-    """Write what contributes to the probabilities of sites; return the number of files."""
+def explain_pairs(model: PairedModel, request: Explain, folder: Path) -> dict[str, Any]:
+    """Write what contributes to the probabilities of sites; return the summary."""
     from seqmtl.files.atomic import write_json, write_lines
 
-    if args.data or not (args.genome and args.sites):
+    if request.data or not (request.genome and request.sites):
         raise SeqmtlError(
             "a model of seqmtl pair explains sites of a genome; give --genome and --sites, and no "
             "DATA"
         )
-    rows = [_COLUMNS, *_rows(model, args)]
+    rows = [_COLUMNS, *_rows(model, request)]
     write_lines(folder / _TABLE, ["\t".join(row) + "\n" for row in rows])
     summary = {
         "schema_version": 2,
         "kind": KIND,
         "seqmtl_version": __version__,
-        "model": args.model,
+        "model": request.model,
         "n_sites": len(rows) - 1,
         "files": [_TABLE, SUMMARY],
     }
     write_json(folder / SUMMARY, summary)
-    return 2
+    return summary
 
 
-def _rows(model: PairedModel, args: argparse.Namespace) -> Iterator[tuple[str, ...]]:
+def _rows(model: PairedModel, request: Explain) -> Iterator[tuple[str, ...]]:
     """Yield the lines of the table, in the order of the files."""
     from seqmtl.io import load_genome, read_sites
     from seqmtl.pairs import PairedFinder
     from seqmtl.pairs.contributions import explain_site
     from seqmtl.verbs._windows import genomes_with_sites
 
-    for organism, fasta, path in genomes_with_sites(args):
+    for organism, fasta, path in genomes_with_sites(request):
         finder = PairedFinder(model, organism)
         shares = [own.prevalence(own.match(organism)) for own in (model.donor, model.acceptor)]
         length = finder.finders[0].scanner.site_length

@@ -1,0 +1,312 @@
+"""Text formats of sites: BED, GFF3, bedGraph, splice scores for aligners, hints for AUGUSTUS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.io.rows import check_first_field
+from seqmtl.scan.blocks import Block
+from seqmtl.scan.finder import SiteFinder
+from seqmtl.scan.lines import Field, Fields, decimal, letters, share, strand, tabbed, whole
+from seqmtl.scan.sink import EdgeSink, LineSink, Part, Track, describe
+from seqmtl.sequences.sites import Sites
+
+#: Terms of the Sequence Ontology: SO:0000163, 0000164, 0000315, 0000318, 0000319, 0000553, 0000110.
+FEATURE_TYPES = {
+    "donor": "five_prime_cis_splice_site",
+    "acceptor": "three_prime_cis_splice_site",
+    "tss": "TSS",
+    "start": "start_codon",
+    "stop": "stop_codon",
+    "polya": "polyA_site",
+    "site": "sequence_feature",
+}
+#: Types of AUGUSTUS by signal.
+HINT_TYPES = {
+    "donor": "dss",
+    "acceptor": "ass",
+    "tss": "tss",
+    "start": "start",
+    "stop": "stop",
+    "polya": "tts",
+}
+#: Letter of the source of hints, and their priority, below that of reads (4) and manual anchors.
+SOURCE, PRIORITY = "S", 1
+#: Range of splice scores; those at the lower end and below are left to the aligners' default.
+LOWEST, HIGHEST = -6, 13
+_LETTERS = {"donor": b"D", "acceptor": b"A"}
+_TINY = 1e-300
+_COORDINATES = "; coordinates 0-based half-open on the forward strand"
+
+
+def in_gff(name: str) -> str:
+    """Return the name of a contig as GFF3 writes it."""
+    return quote(name, safe=".:^*$@!+?-|").replace("~", "%7E")
+
+
+class BedSink(LineSink):
+    """BED6 with one or two more columns, raw score and probability, 0-based half-open."""
+
+    preset = "bed"
+
+    def header(self) -> list[str]:
+        """Return the header lines."""
+        what, site = describe(self.finder)
+        extra = "" if self.finder.log_odds is None else "\tprobability"
+        columns = f"#contig\tstart\tend\tname\tscore\tstrand\traw_score{extra}"
+        return [what, site + _COORDINATES, columns]
+
+    def fields(self, block: Block, sites: Sites) -> Fields:
+        """Return what the lines of a block are made of."""
+        sites, length = sites.in_order(), self.finder.scanner.site_length
+        scores = sites["scores"]
+        columns: list[Field] = [
+            check_first_field(block.piece.name),
+            whole(sites.starts),
+            whole(sites.starts + length),
+            letters(block.piece, sites, length),
+        ]
+        if self.finder.log_odds is None:
+            p = 1.0 / (1.0 + np.exp(-np.clip(scores.astype(np.float64), -50, 50)))
+            shown: list[Field] = []
+        else:
+            p = self.finder.probability(scores)
+            shown = [share(p)]
+        heights = np.rint(1000 * p).astype(np.int64)
+        columns += [whole(heights), strand(sites.is_reverse), decimal(scores), *shown]
+        return tabbed(*columns)
+
+
+class GffSink(LineSink):
+    """GFF3: 1-based closed intervals, the probability as score, the raw score as attribute."""
+
+    preset = "gff"
+
+    def header(self) -> list[str]:
+        """Return the header lines."""
+        lengths = self.track.lengths or {}
+        regions = [f"##sequence-region {in_gff(name)} 1 {n}" for name, n in lengths.items()]
+        return ["##gff-version 3", *regions, *describe(self.finder)]
+
+    def fields(self, block: Block, sites: Sites) -> Fields:
+        """Return what the lines of a block are made of."""
+        sites, length = sites.in_order(), self.finder.scanner.site_length
+        contig, kind = in_gff(block.piece.name).encode(), FEATURE_TYPES[self.finder.signal]
+        start, side = whole(sites.starts + 1), strand(sites.is_reverse)
+        score: Field = b"."
+        attributes: list[Field] = [
+            b"ID=" + contig + b":",
+            start,
+            b":",
+            side,
+            b";score=",
+            decimal(sites["scores"]),
+        ]
+        if self.finder.log_odds is not None:
+            score = share(self.finder.probability(sites["scores"]))
+            attributes += [b";probability=", score]
+        attributes += [b";letters=", letters(block.piece, sites, length)]
+        end = whole(sites.starts + length)
+        head = tabbed(contig, b"seqmtl", kind.encode(), start, end, score, side, b".")
+        return [*head[:-1], b"\t", *attributes, b"\n"]
+
+
+class HintSink(LineSink):
+    """Hints for AUGUSTUS at sites that are likelier than a candidate before its letters are read.
+
+    A line is contig, ``seqmtl``, type, start, end, score, strand, frame and ``src=S;pri=1``. The
+    types of AUGUSTUS are single bases for splice sites, ``dss`` for the first base of an intron and
+    ``ass`` for its last one, and intervals for the others (Stanke et al. 2006,
+    doi:10.1186/1471-2105-7-62; the files ``extrinsic.cfg`` of AUGUSTUS). The score is the
+    probability, by which the extrinsic configuration grades the bonus; S must be one of its
+    sources.
+    """
+
+    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
+        super().__init__(path, finder, track)
+        self._prior = self.require_prior("hints", HINT_TYPES)
+
+    def header(self) -> list[str]:
+        """Return comment lines."""
+        return [
+            describe(self.finder)[0],
+            f"# hints for AUGUSTUS: {HINT_TYPES[self.finder.signal]} of probability > "
+            f"{self._prior:.4g}; 1-based, score: probability",
+        ]
+
+    def fields(self, block: Block, sites: Sites) -> Fields:
+        """Return what the lines of a block are made of."""
+        sites, signal = sites.in_order(), self.finder.signal
+        p = self.finder.probability(sites["scores"])
+        sites, p = sites.take(p > self._prior), p[p > self._prior]
+        starts, length = sites.starts, self.finder.scanner.site_length
+        if signal in ("donor", "acceptor"):  # the outermost base of the intron
+            starts = starts + np.where(sites.is_reverse == (signal == "donor"), length - 1, 0)
+            length = 1
+        return hint_fields(
+            block.piece.name, HINT_TYPES[signal], starts, length, sites.is_reverse, p
+        )
+
+
+def hint_fields(
+    contig: str,
+    kind: str,
+    starts: NDArray[np.int64],
+    length: int,
+    is_reverse: NDArray[np.bool_],
+    probabilities: NDArray[np.float64],
+) -> Fields:
+    """Return what hints of one type are made of.
+
+    Parameters
+    ----------
+    contig : str
+        Contig.
+    kind : str
+        Type, such as ``dss`` or ``intron``.
+    starts : ndarray of int64, shape (n,)
+        0-based first base of each hint.
+    length : int
+        Bases of a hint.
+    is_reverse : ndarray of bool, shape (n,)
+        Whether a hint is for the minus strand.
+    probabilities : ndarray of float64, shape (n,)
+        Written as scores.
+    """
+    return tabbed(
+        check_first_field(contig),
+        b"seqmtl",
+        kind.encode(),
+        whole(starts + 1),
+        whole(starts + length),
+        decimal(probabilities, 6),
+        strand(is_reverse),
+        b".",
+        f"src={SOURCE};pri={PRIORITY}".encode(),
+    )
+
+
+class BedgraphSink(EdgeSink):
+    """bedGraph: one value per base where a site begins, merging runs of equal values.
+
+    If sites on both strands begin at a base, the value is the larger one.
+    """
+
+    preset = "bed"
+
+    def header(self) -> list[str]:
+        """Return the header lines."""
+        what, site = describe(self.finder)
+        value = "raw score" if self.track.value == "score" else "probability"
+        largest = f"# value: largest {value} of the sites whose interval begins at this base"
+        return [what, site + _COORDINATES, largest]
+
+    def rows(self, sites: Sites) -> tuple[NDArray[Any], ...]:
+        """Return starts, ends and values of runs."""
+        sites = sites.in_order()
+        return merge_values(sites.starts, self.values(sites))
+
+    def inner(self, block: Block, rows: Sequence[NDArray[Any]]) -> slice:
+        """Return the rows but the first and the last."""
+        return slice(1, max(1, rows[0].size - 1))
+
+    def settled(
+        self, waiting: list[tuple[Any, ...]], part: Part
+    ) -> tuple[list[tuple[Any, ...]], int]:
+        """Merge the first run with the last of the previous block."""
+        merged: list[tuple[Any, ...]] = []
+        for start, end, value in waiting:
+            if merged and merged[-1][1:] == (start, value):
+                merged[-1] = (merged[-1][0], end, value)
+            else:
+                merged.append((start, end, value))
+        return merged, len(merged) if part.tail else max(0, len(merged) - 1)
+
+    def fields(self, contig: str, rows: Sequence[NDArray[Any]]) -> Fields:
+        """Return what the lines of rows are made of."""
+        starts, ends, values = rows
+        value = share(values) if self.track.value == "probability" else decimal(values)
+        return tabbed(check_first_field(contig), whole(starts), whole(ends), value)
+
+
+def merge_values(
+    starts: NDArray[np.int64], values: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Return starts, ends and values of disjoint intervals, with the largest value per start.
+
+    Consecutive starts with the same value become one interval.
+    """
+    values = values.copy()
+    twice = np.flatnonzero(starts[1:] == starts[:-1])
+    values[twice] = np.maximum(values[twice], values[twice + 1])
+    starts, values = np.delete(starts, twice + 1), np.delete(values, twice + 1)
+    if starts.size == 0:
+        return starts, starts, values
+    changes = (np.diff(starts) != 1) | (values[1:] != values[:-1])
+    heads = np.concatenate([[0], np.flatnonzero(changes) + 1])
+    tails = np.concatenate([heads[1:], [starts.size]]) - 1
+    return starts[heads], starts[tails] + 1, values[heads]
+
+
+class SpliceScoreSink(EdgeSink):
+    """Splice scores in the format of minimap2 (--spsc) and miniprot (--spsc).
+
+    A line is contig, offset, strand, D (donor) or A (acceptor) and an integer score. The offset is
+    the number of forward-strand bases before the junction. For a donor on + it is the first base of
+    the intron, for an acceptor on + the base after it; on - it is the reverse. The score is
+    2 log2(p / q) as in Yang, Huang, Li (2025, arXiv:2506.12986), p the probability of the site and
+    q the share of true sites among all candidates; the penalties of the aligners are made for the
+    range -6 to 13, and stand for sites at -6 or below, which have no line.
+    """
+
+    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
+        super().__init__(path, finder, track)
+        self._prior = self.require_prior("splice scores (spsc)", _LETTERS)
+        self._letter = _LETTERS[finder.signal]
+
+    def header(self) -> list[str]:
+        """Return comment lines, which the aligners ignore because they have no tabs."""
+        what, site = describe(self.finder)
+        return [
+            what,
+            f"{site}; {self.finder.signal}: bases before the junction, 2 log2 of the probability "
+            f"over a prior of {self._prior:.4g}",
+        ]
+
+    def rows(self, sites: Sites) -> tuple[NDArray[Any], ...]:
+        """Return offsets, strands and scores of junctions, by offset."""
+        scores = splice_scores(self.finder.probability(sites["scores"]), self._prior)
+        kept = np.flatnonzero(scores > LOWEST)  # few: sorting comes after
+        sites, scores = sites.take(kept), scores[kept]
+        at_end = sites.is_reverse == (self._letter == b"D")
+        offsets = sites.starts + np.where(at_end, self.finder.scanner.site_length, 0)
+        order = np.lexsort((sites.is_reverse, offsets))
+        return offsets[order], sites.is_reverse[order], scores[order]
+
+    def inner(self, block: Block, rows: Sequence[NDArray[Any]]) -> slice:
+        """Return the rows that the neighbouring blocks have none before or after."""
+        reach = min(block.first + self.finder.scanner.site_length, block.last)
+        return slice(*np.searchsorted(rows[0], [reach, block.last]).tolist())
+
+    def settled(
+        self, waiting: list[tuple[Any, ...]], part: Part
+    ) -> tuple[list[tuple[Any, ...]], int]:
+        """Sort the rows at the beginning of a block; those beyond its end wait on."""
+        return sorted(waiting), sum(row[0] < part.last for row in waiting)
+
+    def fields(self, contig: str, rows: Sequence[NDArray[Any]]) -> Fields:
+        """Return what the lines of rows are made of."""
+        offsets, is_reverse, scores = rows
+        name = check_first_field(contig)
+        return tabbed(name, whole(offsets), strand(is_reverse), self._letter, whole(scores))
+
+
+def splice_scores(probabilities: NDArray[np.float64], prior: float) -> NDArray[np.int64]:
+    """Return 2 log2 of the probabilities over the prior, rounded, at most 13."""
+    scores = np.rint(2.0 * np.log2(np.maximum(probabilities, _TINY) / prior))
+    return np.clip(scores, LOWEST - 1, HIGHEST).astype(np.int64)

@@ -1,0 +1,111 @@
+"""Introns of a paired scan: BED12 with columns of probabilities, or GFF3."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from seqmtl.io.rows import check_first_field
+from seqmtl.scan.blocks import Block
+from seqmtl.scan.formats import in_gff
+from seqmtl.scan.lines import DECIMALS, Field, Fields, decimal, format_lines, strand, tabbed, whole
+from seqmtl.scan.sink import LineSink, Output, Streams, Track
+from seqmtl.sequences.sites import Sites
+
+_COLUMNS = (
+    "#contig\tstart\tend\tname\tscore\tstrand\tthick_start\tthick_end\trgb\tblocks\t"
+    "block_sizes\tblock_starts\tprobability\tdonor\tacceptor"
+)
+
+
+class IntronSink(LineSink):
+    """One line per intron.
+
+    Introns are in the order of the genome, or the best first if their number is limited; those of
+    equal probability, as written, in the order of the genome.
+
+    Parameters
+    ----------
+    path : str
+        Final path; GFF3 if it ends in .gff3 or .gff, before .gz.
+    finder : PairedFinder
+        What is scanned.
+    track : Track
+        Not used.
+    """
+
+    def __init__(self, path: str, finder: Any, track: Track) -> None:
+        super().__init__(path, finder.finders[0], track)
+        self._is_gff = path.lower().removesuffix(".gz").endswith((".gff3", ".gff"))
+        self._top = finder.filters.top
+        if self._top is None:  # else they are not in the order of the genome
+            self.preset = "gff" if self._is_gff else "bed"
+        least, layer = finder.filters.min_probability or 0.0, finder.layer
+        self._what = (
+            f"# seqmtl scan: introns of {layer.shortest} to {layer.longest} bases, "
+            f"strands {finder.strands}, probability >= {least:g}"
+        )
+        self._best: list[list[Any]] = []  # probability, line
+
+    def header(self) -> list[str]:
+        """Return the header lines."""
+        what = self._what + (f", the best {self._top} first" if self._top is not None else "")
+        return ["##gff-version 3", what] if self._is_gff else [what, _COLUMNS]
+
+    def fields(self, block: Block, sites: Sites) -> Fields:
+        """Return what the lines of a block are made of."""
+        fields = _gff_fields if self._is_gff else _bed_fields
+        return fields(block.piece.name, sites)
+
+    def prepare(self, block: Block, streams: Streams) -> Any:
+        """Format a block, or its best introns with their probabilities."""
+        introns = streams["introns"]
+        if self._top is None:
+            return super().prepare(block, {self.finder.signal: introns})
+        p = np.rint(introns["probability"] * 10**DECIMALS) / 10**DECIMALS
+        best = np.argsort(-p, kind="stable")[: self._top]
+        text = b"".join(format_lines(self.fields(block, introns.take(best)))).decode()
+        return list(map(list, zip(p[best].tolist(), text.splitlines(), strict=True)))
+
+    def join(self, prepared: Any, output: Output) -> None:
+        """Write a block, or keep its introns if they may be among the best."""
+        if self._top is None:
+            super().join(prepared, output)
+            return
+        self._best = sorted(self._best + prepared, key=lambda row: -row[0])[: self._top]
+        self.n_records = len(self._best)
+
+    def end(self, output: Output) -> None:
+        """Write the best introns."""
+        if self._best:
+            output.write(self.pack("".join(f"{line}\n" for _, line in self._best).encode()))
+
+    def state(self) -> dict[str, Any]:
+        """Return the state on which the next block depends."""
+        return {**super().state(), "best": self._best}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore the result of :meth:`state`."""
+        super().restore(state)
+        self._best = state["best"]
+
+
+def _bed_fields(contig: str, introns: Sites) -> Fields:
+    start, end = whole(introns.starts), introns["ends"]
+    heights = np.rint(1000 * introns["probability"]).astype(np.int64)
+    shares = [decimal(introns[name]) for name in ("probability", "donor", "acceptor")]
+    box: list[Field] = [start, start, b"0", b"1", whole(end - introns.starts), b"0"]
+    head: list[Field] = [check_first_field(contig), start, whole(end), b"intron", whole(heights)]
+    return tabbed(*head, strand(introns.is_reverse), *box, *shares)
+
+
+def _gff_fields(contig: str, introns: Sites) -> Fields:
+    name, side = in_gff(contig).encode(), strand(introns.is_reverse)
+    start, end = whole(introns.starts + 1), whole(introns["ends"])
+    p, donor, acceptor = (decimal(introns[key]) for key in ("probability", "donor", "acceptor"))
+    head = tabbed(name, b"seqmtl", b"intron", start, end, p, side, b".")
+    identity: list[Field] = [b"\tID=" + name + b":", start, b"-", end, b":", side]
+    shares: list[Field] = [b";probability=", p, b";donor=", donor, b";acceptor=", acceptor]
+    return [*head[:-1], *identity, *shares, b"\n"]

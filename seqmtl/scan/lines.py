@@ -1,0 +1,103 @@
+"""Lines of text from columns: constant words, letters, numbers and probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.io.genome import ContigPiece
+from seqmtl.scan._text_kernels import (
+    DECIMAL,
+    LETTERS,
+    NUMBER_BYTES,
+    SHARE,
+    WHOLE,
+    WORD,
+    write_lines,
+)
+from seqmtl.sequences.sites import Sites
+
+#: Decimals of a raw score; a probability has one more, or as many as show three digits of it.
+DECIMALS = 5
+#: Lines formatted at a time.
+LINES = 1 << 15
+_ALPHABET = np.frombuffer(b"ACGTN", dtype=np.uint8)
+_COMPLEMENT = np.frombuffer(b"TGCAN", dtype=np.uint8)
+
+
+class Column(NamedTuple):
+    """A field that differs between lines: its kind, values by line, and number of decimals."""
+
+    kind: int
+    values: NDArray[Any]
+    n_decimals: int = 0
+
+
+Field = bytes | Column  # a constant word, or a column
+#: What a line is made of, up to the end of the line.
+Fields = Sequence[Field]
+
+
+def whole(values: NDArray[np.int64]) -> Column:
+    """Return a column of whole numbers."""
+    return Column(WHOLE, values)
+
+
+def decimal(values: NDArray[Any], n_decimals: int = DECIMALS) -> Column:
+    """Return a column of numbers with some decimals, at least 1."""
+    return Column(DECIMAL, values, n_decimals)
+
+
+def share(values: NDArray[Any]) -> Column:
+    """Return a column of probabilities, with more decimals where they are close to 0 or 1."""
+    return Column(SHARE, values, DECIMALS + 1)
+
+
+def strand(is_reverse: NDArray[np.bool_]) -> Column:
+    """Return a column of + and -."""
+    return Column(LETTERS, np.where(is_reverse, ord("-"), ord("+"))[:, np.newaxis])
+
+
+def letters(piece: ContigPiece, sites: Sites, length: int) -> Column:
+    """Return the letters of sites in reading direction, as a column."""
+    codes = piece.codes[(sites.starts - piece.start)[:, np.newaxis] + np.arange(length)]
+    turned = sites.is_reverse[:, np.newaxis]
+    return Column(LETTERS, np.where(turned, _COMPLEMENT[codes[:, ::-1]], _ALPHABET[codes]))
+
+
+def tabbed(*fields: Field) -> Fields:
+    """Return lines with these fields and a tab between two of them."""
+    found: list[Field] = [part for field in fields for part in (field, b"\t")]
+    return [*found[:-1], b"\n"]
+
+
+def format_lines(fields: Fields) -> Iterator[bytes]:
+    """Yield the text of many lines, a few thousand at a time; one field must be a column."""
+    parts: dict[int, list[NDArray[Any]]] = {LETTERS: [], WHOLE: [], DECIMAL: []}
+    words, table = b"", []
+    for field in fields:
+        if isinstance(field, bytes):
+            table.append((WORD, len(words), len(field)))
+            words += field
+            continue
+        part = parts[DECIMAL if field.kind == SHARE else field.kind]
+        is_text = field.kind == LETTERS
+        place = sum(own.shape[1] for own in part) if is_text else len(part)
+        table.append((field.kind, place, field.values.shape[1] if is_text else field.n_decimals))
+        part.append(field.values if is_text else field.values[:, np.newaxis])
+    n = next(len(field.values) for field in fields if isinstance(field, Column))
+    columns = [
+        np.concatenate([np.empty((n, 0)), *parts[kind]], axis=1, dtype=dtype, casting="unsafe")
+        for kind, dtype in ((LETTERS, np.uint8), (WHOLE, np.int64), (DECIMAL, np.float64))
+    ]
+    n_numbers = columns[1].shape[1] + columns[2].shape[1]
+    n_bytes = len(words) + columns[0].shape[1] + n_numbers * NUMBER_BYTES
+    buffer = np.empty(min(LINES, n) * n_bytes, dtype=np.uint8)
+    text = np.frombuffer(words, dtype=np.uint8)
+    for first in range(0, n, LINES):
+        rows = [column[first : first + LINES] for column in columns]
+        size = write_lines(np.array(table), text, *rows, buffer)
+        yield buffer[:size].tobytes()

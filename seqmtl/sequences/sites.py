@@ -1,0 +1,93 @@
+"""Places on either strand of a sequence, with named columns; where words are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences.alphabet import encode, reverse_complement
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """Places on a contig, or in the buffer of a genome.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n,)
+        0-based first base of each on the forward strand.
+    is_reverse : ndarray of bool, shape (n,)
+        Whether a site is on the minus strand.
+    columns : mapping of str to ndarray, shapes (n, ...)
+        What else is known of each, such as its score: ``sites["scores"]``.
+    """
+
+    starts: NDArray[np.int64]
+    is_reverse: NDArray[np.bool_]
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return self.starts.size
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.columns[name]
+
+    def take(self, rows: slice | NDArray[Any]) -> Sites:
+        """Return some of the sites: a slice, those of a mask, or of indices."""
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Sites(self.starts[rows], self.is_reverse[rows], columns)
+
+    def adding(self, **columns: NDArray[Any]) -> Sites:
+        """Return the sites with further columns, or others of the same names."""
+        return replace(self, columns={**self.columns, **columns})
+
+    def on_strand(self, is_reverse: bool) -> Sites:
+        """Return the sites of one strand, if those of plus come before those of minus."""
+        first = int(np.searchsorted(self.is_reverse, True))
+        return self.take(slice(first, None) if is_reverse else slice(first))
+
+    def in_order(self) -> Sites:
+        """Return the sites by start, if those of plus come before those of minus."""
+        return self.take(np.argsort(self.starts, kind="stable"))
+
+    @staticmethod
+    def join(parts: Iterable[Sites]) -> Sites:
+        """Return the sites of several parts with the same columns; there must be one."""
+        every = list(parts)
+        return Sites(
+            np.concatenate([part.starts for part in every]),
+            np.concatenate([part.is_reverse for part in every]),
+            {name: np.concatenate([part[name] for part in every]) for name in every[0].columns},
+        )
+
+
+def has_word(codes: NDArray[np.uint8], words: Sequence[str], is_reverse: bool) -> NDArray[np.bool_]:
+    """Tell at which bases one of some words begins.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded bases of the forward strand.
+    words : sequence of str
+        Words of the same length k, in reading direction.
+    is_reverse : bool
+        Whether they are looked for on the minus strand.
+
+    Returns
+    -------
+    ndarray of bool, shape (max(0, n - k + 1),)
+        By the first base on the forward strand.
+    """
+    n = max(0, codes.size - len(words[0]) + 1)
+    found = np.zeros(n, dtype=bool)
+    for word in words:
+        pattern = reverse_complement(encode(word)) if is_reverse else encode(word)
+        matches = np.ones(n, dtype=bool)
+        for k, code in enumerate(pattern):
+            matches &= codes[k : n + k] == code
+        found |= matches
+    return found

@@ -1,0 +1,166 @@
+"""Losses as data: all that solvers ask of a loss, in one small object.
+
+With the residual r_i = m_i - z_i, the losses are, for p = 1 or 2,
+
+    max(0, a - r - epsilon)^p           in classification, a = 1 and epsilon = 0
+    max(0, |r| - epsilon)^p             in regression, a = 0 and alpha_i of either sign
+    log(1 + exp(-r))                    the logistic loss
+
+Source: Hsieh et al. (2008); Yu, Huang, Lin (2011) for the logistic loss; Ho, Lin (2012) for
+regression.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    aim : float
+        a.
+    is_signed : bool
+        Whether alpha_i may have either sign (regression), or else is at least 0.
+    is_squared : bool
+        Whether p = 2.
+    is_logistic : bool
+        Whether it is the logistic loss.
+    epsilon : float
+        Error without cost; regression only.
+    """
+
+    name: str
+    aim: float = 1.0
+    is_signed: bool = False
+    is_squared: bool = False
+    is_logistic: bool = False
+    epsilon: float = 0.0
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether alpha_i may lie at a bound of size C_i."""
+        return not (self.is_squared or self.is_logistic)
+
+    @property
+    def for_loops(self) -> tuple[Any, ...]:
+        """The loss as the compiled loops take it."""
+        diagonal = 0.5 * self.is_squared  # 1 / (2 C_i) is added to the curvature in alpha_i
+        return (
+            self.aim,
+            self.is_signed,
+            diagonal,
+            self.is_bounded,
+            float(self.epsilon),
+            self.is_logistic,
+        )
+
+    def shortfall(self, residuals: Array) -> Array:
+        """Return by how much the residuals miss the aim, less epsilon, with signs."""
+        pull = self.aim - residuals
+        if not self.is_signed:
+            return np.maximum(pull, 0.0)
+        return np.sign(pull) * np.maximum(np.abs(pull) - self.epsilon, 0.0)
+
+    def values(self, residuals: Array) -> Array:
+        """Return the loss of every residual."""
+        if self.is_logistic:
+            return np.logaddexp(0.0, -residuals)
+        missing = np.abs(self.shortfall(residuals))
+        return missing**2 if self.is_squared else missing
+
+    def dual(self, alpha: Array, C: Array) -> Array:
+        """Return -C_i loss*(-alpha_i / C_i) of every example, for z_i = 0."""
+        if self.is_logistic:
+            share = np.clip(alpha / C, 0.0, 1.0)
+            entropy = np.zeros_like(share)
+            for part in (share, 1.0 - share):
+                positive = part > 0
+                entropy[positive] -= part[positive] * np.log(part[positive])
+            return C * entropy
+        linear = self.aim * alpha - self.epsilon * np.abs(alpha)
+        return linear - alpha**2 / (4.0 * C) if self.is_squared else linear
+
+    def gradient(self, alpha: Array, residuals: Array, C: Array) -> Array:
+        """Return the gradient of the negative dual in every alpha_i.
+
+        In regression the value at 0 is the midpoint of the subgradients, which extend by epsilon
+        to both sides.
+        """
+        if self.is_logistic:
+            inside = np.clip(alpha / C, 1e-300, 1.0 - 1e-16)
+            return residuals + np.log(inside) - np.log1p(-inside)
+        slope = alpha / (2.0 * C) if self.is_squared else 0.0
+        return np.asarray(residuals - self.aim + self.epsilon * np.sign(alpha) + slope)
+
+    def idle(self, alpha: Array, residuals: Array, C: Array, band: float) -> NDArray[np.bool_]:
+        """Tell which alpha_i are at a bound that their residuals hold them to by more than band."""
+        pull = -self.gradient(alpha, residuals, C)
+        away = np.abs(pull) - self.epsilon if self.is_signed else pull
+        idle = (alpha == 0.0) & (away < -band)
+        if self.is_bounded:
+            idle |= (np.abs(alpha) >= C) & (np.sign(alpha) * pull > band)
+        return idle
+
+    def response(self, residuals: Array, C: Array) -> tuple[Array, Array, Array]:
+        """Return the alpha_i that belong to the residuals, their slopes D_i, and C_i loss.
+
+        The loss must be differentiable.
+        """
+        if self.is_logistic:
+            share = 0.5 - 0.5 * np.tanh(0.5 * residuals)
+            return C * share, C * share * (1.0 - share), C * self.values(residuals)
+        missing = self.shortfall(residuals)
+        return 2.0 * C * missing, 2.0 * C * (missing != 0.0), C * missing**2
+
+    def proximal(
+        self, residuals: Array, C: Array, centre: Array, s: float
+    ) -> tuple[Array, Array, Array]:
+        """Return the same as :meth:`response` for a proximal step of sharpness s.
+
+        Its dual is that of a bounded loss minus sum_i (alpha_i - centre_i)^2 / (2 s C_i).
+        """
+        pull, rate = self.aim - residuals, s * C
+        alpha = centre + rate * pull
+        alpha = np.sign(alpha) * np.maximum(np.abs(alpha) - rate * self.epsilon, 0.0)
+        alpha = np.clip(alpha, -C if self.is_signed else 0.0, C)
+        is_free = (alpha != 0.0) & (np.abs(alpha) < C)
+        gain = alpha * pull - self.epsilon * np.abs(alpha)
+        return alpha, rate * is_free, gain - (alpha - centre) ** 2 / (2.0 * rate)
+
+
+#: Classification losses by name.
+LOSSES = {
+    loss.name: loss
+    for loss in (
+        Loss("hinge"),
+        Loss("squared_hinge", is_squared=True),
+        Loss("logistic", is_logistic=True),
+    )
+}
+#: Regression losses by name, with epsilon 0.
+REGRESSION_LOSSES = {
+    loss.name: loss
+    for loss in (
+        Loss("epsilon_insensitive", aim=0.0, is_signed=True),
+        Loss("squared_epsilon_insensitive", aim=0.0, is_signed=True, is_squared=True),
+    )
+}
+
+
+def find_loss(name: str, epsilon: float = 0.0) -> Loss:
+    """Return a loss by its name; epsilon applies to regression only."""
+    if name in LOSSES:
+        return LOSSES[name]
+    return replace(REGRESSION_LOSSES[name], epsilon=float(epsilon))

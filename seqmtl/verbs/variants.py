@@ -1,0 +1,285 @@
+"""Effects of variants on a signal."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from seqmtl import _kinds
+from seqmtl._version import __version__
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.files.outputs import check_outputs, write_json
+from seqmtl.request import option, verb
+from seqmtl.verbs import _options
+
+if TYPE_CHECKING:
+    from seqmtl.cluster import Cluster
+    from seqmtl.io.vcf import VcfBatch
+    from seqmtl.variants import AnnotationSummary, Annotator
+
+logger = logging.getLogger("seqmtl")
+
+_OPENING = threading.Lock()  # the pieces on a worker wait while the first one opens the genome
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variants(_options.Relatives, _options.Threads):
+    """Annotate variants (VCF) with gains and losses of sites."""
+
+    model: str = _options.model_file()
+    vcf: str = option(metavar="VCF", help="variants: plain, gzip or bgzip; - for stdin")
+    fasta: str = option(metavar="FASTA", help="reference genome of the VCF: plain, gzip or bgzip")
+    organism: str | None = option(
+        default=None, metavar="NAME", help="organism whose model to use (default: the only one)"
+    )
+    output: str = option(
+        "-o",
+        metavar="VCF",
+        role="how",
+        help="annotated variants: .vcf, .vcf.gz (bgzip; with .tbi if pysam is installed), or -",
+    )
+    distance: int | None = option(
+        kind=_kinds.integer,
+        default=None,
+        metavar="N",
+        help="consider sites up to N bases from the variant (default: all whose window it "
+        "overlaps)",
+    )
+    threshold: float | None = option(
+        kind=_kinds.positive_float,
+        default=None,
+        metavar="X",
+        help="annotate only alleles with a gain or loss of at least X (default: all)",
+    )
+    chrom_map: str | None = option(
+        default=None,
+        metavar="TSV",
+        help="contig names: in the VCF, then in the FASTA (as for bcftools --rename-chrs)",
+    )
+    tsv: str | None = option(
+        default=None,
+        metavar="FILE",
+        role="how",
+        help="also write the effects as a table (.gz: bgzip; - for standard output)",
+    )
+    json: str | None = _options.summary_file("write counts as JSON (- for standard output)")
+    dask: str | None = _options.dask("score the variants")
+
+    def run(self) -> dict[str, Any]:
+        """Annotate the variants.
+
+        Returns
+        -------
+        dict
+            Counts of records and alleles by what became of them, as ``json`` has them.
+        """
+        from seqmtl.cluster import Cluster, connect
+        from seqmtl.io.rows import read_chrom_map
+        from seqmtl.variants import Annotator, annotate_vcf
+
+        self._check_outputs()
+        scorer = _scorer(self)
+        chrom_map = read_chrom_map(self.chrom_map) if self.chrom_map else {}
+        genome = self._genome(scorer, chrom_map)
+        annotator = Annotator(scorer, genome, chrom_map=chrom_map, threshold=self.threshold)
+        started = time.perf_counter()
+        with connect(self.dask) as workers:
+            there = None
+            if isinstance(workers, Cluster):
+                there = partial(_run_there, workers, annotator, self)
+            summary = annotate_vcf(
+                self.vcf, _stream(self.output), annotator, table=_stream(self.tsv),
+                command=self.command, run_batches=there,
+            )  # fmt: skip
+        _report(summary, self.output, time.perf_counter() - started)
+        _index(summary, self.output)
+        counts = {
+            "schema_version": 1,
+            "kind": "seqmtl variants",
+            "seqmtl_version": __version__,
+            "organism": annotator.scorer.organism,
+            "field": ",".join(text.field for text in annotator.texts),
+            "distance": self.distance,
+            "threshold": self.threshold,
+            **vars(summary),
+        }
+        write_json(self.json, counts)
+        return counts
+
+    def _check_outputs(self) -> None:
+        check_outputs(self.output, self.tsv, self.json)
+        if self.output != "-" and not self.output.endswith((".vcf", ".vcf.gz")):
+            raise SeqmtlError(
+                f"output must end in .vcf or .vcf.gz, or be -, got {self.output}; for BCF, write "
+                ".vcf.gz and convert it with: bcftools view -Ob"
+            )
+        if [self.output, self.tsv, self.json].count("-") > 1:
+            raise SeqmtlError(
+                "only one output can go to standard output; name files for the others"
+            )
+
+    def _genome(self, scorer: Any, chrom_map: dict[str, str]) -> Any:
+        """Load the contigs that have variants; all contigs if the variants come from a stream.
+
+        A VCF file is checked first, so that its errors are reported at once.
+        """
+        from seqmtl.io import load_genome
+        from seqmtl.io.vcf import VcfReader, contigs_of
+        from seqmtl.variants.effect_text import texts_of
+
+        if self.vcf == "-":
+            return load_genome(self.fasta, padding=1)
+        for text in texts_of(scorer):
+            text.check(VcfReader(self.vcf))
+        only = {chrom_map.get(name, name): None for name in contigs_of(self.vcf)}
+        try:
+            return load_genome(self.fasta, padding=1, only=only)
+        except InputFormatError:
+            raise
+        except ValueError as error:  # no contig is known
+            files = ", ".join(filter(None, [self.vcf, self.fasta, self.chrom_map]))
+            raise SeqmtlError(f"{files}: {error}, by --chrom-map") from error
+
+
+def _scorer(request: Variants) -> Any:
+    """Return what scores alleles with the model."""
+    from seqmtl.models.saved import load_model
+    from seqmtl.variants import EffectScorer, PairedEffectScorer
+    from seqmtl.verbs._scoring import in_place
+
+    model, request = in_place(load_model(request.model, only=("weights", "pairs")), request)
+    if request.organism is None and len(model.tasks) > 1:
+        raise SeqmtlError(
+            f"the model has {len(model.tasks)} organisms; name one of "
+            f"{', '.join(model.tasks)} with --organism"
+        )
+    organism, distance = request.organism or model.tasks[0], request.distance
+    if model.structure != "pairs":
+        relatives = request.from_relatives
+        return EffectScorer(model, organism, distance=distance, from_relatives=relatives)
+    if request.from_relatives:
+        raise SeqmtlError("--from-relatives is not for a model of seqmtl pair; leave it out")
+    return PairedEffectScorer(model, organism, distance=distance)
+
+
+class _Recipe(NamedTuple):
+    """What a worker annotates with, as it can be sent and compared.
+
+    Attributes
+    ----------
+    request : Variants
+        What is asked for, with absolute paths.
+    chrom_map : tuple of (str, str)
+        Names of contigs in the variants and in the genome.
+    contigs : tuple of str
+        Contigs of the genome to load.
+    changed : tuple of int
+        When its files were changed.
+    """
+
+    request: Variants
+    chrom_map: tuple[tuple[str, str], ...]
+    contigs: tuple[str, ...]
+    changed: tuple[int, ...]
+
+
+def _run_there(
+    cluster: Cluster, annotator: Annotator, request: Variants, batches: Iterator[VcfBatch]
+) -> Iterator[Any]:
+    """Yield what :func:`seqmtl.variants.annotate.annotate_batch` returns on the workers."""
+    from seqmtl.cluster import Piece
+    from seqmtl.files.catalogue import model_path
+
+    files = [os.path.abspath(path) for path in (model_path(request.model), request.fasta)]
+    tree = request.tree
+    if tree is not None and os.path.exists(tree):
+        tree = os.path.abspath(tree)
+        files.append(tree)
+    there = request.changed(model=files[0], fasta=files[1], tree=tree, command_line="")
+    changed = tuple(os.stat(path).st_mtime_ns for path in files)
+    recipe = _Recipe(
+        there, tuple(annotator.chrom_map.items()), tuple(annotator.genome.names), changed
+    )
+    pieces = (Piece(f"line {batch.first_line}", (batch,), tuple(files)) for batch in batches)
+    for done in cluster.map(annotate_there, pieces, common=recipe, ordered=True):
+        yield done.result
+
+
+def annotate_there(recipe: _Recipe, batch: VcfBatch) -> Any:
+    """Annotate some records on a worker."""
+    from seqmtl.variants.annotate import annotate_batch
+
+    with _OPENING:
+        annotator = _annotator_of(recipe)
+    return annotate_batch(annotator, recipe.request.output, recipe.request.tsv, batch)
+
+
+@lru_cache(maxsize=1)
+def _annotator_of(recipe: _Recipe) -> Annotator:
+    """Open the model and the genome, once in a worker."""
+    from seqmtl._messages import messages_from
+    from seqmtl.io import load_genome
+    from seqmtl.variants import Annotator
+
+    request, chrom_map = recipe.request, dict(recipe.chrom_map)
+    with messages_from(logging.ERROR):  # all else was told where the command runs
+        scorer = _scorer(request)
+        genome = load_genome(request.fasta, padding=1, only=dict.fromkeys(recipe.contigs))
+    return Annotator(scorer, genome, chrom_map=chrom_map, threshold=request.threshold)
+
+
+def _stream(path: str | None) -> Any:
+    """Return standard output for ``-``."""
+    return sys.stdout.buffer if path == "-" else path
+
+
+def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:
+    """Log what was scored, and what was not and why."""
+    from seqmtl.variants.alleles import REASONS
+
+    logger.info(
+        "%s: %d records, %d alleles, %d scored, %d reported in %.1f s (%.0f per second)",
+        output, summary.n_records, summary.n_alleles, summary.n_scored, summary.n_reported,
+        seconds, summary.n_alleles / max(seconds, 1e-9),
+    )  # fmt: skip
+    if summary.n_without_alleles:
+        logger.info(
+            "%d records have no allele to score (ALT is . or <NON_REF>) and are written unchanged",
+            summary.n_without_alleles,
+        )
+    for reason, n in summary.not_scored.items():
+        logger.warning(
+            "%d of %d alleles were not scored: %s (%s; first: %s)",
+            n, summary.n_alleles, REASONS[reason], reason, summary.examples[reason],
+        )  # fmt: skip
+    if 2 * summary.not_scored["ref_mismatch"] > summary.n_alleles:
+        logger.warning("most REF alleles differ from the genome; is it the right assembly?")
+
+
+def _index(summary: AnnotationSummary, path: str) -> None:
+    """Index a compressed output, or log why there is no index."""
+    from importlib.util import find_spec
+
+    from seqmtl.files.bgzip import write_index
+
+    if not path.endswith(".vcf.gz"):
+        return
+    if not summary.is_sorted:
+        logger.warning("%s, like its input, is not sorted: no index; run bcftools sort", path)
+    elif find_spec("pysam") is None:
+        logger.info("no index without pysam; pip install 'seqmtl[genome]', or run tabix -p vcf")
+    else:
+        try:
+            write_index(path, "vcf")
+        except SeqmtlError as error:  # the variants are written anyway
+            logger.warning("%s", error)
+
+
+variants = verb(Variants)
