@@ -94,15 +94,15 @@ def resample(labels: NDArray[Any], scores: NDArray[Any], n: int) -> NDArray[np.f
     """
     import numpy as np
 
-    from seqmtl.evaluation.metrics import weighted_auroc_auprc
+    from seqmtl.evaluation.metrics import RankedScores
 
     rng = np.random.default_rng(0)
     weights = np.ones(labels.size)
-    samples = [weighted_auroc_auprc(labels, scores, weights)[1]]
+    samples = [RankedScores(labels > 0, scores, weights).metrics()[1]]
     for _ in range(n):
         for own in (labels > 0, labels < 0):
             weights[own] = rng.multinomial(own.sum(), np.full(own.sum(), 1 / own.sum()))
-        samples.append(weighted_auroc_auprc(labels, scores, weights)[1])
+        samples.append(RankedScores(labels > 0, scores, weights).metrics()[1])
     return np.array(samples)
 
 

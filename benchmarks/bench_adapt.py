@@ -35,7 +35,7 @@ from _common import make_parser
 from numpy.typing import NDArray
 
 from seqmtl import MultiTaskModel, TaskKernel, Windows, read_windows
-from seqmtl.evaluation.metrics import weighted_auroc_auprc
+from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.models.fit import train_windows
 from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.selection import Space
@@ -95,8 +95,7 @@ class Study:
     def auprc(self, model: MultiTaskModel, task: str | None = None) -> float:
         """Return the AUPRC of a model's scores."""
         scores = model.decision_function(self.test, task or self.organism, from_relatives=True)
-        ones = np.ones(len(self.test))
-        return float(weighted_auroc_auprc(self.test.labels, scores, ones)[1])
+        return RankedScores(self.test.labels > 0, scores).metrics()[1]
 
     def timed(self, method: str, n: int, work: object) -> float:
         """Return the AUPRC of the model that `work` makes, and keep the CPU time that it takes."""

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import matthews_corrcoef
 
 from seqmtl import PositionalKmers, Windows, read_dataset, read_windows
-from seqmtl.evaluation.metrics import weighted_auroc_auprc
+from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.io import is_dataset
 from seqmtl.models.fit import train_windows
 from seqmtl.models.selection import Space
@@ -92,8 +92,8 @@ def train_and_test(
     seconds, found = time.process_time() - started, []
     for t, name in enumerate(test.task_names):
         own = test[np.flatnonzero(test.task_ids == t)]
-        scores, ones = model.decision_function(own, name), np.ones(len(own))
-        auroc, auprc = weighted_auroc_auprc(own.labels, scores, ones)
+        scores = model.decision_function(own, name)
+        auroc, auprc = RankedScores(own.labels > 0, scores).metrics()
         found.append([auroc, auprc, matthews_corrcoef(own.labels > 0, scores > 0)])
     return (*np.mean(found, axis=0).tolist(), seconds)
 

@@ -103,13 +103,12 @@ def mean_auprc(scores: Any, windows: Windows) -> float:
     """Return the mean AUPRC over the organisms."""
     import numpy as np
 
-    from seqmtl.evaluation.metrics import weighted_auroc_auprc
+    from seqmtl.evaluation.metrics import RankedScores
 
     found = []
     for t in range(len(windows.task_names)):
         own = windows.task_ids == t
-        labels = windows.labels[own]
-        found.append(weighted_auroc_auprc(labels, scores[own], np.ones(labels.size))[1])
+        found.append(RankedScores(windows.labels[own] > 0, scores[own]).metrics()[1])
     return float(np.mean(found))
 
 

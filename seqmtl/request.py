@@ -140,8 +140,15 @@ class Request:
         """
 
     def run(self) -> Any:
-        """Do what is asked; return the result. Outputs are claimed until the end."""
+        """Do what is asked; return the result."""
         raise NotImplementedError
+
+    def __call__(self) -> Any:
+        """Do what is asked, as a run of its own: outputs are claimed until the end."""
+        from seqmtl.files.outputs import files_of_a_run
+
+        with files_of_a_run(), self.threads_in_use():
+            return self.run()
 
     def threads_in_use(self) -> AbstractContextManager[None]:
         """Return the context in which :meth:`run` has its threads."""
@@ -208,11 +215,7 @@ def verb(request: type[Request]) -> Callable[..., Any]:
     signature = inspect.Signature([_parameter(each) for each in options])
 
     def function(*args: Any, **named: Any) -> Any:
-        from seqmtl.files.outputs import files_of_a_run
-
-        asked = request(**signature.bind(*args, **named).arguments)
-        with files_of_a_run(), asked.threads_in_use():
-            return asked.run()
+        return request(**signature.bind(*args, **named).arguments)()
 
     function.__name__ = function.__qualname__ = name_of(request).replace("-", "_")
     function.__module__ = request.__module__

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import io
+import logging
 import os
 import shlex
+from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 
-from seqmtl.cli import (
-    _options,
-    calibrate,
-    dataset,
-    evaluate,
-    explain,
-    report,
-    scan,
-    simulate,
-    train,
-)
-from seqmtl.cli._console import setup_logging, show
-from seqmtl.cli._output import replacing
-from seqmtl.cli._program import run_command
+from seqmtl._messages import messages_from
+from seqmtl.cli._command import Command
+from seqmtl.cli._console import show
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.atomic import write_lines
+from seqmtl.files.outputs import replacing
+from seqmtl.files.whole import read_json, read_text
+from seqmtl.request import Request, option
+from seqmtl.verbs import _options
 
-_COMMANDS = (simulate, dataset, train, calibrate, evaluate, scan, explain, report)
+logger = logging.getLogger("seqmtl")
+
 _MODELS = ("individual", "union", "default")
 _SIMULATE = "simulate -o {0} --seed {1} --chromosomes 8 --chromosome-length 20000 --windows 400"
 _FEWER_DECOYS = "\n[decoys]\nratio = 3\n"  # appended to the TOML file to keep the demo fast
@@ -53,68 +48,56 @@ _EXAMPLES = """\
   seqmtl demo -o demo --seed 2"""
 
 
-def add_parser(subparsers: _options.Subparsers) -> None:
-    """Add the command."""
-    parser = _options.new_command(
-        subparsers, "demo", run,
-        "simulate related genomes, train, evaluate, scan and write a report", _EXAMPLES,
-    )  # fmt: skip
-    parser.add_argument(
-        "-o", "--output", default="seqmtl-demo", metavar="DIR",
+@dataclass(frozen=True, kw_only=True)
+class Demo(Request):
+    """Run the whole workflow."""
+
+    output: str = option(
+        "-o",
+        default="seqmtl-demo",
+        metavar="DIR",
         help="folder to write (default: seqmtl-demo)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=_options.seed, default=1, help="seed of the simulation (default: 1)"
     )
+    seed: int = _options.seed("seed of the simulation", 1)
+
+    def run(self) -> None:
+        """Show and run the commands, logging only warnings and errors."""
+        if find_spec("matplotlib") is None:
+            raise SeqmtlError("the report needs matplotlib; pip install 'seqmtl[plots]'")
+        self._run_step(_SIMULATE)
+        self._add_to_config()
+        for step in _STEPS:
+            self._run_step(step)
+
+    def _run_step(self, step: str) -> None:
+        words = [word.format(self.output, self.seed) for word in step.split()]
+        command_line = shlex.join(["seqmtl", *words])
+        _show_command(command_line)
+        args = import_module("seqmtl.cli.main").build_parser().parse_args(words)
+        with messages_from(logging.WARNING):
+            args.of.request_of(args, command_line)()
+
+    def _add_to_config(self) -> None:
+        """Append a setting to the TOML file, as a user would with an editor."""
+        path = os.path.join(self.output, "dataset.toml")
+        text = _FEWER_DECOYS.replace("\n", "\\n")
+        _show_command(f"printf '{text}' >> {shlex.quote(path)}")
+        with replacing(path, path):
+            text = read_text(path, "TOML")
+        write_lines(path, [text, _FEWER_DECOYS])
 
 
-def run(args: argparse.Namespace) -> int:
-    """Run the command."""
-    if find_spec("matplotlib") is None:
-        raise SeqmtlError("the report needs matplotlib; pip install 'seqmtl[plots]'")
-    code = _run_step(_SIMULATE, args)
-    if not code:
-        _add_to_config(args)
-    for step in _STEPS:
-        code = code or _run_step(step, args)
-    if not code:
-        show(_summary(args.output))
-    return code
-
-
-def _run_step(step: str, args: argparse.Namespace) -> int:
-    """Show and run one command, logging only warnings and errors; return its exit code."""
-    words = [word.format(args.output, args.seed) for word in step.split()]
-    _show(shlex.join(["seqmtl", *words]), args)
-    flags = ["--quiet", *["--log-json"] * args.log_json, *["--debug"] * args.debug]
-    with contextlib.redirect_stdout(io.StringIO()):
-        code = run_command(_COMMANDS, [*words, *flags])
-    setup_logging(args)  # the command set up its own
-    return code
-
-
-def _add_to_config(args: argparse.Namespace) -> None:
-    """Append a setting to the TOML file, as a user would with an editor."""
-    from seqmtl.files.atomic import write_lines
-    from seqmtl.files.whole import read_text
-
-    path = os.path.join(args.output, "dataset.toml")
-    text = _FEWER_DECOYS.replace("\n", "\\n")
-    _show(f"printf '{text}' >> {shlex.quote(path)}", args)
-    with replacing(path, path):
-        text = read_text(path, "TOML")
-    write_lines(path, [text, _FEWER_DECOYS])
-
-
-def _show(command: str, args: argparse.Namespace) -> None:
-    if not args.quiet:
+def _show_command(command: str) -> None:
+    if logger.isEnabledFor(logging.INFO):
         print(command, flush=True)
+
+
+def _show(request: Demo, _: None) -> None:
+    show(_summary(request.output))
 
 
 def _summary(folder: str) -> str:
     """Format the AUPRC (genome) of every model by organism, and name the report."""
-    from seqmtl.files.whole import read_json
-
     metrics = [read_json(os.path.join(folder, f"{name}.json")) for name in _MODELS]
     rows = {name: [found["tasks"][name] for found in metrics] for name in metrics[0]["tasks"]}
     rows["mean"] = [found["mean"] for found in metrics]
@@ -124,3 +107,8 @@ def _summary(folder: str) -> str:
     ]
     report = os.path.join(folder, "report.html")
     return "\n".join([*lines, f"{report}: open it in a browser"]) + "\n"
+
+
+COMMAND = Command(
+    Demo, "simulate related genomes, train, evaluate, scan and write a report", _EXAMPLES, _show
+)

@@ -86,7 +86,7 @@ class Result:
     converged: bool
 
 
-class FinishedRuns:
+class FinishedRuns(Journal):
     """A file with a header that identifies the comparison, and one line per finished run.
 
     Parameters
@@ -98,10 +98,8 @@ class FinishedRuns:
     """
 
     def __init__(self, path: str, fingerprint: str) -> None:
-        self.path = path
-        self._journal = Journal(
-            path, {"format": _FORMAT, "schema_version": SCHEMA_VERSION, "fingerprint": fingerprint}
-        )
+        header = {"schema_version": SCHEMA_VERSION, "fingerprint": fingerprint}
+        super().__init__(path, {"format": _FORMAT, **header})
 
     def load(self) -> list[Result]:
         """Read the finished runs, dropping a last line that is incomplete.
@@ -111,8 +109,8 @@ class FinishedRuns:
         SeqmtlError
             If the file belongs to other data or settings, or is not of this kind.
         """
-        header, *entries = self._journal.read() or [self._journal.header]
-        if header != self._journal.header:
+        header, *entries = self.read() or [self.header]
+        if header != self.header:
             raise SeqmtlError(
                 f"{self.path} belongs to other data or settings; resume with the original ones, "
                 "choose another output, or remove it to start afresh"
@@ -120,18 +118,14 @@ class FinishedRuns:
         try:
             items(_RESULT)("its lines", entries)
         except ValueError as error:
-            raise self._journal.damaged(error) from error
+            raise self.damaged(error) from error
         return [Result(**{field.name: e[field.name] for field in fields(Result)}) for e in entries]
 
     def append(self, result: Result) -> None:
         """Append a finished run, and flush it to disk."""
-        if not self._journal.exists():
-            self._journal.start()
-        self._journal.write(vars(result))
-
-    def remove(self) -> None:
-        """Remove the file."""
-        self._journal.remove()
+        if not self.exists():
+            self.start()
+        self.write(vars(result))
 
 
 class Cell(NamedTuple):

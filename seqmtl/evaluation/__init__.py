@@ -2,7 +2,7 @@
 
 from seqmtl.evaluation.curves import draw_curves
 from seqmtl.evaluation.expected import add_expected, expected_sites
-from seqmtl.evaluation.metrics import evaluate, weighted_auroc_auprc
+from seqmtl.evaluation.metrics import evaluate
 from seqmtl.evaluation.reliability import calibration_error, draw_reliability
 from seqmtl.evaluation.tables import metrics_table, reliability_table, thresholds_table
 
@@ -16,5 +16,4 @@ __all__ = [
     "metrics_table",
     "reliability_table",
     "thresholds_table",
-    "weighted_auroc_auprc",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_choice, check_integer
-from seqmtl.evaluation._groups import TaskGroup, check_labels, check_scores, group_by_task
+from seqmtl.evaluation._groups import TaskGroup, group_by_task
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,9 @@ _Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 class RankedScores:
     """Scores of one task, sorted once so that any weighting of examples is evaluated in O(n).
 
+    The metrics are equal to scikit-learn's ``roc_auc_score`` and ``average_precision_score`` with
+    ``sample_weight``, including ties.
+
     All metrics depend, for each positive, only on the weight of negatives that rank above it or
     tie with it. The m distinct scores of the positives, in decreasing order, therefore split the
     negatives into 2m + 1 cells: cell 2j is between levels j - 1 and j, cell 2j + 1 ties with
@@ -43,6 +46,11 @@ class RankedScores:
         Finite scores.
     weights : ndarray, shape (n,), optional
         Weight of each example: the number of examples it represents. Default: 1.
+
+    Examples
+    --------
+    >>> RankedScores(np.array([True, False, True, False]), np.array([3.0, 2.0, 1.0, 0.0])).metrics()
+    (0.75, 0.8333333333333333)
     """
 
     def __init__(
@@ -123,48 +131,6 @@ class RankedScores:
         for row in samples:
             row[:] = self.metrics(*(rng.multinomial(*d) for d in zip(numbers, shares, strict=True)))
         return samples
-
-
-def weighted_auroc_auprc(
-    labels: ArrayLike, scores: ArrayLike, weights: ArrayLike
-) -> tuple[float, float]:
-    """Return the weighted AUROC and average precision of one ranking.
-
-    Equal to scikit-learn's ``roc_auc_score`` and ``average_precision_score`` with
-    ``sample_weight``, including ties; `evaluate` computes its metrics with this code.
-
-    Parameters
-    ----------
-    labels : array-like, shape (n,)
-        -1/+1, 0/1 or bool.
-    scores : array-like of float, shape (n,)
-        Higher means more likely positive.
-    weights : array-like of float, shape (n,)
-        Non-negative, and not all zero in either class.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, values are not finite, or a class has no weight.
-
-    Examples
-    --------
-    >>> weighted_auroc_auprc([1, 0, 1, 0], [3.0, 2.0, 1.0, 0.0], [1, 1, 1, 1])
-    (0.75, 0.8333333333333333)
-    """
-    positive = check_labels(labels)
-    values = check_scores(scores, positive.size)
-    weight = check_scores(weights, positive.size, "weights")
-    if weight.min() < 0:
-        raise ValueError(
-            f"weights must not be negative, got {weight.min():g}; leave such examples out"
-        )
-    if not (weight[positive].any() and weight[~positive].any()):
-        raise ValueError(
-            "weights must be positive somewhere in both classes, got a class without any; "
-            "add examples of it"
-        )
-    return RankedScores(positive, values, weight).metrics()
 
 
 def evaluate(

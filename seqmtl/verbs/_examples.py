@@ -53,19 +53,11 @@ def read_for_training(source: Any, *, require_labels: bool = True) -> Examples:
         If the arguments conflict or a file is invalid.
     """
     from seqmtl.io import read_numeric_table
-    from seqmtl.verbs._windows import read_input
+    from seqmtl.verbs._options import WindowInput
+    from seqmtl.verbs._windows import read_windows_of
 
     if _holds_windows(source):
-        return _of_windows(
-            read_input(
-                source,
-                source.organism,
-                split=source.split,
-                window=source.window,
-                require_labels=require_labels,
-                shift=source.shift,
-            )
-        )
+        return _of_windows(read_windows_of(WindowInput.of(source), require_labels=require_labels))
     if source.window or source.shift:
         raise SeqmtlError(
             f"--window and --shift apply to DNA windows, but {source.data} is a table of examples; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from seqmtl import _kinds
@@ -147,6 +147,18 @@ class WindowInput(Request):
     shift: int = 0
     decoys: float = 10.0
     seed: int = 0
+
+    @classmethod
+    def of(cls, request: Any, **changes: Any) -> WindowInput:
+        """Return what a request says of windows, with changes."""
+        names = [each.name for each in fields(WindowInput)]
+        said = {name: getattr(request, name) for name in names if hasattr(request, name)}
+        return WindowInput(**(said | changes))
+
+    @property
+    def split_or_all(self) -> str | None:
+        """The split to read, None for all rows."""
+        return None if self.split == "all" else self.split
 
     @property
     def sources(self) -> list[str]:

@@ -215,8 +215,9 @@ def _windows(request: OnDisk, memory: int) -> Iterator[Windows]:
     from seqmtl.exceptions import MemoryLimitError
     from seqmtl.io import is_dataset, read_dataset
     from seqmtl.io.dataset import read_summary
+    from seqmtl.io.window_store import PART
     from seqmtl.sequences.quality import Seen
-    from seqmtl.verbs._windows import organisms_named, warn_of
+    from seqmtl.verbs._windows import organisms_named, parts_of_table, warn_of
 
     data = request.data
     assert data is not None
@@ -233,7 +234,8 @@ def _windows(request: OnDisk, memory: int) -> Iterator[Windows]:
             for name in organisms_named(request)
         )
     else:
-        parts = _of_table(data, request)
+        wide = None if request.window is None else request.window + 2 * abs(request.shift)
+        parts = parts_of_table(request, wide, PART)
     seen = Seen()
     for windows in parts:
         if request.window is not None:
@@ -241,27 +243,3 @@ def _windows(request: OnDisk, memory: int) -> Iterator[Windows]:
         seen.add(windows)
         yield windows
     warn_of(seen.faults(), request)
-
-
-def _of_table(data: str, request: OnDisk) -> Iterator[Windows]:
-    """Yield the windows of a table: those of the split, or all if none has it, as in memory."""
-    from seqmtl.exceptions import InputFormatError
-    from seqmtl.io.tables import read_windows_in_parts
-    from seqmtl.io.window_store import PART
-    from seqmtl.verbs._windows import all_of_one_split
-
-    wide = None if request.window is None else request.window + 2 * abs(request.shift)
-    options: dict[str, Any] = {"window": wide, "organism": request.organism}
-    n_parts = 0
-    try:
-        for windows in read_windows_in_parts(data, PART, split=request.split, **options):
-            yield windows
-            n_parts += 1
-    except InputFormatError:
-        if n_parts or request.split != "train":
-            raise
-        for windows in read_windows_in_parts(data, PART, **options):
-            if not all_of_one_split(windows, data, tell=not n_parts):
-                raise
-            yield windows
-            n_parts += 1

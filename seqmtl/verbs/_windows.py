@@ -1,12 +1,14 @@
-"""Read the windows named on the command line."""
+"""Read windows: those of a request, from its files."""
 
 from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.verbs._options import WindowInput
 
 if TYPE_CHECKING:
     from seqmtl.sequences import Windows
@@ -16,46 +18,27 @@ logger = logging.getLogger("seqmtl")
 DEFAULT_WINDOW = 141
 
 
-def read_input(
-    source: Any,
-    organism: str | None,
-    *,
-    split: str | None,
-    window: int | None,
-    require_labels: bool,
-    shift: int = 0,
-) -> Windows:
-    """Read the windows named by the arguments.
-
-    Parameters
-    ----------
-    source : WindowInput
-        Where they are.
-    organism : str or None
-        Organism of all of them, which overrides what they say.
-    split : str or None
-        Split to read, if the source has a split column.
-    window : int or None
-        Window length; longer sequences are trimmed to their centre.
-    require_labels : bool
-        Whether every window must have a label.
-    shift : int
-        Bases by which the window is moved in the 3' direction.
+def read_windows_of(source: WindowInput, *, require_labels: bool) -> Windows:
+    """Read windows; longer sequences are trimmed to their centre, or what `shift` makes of it.
 
     Raises
     ------
     SeqmtlError
-        If the arguments conflict or a file is invalid.
+        If the options conflict or a file is invalid.
     """
+    window = source.window
     if source.genome and source.data:
         raise SeqmtlError("give either DATA, or --genome with --sites, not both")
     if source.genome and window is None:
         window = DEFAULT_WINDOW
-    if shift and window is None:
+    if source.shift and window is None:
         raise SeqmtlError("--shift needs a window length; give --window")
-    wide = None if window is None else window + 2 * abs(shift)
-    windows = _read(source, organism, split, wide, require_labels)
-    return windows if window is None or not shift else windows.center(window, shift)
+    wide = None if window is None else window + 2 * abs(source.shift)
+    if source.genome:
+        windows = _from_genomes(source, wide or DEFAULT_WINDOW, require_labels)
+    else:
+        windows = _from_file(source, wide, require_labels)
+    return windows if window is None or not source.shift else windows.center(window, source.shift)
 
 
 def read_as_of_model(
@@ -69,37 +52,30 @@ def read_as_of_model(
     Raises
     ------
     SeqmtlError
-        See :func:`read_input`, or if a dataset has another signal.
+        See :func:`read_windows_of`, or if a dataset has another signal.
     """
     from seqmtl.io.dataset import is_dataset, read_dataset, read_summary
     from seqmtl.models.site import site_of_model
 
-    split = None if source.split == "all" else source.split
     window, shift, site = model.length, model.shift, getattr(model, "site", None)
+    source = WindowInput.of(source, organism=organism)
     if site and source.data and not source.genome and is_dataset(source.data):
         here = site_of_model(site, source.data, window, shift)
         cut = read_summary(source.data)["site"]["offset"] - here.offset, window
+        split = source.split_or_all
         return read_dataset(source.data, split=split, organism=organism, cut=cut).windows
     if source.genome and site and (site.signal or site.words):
         shift = window // 2 - site.offset - site.length // 2
-    return read_input(
-        source, organism, split=split, window=window, require_labels=require_labels, shift=shift
-    )
+    source = WindowInput.of(source, window=window, shift=shift)
+    return read_windows_of(source, require_labels=require_labels)
 
 
 def read_for_training(source: Any, *, split: str | None) -> Windows:
-    """Read the labelled windows named by the arguments, and warn of what is probably wrong."""
+    """Read labelled windows of a split, and warn of what is probably wrong."""
     from seqmtl.models.site import find_misplaced
     from seqmtl.sequences.quality import find_faults
 
-    windows = read_input(
-        source,
-        getattr(source, "organism", None),  # compare has no such option
-        split=split,
-        window=source.window,
-        require_labels=True,
-        shift=source.shift,
-    )
+    windows = read_windows_of(WindowInput.of(source, split=split or "all"), require_labels=True)
     warn_of([*find_faults([windows]), *find_misplaced(windows)], source)
     return windows
 
@@ -122,41 +98,61 @@ def organisms_named(source: Any) -> list[str]:
     return [name for name, own in facts if own["splits"].get(source.split, {}).get("sites")]
 
 
-def _read(
-    source: Any, organism: str | None, split: str | None, window: int | None, require_labels: bool
-) -> Windows:
-    if source.genome:
-        return _from_genomes(source, window or DEFAULT_WINDOW, require_labels, split)
-    if not source.data:
-        raise SeqmtlError("no windows given; name a DATA file, or give --genome and --sites")
-    from seqmtl.io import guess_format, is_dataset, read_dataset, read_fasta_windows, read_windows
+def _from_file(source: WindowInput, window: int | None, require_labels: bool) -> Windows:
+    from seqmtl.io import guess_format, is_dataset, read_dataset, read_fasta_windows
 
-    if os.path.isdir(source.data) and not is_dataset(source.data):
-        raise SeqmtlError(
-            f"{source.data}: a folder must be a dataset with windows.tsv and summary.json; make "
-            "one with seqmtl dataset, or name a file"
-        )
-    if is_dataset(source.data):
-        windows = read_dataset(source.data, split=split, organism=organism).windows
+    data, organism = source.data, source.organism
+    if not data:
+        raise SeqmtlError("no windows given; name a DATA file, or give --genome and --sites")
+    if is_dataset(data):
+        windows = read_dataset(data, split=source.split_or_all, organism=organism).windows
         return windows if window is None else windows.center(window)
-    if guess_format(source.data) == "fasta":
-        return read_fasta_windows(
-            source.data, window=window, organism=organism, require_labels=require_labels
+    if os.path.isdir(data):
+        raise SeqmtlError(
+            f"{data}: a folder must be a dataset with windows.tsv and summary.json; make one with "
+            "seqmtl dataset, or name a file"
         )
-    options: dict[str, Any] = {
-        "window": window,
-        "organism": organism,
-        "require_labels": require_labels,
-    }
+    if guess_format(data) == "fasta":
+        return read_fasta_windows(
+            data, window=window, organism=organism, require_labels=require_labels
+        )
+    (windows,) = parts_of_table(source, window, require_labels=require_labels)
+    return windows
+
+
+def parts_of_table(
+    source: Any, window: int | None, n: int | None = None, *, require_labels: bool = True
+) -> Iterator[Windows]:
+    """Yield the windows of a table, about n at a time: those of the split, or all if none has it.
+
+    Raises
+    ------
+    InputFormatError
+        If the table is invalid, or has other splits.
+    """
+    from seqmtl.io.tables import read_windows, read_windows_in_parts
+
+    data, options = source.data, {"window": window, "organism": source.organism}
+
+    def parts(split: str | None) -> Iterator[Windows]:
+        if n is None:
+            yield read_windows(data, split=split, require_labels=require_labels, **options)
+        else:
+            yield from read_windows_in_parts(data, n, split=split, **options)
+
+    n_parts = 0
     try:
-        return read_windows(source.data, split=split, **options)
+        for windows in parts(None if source.split == "all" else source.split):
+            yield windows
+            n_parts += 1
     except InputFormatError:
-        if split != "train":
+        if n_parts or source.split != "train":
             raise
-        windows = read_windows(source.data, **options)
-        if not all_of_one_split(windows, source.data):
-            raise
-        return windows
+        for windows in parts(None):
+            if not all_of_one_split(windows, data, tell=not n_parts):
+                raise
+            yield windows
+            n_parts += 1
 
 
 def all_of_one_split(windows: Windows, data: str, *, tell: bool = True) -> bool:
@@ -170,7 +166,7 @@ def all_of_one_split(windows: Windows, data: str, *, tell: bool = True) -> bool:
     return is_one
 
 
-def _from_genomes(source: Any, window: int, require_labels: bool, split: str | None) -> Windows:
+def _from_genomes(source: WindowInput, window: int, require_labels: bool) -> Windows:
     from seqmtl.io import load_genomes, read_sites
     from seqmtl.sequences import add_decoys, concatenate
 
@@ -178,6 +174,7 @@ def _from_genomes(source: Any, window: int, require_labels: bool, split: str | N
     paths = {organism: fasta for organism, fasta, _ in named}
     sites = {organism: path for organism, _, path in named}
     parts = []
+    split = source.split_or_all
     for organism, genome in load_genomes(paths, padding=window).items():
         found: Windows = read_sites(
             sites[organism], genome, window=window, organism=organism, at_end=source.at_end,

@@ -8,7 +8,8 @@ import pytest
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.models.fit import train_windows
-from tests.models.test_adaptation import TREE, joined, windows_of
+from seqmtl.sequences import concatenate
+from tests.models.test_adaptation import TREE, windows_of
 
 OTHERS = ("ape", "fly", "bee")
 
@@ -25,7 +26,7 @@ def write_table(path, *parts, organism=True):
 def folder(tmp_path_factory):
     """A model, labelled windows of man and others, and a tree."""
     folder = tmp_path_factory.mktemp("adapt")
-    windows = joined(*(windows_of(name, 120, i) for i, name in enumerate(OTHERS)))
+    windows = concatenate([windows_of(name, 120, i) for i, name in enumerate(OTHERS)])
     kernel = TaskKernel.from_newick(TREE, OTHERS)
     model, _ = train_windows(windows, features=WeightedDegree(3), task_kernel=kernel)
     model.save(folder / "old.seqmtl")

@@ -11,9 +11,10 @@ from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load_model
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.models.fit import train_windows
+from seqmtl.sequences import concatenate
 from seqmtl.verbs._scoring import with_relatives
 from tests.cli.test_adapt import write_table
-from tests.models.test_adaptation import MOTIFS, joined, windows_of
+from tests.models.test_adaptation import MOTIFS, windows_of
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,7 @@ def path(request, tmp_path_factory):
     """A model of animals of the shipped tree, with one task kernel or several."""
     names = ("H. sapiens", "D. melanogaster", "A. mellifera")
     parts = zip(names, ("man", "fly", "bee"), strict=True)
-    windows = joined(*(windows_of(n, 120, 1, motif=MOTIFS[m]) for n, m in parts))
+    windows = concatenate([windows_of(n, 120, 1, motif=MOTIFS[m]) for n, m in parts])
     kernel = TaskKernel.from_newick("metazoa", names)
     if request.param == "mkl":
         kernel = TaskKernel.hierarchical("metazoa", names)

@@ -9,8 +9,8 @@ import pytest
 
 import seqmtl
 from seqmtl.cli.main import main
-from seqmtl.tables.grid import grid_scores
 from seqmtl.kernels import RBF, Linear, Polynomial, Standardized, make_kernel
+from seqmtl.tables.grid import grid_scores
 from seqmtl.tables.kernel_model import KernelModel
 
 SPECS = ("linear", "rbf:0.5")

@@ -37,8 +37,8 @@ _SCAN = {
                "n_reported": 1, "megabases_per_second": 2.5}],
 }  # fmt: skip
 _TASK = {
-    "n_positive": 7, "expected": 6.5, "error_likely": 0.1, "auroc": 0.9, "auroc_interval": None, "auprc_genome": 0.3,
-    "auprc_genome_interval": [0.2, 0.4],
+    "n_positive": 7, "expected": 6.5, "error_likely": 0.1, "auroc": 0.9, "auroc_interval": None,
+    "auprc_genome": 0.3, "auprc_genome_interval": [0.2, 0.4],
     "genome": {"prevalence": 0.01, "auprc": 0.3,
                "precision_at_recall": {"0.5": 0.9, "0.8": 0.8, "0.95": None}},
     "reliability": [{"probability": "0.1-0.25", "n": 9.0, "expected": 1.5, "true": 2.0,

@@ -1,7 +1,5 @@
 """The picture of a task kernel: where things lie, and that no text is cut or on another."""
 
-import builtins
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -102,14 +100,13 @@ class TestLayout:
 
 
 class TestPicture:
-    @pytest.mark.parametrize("name", ["six_eukaryotes", "metazoa", "eukaryotes"])
+    @pytest.mark.parametrize("name", ["six_eukaryotes", "eukaryotes"])
     def test_shipped_trees(self, name):
-        figure = draw_kernel(TaskKernel.from_newick(name), read_tree(name))
-        shown = _check_texts(figure)
         tree = read_tree(name)
-        assert set(tree.leaf_names) <= set(shown)
+        shown = set(_check_texts(draw_kernel(TaskKernel.from_newick(name), tree)))
+        assert set(tree.leaf_names) <= shown
         if len(tree.leaf_names) < 60:
-            assert {label for label in tree.labels if label} <= set(shown)
+            assert {label for label in tree.labels if label} <= shown
 
     def test_rows_are_in_the_order_of_the_tree(self):
         names = ["yeast", "bee", "man", "ape", "ant"]
@@ -144,12 +141,12 @@ class TestPicture:
         assert abs(order.index("a") - order.index("c")) == 1
         assert "Tree: 1 - K by average linkage" in _check_texts(figure)
 
-    @pytest.mark.parametrize("make", [TaskKernel.individual, TaskKernel.union])
-    @pytest.mark.parametrize("names", [["a"], ["a", "b"], ["a", "b", LONG]])
-    def test_trivial_kernels(self, make, names):
-        figure = draw_kernel(make(names))
-        assert set(names) <= set(_check_texts(figure))
-        assert len(figure.axes) == (2 if len(names) == 1 else 3)
+    @pytest.mark.parametrize("names", [["a"], ["a", "b", LONG]])
+    def test_trivial_kernels(self, names):
+        for make in (TaskKernel.individual, TaskKernel.union):
+            figure = draw_kernel(make(names))
+            assert set(names) <= set(_check_texts(figure))
+            assert len(figure.axes) == (2 if len(names) == 1 else 3)
 
     def test_long_names_and_signs_are_whole(self):
         names = [LONG, "a$b$", "c_d", "<e&f>"]
@@ -197,22 +194,6 @@ class TestPicture:
         assert image.get_clim() == (-1, 1)
         assert image.to_rgba(0.0) == pytest.approx(to_rgba("#f7f7f7"), abs=0.02)
 
-    def test_many_tasks(self):
-        names = [f"Genus_species{i}" for i in range(90)]
-        _check_texts(draw_kernel(TaskKernel.individual(names)))
-
     def test_a_tree_that_lacks_a_task(self):
         with pytest.raises(UnknownTaskError, match="task 'wolf' is not in the tree"):
             draw_kernel(TaskKernel.union(["ape", "wolf"]), read_tree(TREE))
-
-    def test_without_matplotlib_the_extra_is_named(self, monkeypatch):
-        real_import = builtins.__import__
-
-        def no_matplotlib(name, *args, **kwargs):
-            if name.split(".")[0] == "matplotlib":
-                raise ImportError(name)
-            return real_import(name, *args, **kwargs)
-
-        monkeypatch.setattr(builtins, "__import__", no_matplotlib)
-        with pytest.raises(ImportError, match=r"pip install 'seqmtl\[plots\]'"):
-            draw_kernel(TaskKernel.union(["a", "b"]))
