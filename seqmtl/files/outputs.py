@@ -69,6 +69,11 @@ def open_output(path: str) -> AbstractContextManager[IO[Any]]:
     return nullcontext(sys.stdout) if path == "-" else atomic.atomic_write(path)
 
 
+def binary_output(path: str | None) -> Any:
+    """Return the stream of standard output for ``-``, and a path as it is."""
+    return sys.stdout.buffer if path == "-" else path
+
+
 def write_json(path: str | None, content: dict[str, Any]) -> None:
     """Write a JSON document to a file, to standard output, or, for None, nowhere."""
     if path == "-":

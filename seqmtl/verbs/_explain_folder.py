@@ -7,7 +7,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from seqmtl._version import __version__
-from seqmtl.verbs.explain import KIND, SUMMARY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from seqmtl.explain import Poim
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.sequences import Windows
+
+SUMMARY, KIND = "summary.json", "seqmtl explain"
 
 _DRAWN = 3  # windows per figure
 _MEAN = " mean"  # over all organisms; cannot clash with a name

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl._version import __version__
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.verbs.explain import KIND, SUMMARY, Explain
+from seqmtl.verbs._explain_folder import KIND, SUMMARY
+from seqmtl.verbs._options import WindowInput
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,22 +23,24 @@ _NUMBERS = (
 _COLUMNS = ("organism", "contig", "start", "end", "strand", "signal", *_NUMBERS, "introns")
 
 
-def explain_pairs(model: PairedModel, request: Explain, folder: Path) -> dict[str, Any]:
+def explain_pairs(
+    model: PairedModel, path: str, source: WindowInput, folder: Path
+) -> dict[str, Any]:
     """Write what contributes to the probabilities of sites; return the summary."""
     from seqmtl.files.atomic import write_json, write_lines
 
-    if request.data or not (request.genome and request.sites):
+    if source.data or not (source.genome and source.sites):
         raise SeqmtlError(
             "a model of seqmtl pair explains sites of a genome; give --genome and --sites, and no "
             "DATA"
         )
-    rows = [_COLUMNS, *_rows(model, request)]
+    rows = [_COLUMNS, *_rows(model, source)]
     write_lines(folder / _TABLE, ["\t".join(row) + "\n" for row in rows])
     summary = {
         "schema_version": 2,
         "kind": KIND,
         "seqmtl_version": __version__,
-        "model": request.model,
+        "model": path,
         "n_sites": len(rows) - 1,
         "files": [_TABLE, SUMMARY],
     }
@@ -45,14 +48,14 @@ def explain_pairs(model: PairedModel, request: Explain, folder: Path) -> dict[st
     return summary
 
 
-def _rows(model: PairedModel, request: Explain) -> Iterator[tuple[str, ...]]:
+def _rows(model: PairedModel, source: WindowInput) -> Iterator[tuple[str, ...]]:
     """Yield the lines of the table, in the order of the files."""
     from seqmtl.io import load_genome, read_sites
     from seqmtl.pairs import PairedFinder
     from seqmtl.pairs.contributions import explain_site
     from seqmtl.verbs._windows import genomes_with_sites
 
-    for organism, fasta, path in genomes_with_sites(request):
+    for organism, fasta, path in genomes_with_sites(source):
         finder = PairedFinder(model, organism)
         shares = [own.prevalence(own.match(organism)) for own in (model.donor, model.acceptor)]
         length = finder.finders[0].scanner.site_length

@@ -22,8 +22,8 @@ from seqmtl.files.whole import read_json, read_text, sha256_of
 from seqmtl.models.saved import load_model
 from seqmtl.scan.writers import SUFFIXES
 from seqmtl.verbs import _scan_one
+from seqmtl.verbs._scan_options import ScanOptions
 from seqmtl.verbs._scoring import in_place
-from seqmtl.verbs.scan import Scan
 
 logger = logging.getLogger("seqmtl")
 
@@ -48,12 +48,12 @@ class _Planned(NamedTuple):
     """A genome to scan with a model, on what the output depends, and whether it is complete."""
 
     name: str
-    request: Scan
+    request: ScanOptions
     fingerprint: dict[str, Any]
     is_complete: bool
 
 
-def scan_genomes(request: Scan) -> list[dict[str, Any]]:
+def scan_genomes(request: ScanOptions) -> list[dict[str, Any]]:
     """Scan the genomes of a table with all models; return the entry of each in its summary."""
     for name in _OF_ONE:
         if getattr(request, name):
@@ -87,7 +87,7 @@ def scan_genomes(request: Scan) -> list[dict[str, Any]]:
     return [read_json(str(scan.request.json))["scans"][0] for scan in scans]
 
 
-def scan_genome(request: Scan, fingerprint: dict[str, Any]) -> dict[str, Any] | str:
+def scan_genome(request: ScanOptions, fingerprint: dict[str, Any]) -> dict[str, Any] | str:
     """Do one scan, unless it is complete; return its entry in the JSON summary, or what failed."""
     is_told = False
     while True:
@@ -134,7 +134,7 @@ class _Progress:
         )  # fmt: skip
 
 
-def _plan(request: Scan) -> list[_Planned]:
+def _plan(request: ScanOptions) -> list[_Planned]:
     """Check all rows with all models.
 
     Raises
@@ -204,7 +204,7 @@ def _place(table: str, path: str) -> str:
     return path if is_shipped else os.path.abspath(os.path.join(os.path.dirname(table), path))
 
 
-def _single(request: Scan, row: _Row, model: str, is_named: bool) -> tuple[Scan, str]:
+def _single(request: ScanOptions, row: _Row, model: str, is_named: bool) -> tuple[ScanOptions, str]:
     """Return the request of a single scan for a row and a model, and a name."""
     name = row.name or _stem(row.genome)
     if is_named:
@@ -249,7 +249,7 @@ def _load(path: str) -> Any:
 
 
 def _fingerprint(
-    own: Scan, model: Any, digest: Callable[[str], str], told: set[tuple[str, str]]
+    own: ScanOptions, model: Any, digest: Callable[[str], str], told: set[tuple[str, str]]
 ) -> dict[str, Any]:
     """Return what the output of a scan depends on, as it is read from a file.
 
@@ -285,7 +285,7 @@ def _fingerprint(
     return dict(json.loads(json.dumps(found)))
 
 
-def _take(own: Scan, model: Any, scan: str, taken: dict[str, str]) -> None:
+def _take(own: ScanOptions, model: Any, scan: str, taken: dict[str, str]) -> None:
     """Take the outputs of a scan.
 
     Raises
@@ -306,7 +306,7 @@ def _take(own: Scan, model: Any, scan: str, taken: dict[str, str]) -> None:
     taken.update((path.lower(), scan) for path in (str(own.json), *files))
 
 
-def _is_complete(request: Scan, fingerprint: dict[str, Any]) -> bool:
+def _is_complete(request: ScanOptions, fingerprint: dict[str, Any]) -> bool:
     """Tell whether a scan was made, of the same files and options."""
     try:
         summary = read_json(str(request.json))
@@ -319,7 +319,7 @@ def _is_complete(request: Scan, fingerprint: dict[str, Any]) -> bool:
         return False
 
 
-def _files(request: Scan) -> tuple[str, ...]:
+def _files(request: ScanOptions) -> tuple[str, ...]:
     """Return what a worker must see to scan."""
     tree = (request.tree,) if request.tree and os.path.exists(request.tree) else ()
     return str(request.genome), model_path(request.model), os.path.dirname(request.output), *tree

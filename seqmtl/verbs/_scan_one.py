@@ -21,7 +21,7 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.inputs import note_input
 from seqmtl.files.names import safe_names
-from seqmtl.files.outputs import check_outputs, write_json
+from seqmtl.files.outputs import binary_output, check_outputs, write_json
 from seqmtl.files.streams import numbered_lines, readable
 from seqmtl.files.whole import sha256_of
 from seqmtl.io import open_pieces
@@ -36,8 +36,8 @@ from seqmtl.scan import Recovery, ScanSummary, SiteFilters, Track, write_scan
 from seqmtl.scan.organism import finder_of
 from seqmtl.scan.writers import check_seekable, guess_format, inserted, output_paths
 from seqmtl.sequences.genome import unknown_contig
+from seqmtl.verbs._scan_options import ScanOptions
 from seqmtl.verbs._scoring import in_place
-from seqmtl.verbs.scan import Scan
 
 logger = logging.getLogger("seqmtl")
 
@@ -49,7 +49,9 @@ _LEAST_PROBABILITY = 0.1  # of introns
 _NOT_FOR_PAIRS = ("consensus", "threshold", "from_relatives")
 
 
-def scan_one(request: Scan, fingerprint: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+def scan_one(
+    request: ScanOptions, fingerprint: dict[str, Any] | None = None
+) -> list[dict[str, Any]]:
     """Scan one genome with one model, for one or all of its organisms.
 
     `fingerprint` is that of one of many scans, of which is known what it is fit for.
@@ -85,7 +87,7 @@ def scan_one(request: Scan, fingerprint: dict[str, Any] | None = None) -> list[d
     return scans
 
 
-def outputs_of(model: Any, request: Scan) -> dict[str, str]:
+def outputs_of(model: Any, request: ScanOptions) -> dict[str, str]:
     """Return the output file of every organism to scan for."""
     if request.organism is None and len(model.tasks) > 1:
         raise SeqmtlError(
@@ -102,7 +104,7 @@ def outputs_of(model: Any, request: Scan) -> dict[str, str]:
     return {name: inserted(request.output, safe) for name, safe in names.items()}
 
 
-def checked(model: Any, request: Scan, file_format: str) -> Scan:
+def checked(model: Any, request: ScanOptions, file_format: str) -> ScanOptions:
     """Check the options for a kind of model; return them with the default of one.
 
     Raises
@@ -129,7 +131,7 @@ def checked(model: Any, request: Scan, file_format: str) -> Scan:
     return request
 
 
-def paths_of(model: Any, path: str, file_format: str, request: Scan) -> list[str]:
+def paths_of(model: Any, path: str, file_format: str, request: ScanOptions) -> list[str]:
     """Return the files of a scan."""
     return output_paths(path, file_format, request.strand, _signals(model))
 
@@ -138,7 +140,9 @@ def _signals(model: Any) -> tuple[str, ...]:
     return ENDS if model.structure == "pairs" else ("",)
 
 
-def _check_outputs(model: Any, outputs: Iterable[str], file_format: str, request: Scan) -> None:
+def _check_outputs(
+    model: Any, outputs: Iterable[str], file_format: str, request: ScanOptions
+) -> None:
     if request.json == "-" and request.output == "-":
         raise SeqmtlError("sites and summary cannot both go to standard output; name a file")
     name = "" if request.output == "-" else request.output
@@ -147,7 +151,7 @@ def _check_outputs(model: Any, outputs: Iterable[str], file_format: str, request
     check_outputs(*every, request.json)
 
 
-def _lengths(file_format: str, request: Scan) -> dict[str, int] | None:
+def _lengths(file_format: str, request: ScanOptions) -> dict[str, int] | None:
     """Return the contig lengths, if an option or format needs them."""
     assert request.genome is not None
     note_input(request.genome)  # it may be opened after the outputs
@@ -172,7 +176,7 @@ def _finder(
     model: Any,
     organism: str,
     file_format: str,
-    request: Scan,
+    request: ScanOptions,
     lengths: Mapping[str, int] | None,
 ) -> Any:
     """Return what finds the sites of one organism that are asked for."""
@@ -234,7 +238,7 @@ def _contigs(text: str | None, lengths: Mapping[str, int] | None) -> frozenset[s
     return frozenset(names)
 
 
-def _value(model: Any, organism: str, request: Scan) -> str:
+def _value(model: Any, organism: str, request: ScanOptions) -> str:
     """Return what bedGraph and bigWig hold: what was asked for, or probabilities if they hold."""
     holds = model.structure == "pairs"
     if is_known(organism, model.tasks):
@@ -242,7 +246,9 @@ def _value(model: Any, organism: str, request: Scan) -> str:
     return request.value or ("probability" if holds else "score")
 
 
-def tell_of_probabilities(model: Any, organism: str, file_format: str, request: Scan) -> None:
+def tell_of_probabilities(
+    model: Any, organism: str, file_format: str, request: ScanOptions
+) -> None:
     """Warn if probabilities are used that do not hold over the genome."""
     is_track = file_format in ("bigwig", "bedgraph")
     shows_scores = is_track and _value(model, organism, request) == "score"
@@ -260,7 +266,7 @@ def tell_of_probabilities(model: Any, organism: str, file_format: str, request: 
         )  # fmt: skip
 
 
-def _recovery(organism: str, request: Scan) -> Recovery | None:
+def _recovery(organism: str, request: ScanOptions) -> Recovery | None:
     """Return how to resume the scan, or None if it cannot be resumed."""
     if request.output == "-" or not os.path.isfile(str(request.genome)):
         return None
@@ -268,7 +274,7 @@ def _recovery(organism: str, request: Scan) -> Recovery | None:
 
 
 def fingerprint_of(
-    organism: str, request: Scan, sha256: Callable[[str], str] = sha256_of
+    organism: str, request: ScanOptions, sha256: Callable[[str], str] = sha256_of
 ) -> dict[str, Any]:
     """Return everything the output depends on; `sha256` returns the digest of a file."""
     genome = os.stat(str(request.genome))
@@ -290,7 +296,7 @@ def fingerprint_of(
     }
 
 
-def _options(request: Scan) -> dict[str, Any]:
+def _options(request: ScanOptions) -> dict[str, Any]:
     return request.fingerprint("model", "genome", "more")
 
 
@@ -300,7 +306,7 @@ def _write(
     finder: Any,
     track: Track,
     recovery: Recovery | None,
-    request: Scan,
+    request: ScanOptions,
     runs: Any,
 ) -> ScanSummary:
     """Scan for one organism."""
@@ -313,7 +319,7 @@ def _write(
     )  # fmt: skip
     try:
         return write_scan(
-            sys.stdout.buffer if path == "-" else path, pieces, finder, file_format=file_format,
+            binary_output(path), pieces, finder, file_format=file_format,
             track=track, progress=progress, recovery=recovery, runs=runs,
         )  # fmt: skip
     finally:
@@ -390,7 +396,7 @@ def _write_summary(
     scans: list[dict[str, Any]],
     file_format: str,
     fingerprint: dict[str, Any] | None,
-    request: Scan,
+    request: ScanOptions,
 ) -> None:
     """Write a summary of the scans as JSON."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-SUMMARY, KIND = "summary.json", "seqmtl explain"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(_options.WindowInput, _options.Threads):
@@ -85,6 +83,7 @@ class Explain(_options.WindowInput, _options.Threads):
             Its summary.json.
         """
         from seqmtl.files.atomic import atomic_folder
+        from seqmtl.verbs._explain_folder import SUMMARY
 
         started = time.perf_counter()
         _kinds.figure("figure.png")
@@ -103,7 +102,7 @@ class Explain(_options.WindowInput, _options.Threads):
 
         model: Any = load_model(self.model, only=("weights", "pairs"))
         if model.structure == "pairs":
-            return explain_pairs(model, self, folder)
+            return explain_pairs(model, self.model, self, folder)
         organisms = _organisms(self.organism, model)
         reference = _organisms(self.reference, model)[0] if self.reference else None
         windows = _windows(self, model, organisms)
@@ -128,6 +127,7 @@ class Explain(_options.WindowInput, _options.Threads):
 def _check_summary(path: str) -> None:
     """Refuse to overwrite a summary.json that another program wrote."""
     from seqmtl.files.whole import read_json
+    from seqmtl.verbs._explain_folder import KIND
 
     if not os.path.exists(path):
         return

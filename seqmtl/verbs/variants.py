@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seqmtl import _kinds
 from seqmtl._version import __version__
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.files.outputs import check_outputs, write_json
+from seqmtl.files.outputs import binary_output, check_outputs, write_json
 from seqmtl.request import option, verb
 from seqmtl.verbs import _options
 
@@ -95,7 +94,7 @@ class Variants(_options.Relatives, _options.Threads):
             if isinstance(workers, Cluster):
                 there = partial(_run_there, workers, annotator, self)
             summary = annotate_vcf(
-                self.vcf, _stream(self.output), annotator, table=_stream(self.tsv),
+                self.vcf, binary_output(self.output), annotator, table=binary_output(self.tsv),
                 command=self.command, run_batches=there,
             )  # fmt: skip
         _report(summary, self.output, time.perf_counter() - started)
@@ -233,11 +232,6 @@ def _annotator_of(recipe: _Recipe) -> Annotator:
         scorer = _scorer(request)
         genome = load_genome(request.fasta, padding=1, only=dict.fromkeys(recipe.contigs))
     return Annotator(scorer, genome, chrom_map=chrom_map, threshold=request.threshold)
-
-
-def _stream(path: str | None) -> Any:
-    """Return standard output for ``-``."""
-    return sys.stdout.buffer if path == "-" else path
 
 
 def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:

@@ -45,6 +45,11 @@ def _run(*arguments):
     assert main([*map(str, arguments), "-q"]) == 0
 
 
+def _train(data, path, *options):
+    _run("train", data, "--features", "wd:2", "--selection", "none", "-o", path, *options)
+    return MultiTaskModel.load(path)
+
+
 @pytest.fixture(scope="module", params=["contigs", "blocks"])
 def case(request, tmp_path_factory):
     """A data set of two organisms, split either way, and a model."""
@@ -55,7 +60,7 @@ def case(request, tmp_path_factory):
     tables = f'[split]\nby = "{request.param}"\nblock = 400\nvalid = 0.3\ntest = 0.3'
     (folder / "config.toml").write_text(config_text("seed = 2", tables, organisms=("x", "y")))
     _run("dataset", folder / "config.toml", "-o", folder / "out")
-    _run("train", folder / "out", "--features", "wd:3", "--selection", "none", "-o", folder / "m")
+    _train(folder / "out", folder / "m")
     return folder, inputs
 
 
@@ -94,9 +99,22 @@ def _brute_force(folder, inputs, splits, length=WINDOW, offset=OFFSET[2]):
     return found, out
 
 
-def _expected_scores(model, found):
-    windows = Windows.from_strings([w for _, w in found.values()]).with_tasks([p[0] for p in found])
-    return model.decision_function(windows), np.array([label for label, _ in found.values()])
+class Expected:
+    """Labels, scores and organisms of what :func:`_brute_force` found."""
+
+    def __init__(self, model, found):
+        self.tasks = np.array([place[0] for place in found])
+        windows = Windows.from_strings([window for _, window in found.values()])
+        self.scores = model.decision_function(windows.with_tasks(self.tasks.tolist()))
+        self.labels = np.array([label for label, _ in found.values()])
+        self.counts = np.ones(self.labels.size, dtype=int)
+
+    def check(self, held):
+        for organism in "xy":
+            for label in (1, -1):
+                expected, found = (_repeated(own, organism, label) for own in (self, held))
+                assert expected.size
+                assert_allclose(found, expected, atol=ATOL)
 
 
 def _repeated(held, organism, label):
@@ -114,14 +132,8 @@ def test_every_candidate_is_scored_once(case, split, block, monkeypatch, caplog)
     held = score_held_out(model, folder / "out", split=split)
     splits = ("train", "valid", "test") if split is None else (split,)
     found, out = _brute_force(folder, inputs, splits)
-    scores, labels = _expected_scores(model, found)
-    organisms = np.array([place[0] for place in found])
     assert held.names == ["x", "y"]
-    for organism in "xy":
-        for label in (1, -1):
-            expected = np.sort(scores[(organisms == organism) & (labels == label)])
-            assert expected.size
-            assert_allclose(_repeated(held, organism, label), expected, atol=ATOL)
+    Expected(model, found).check(held)
     told = {
         "mixed": "have letters other than",
         "across": "go over an end",
@@ -138,30 +150,10 @@ def test_every_candidate_is_scored_once(case, split, block, monkeypatch, caplog)
 
 def test_a_window_that_is_shorter_and_elsewhere(case, tmp_path):
     folder, inputs = case
-    path = tmp_path / "m"
-    _run(
-        "train",
-        folder / "out",
-        "--features",
-        "wd:2",
-        "--selection",
-        "none",
-        "--window",
-        15,
-        "--shift",
-        2,
-        "-o",
-        path,
-    )
-    model = MultiTaskModel.load(path)
+    model = _train(folder / "out", tmp_path / "m", "--window", 15, "--shift", 2)
     held = score_held_out(model, folder / "out", split="test")
     found, _ = _brute_force(folder, inputs, ("test",), 15, OFFSET[2] - (WINDOW - 15) // 2 - 2)
-    scores, labels = _expected_scores(model, found)
-    organisms = np.array([place[0] for place in found])
-    for organism in "xy":
-        for label in (1, -1):
-            expected = np.sort(scores[(organisms == organism) & (labels == label)])
-            assert_allclose(_repeated(held, organism, label), expected, atol=ATOL)
+    Expected(model, found).check(held)
 
 
 def _table(path, found, turned=False):
@@ -183,21 +175,16 @@ def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
              for split in ("train", "valid", "test")}  # fmt: skip
     table = _table(tmp_path / "train.tsv", known["train"])
     path, out = tmp_path / "m", folder / "out"
-    _run("train", table, "--features", "wd:2", "--selection", "none", "-o", path)
-    model = MultiTaskModel.load(path)
+    model = _train(table, path)
     assert (model.site.offset, model.length) == (offset, length)
     held = score_held_out(model, out, split="test")
-    scores, labels = _expected_scores(model, known["test"])
-    organisms = np.array([place[0] for place in known["test"]])
-    for organism in "xy":
-        for label in (1, -1):
-            expected = np.sort(scores[(organisms == organism) & (labels == label)])
-            assert_allclose(_repeated(held, organism, label), expected, atol=ATOL)
+    expected = Expected(model, known["test"])
+    expected.check(held)
     _run("calibrate", path, out, "-o", tmp_path / "c")
     assert list(MultiTaskModel.load(tmp_path / "c").curves) == ["x", "y"]
     alone = _table(tmp_path / "x.tsv", {p: v for p, v in known["train"].items() if p[0] == "x"})
     old = tmp_path / "old"
-    _run("train", alone, "--features", "wd:2", "--selection", "none", "-o", old)
+    _train(alone, old)
     _run("adapt", old, out, "--organism", "y", "-o", tmp_path / "a")
     _run("predict", path, out, "-o", tmp_path / "s.tsv")
     rows = [row.split("\t") for row in (tmp_path / "s.tsv").read_text().splitlines()[1:]]
@@ -210,7 +197,9 @@ def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
          "-o", tmp_path / "s.tsv")  # fmt: skip
     rows = [row.split("\t") for row in (tmp_path / "s.tsv").read_text().splitlines()[1:]]
     assert {row[4] for row in rows} == {"yes"}
-    assert_allclose([float(row[2]) for row in rows], scores[organisms == "x"], atol=1e-4)
+    assert_allclose(
+        [float(row[2]) for row in rows], expected.scores[expected.tasks == "x"], atol=1e-4
+    )
     moved = _brute_force(folder, inputs, ("test",), length, offset + 1)[0]
     capsys.readouterr()
     for windows, where in (
@@ -275,8 +264,7 @@ def test_rows_that_the_model_was_trained_on_are_told(case, tmp_path, capsys):
             warnings = [line for line in capsys.readouterr().err.splitlines() if "good" in line]
             assert len(warnings) == (told is not None), (data, split)
             assert all(f"{told} " in line and what in line for line in warnings)
-    _run("train", folder / "out", "--split", "test", "--features", "wd:1", "--selection", "none",
-         "-o", tmp_path / "other")  # fmt: skip
+    _train(folder / "out", tmp_path / "other", "--split", "test")
     assert main(["evaluate", str(tmp_path / "other"), str(folder / "out"), "-q"]) == 0
     assert "split test, so these figures are too good" in capsys.readouterr().err
 
@@ -289,21 +277,21 @@ def test_evaluate_is_over_all_candidates(case, split, tmp_path, capsys):
          files[1], "--bootstrap", 50)  # fmt: skip
     splits = ("train", "valid", "test") if split == "all" else (split,)
     found, _ = _brute_force(folder, inputs, splits)
-    scores, labels = _expected_scores(MultiTaskModel.load(folder / "m"), found)
-    organisms = np.array([place[0] for place in found])
+    expected = Expected(MultiTaskModel.load(folder / "m"), found)
     metrics = json.loads(files[0].read_text())
     for organism, entry in metrics["tasks"].items():
-        mine = organisms == organism
-        assert (entry["n"], entry["n_positive"]) == (mine.sum(), (labels[mine] > 0).sum())
-        assert entry["auroc"] == pytest.approx(roc_auc_score(labels[mine], scores[mine]), abs=2e-4)
-        expected = average_precision_score(labels[mine], scores[mine])
-        assert entry["auprc_genome"] == pytest.approx(expected, abs=5e-3)
+        mine = expected.tasks == organism
+        is_true, scores = expected.labels[mine] > 0, expected.scores[mine]
+        assert (entry["n"], entry["n_positive"]) == (is_true.size, is_true.sum())
+        assert entry["auroc"] == pytest.approx(roc_auc_score(is_true, scores), abs=2e-4)
+        auprc = average_precision_score(is_true, scores)
+        assert entry["auprc_genome"] == pytest.approx(auprc, abs=5e-3)
         low, high = entry["auprc_genome_interval"]
         assert low < entry["auprc_genome"] < high
         assert entry["genome"]["auprc"] == pytest.approx(entry["auprc_genome"])
-        assert entry["genome"]["prevalence"] == pytest.approx((labels[mine] > 0).mean())
-        half = np.sort(scores[mine][labels[mine] > 0])[::-1][-(-(labels[mine] > 0).sum() // 2) - 1]
-        precision = (labels[mine][scores[mine] >= half - ATOL] > 0).mean()
+        assert entry["genome"]["prevalence"] == pytest.approx(is_true.mean())
+        half = np.sort(scores[is_true])[::-1][-(-is_true.sum() // 2) - 1]
+        precision = is_true[scores >= half - ATOL].mean()
         told = entry["genome"]["precision_at_recall"]["0.5"]
         assert told == pytest.approx(precision, abs=0.02)
     assert files[1].stat().st_size > 10_000
@@ -342,10 +330,7 @@ def test_every_position_is_a_candidate_where_letters_do_not_matter(tmp_path):
     write_inputs(tmp_path, contigs, genes)
     (tmp_path / "config.toml").write_text(config_text(tables='[split]\nby = "contigs"'))
     _run("dataset", tmp_path / "config.toml", "--signal", "tss", "-o", tmp_path / "out")
-    _run(
-        "train", tmp_path / "out", "--features", "wd:2", "--selection", "none", "-o", tmp_path / "m"
-    )
-    model = MultiTaskModel.load(tmp_path / "m")
+    model = _train(tmp_path / "out", tmp_path / "m")
     held = score_held_out(model, tmp_path / "out", split="test")
     true = {(row["contig"], int(row["start"]), row["strand"]) for row in read_rows(tmp_path)
             if row["label"] == "1"}  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 
 from seqmtl.files import resumable as partial
 from seqmtl.scan import SiteFinder, run
-from tests.scan.cases import SUFFIXES, make_genome, make_model, run_scan
+from tests.scan.cases import SUFFIXES, make_genome, make_model, read_json, run_scan
 
 FORMATS = [*SUFFIXES, "bed.gz"]
 
@@ -62,60 +61,74 @@ def outputs(out):
 
 @pytest.fixture(scope="module")
 def expected(folder, tmp_path_factory):
-    """Files of uninterrupted scans, by suffix."""
+    """Files of uninterrupted scans, by suffix, and no unfinished ones."""
     files = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SiteFinder, "block", 750)
         for suffix in FORMATS:
             out = tmp_path_factory.mktemp("whole") / f"x.{suffix}"
-            run_scan(folder, out, "-q")
-            files[suffix], left = outputs(out)
-            assert not left
+            files[suffix] = outputs(run_scan(folder, out, "-q"))
+            assert not files[suffix][1]
     return files
 
 
-def interrupt(folder, out, monkeypatch, *options, step=5, is_late=True, code=130):
-    """Scan and be interrupted before or after a line of the journal, if there is one."""
-    write, n_lines = partial.Journal.write, 0
+@pytest.fixture
+def out(tmp_path):
+    """Return a function for the path of an output in a folder of its own."""
 
-    def interrupted(self, line):
-        nonlocal n_lines
-        n_lines += 1
-        if n_lines == step and not is_late:
-            raise KeyboardInterrupt
-        write(self, line)
-        if n_lines == step:
-            raise KeyboardInterrupt
+    def place(suffix, name="out"):
+        (tmp_path / name).mkdir()
+        return tmp_path / name / f"x.{suffix}"
 
-    with monkeypatch.context() as patch:
-        patch.setattr(partial.Journal, "write", interrupted)
-        run_scan(folder, out, *options, "--threads", "1", code=code)
-    return n_lines
+    return place
 
 
-@pytest.mark.parametrize("is_late", [False, True])
+@pytest.fixture
+def interrupt(folder, monkeypatch):
+    """Return a function that scans and is interrupted; it returns the lines of the journal."""
+
+    def scan(out, *options, step=5, is_late=True, code=130, files=folder):
+        """Interrupt before or after a line of the journal, if there is one."""
+        write, n_lines = partial.Journal.write, 0
+
+        def interrupted(self, line):
+            nonlocal n_lines
+            n_lines += 1
+            if n_lines == step and not is_late:
+                raise KeyboardInterrupt
+            write(self, line)
+            if n_lines == step:
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(partial.Journal, "write", interrupted)
+            run_scan(files, out, *options, "--threads", "1", code=code)
+        return n_lines
+
+    return scan
+
+
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_stopped_at_every_step(folder, expected, tmp_path, monkeypatch, capsys, suffix, is_late):
-    whole = tmp_path / "whole" / f"x.{suffix}"
-    whole.parent.mkdir()
-    n_lines = interrupt(folder, whole, monkeypatch, step=0, code=0)
+def test_stopped_at_every_step(folder, expected, out, interrupt, capsys, suffix):
+    path = out(suffix, "whole")
+    n_lines = interrupt(path, step=0, code=0)
     assert n_lines > 8
-    assert outputs(whole) == (expected[suffix], set())
+    assert outputs(path) == expected[suffix]
     for step in range(1, n_lines + 1):
-        out = tmp_path / str(step) / f"x.{suffix}"
-        out.parent.mkdir()
+        path = out(suffix, str(step))
         capsys.readouterr()
-        interrupt(folder, out, monkeypatch, step=step, is_late=is_late)
-        assert outputs(out)[0] == {}
+        is_late = (step + FORMATS.index(suffix)) % 2 == 0
+        interrupt(path, step=step, is_late=is_late)
+        assert outputs(path)[0] == {}
         is_kept = step > 2  # before, nothing was done yet
-        assert bool(outputs(out)[1]) == is_kept
+        assert bool(outputs(path)[1]) == is_kept
         assert ("--resume resumes" in capsys.readouterr().err) == is_kept
-        run_scan(folder, out, "--resume", "-q", "--threads", "2")
-        assert outputs(out) == (expected[suffix], set())
+        run_scan(folder, path, "--resume", "-q", "--threads", "2")
+        assert outputs(path) == expected[suffix]
 
 
 @pytest.mark.parametrize("n_done", [0, 1])
-def test_stopped_between_the_files_of_both_strands(folder, expected, tmp_path, monkeypatch, n_done):
+def test_stopped_between_the_files_of_both_strands(folder, expected, out, monkeypatch, n_done):
     commit = partial.PartialFile.commit
     done = []
 
@@ -124,85 +137,71 @@ def test_stopped_between_the_files_of_both_strands(folder, expected, tmp_path, m
             raise KeyboardInterrupt
         done.append(commit(self))
 
-    out = tmp_path / "x.bw"
+    path = out("bw")
     with monkeypatch.context() as patch:
         patch.setattr(partial.PartialFile, "commit", interrupted)
-        run_scan(folder, out, "-q", code=130)
-    assert len(outputs(out)[0]) == n_done
-    run_scan(folder, out, "--resume", "-q")
-    assert outputs(out) == (expected["bw"], set())
+        run_scan(folder, path, "-q", code=130)
+    assert len(outputs(path)[0]) == n_done
+    run_scan(folder, path, "--resume", "-q")
+    assert outputs(path) == expected["bw"]
 
 
-def test_killed_at_random_moments(folder, tmp_path):
+def test_killed_at_random_moments(folder, out, tmp_path):
     rng = np.random.default_rng(2)
     make_genome(tmp_path / "genome.fa", {"c1": 60_000, "c2": 40_000})
     arguments = ["2500", "scan", str(folder / "model.seqmtl"), str(tmp_path / "genome.fa"),
                  "--organism", "man", "--consensus", "any", "-q", "--resume", "--threads", "2",
                  "-o"]  # fmt: skip
-    for name in ("whole", "killed"):
-        (tmp_path / name).mkdir()
     command = [sys.executable, "-c", PROGRAM, *arguments]
-    subprocess.run([*command, str(tmp_path / "whole" / "x.bw")], check=True)
-    expected = outputs(tmp_path / "whole" / "x.bw")
-    out = tmp_path / "killed" / "x.bw"
+    whole, path = out("bw", "whole"), out("bw")
+    subprocess.run([*command, str(whole)], check=True)
     for size in sorted(rng.integers(500, 12_000, 3)):
         code = KILLED.format(size=size, seconds=rng.uniform(0, 0.01)) + PROGRAM
-        done = subprocess.run([sys.executable, "-c", code, *arguments, str(out)], check=False)
+        done = subprocess.run([sys.executable, "-c", code, *arguments, str(path)], check=False)
         assert done.returncode == -signal.SIGKILL
-        whole, left = outputs(out)
+        finished, left = outputs(path)
         assert left
-        assert all(data == expected[0][name] for name, data in whole.items())
-    subprocess.run([*command, str(out)], check=True)
-    assert outputs(out) == expected
-    assert expected[1] == set()
+        assert all(data == outputs(whole)[0][name] for name, data in finished.items())
+    subprocess.run([*command, str(path)], check=True)
+    assert outputs(path) == outputs(whole)
 
 
-def test_another_scan_is_not_gone_on_with(folder, expected, tmp_path, monkeypatch, capsys):
-    out = tmp_path / "x.bed.gz"
-    interrupt(folder, out, monkeypatch)
-    left = outputs(out)[1]
-    run_scan(folder, out, "--resume", "--threshold", "0.5", code=1)
+def test_another_scan_is_not_gone_on_with(folder, expected, out, interrupt, tmp_path, capsys):
+    path = out("bed.gz")
+    interrupt(path)
+    left = outputs(path)[1]
+    run_scan(folder, path, "--resume", "--threshold", "0.5", code=1)
     message = capsys.readouterr().err
     assert "had another threshold (None, now 0.5); give the same, or omit --resume" in message
-    assert outputs(out) == ({}, left)
-    run_scan(folder, out, "--resume", "-q")
-    assert outputs(out) == (expected["bed.gz"], set())
-
-
-def test_another_genome_is_not_gone_on_with(folder, tmp_path, monkeypatch, capsys):
+    assert outputs(path) == ({}, left)
+    run_scan(folder, path, "--resume", "-q")
+    assert outputs(path) == expected["bed.gz"]
     make_model(tmp_path / "model.seqmtl")
     make_genome(tmp_path / "genome.fa", {"c1": 4_000})
-    out = tmp_path / "out" / "x.bed"
-    out.parent.mkdir()
-    interrupt(tmp_path, out, monkeypatch)
+    path = out("bed", "other")
+    interrupt(path, files=tmp_path)
     os.utime(tmp_path / "genome.fa", ns=(0, 0))
-    run_scan(tmp_path, out, "--resume", code=1)
+    run_scan(tmp_path, path, "--resume", code=1)
     assert "had another genome" in capsys.readouterr().err
     make_model(tmp_path / "model.seqmtl", seed=4)
-    run_scan(tmp_path, out, "--resume", code=1)
+    run_scan(tmp_path, path, "--resume", code=1)
 
 
-def test_an_unfinished_scan_is_overwritten_and_told(
-    folder, expected, tmp_path, monkeypatch, capsys
-):
-    out = tmp_path / "x.bedgraph"
-    interrupt(folder, out, monkeypatch)
-    run_scan(folder, out)
+def test_an_unfinished_scan_is_overwritten_and_told(folder, expected, out, interrupt, capsys):
+    path = out("bedgraph")
+    path.write_text("old")
+    interrupt(path)
+    assert path.read_text() == "old"  # until the new one is whole
+    run_scan(folder, path)
     assert "overwriting an unfinished scan" in capsys.readouterr().err
-    assert outputs(out) == (expected["bedgraph"], set())
-
-
-def test_nothing_to_go_on_with_begins_afresh(folder, expected, tmp_path, capsys):
-    out = tmp_path / "x.bedgraph"
-    run_scan(folder, out, "--resume")
+    assert outputs(path) == expected["bedgraph"]
+    run_scan(folder, path, "--resume")
     assert "no unfinished scan to resume" in capsys.readouterr().err
-    assert outputs(out) == (expected["bedgraph"], set())
+    assert outputs(path) == expected["bedgraph"]
 
 
-def test_a_scan_that_had_saved_nothing_begins_afresh(
-    folder, expected, tmp_path, monkeypatch, capsys
-):
-    out = tmp_path / "x.bedgraph"
+def test_a_scan_that_had_saved_nothing_begins_afresh(folder, expected, out, monkeypatch, capsys):
+    path = out("bedgraph")
 
     def killed(self, *_):  # leaves what is there
         for file in self._files.values():
@@ -213,62 +212,58 @@ def test_a_scan_that_had_saved_nothing_begins_afresh(
         patch.setattr(run.Run, "add", killed)
         patch.setattr(run.Run, "stop", lambda *_: True)
         with pytest.raises(SystemExit, match="9"):
-            run_scan(folder, out, "--threads", "1")
-    left = outputs(out)[1]
+            run_scan(folder, path, "--threads", "1")
+    left = outputs(path)[1]
     assert left == {"x.bedgraph.partial", "x.bedgraph.partial.journal"}
-    capsys.readouterr()
-    run_scan(folder, out, "--resume", "--threshold", "0.5", code=1)
+    run_scan(folder, path, "--resume", "--threshold", "0.5", code=1)
     assert "had another threshold (None, now 0.5)" in capsys.readouterr().err
-    assert outputs(out) == ({}, left)
-    run_scan(folder, out, "--resume")
+    assert outputs(path) == ({}, left)
+    run_scan(folder, path, "--resume")
     message = capsys.readouterr().err
     assert "the unfinished scan had not saved anything yet; starting afresh" in message
     assert "there is no unfinished scan" not in message
-    assert outputs(out) == (expected["bedgraph"], set())
+    assert outputs(path) == expected["bedgraph"]
 
 
-def test_the_summary_of_a_resumed_scan_is_that_of_a_whole_one(folder, tmp_path, monkeypatch):
-    out, options = tmp_path / "x.bed", ["--threshold", "0", "--softmask", "skip"]
-    run_scan(folder, out, *options, "--json", str(tmp_path / "whole.json"), "-q")
-    interrupt(folder, out, monkeypatch, *options)
-    run_scan(folder, out, *options, "--json", str(tmp_path / "again.json"), "-q", "--resume")
-    scans = [
-        json.loads((tmp_path / f"{n}.json").read_text())["scans"][0] for n in ("whole", "again")
-    ]
-    for scan in scans:
-        del scan["seconds"], scan["megabases_per_second"]
-    assert scans[0] == scans[1]
+def test_the_summary_of_a_resumed_scan_is_that_of_a_whole_one(folder, out, interrupt, tmp_path):
+    path, options = out("bed"), ["--threshold", "0", "--softmask", "skip", "-q"]
+    found = []
+    for name, more in (("whole", []), ("again", ["--resume"])):
+        summary = tmp_path / f"{name}.json"
+        if more:
+            interrupt(path, *options)
+        run_scan(folder, path, *options, "--json", str(summary), *more)
+        left_out = ("seconds", "megabases_per_second")
+        found.append({k: v for k, v in read_json(summary).items() if k not in left_out})
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("damage", ["half a line", "is truncated", "is missing"])
-def test_damaged_partial_files(folder, expected, tmp_path, monkeypatch, capsys, damage):
-    out = tmp_path / "x.bed.gz"
-    interrupt(folder, out, monkeypatch)
-    main_file = tmp_path / "x.bed.gz.partial"
+def test_damaged_partial_files(folder, expected, out, interrupt, capsys, damage):
+    path = out("bed.gz")
+    interrupt(path)
+    main_file = path.with_name("x.bed.gz.partial")
     if damage == "half a line":
         with open(f"{main_file}.journal", "a") as stream:
             stream.write('{"n_done": 77, "si')
-        run_scan(folder, out, "--resume", "-q")
-        assert outputs(out) == (expected["bed.gz"], set())
+        run_scan(folder, path, "--resume", "-q")
+        assert outputs(path) == expected["bed.gz"]
         return
     if damage == "is missing":
         main_file.unlink()
     else:
         main_file.write_bytes(main_file.read_bytes()[:100])
-    run_scan(folder, out, "--resume", code=1)
+    run_scan(folder, path, "--resume", code=1)
     message = capsys.readouterr().err
     assert "scan again without --resume" in message
     assert damage in message
 
 
-def test_a_full_disk(folder, expected, tmp_path):
-    code = (
-        "import resource; from seqmtl.scan import run; run.JOURNAL_SECONDS = 0.0;"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (25_000, 25_000));"
-    )
-    out = tmp_path / "x.gff3"
+def test_a_full_disk(folder, expected, out, capsys):
+    code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (25_000, 25_000));"
+    path = out("gff3")
     command = ["750", "scan", str(folder / "model.seqmtl"), str(folder / "genome.fa"),
-               "--organism", "man", "-o", str(out)]  # fmt: skip
+               "--organism", "man", "-o", str(path)]  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-c", code + PROGRAM, *command],
         capture_output=True,
@@ -276,34 +271,20 @@ def test_a_full_disk(folder, expected, tmp_path):
         check=False,
     )
     assert done.returncode == 1
-    assert f"cannot write {out}: File too large; free some space" in done.stderr
+    assert f"cannot write {path}: File too large; free some space" in done.stderr
     assert "--resume resumes" in done.stderr
-    whole, left = outputs(out)
-    assert whole == {}
-    assert left == {"x.gff3.partial", "x.gff3.partial.journal"}
-    run_scan(folder, out, "--resume", "-q")
-    assert outputs(out) == (expected["gff3"], set())
+    assert outputs(path) == ({}, {"x.gff3.partial", "x.gff3.partial.journal"})
+    run_scan(folder, path, "--resume", "-q")
+    assert outputs(path) == expected["gff3"]
+    if os.path.exists("/dev/full"):  # a device that is always full
+        run_scan(folder, "/dev/full", code=1)
+        assert "cannot write /dev/full: No space left on device" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_a_full_device(folder, capsys):
-    run_scan(folder, "/dev/full", code=1)
-    assert "cannot write /dev/full: No space left on device" in capsys.readouterr().err
-
-
-def test_a_broken_genome_leaves_nothing(folder, tmp_path, capsys):
-    (tmp_path / "genome.fa").write_text((folder / "genome.fa").read_text() + ">c1\nACGT\n")
-    make_model(tmp_path / "model.seqmtl")
-    (tmp_path / "out").mkdir()
-    run_scan(tmp_path, tmp_path / "out" / "x.bed", code=1)
+def test_a_broken_genome_leaves_nothing(folder, out, tmp_path, capsys):
+    genome = tmp_path / "genome.fa"
+    genome.write_text((folder / "genome.fa").read_text() + ">c1\nACGT\n")
+    path = out("bed")
+    run_scan(folder, path, genome=genome, code=1)
     assert "must be unique in the file, but it is repeated" in capsys.readouterr().err
-    assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_an_old_output_stays_until_the_new_one_is_whole(folder, expected, tmp_path, monkeypatch):
-    out = tmp_path / "x.bedgraph"
-    out.write_text("old")
-    interrupt(folder, out, monkeypatch)
-    assert out.read_text() == "old"
-    run_scan(folder, out, "--resume", "-q")
-    assert outputs(out) == (expected["bedgraph"], set())
+    assert list(path.parent.iterdir()) == []
