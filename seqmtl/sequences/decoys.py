@@ -9,15 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.sequences.alphabet import LETTERS, OTHER
-from seqmtl.sequences.candidates import (
-    Candidates,
-    clean_windows,
-    count_strata,
-    draw,
-    stretches,
-)
+from seqmtl.sequences.candidates import clean_windows, count_strata, draw, stretches
 from seqmtl.sequences.genome import Genome
 from seqmtl.sequences.intervals import merge_intervals, paint
+from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
 
 logger = logging.getLogger(__name__)
@@ -73,7 +68,7 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
             f"ratio must leave enough places for decoys: {wanted:,} wanted, {total:,} found; "
             "lower the ratio or give decoys in the file of sites"
         )
-    starts, is_reverse, _ = draw(
+    drawn = draw(
         _candidates(genome, windows.length, site, near),
         free,
         np.array([wanted]),
@@ -88,13 +83,13 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
     )
     decoys = Windows(
         windows.codes,
-        starts,
+        drawn.starts,
         windows.length,
-        is_reverse=is_reverse,
+        is_reverse=drawn.is_reverse,
         labels=np.full(wanted, -1, dtype=np.int8),
         task_ids=np.full(wanted, windows.task_ids[0]),
         task_names=windows.task_names,
-        splits=None if windows.splits is None else _nearest_splits(windows, starts, is_reverse),
+        splits=None if windows.splits is None else _nearest_splits(windows, drawn),
         split_names=windows.split_names,
         locator=windows.locator,
     )
@@ -169,7 +164,7 @@ def _centers(
 
 def _candidates(
     genome: Genome, length: int, site: tuple[int, str] | None, near: NDArray[np.int64]
-) -> Iterator[Candidates]:
+) -> Iterator[Sites]:
     """Yield the clean windows with the dinucleotide, on the plus and minus strand in turn.
 
     `near` holds the intervals where the centre of a window is near that of a true site.
@@ -185,7 +180,8 @@ def _candidates(
             found = np.flatnonzero(allowed)
             is_near = paint(near, begin + _center_offsets(length)[is_reverse], n)[found]
             strata = np.zeros(found.size, dtype=np.int16)
-            yield Candidates(is_reverse, begin + found, strata, is_near)
+            strands = np.full(found.size, is_reverse)
+            yield Sites(begin + found, strands, {"strata": strata, "is_near": is_near})
 
 
 def _has_dinucleotide(
@@ -200,15 +196,13 @@ def _has_dinucleotide(
     return has_first & (codes[offset + 1 : offset + 1 + n] == second)
 
 
-def _nearest_splits(
-    windows: Windows, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
-) -> NDArray[np.int16]:
+def _nearest_splits(windows: Windows, drawn: Sites) -> NDArray[np.int16]:
     """Return the split of the true site nearest to each decoy."""
     assert windows.splits is not None
     true = _centers(windows.starts, windows.is_reverse, windows.length)
     order = np.argsort(true)
     true, splits = true[order], windows.splits[order]
-    decoys = _centers(starts, is_reverse, windows.length)
+    decoys = _centers(drawn.starts, drawn.is_reverse, windows.length)
     right = np.clip(np.searchsorted(true, decoys), 1, max(1, true.size - 1))
     if true.size == 1:
         return np.full(decoys.size, splits[0])

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from seqmtl.cli.main import main
-from seqmtl.io.genome import load_genome, open_contigs
+from seqmtl.io.genome import load_genome
 from seqmtl.models.saved import load_model
 from seqmtl.sequences import encode
 from seqmtl.variants import PairedEffectScorer
@@ -20,7 +20,8 @@ SIGNALS = ("donor", "acceptor")
 @pytest.fixture(scope="module")
 def contig(case):
     """The name and letters of a chromosome, its sites and its introns."""
-    name, codes = next(iter(open_contigs(case / "sim/genomes/a.fa")))
+    genome = load_genome(case / "sim/genomes/a.fa", padding=1)
+    name, codes = genome.names[0], genome.contig(genome.names[0])
     letters = "".join("ACGTN"[code] for code in codes)
     return name, letters, *whole_contig(load_model(case / "splice"), "a", codes)
 
