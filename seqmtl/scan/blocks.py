@@ -70,10 +70,7 @@ class Block(NamedTuple):
 
 
 def cut_blocks(
-    pieces: Iterable[ContigPiece],
-    finder: Finder,
-    size: int,
-    summary: ScanSummary,
+    pieces: Iterable[ContigPiece], finder: Finder, size: int, summary: ScanSummary
 ) -> Iterator[Block]:
     """Split pieces into blocks that begin at multiples of `size`, and count contigs.
 

@@ -100,11 +100,7 @@ class ScanOptions(_options.Relatives, _options.Threads):
         help="skip: omit sites that overlap lower-case letters (default: ignore case)",
     )
     threshold: float | None = option(
-        kind=_kinds.finite_float,
-        default=None,
-        metavar="X",
-        group=_WHICH,
-        help="minimum raw score",
+        kind=_kinds.finite_float, default=None, metavar="X", group=_WHICH, help="minimum raw score"
     )
     min_probability: float | None = option(
         kind=_kinds.finite_float,

@@ -33,10 +33,7 @@ class Explain(_options.WindowInput, _options.Threads):
         "-o", metavar="DIR", role="how", help="folder to write; other files in it are kept"
     )
     organism: str = option(
-        "--task",
-        default="all",
-        metavar="NAME,...",
-        help="organisms to explain (default: all)",
+        "--task", default="all", metavar="NAME,...", help="organisms to explain (default: all)"
     )
     reference: str | None = option(
         default=None,
