@@ -9,12 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from seqmtl.cli.main import main
-from seqmtl.io.genome import open_contigs
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.models.saved import load_model
 from seqmtl.pairs import finder
 from seqmtl.scan import writers
-from tests.oracles.pairs import whole_contig
+from tests.oracles.pairs import open_contigs, whole_contig
 
 
 def _run(*arguments):

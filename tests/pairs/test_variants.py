@@ -7,12 +7,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from seqmtl.cli.main import main
-from seqmtl.io.genome import load_genome, open_contigs
+from seqmtl.io.genome import load_genome
 from seqmtl.models.saved import load_model
 from seqmtl.sequences import encode
 from seqmtl.variants import PairedEffectScorer
 from seqmtl.variants.alleles import AlleleList
-from tests.oracles.pairs import whole_contig
+from tests.oracles.pairs import open_contigs, whole_contig
 
 SIGNALS = ("donor", "acceptor")
 
@@ -20,7 +20,7 @@ SIGNALS = ("donor", "acceptor")
 @pytest.fixture(scope="module")
 def contig(case):
     """The name and letters of a chromosome, its sites and its introns."""
-    name, codes = next(iter(open_contigs(case / "sim/genomes/a.fa")))
+    name, codes = open_contigs(case / "sim/genomes/a.fa")[0]
     letters = "".join("ACGTN"[code] for code in codes)
     return name, letters, *whole_contig(load_model(case / "splice"), "a", codes)
 
