@@ -144,7 +144,7 @@ class SiteFinder:
         sites = Sites(kept + origin, np.full(kept.size, is_reverse))
         for reason, passes in self.filters.of_places.items():
             sites = counts.keep(reason, sites, passes(piece, sites.starts, scanner.site_length))
-        kept = sites.starts - origin
+            kept = sites.starts - origin
         if self.filters.regions is not None:
             begin, end = (int(kept[0]), int(kept[-1]) + 1) if kept.size else (begin, begin)
         scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse, kept)

@@ -53,7 +53,6 @@ class Explanation:
 
     def importance(self, organism: str, background: list[float], reference: str | None) -> None:
         """Write the POIM and logo of an organism, and its difference from the reference."""
-
         options: Any = {"max_order": self.max_order, "background": background}
         found = poim(self.model, organism, **options)
         name = self._stem[organism]
@@ -85,7 +84,6 @@ class Explanation:
 
     def windows(self, organism: str, windows: Windows, n: int) -> None:
         """Explain the n highest-scoring windows, and draw the first few."""
-
         scores = self.model.decision_function(windows, tasks=organism)
         best = np.argsort(-scores, kind="stable")[:n]
         windows, scores = windows[best], scores[best]
@@ -108,7 +106,6 @@ class Explanation:
 
     def finish(self, path: str, organisms: list[str], settings: dict[str, Any]) -> dict[str, Any]:
         """Write the shared tables and the summary, and return it."""
-
         for name, header, rows in (
             ("position_importance.tsv", listings.IMPORTANCE, self._importance),
             ("kmers.tsv", listings.KMERS, self._kmers),

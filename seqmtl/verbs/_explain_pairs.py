@@ -17,7 +17,6 @@ from seqmtl.verbs._explain_folder import KIND, SUMMARY
 from seqmtl.verbs._options import WindowInput
 from seqmtl.verbs._windows import genomes_with_sites
 
-
 _TABLE = "sites.tsv"
 _NUMBERS = (
     "alone", "paired", "partner_alone", "site", "partner", "length", "upstream", "downstream",
@@ -51,7 +50,6 @@ def explain_pairs(
 
 def _rows(model: PairedModel, source: WindowInput) -> Iterator[tuple[str, ...]]:
     """Yield the lines of the table, in the order of the files."""
-
     for organism, fasta, path in genomes_with_sites(source):
         finder = PairedFinder(model, organism)
         shares = [own.prevalence(own.match(organism)) for own in (model.donor, model.acceptor)]
