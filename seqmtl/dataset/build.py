@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from seqmtl.io.rows import check_first_field, read_chrom_map, read_site_bed
 from seqmtl.io.transcripts import Annotation
 from seqmtl.sequences import ContigTable, Genome, Windows
 from seqmtl.sequences.intervals import merge_intervals
+from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ _MEMORY = 10  # bytes for each byte of a genome's file, compressed or not
 
 @dataclass
 class Part:
-    """The rows of one organism, sorted by contig, start and strand.
+    """The rows of one organism.
 
     Attributes
     ----------
@@ -48,26 +49,16 @@ class Part:
         Path, size and statistics of the FASTA file.
     contigs : ContigTable
         Contigs of the FASTA file in the genome's buffer.
-    contig, start : ndarray of int64, shape (n,)
-        Contig of each window, and its 0-based start on the forward strand.
-    is_reverse : ndarray of bool, shape (n,)
-        Whether a window is on the minus strand.
-    labels, splits, words : ndarray of int8, shape (n,)
-        1 or -1; index into the splits; index of the word at the site.
-    strata : ndarray of int16, shape (n,)
-        Stratum of a decoy; -1 for a true site.
-    prints : ndarray of uint64, shape (n, 2)
-        Fingerprints, equal for equal sequences.
-    places : list of Place
-        Annotated positions of the true sites, in their order.
+    windows : Sites
+        The windows, sorted by start and strand, with the columns labels (1 or -1), splits and words
+        (indices), strata (-1 for a true site), places (as annotated, None for a decoy), and prints:
+        fingerprints, equal for equal sequences.
     names : tuple of str
         Words by index.
     decoys : Decoys
         The decoys drawn, with the sizes of the strata.
-    known_starts : ndarray of int64, shape (m,)
-        First base of every annotated site on the forward strand, in the genome's buffer.
-    known_is_reverse : ndarray of bool, shape (m,)
-        Which of these are on the minus strand.
+    known : Sites
+        Every annotated site.
     regions : Regions
         Regions of the splits.
     left_out : list of LeftOut
@@ -77,35 +68,18 @@ class Part:
     organism: str
     genome: dict[str, object]
     contigs: ContigTable
-    contig: NDArray[np.int64]
-    start: NDArray[np.int64]
-    is_reverse: NDArray[np.bool_]
-    labels: NDArray[np.int8]
-    splits: NDArray[np.int8]
-    words: NDArray[np.int8]
-    strata: NDArray[np.int16]
-    prints: NDArray[np.uint64]
-    places: list[Place]
+    windows: Sites
     names: tuple[str, ...]
     decoys: Decoys
-    known_starts: NDArray[np.int64]
-    known_is_reverse: NDArray[np.bool_]
+    known: Sites
     regions: Regions
     left_out: list[LeftOut]
 
-    def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Drop rows."""
-        is_site = kept[self.labels > 0].tolist()
-        self.places = [place for place, k in zip(self.places, is_site, strict=True) if k]
-        for name in ("contig", "start", "is_reverse", "labels", "splits", "words", "strata"):
-            setattr(self, name, getattr(self, name)[kept])
-        self.prints = self.prints[kept]
-
     def weights(self) -> NDArray[np.float32]:
         """Return the number of genomic positions that each row represents, shape (n,)."""
-        is_decoy = self.strata >= 0
-        weights = np.ones(self.strata.size, dtype=np.float32)
-        weights[is_decoy] = self.decoys.weights(self.strata[is_decoy])
+        strata = self.windows["strata"]
+        weights = np.ones(strata.size, dtype=np.float32)
+        weights[strata >= 0] = self.decoys.weights(strata[strata >= 0])
         return weights
 
 
@@ -166,9 +140,9 @@ def _build(config: Config, name: str, number: int) -> Part:
         )
         places = introns.places(config.signal, config.sites.min_intron)
     finder = Finder(name, source, genome, config.site, config.window)
-    sites = finder.find(places, contigs, organism.allow_missing_contigs)
-    if not len(sites):
-        lost = sites.left_out + (introns.left_out if introns else [])
+    found = finder.find(places, contigs, organism.allow_missing_contigs)
+    if not len(found.sites):
+        lost = found.left_out + (introns.left_out if introns else [])
         raise SeqmtlError(
             f"{source}: none of the {len(lost):,} {config.signal} sites can be used: "
             + "; ".join(sorted({row.reason for row in lost}))
@@ -177,32 +151,28 @@ def _build(config: Config, name: str, number: int) -> Part:
         known = introns or annotation
         positions = _donors(known, config.sites.min_intron, contigs)
     else:
-        positions = sites.starts
+        positions = found.sites.starts
     try:
         regions = make_regions(genome, positions, config.split, organism.split, rng)
     except ValueError as error:
         raise InputFormatError(f"organisms.{name}.split: {error}", path=config.path) from error
-    windows = finder.window_starts(sites.starts, sites.is_reverse)
-    is_whole = regions.of_windows(windows, config.window) >= 0
-    sites.left_out += [
-        finder.left_out(place, CROSSING)
-        for place, whole in zip(sites.places, is_whole.tolist(), strict=True)
-        if not whole
-    ]
-    sites.keep(is_whole)
+    is_whole = regions.of_windows(finder.window_starts(found.sites), config.window) >= 0
+    crossing = found.sites["places"][~is_whole]
+    found.left_out += [finder.left_out(place, CROSSING) for place in crossing]
+    found.sites = found.sites.take(is_whole)
     within = None
     if introns is not None:
-        genes = introns.genes(places, sites, contigs)
-        sites.left_out += introns.left_out
+        genes = introns.genes(places, found.sites["places"], contigs)
+        found.left_out += introns.left_out
         if config.junctions.decoys == "introns":
             within = merge_intervals(np.concatenate(genes))
         _log_junctions(name, genome, genes, within)
     else:
-        genes = _genes(annotation, places, sites, contigs)
+        genes = _genes(annotation, places, found.sites["places"], contigs)
     if organism.sites is not None and config.decoys.in_genes:
         logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
-    decoys = Sampler(finder, sites, genes, regions, config.decoys, within).draw(rng)
-    part = _join(name, organism, finder, sites, decoys, regions)
+    decoys = Sampler(finder, found, genes, regions, config.decoys, within).draw(rng)
+    part = _join(name, organism, finder, found, decoys, regions)
     part.left_out += _transcripts_left_out(name, annotation)
     _log(part)
     return part
@@ -256,11 +226,11 @@ def _read_places(config: Config, organism: OrganismConfig) -> tuple[Annotation |
 
 
 def _genes(
-    annotation: Annotation | None, places: list[Place], sites: TrueSites, contigs: Contigs
+    annotation: Annotation | None, places: list[Place], true: Iterable[Place], contigs: Contigs
 ) -> list[NDArray[np.int64]]:
     """Return the extents of genes with sites on the plus and the minus strand of the buffer."""
     transcripts = annotation.transcripts if annotation is not None else []
-    where = {place[:3] for place in sites.places}
+    where = {place[:3] for place in true}
     with_sites = {place.name for place in places if place[:3] in where}
     genes = {(t.contig, t.gene) for t in transcripts if t.name in with_sites}
     own = [t for t in transcripts if (t.contig, t.gene) in genes]
@@ -271,23 +241,25 @@ def _join(
     name: str,
     organism: OrganismConfig,
     finder: Finder,
-    sites: TrueSites,
+    found: TrueSites,
     decoys: Decoys,
     regions: Regions,
 ) -> Part:
     """Merge the true sites and the decoys of a genome, sorted."""
-    genome, length = finder.genome, finder.window
-    true_windows = finder.window_starts(sites.starts, sites.is_reverse)
-    starts = np.concatenate([true_windows, decoys.window_starts])
-    is_reverse = np.concatenate([sites.is_reverse, decoys.is_reverse])
-    order = np.lexsort([is_reverse, starts])
-    strata = np.concatenate([np.full(len(sites), -1, np.int16), decoys.strata])[order]
-    n_words = np.int16(len(finder.motif.names))
-    words = np.concatenate([sites.words, (decoys.strata % n_words).astype(np.int8)])[order]
-    starts, is_reverse = starts[order], is_reverse[order]
-    windows = Windows(genome.codes, starts, length, is_reverse=is_reverse)
-    contig = genome.contigs.contig_of(starts + length // 2)
-    rank = order[strata < 0]  # the true sites in their new order
+    genome, n_words = finder.genome, np.int16(len(finder.motif.names))
+    sites, drawn = found.sites, decoys.windows
+    true = replace(sites.adding(strata=np.full(len(sites), -1, np.int16)),
+                   starts=finder.window_starts(sites))  # fmt: skip
+    words = (drawn["strata"] % n_words).astype(np.int8)
+    nowhere = np.full(len(drawn), None, dtype=object)
+    windows = Sites.join([true, drawn.adding(words=words, places=nowhere)])
+    windows = windows.take(np.lexsort([windows.is_reverse, windows.starts]))
+    own = Windows(genome.codes, windows.starts, finder.window, is_reverse=windows.is_reverse)
+    windows = windows.adding(
+        labels=np.where(windows["strata"] < 0, 1, -1).astype(np.int8),
+        splits=regions.of_windows(windows.starts, finder.window),
+        prints=fingerprints(own),
+    )
     facts = {
         "path": organism.genome,
         "bytes": os.path.getsize(organism.genome),
@@ -295,17 +267,13 @@ def _join(
         "n_bases": genome.n_bases,
         "crc32": genome_sum(genome),
     }
-    left_out = sites.left_out + [
+    left_out = found.left_out + [
         LeftOut.of_many(count, reason, name, organism.genome)
         for reason, count in decoys.excluded.items()
         if count
     ]
-    return Part(
-        name, facts, genome.contigs, contig, starts - genome.starts[contig], is_reverse,
-        np.where(strata < 0, 1, -1).astype(np.int8), regions.of_windows(starts, length), words,
-        strata, fingerprints(windows), [sites.places[i] for i in rank], finder.motif.names,
-        decoys, sites.known_starts, sites.known_is_reverse, regions, left_out,
-    )  # fmt: skip
+    names, known = finder.motif.names, found.known
+    return Part(name, facts, genome.contigs, windows, names, decoys, known, regions, left_out)
 
 
 def _transcripts_left_out(name: str, annotation: Annotation | None) -> list[LeftOut]:
@@ -322,10 +290,11 @@ def _transcripts_left_out(name: str, annotation: Annotation | None) -> list[Left
 
 def _log(part: Part) -> None:
     """Log what was found, and what was not."""
-    n_sites, decoys = int((part.labels > 0).sum()), part.decoys
+    is_site, decoys = part.windows["labels"] > 0, part.decoys
+    n_sites = int(is_site.sum())
     logger.info(
         "%s: %d true sites and %d decoys; split by %s",
-        part.organism, n_sites, part.labels.size - n_sites, part.regions.by,
+        part.organism, n_sites, is_site.size - n_sites, part.regions.by,
     )  # fmt: skip
     if decoys.n_moved:
         logger.warning(
@@ -338,5 +307,5 @@ def _log(part: Part) -> None:
             part.organism, decoys.n_lacking,
         )  # fmt: skip
     for number, name in enumerate(SPLITS):
-        if not ((part.splits == number) & (part.labels > 0)).any():
+        if not ((part.windows["splits"] == number) & is_site).any():
             logger.warning("%s: no true site is in %s", part.organism, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl.dataset.config import JunctionRules
 from seqmtl.dataset.signals import SHORT_INTRON, Place
-from seqmtl.dataset.true_sites import Contigs, LeftOut, TrueSites
+from seqmtl.dataset.true_sites import Contigs, LeftOut
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.junctions import Junction
 from seqmtl.sequences import Genome
@@ -69,7 +69,7 @@ class Introns:
         return result
 
     def genes(
-        self, places: Sequence[Place], sites: TrueSites, contigs: Contigs
+        self, places: Sequence[Place], true: Iterable[Place], contigs: Contigs
     ) -> list[NDArray[np.int64]]:
         """Return the surroundings of the introns of true sites, on plus and minus strand.
 
@@ -77,7 +77,7 @@ class Introns:
         ----------
         places : sequence of Place
             Result of :meth:`places`.
-        sites : TrueSites
+        true : iterable of Place
             The true sites among them.
         contigs : Contigs
             Contigs of the genome by their names in the file.
@@ -87,12 +87,12 @@ class Introns:
         list of two ndarrays of int64, shape (n, 2)
             Disjoint intervals of the genome's buffer: introns and 250 bases on either side.
         """
-        true = {place[:3] for place in sites.places}
+        where = {place[:3] for place in true}
         return contigs.extents(
             [
                 (junction.contig, junction.start - REACH, junction.end + REACH, is_reverse)
                 for (junction, is_reverse, _, _), place in zip(self.rows, places, strict=True)
-                if not place.reason and place[:3] in true
+                if not place.reason and place[:3] in where
             ]
         )
 

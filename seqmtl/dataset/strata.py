@@ -13,14 +13,9 @@ from seqmtl.dataset.config import SPLITS, DecoyRules
 from seqmtl.dataset.motifs import word_codes
 from seqmtl.dataset.splits import Regions
 from seqmtl.dataset.true_sites import Finder, TrueSites
-from seqmtl.sequences.candidates import (
-    Candidates,
-    clean_windows,
-    count_strata,
-    draw,
-    stretches,
-)
+from seqmtl.sequences.candidates import clean_windows, count_strata, draw, stretches
 from seqmtl.sequences.intervals import merge_intervals, paint, paint_values
+from seqmtl.sequences.sites import Sites
 
 #: Reasons why a position with the consensus is not a candidate, in the order of checks.
 NOT_CLEAN = "candidate whose window has other letters than A, C, G, T or runs over a contig's end"
@@ -36,12 +31,9 @@ class Decoys:
 
     Attributes
     ----------
-    window_starts : ndarray of int64, shape (n,)
-        Start of each window on the forward strand, in the genome's buffer.
-    is_reverse : ndarray of bool, shape (n,)
-        Whether a window is on the minus strand.
-    strata : ndarray of int16, shape (n,)
-        Stratum of each decoy, see :class:`Sampler`.
+    windows : Sites
+        Their windows in the genome's buffer; the column strata has the stratum of each, see
+        :class:`Sampler`.
     population : ndarray of int64, shape (n_strata,)
         Number of candidates in each stratum, including those near a site.
     excluded : dict of str to int
@@ -51,9 +43,7 @@ class Decoys:
         decoys that could not be drawn at all.
     """
 
-    window_starts: NDArray[np.int64]
-    is_reverse: NDArray[np.bool_]
-    strata: NDArray[np.int16]
+    windows: Sites
     population: NDArray[np.int64]
     excluded: dict[str, int] = field(default_factory=dict)
     n_moved: int = 0
@@ -80,7 +70,7 @@ class Sampler:
     ----------
     finder : Finder
         Genome, window and consensus.
-    sites : TrueSites
+    found : TrueSites
         True sites and all annotated positions.
     genes : list of two arrays of int64, shape (n, 2)
         Disjoint, increasing intervals of the buffer covered by genes with sites on the plus
@@ -96,13 +86,13 @@ class Sampler:
     def __init__(
         self,
         finder: Finder,
-        sites: TrueSites,
+        found: TrueSites,
         genes: list[NDArray[np.int64]],
         regions: Regions,
         rules: DecoyRules,
         within: NDArray[np.int64] | None = None,
     ) -> None:
-        self.finder, self.sites, self.genes = finder, sites, genes
+        self.finder, self.sites, self.genes = finder, found.sites, genes
         self.regions, self.rules, self.within = regions, rules, within
         self.length = finder.window
         # strata by split, by whether it is in a gene with sites on its strand, and by word
@@ -110,11 +100,12 @@ class Sampler:
         site = finder.site
         # distance from the window start to the site on the forward strand, by strand
         self.offsets = (site.offset, self.length - site.length - site.offset)
-        known = [sites.known_starts[sites.known_is_reverse == strand] for strand in (False, True)]
-        self.known_windows = [np.sort(known[s] - self.offsets[s]) for s in (0, 1)]
-        firm = np.flatnonzero(~sites.known_is_weak)
-        offsets = np.array(self.offsets)[sites.known_is_reverse[firm].astype(int)]
-        near = np.sort(sites.known_starts[firm] - offsets)
+        known = found.known
+        self.known_windows = [
+            np.sort(known.starts[known.is_reverse == strand] - self.offsets[strand])
+            for strand in (0, 1)
+        ]
+        near = finder.window_starts(known.take(~known["is_weak"]))
         self.near = merge_intervals(
             np.stack([near - rules.clearance + 1, near + rules.clearance], axis=1)
         )
@@ -127,14 +118,12 @@ class Sampler:
         n_near = int((population - free).sum()) - self.excluded[AWAY]
         excluded = {**self.excluded, NEAR: n_near}
         wanted, n_moved, n_lacking = self._plan(free)
-        starts, is_reverse, strata = draw(self._candidates(), free, wanted, rng)
-        return Decoys(starts, is_reverse, strata, population, excluded, n_moved, n_lacking)
+        windows = draw(self._candidates(), free, wanted, rng)
+        return Decoys(windows, population, excluded, n_moved, n_lacking)
 
     def _plan(self, free: NDArray[np.int64]) -> tuple[NDArray[np.int64], int, int]:
         """Return the number to draw from each stratum, and how many were moved and are lacking."""
-        splits = self.regions.of_windows(
-            self.finder.window_starts(self.sites.starts, self.sites.is_reverse), self.length
-        )
+        splits = self.regions.of_windows(self.finder.window_starts(self.sites), self.length)
         shape = self.shape
         room = free.reshape(shape)
         wanted = np.zeros(shape, dtype=np.int64)
@@ -142,7 +131,7 @@ class Sampler:
         has_genes = any(len(genes) for genes in self.genes)
         in_genes = self.rules.in_genes if has_genes else 0.0
         for split in range(shape[0]):
-            words = self.sites.words[splits == split]
+            words = self.sites["words"][splits == split]
             total = round(self.rules.ratio * words.size)
             if not total:
                 continue
@@ -164,7 +153,7 @@ class Sampler:
             n_lacking += int(plan.sum() - wanted[split].sum())
         return wanted.ravel(), n_short - n_lacking, n_lacking
 
-    def _candidates(self) -> Iterator[Candidates]:
+    def _candidates(self) -> Iterator[Sites]:
         """Yield the candidates, on the plus and minus strand in turn.
 
         These are all positions with the consensus that are not annotated sites and whose window
@@ -198,7 +187,8 @@ class Sampler:
                     is_away = ~(is_out | paint(self.within, site, n)[found])
                     self.excluded[AWAY] += int(is_away.sum())
                     is_out = is_out | is_away
-                yield Candidates(strand == 1, begin + found, numbers + words[found], is_out)
+                columns = {"strata": numbers + words[found], "is_near": is_out}
+                yield Sites(begin + found, np.full(found.size, strand == 1), columns)
 
     def _without(
         self, found: NDArray[np.int64], is_out: NDArray[np.bool_], reason: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from seqmtl.models.site import Site
 from seqmtl.sequences.alphabet import OTHER, decode, reverse_complement
 from seqmtl.sequences.genome import Genome, unknown_contig
 from seqmtl.sequences.intervals import merge_intervals
+from seqmtl.sequences.sites import Sites
 
 _FEWEST = 20
 _RIGHT_GENOME = 0.5
@@ -112,43 +113,22 @@ class Contigs:
 
 @dataclass
 class TrueSites:
-    """The true sites of an organism, and every annotated position.
+    """The true sites of an organism, and every annotated position, in the genome's buffer.
 
     Attributes
     ----------
-    starts : ndarray of int64, shape (n,)
-        First base of each site on the forward strand, in the genome's buffer; increasing.
-    is_reverse : ndarray of bool, shape (n,)
-        Whether a site is on the minus strand.
-    words : ndarray of int8, shape (n,)
-        Index of the word at the site.
-    places : list of Place
-        As annotated.
-    known_starts, known_is_reverse : ndarray
-        The same for all annotated positions in the genome, including those left out.
-    known_is_weak : ndarray of bool
-        Which of these have too little evidence to keep decoys away.
+    sites : Sites
+        By start; the columns are words, the index of the word at each, and places, as annotated.
+    known : Sites
+        All annotated positions in the genome, including those left out. The column is_weak tells
+        which have too little evidence to keep decoys away.
     left_out : list of LeftOut
         Positions that are not true sites.
     """
 
-    starts: NDArray[np.int64]
-    is_reverse: NDArray[np.bool_]
-    words: NDArray[np.int8]
-    places: list[Place]
-    known_starts: NDArray[np.int64]
-    known_is_reverse: NDArray[np.bool_]
-    known_is_weak: NDArray[np.bool_]
-    left_out: list[LeftOut] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return self.starts.size
-
-    def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Drop sites."""
-        self.starts, self.is_reverse = self.starts[kept], self.is_reverse[kept]
-        self.words = self.words[kept]
-        self.places = [place for place, k in zip(self.places, kept.tolist(), strict=True) if k]
+    sites: Sites
+    known: Sites
+    left_out: list[LeftOut]
 
 
 class Finder:
@@ -174,12 +154,10 @@ class Finder:
         words = tuple(word for word in site.letters.split(",") if word)
         self.motif = Motif(site.length, words)
 
-    def window_starts(
-        self, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
+    def window_starts(self, sites: Sites) -> NDArray[np.int64]:
         """Return the window starts of sites on the forward strand."""
         behind = self.window - self.site.length - self.site.offset
-        return starts - np.where(is_reverse, behind, self.site.offset)
+        return sites.starts - np.where(sites.is_reverse, behind, self.site.offset)
 
     def left_out(self, place: Place, reason: str) -> LeftOut:
         """Return the record of a position that is left out."""
@@ -217,9 +195,11 @@ class Finder:
         at_other = self.motif.at(self.genome.codes, there, is_reverse)
         moved &= at_other >= 0
         starts, words = np.where(moved, there, starts), np.where(moved, at_other, words)
-        reasons = self._reasons(places, contig, inside, starts, is_reverse, words)
+        as_annotated = np.fromiter(places, dtype=object, count=len(places))
+        sites = Sites(starts, is_reverse, {"words": words, "places": as_annotated})
+        reasons = self._reasons(sites, contig, inside)
         self._check_letters(places, inside, words)
-        return self._once(places, starts, is_reverse, words, inside, reasons)
+        return self._once(sites, inside, reasons)
 
     def _check_contigs(
         self,
@@ -248,16 +228,10 @@ class Finder:
         )
 
     def _reasons(
-        self,
-        places: Sequence[Place],
-        contig: NDArray[np.int64],
-        inside: NDArray[np.bool_],
-        starts: NDArray[np.int64],
-        is_reverse: NDArray[np.bool_],
-        words: NDArray[np.int8],
+        self, sites: Sites, contig: NDArray[np.int64], inside: NDArray[np.bool_]
     ) -> list[str]:
         """Return for each position why it is left out, or ""."""
-        windows = self.window_starts(starts, is_reverse)
+        windows, words = self.window_starts(sites), sites["words"]
         begin, end = self.genome.starts[contig], (self.genome.starts + self.genome.lengths)[contig]
         fits = inside & (windows >= begin) & (windows + self.window <= end)
         clean = np.ones(fits.size, dtype=bool)
@@ -268,11 +242,11 @@ class Finder:
             [contig < 0, ~inside, ~fits, ~clean, words < 0], [1, 2, 3, 4, 5], default=0
         )
         texts = ["", NO_CONTIG, OUTSIDE, AT_END, OTHER_LETTERS, NO_WORD]
-        reasons = [place.reason or texts[problems[i]] for i, place in enumerate(places)]
+        reasons = [place.reason or texts[problems[i]] for i, place in enumerate(sites["places"])]
         for i in np.flatnonzero(problems == 5):
             if reasons[i] == NO_WORD:
-                codes = self.genome.codes[starts[i] : starts[i] + self.site.length]
-                letters = decode(reverse_complement(codes) if is_reverse[i] else codes)
+                codes = self.genome.codes[sites.starts[i] :][: self.site.length]
+                letters = decode(reverse_complement(codes) if sites.is_reverse[i] else codes)
                 reasons[i] = f"{NO_WORD}: {letters}"
         return reasons
 
@@ -291,35 +265,22 @@ class Finder:
                 path=self.source,
             )
 
-    def _once(
-        self,
-        places: Sequence[Place],
-        starts: NDArray[np.int64],
-        is_reverse: NDArray[np.bool_],
-        words: NDArray[np.int8],
-        inside: NDArray[np.bool_],
-        reasons: Sequence[str],
-    ) -> TrueSites:
+    def _once(self, sites: Sites, inside: NDArray[np.bool_], reasons: Sequence[str]) -> TrueSites:
         """Keep each position once; it is left out only if it is for every transcript."""
         is_bad = np.array([bool(reason) for reason in reasons], dtype=bool)
-        order = np.lexsort([is_bad, is_reverse, starts])
-        s, r = starts[order], is_reverse[order]
+        order = np.lexsort([is_bad, sites.is_reverse, sites.starts])
+        s, r = sites.starts[order], sites.is_reverse[order]
         first = np.ones(order.size, dtype=bool)
         first[1:] = (s[1:] != s[:-1]) | (r[1:] != r[:-1])
         first |= ~inside[order]
         order = order[first]
-        known = order[inside[order]]
-        good = order[~is_bad[order]]
-        bad = np.sort(order[is_bad[order]])
+        known = sites.take(order[inside[order]])
+        is_weak = np.array([place.is_weak for place in known["places"]], dtype=bool)
+        bad = np.sort(order[is_bad[order]]).tolist()
         return TrueSites(
-            starts[good],
-            is_reverse[good],
-            words[good],
-            [places[i] for i in good],
-            starts[known],
-            is_reverse[known],
-            np.array([places[i].is_weak for i in known], dtype=bool),
-            [self.left_out(places[i], reasons[i]) for i in bad],
+            sites.take(order[~is_bad[order]]),
+            Sites(known.starts, known.is_reverse, {"is_weak": is_weak}),
+            [self.left_out(sites["places"][i], reasons[i]) for i in bad],
         )
 
 

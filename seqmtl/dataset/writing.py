@@ -123,34 +123,33 @@ def check_folder(target: Path, *, force: bool) -> None:
 
 def _remove_duplicates(parts: Sequence[Part], config: Config) -> None:
     """Remove windows whose sequence leaks between splits or labels, over all organisms."""
-    found = find_duplicates(
-        np.concatenate([part.prints for part in parts]),
-        np.concatenate([part.labels for part in parts]),
-        np.concatenate([part.splits for part in parts]),
-    )
+    columns = [
+        np.concatenate([part.windows[name] for part in parts])
+        for name in ("prints", "labels", "splits")
+    ]
+    found = find_duplicates(*columns)
     begin = 0
     for part in parts:
-        kept = np.ones(part.labels.size, dtype=bool)
+        kept = np.ones(len(part.windows), dtype=bool)
         for reason, rows in found.items():
             mine = rows[(rows >= begin) & (rows < begin + kept.size)] - begin
             kept[mine] = False
             part.left_out += _duplicates_left_out(part, mine, reason, config)
         begin += kept.size
-        part.keep(kept)
+        part.windows = part.windows.take(kept)
 
 
 def _duplicates_left_out(
     part: Part, rows: NDArray[np.int64], reason: str, config: Config
 ) -> Iterator[LeftOut]:
     """Yield one line per true site, and one for all decoys."""
-    number, organism = np.cumsum(part.labels > 0) - 1, config.organisms[part.organism]
-    length = config.site.length
-    for row in rows[part.labels[rows] > 0].tolist():
-        place = part.places[number[row]]
-        yield LeftOut.of_place(place, length, reason, part.organism, organism.source)
-    n_decoys = int((part.labels[rows] < 0).sum())
-    if n_decoys:
-        yield LeftOut.of_many(n_decoys, reason, part.organism, str(part.genome["path"]))
+    length, source = config.site.length, config.organisms[part.organism].source
+    places = [place for place in part.windows["places"][rows] if place is not None]
+    for place in places:
+        yield LeftOut.of_place(place, length, reason, part.organism, source)
+    if len(places) < rows.size:
+        n_decoys, path = rows.size - len(places), str(part.genome["path"])
+        yield LeftOut.of_many(n_decoys, reason, part.organism, path)
 
 
 def _named(names: Sequence[str], numbers: NDArray[Any]) -> list[str]:
@@ -167,21 +166,23 @@ def _windows(parts: Sequence[Part], config: Config) -> Iterator[str]:
     yield f"{HEADER}\n"
     for part in parts:
         weights = part.weights()
-        for first in range(0, part.labels.size, _ROWS):
+        for first in range(0, len(part.windows), _ROWS):
             rows = slice(first, first + _ROWS)
-            starts, labels = part.start[rows], part.labels[rows].tolist()
-            words = _named(part.names, part.words[rows])
+            windows = part.windows.take(rows)
+            labels, words = windows["labels"].tolist(), _named(part.names, windows["words"])
             kinds = [config.signal if label > 0 else "decoy" for label in labels]
+            contig = part.contigs.contig_of(windows.starts)
+            starts = windows.starts - part.contigs.starts[contig]
             yield from _lines(
-                _named(part.contigs.names, part.contig[rows]),
+                _named(part.contigs.names, contig),
                 starts.tolist(),
                 (starts + config.window).tolist(),
                 [f"{kind}:{word}" for kind, word in zip(kinds, words, strict=True)],
                 [1000 if label > 0 else 0 for label in labels],
-                _named("+-", part.is_reverse[rows]),
+                _named("+-", windows.is_reverse),
                 [part.organism] * len(labels),
                 labels,
-                _named(SPLITS, part.splits[rows]),
+                _named(SPLITS, windows["splits"]),
                 [f"{weight:.7g}" for weight in weights[rows].tolist()],
             )
 
@@ -207,21 +208,22 @@ def _sites(parts: Sequence[Part], config: Config) -> Iterator[str]:
     yield f"{SITES_HEADER}\n"
     site = config.site
     for part in parts:
-        is_site, begins = part.labels > 0, part.contigs.starts
-        behind = np.where(part.is_reverse, config.window - site.length - site.offset, site.offset)
-        true = 2 * (begins[part.contig] + part.start + behind) + part.is_reverse
-        known = 2 * part.known_starts + part.known_is_reverse
-        contig = part.contigs.contig_of(part.known_starts)
-        starts = part.known_starts - begins[contig]
+        true, known = part.windows.take(part.windows["labels"] > 0), part.known
+        behind = np.where(true.is_reverse, config.window - site.length - site.offset, site.offset)
+        contig = part.contigs.contig_of(known.starts)
+        starts = known.starts - part.contigs.starts[contig]
+        is_true = np.isin(
+            2 * known.starts + known.is_reverse, 2 * (true.starts + behind) + true.is_reverse
+        )
         yield from _lines(
             _named(part.contigs.names, contig),
             starts.tolist(),
             (starts + site.length).tolist(),
             [config.signal] * contig.size,
             [0] * contig.size,
-            _named("+-", part.known_is_reverse),
+            _named("+-", known.is_reverse),
             [part.organism] * contig.size,
-            np.isin(known, true[is_site]).astype(int).tolist(),
+            is_true.astype(int).tolist(),
         )
 
 
@@ -261,10 +263,10 @@ def _summary(parts: Sequence[Part], config: Config, command: str) -> dict[str, A
 
 def _facts(part: Part) -> dict[str, Any]:
     """Return the counts of an organism."""
-    is_site = part.labels > 0
+    is_site = part.windows["labels"] > 0
     splits = {}
     for number, name in enumerate(SPLITS):
-        mine = part.splits == number
+        mine = part.windows["splits"] == number
         splits[name] = {
             "sites": int((mine & is_site).sum()),
             "decoys": int((mine & ~is_site).sum()),

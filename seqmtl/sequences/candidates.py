@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.sequences.alphabet import OTHER
+from seqmtl.sequences.sites import Sites
 
 _BLOCK = 1 << 20
 
 
-class Candidates(NamedTuple):
-    """Candidate windows of one strand in a stretch of the genome."""
-
-    is_reverse: bool
-    starts: NDArray[np.int64]  # forward positions in the genome's buffer, increasing
-    strata: NDArray[np.int16]
-    is_near: NDArray[np.bool_]  # near a true site: counted, but never drawn
+#: No candidates. Candidates have the columns strata, and is_near: counted, but never drawn.
+_NONE = Sites(
+    np.zeros(0, np.int64),
+    np.zeros(0, np.bool_),
+    {"strata": np.zeros(0, np.int16), "is_near": np.zeros(0, np.bool_)},
+)
 
 
 def stretches(first: int, end: int) -> Iterator[tuple[int, int]]:
@@ -36,27 +35,27 @@ def clean_windows(codes: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
 
 
 def count_strata(
-    candidates: Iterator[Candidates], n_strata: int
+    candidates: Iterator[Sites], n_strata: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the number of candidates in each stratum, and how many of them may be drawn."""
     population, free = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
     for found in candidates:
-        population += np.bincount(found.strata, minlength=n_strata)
-        free += np.bincount(found.strata[~found.is_near], minlength=n_strata)
+        population += np.bincount(found["strata"], minlength=n_strata)
+        free += np.bincount(found["strata"][~found["is_near"]], minlength=n_strata)
     return population, free
 
 
 def draw(
-    candidates: Iterator[Candidates],
+    candidates: Iterator[Sites],
     free: NDArray[np.int64],
     wanted: NDArray[np.int64],
     rng: np.random.Generator,
-) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int16]]:
+) -> Sites:
     """Draw uniformly, without replacement; memory is proportional to the number drawn.
 
     Parameters
     ----------
-    candidates : iterator of Candidates
+    candidates : iterator of Sites
         The same candidates that were counted.
     free, wanted : ndarray of int64, shape (n_strata,)
         Available candidates per stratum, see :func:`count_strata`, and how many to draw.
@@ -65,16 +64,17 @@ def draw(
 
     Returns
     -------
-    starts, is_reverse, strata : ndarray, shape (n,)
-        Windows drawn, in the order of the candidates.
+    Sites
+        The candidates drawn, in their order.
     """
     ranks = [draw_ranks(int(n), int(k), rng) for n, k in zip(free, wanted, strict=True)]
     seen = np.zeros(free.size, dtype=np.int64)
-    starts, is_reverse, strata = [], [], []
+    drawn = [_NONE]
     for found in candidates:
-        places = np.flatnonzero(~found.is_near)
-        order = places[np.argsort(found.strata[places], kind="stable")]
-        counts = np.bincount(found.strata[places], minlength=seen.size)
+        strata = found["strata"]
+        places = np.flatnonzero(~found["is_near"])
+        order = places[np.argsort(strata[places], kind="stable")]
+        counts = np.bincount(strata[places], minlength=seen.size)
         ends = np.cumsum(counts)
         chosen = []
         for stratum in np.flatnonzero(counts):
@@ -84,13 +84,8 @@ def draw(
                 chosen.append(order[ends[stratum] - counts[stratum] + mine[low:high] - before])
         seen += counts
         if chosen:
-            rows = np.sort(np.concatenate(chosen))
-            starts.append(found.starts[rows])
-            strata.append(found.strata[rows])
-            is_reverse.append(np.full(rows.size, found.is_reverse))
-    if not starts:
-        return np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, np.int16)
-    return np.concatenate(starts), np.concatenate(is_reverse), np.concatenate(strata)
+            drawn.append(found.take(np.sort(np.concatenate(chosen))))
+    return Sites.join(drawn)
 
 
 def draw_ranks(total: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -24,7 +24,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +36,7 @@ from seqmtl.similarity.trees import Tree, prune_to
 
 _TREES = ("tree", "taxonomy", "alignment", "distances")
 #: Kernels that need only the names of the tasks.
-PLAIN = {
-    "individual": TaskKernel.individual,
-    "union": TaskKernel.union,
-    "easy": TaskKernel.easy,
-}
+PLAIN = {"individual": TaskKernel.individual, "union": TaskKernel.union, "easy": TaskKernel.easy}
 _FROM = {
     "tree": _TREES,
     "hierarchical": _TREES,
@@ -62,6 +57,8 @@ _DEFAULT = {
     "groups": "clustering",
     "table": "table",
 }
+
+_FEWER = "use fewer tasks"
 
 #: Kinds to ask for; "table" is the kind of a precomputed table.
 KINDS = tuple(kind for kind in _FROM if kind != "table")
@@ -139,77 +136,60 @@ class KernelRequest:
         """
         kind, sources = self.kind, self.sources
         wanted = None if organisms is None else tuple(organisms)
-        if kind == "table":
-            assert sources.table is not None
+        if sources.table is not None:
             kernel = TaskKernel.from_tsv(sources.table)
             return kernel if wanted is None else kernel.restrict(wanted)
         if kind in PLAIN:
             return PLAIN[kind](sources.names(wanted))
         if kind == "smooth":
             return TaskKernel.smooth(sources.read_distances(wanted), self.scales)
-        if sources.graph:
-            return _from_graphs(kind, sources, wanted)
-        if sources.groups is not None:
+        if kind == "tree":
+            return TaskKernel.from_newick(sources.read_tree(wanted), wanted)
+        if kind == "hierarchical":
+            return TaskKernel.hierarchical(sources.read_tree(wanted), wanted)
+        if kind == "clustering" and sources.groups is not None:
             return TaskKernel.clustering(sources.read_groups(), wanted)
-        return _from_tree(kind, sources.read_tree(wanted), wanted)
+        if sources.graph:
+            return self._of_graphs(*sources.read_graphs(wanted))
+        return self._of_clades(*prune_to(sources.read_tree(wanted), wanted))
 
+    def _of_graphs(
+        self,
+        names: tuple[str, ...],
+        adjacencies: list[NDArray[np.float64]],
+        labels: list[str] | None = None,
+    ) -> TaskKernel:
+        files = self.sources.graph
+        if files and len({*map(os.path.basename, files)}) == len(files):
+            labels = [os.path.basename(path) for path in files]
+        try:
+            if self.kind == "graph":
+                return TaskKernel.graph(adjacencies[0], names)
+            if self.kind == "graphical":
+                return TaskKernel.graphical(adjacencies[0], 1.0, names)
+            return TaskKernel.multigraph(adjacencies, names, labels)
+        except np.linalg.LinAlgError as error:
+            raise InputFormatError(
+                "edge weights must be of similar size, got some that differ by many orders of "
+                "magnitude; scale them",
+                path=", ".join(map(str, files)),
+            ) from error
 
-def _from_graphs(kind: str | None, sources: Sources, organisms: Iterable[str] | None) -> TaskKernel:
-    names, adjacencies = sources.read_graphs(organisms)
-    try:
-        return _of_graphs(kind, names, adjacencies, sources)
-    except np.linalg.LinAlgError as error:
-        raise InputFormatError(
-            "edge weights must be of similar size, got some that differ by many orders of "
-            "magnitude; scale them",
-            path=", ".join(map(str, sources.graph)),
-        ) from error
-
-
-def _of_graphs(
-    kind: str | None, names: tuple[str, ...], adjacencies: list[NDArray[Any]], sources: Sources
-) -> TaskKernel:
-    if kind == "graph":
-        return TaskKernel.graph(adjacencies[0], names)
-    if kind == "graphical":
-        return TaskKernel.graphical(adjacencies[0], 1.0, names)
-    labels = [os.path.basename(path) for path in sources.graph]
-    return TaskKernel.multigraph(
-        adjacencies, names, labels if len({*labels}) == len(labels) else None
-    )
-
-
-def _from_tree(kind: str | None, tree: Tree, organisms: Iterable[str] | None) -> TaskKernel:
-    if kind == "tree":
-        return TaskKernel.from_newick(tree, organisms)
-    if kind == "hierarchical":
-        return TaskKernel.hierarchical(tree, organisms)
-    tree, names, order = prune_to(tree, organisms)
-    if len(names) < 2:
-        raise InputFormatError(
-            f"{kind} must have at least two organisms, got {len(names)}", path=tree.source
-        )
-    below = tree.membership()[:, order]
-    if kind in ("graph", "graphical"):
-        joined = below[tree.parents[tree.leaves[order]]]
-        A = (joined | joined.T).astype(np.float64)
-        graph = (
-            TaskKernel.graph(A, names) if kind == "graph" else TaskKernel.graphical(A, 1.0, names)
-        )
-        return graph
-    clades = np.setdiff1d(np.arange(len(tree)), tree.leaves)
-    labels = [tree.node_name(i) for i in clades]
-    if kind == "clustering":
-        members = {
-            label: [name for name, is_below in zip(names, below[i], strict=True) if is_below]
-            for label, i in zip(labels, clades, strict=True)
-        }
-        return TaskKernel.clustering(members, names)
-    M, T = len(clades), len(names)
-    require_memory(16.0 * M * T * T, f"{M} graphs of {T} tasks", "use fewer tasks")
-    return TaskKernel.multigraph([_complete(below[i]) for i in clades], names, labels)
-
-
-def _complete(members: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the complete graph on the members."""
-    return np.outer(members, members).astype(np.float64)
+    def _of_clades(
+        self, tree: Tree, names: tuple[str, ...], order: NDArray[np.int64]
+    ) -> TaskKernel:
+        """Return the kernel of the clades of a tree, as groups or graphs."""
+        T = len(names)
+        if T < 2:
+            message = f"{self.kind} must have at least two organisms, got {T}"
+            raise InputFormatError(message, path=tree.source)
+        below = tree.membership()[:, order]
+        clades = np.setdiff1d(np.arange(len(tree)), tree.leaves)
+        if self.kind == "clustering":
+            return TaskKernel.clustering(below[clades], names)
+        if self.kind != "multigraph":
+            joined = below[tree.parents[tree.leaves[order]]]
+            return self._of_graphs(names, [(joined | joined.T).astype(np.float64)])
+        require_memory(16.0 * clades.size * T * T, f"{clades.size} graphs of {T} tasks", _FEWER)
+        graphs = [np.outer(below[i], below[i]).astype(np.float64) for i in clades]
+        return self._of_graphs(names, graphs, [tree.node_name(i) for i in clades])

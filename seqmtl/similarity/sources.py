@@ -135,7 +135,8 @@ class Sources:
 
     def read_groups(self) -> dict[str, dict[str, float]]:
         """Return the members of every group with their weights."""
-        return self._groups
+        assert self.groups is not None
+        return read_groups(self.groups)
 
     def names(self, organisms: Iterable[str] | None = None) -> tuple[str, ...]:
         """Return the given organisms, by default all of the source.
@@ -154,7 +155,7 @@ class Sources:
         elif self.graph:
             known = self._graph_names
         elif self.groups is not None:
-            known = all_members(self._groups)
+            known = all_members(self.read_groups())
         elif wanted is None:
             raise ValueError("organisms must be given if no source lists them, got none")
         if wanted is not None and known:
@@ -180,11 +181,6 @@ class Sources:
     @functools.cached_property
     def _graph_names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for names, _ in self._graphs for name in names))
-
-    @functools.cached_property
-    def _groups(self) -> dict[str, dict[str, float]]:
-        assert self.groups is not None
-        return read_groups(self.groups)
 
 
 def _find(graph: Graph, names: Sequence[str]) -> dict[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Iterable, Sequence
 
@@ -52,50 +53,33 @@ def draw_tree_text(
         )
     if not all(weight >= 0 for weight in weights):
         raise ValueError(f"weights must not be negative, got {min(weights):g}")
-    parents = _nest([frozenset(group) for group in groups])
-    if parents is None:
+    sets = [frozenset(group) for group in groups]
+    if not all(a < b or b < a or not a & b for a, b in itertools.combinations(sets, 2)):
         return "".join(_lines_of(list(labels), weights))
-    children: dict[int, list[int]] = {}
-    for m, parent in enumerate(parents):
-        children.setdefault(parent, []).append(m)
-    order, depths = _walk(children)
-    heads = _lines_of(
-        [f"{'  ' * depths[m]}{labels[m]}" for m in order], [weights[m] for m in order]
-    )
+    paths = [_path(m, sets) for m in range(len(sets))]
+    order = sorted(range(len(sets)), key=paths.__getitem__)
+    names = [f"{'  ' * (len(paths[m]) - 1)}{labels[m]}" for m in order]
     lines = []
-    for m, head in zip(order, heads, strict=True):
-        below = {name for child in children.get(m, ()) for name in groups[child]}
+    for m, head in zip(order, _lines_of(names, [weights[m] for m in order]), strict=True):
+        below = frozenset().union(*(other for other in sets if other < sets[m]))
         own = ", ".join(name for name in groups[m] if name not in below)
-        indent = "  " * (depths[m] + 1)
-        lines += [head, *(f"{line}\n" for line in _wrap(own, indent))]
+        indent = "  " * len(paths[m])
+        wrapped = textwrap.wrap(
+            own,
+            max(_WIDTH, len(indent) + 40),
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        lines += [head, *(f"{line}\n" for line in wrapped)]
     return "".join(lines)
 
 
-def _nest(groups: Sequence[frozenset[str]]) -> list[int] | None:
-    """Return the smallest enclosing group of each, or -1; None if groups are not nested."""
-    parents = [-1] * len(groups)
-    for m, group in enumerate(groups):
-        for n, other in enumerate(groups):
-            if m == n or not group & other:
-                continue
-            if group == other or not (group < other or group > other):
-                return None
-            if group < other and (parents[m] < 0 or len(other) < len(groups[parents[m]])):
-                parents[m] = n
-    return parents
-
-
-def _walk(children: dict[int, list[int]]) -> tuple[list[int], dict[int, int]]:
-    """Return the groups in output order, and the depth of each."""
-    order: list[int] = []
-    depths: dict[int, int] = {}
-    stack = [(m, 0) for m in reversed(children.get(-1, []))]
-    while stack:
-        m, depth = stack.pop()
-        order.append(m)
-        depths[m] = depth
-        stack.extend((child, depth + 1) for child in reversed(children.get(m, [])))
-    return order, depths
+def _path(m: int, groups: Sequence[frozenset[str]]) -> list[int]:
+    """Return the groups around group m, the widest first, and itself."""
+    around = [n for n, other in enumerate(groups) if groups[m] and groups[m] < other]
+    return [*sorted(around, key=lambda n: -len(groups[n])), m]
 
 
 def _lines_of(labels: Sequence[str], weights: Sequence[float]) -> list[str]:
@@ -107,11 +91,3 @@ def _lines_of(labels: Sequence[str], weights: Sequence[float]) -> list[str]:
         length = max(round(_BAR * weight / most), 1) if weight else 0
         lines.append(f"{label:<{width}}  {weight:.3f}  {'#' * length}".rstrip() + "\n")
     return lines
-
-
-def _wrap(text: str, indent: str) -> list[str]:
-    width = max(_WIDTH, len(indent) + 40)
-    return textwrap.wrap(
-        text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip

@@ -191,13 +191,21 @@ def draw_decoys(
     )
 
 
-def cut_windows(letters: np.ndarray, sites: Sites, site_length: int, window: int) -> np.ndarray:
-    """Cut the windows of sites, reverse-complementing those on the minus strand.
+def window_starts(sites: Sites, site_length: int, window: int) -> np.ndarray:
+    """Return the first base of every site's window on the plus strand, shape (n,), int64.
 
     With c = (start + end) / 2 of the site, a window on the plus strand starts at
     ``floor(c) - window // 2``, and one on the minus strand ends at ``ceil(c) + window // 2``. A
     dinucleotide is therefore at offsets window // 2 - 1 and window // 2 of its window, a single
     base at window // 2, both in the sense of the strand.
+    """
+    plus = sites.start + site_length // 2 - window // 2
+    minus = sites.start + (site_length + 1) // 2 + window // 2 - window
+    return np.where(sites.strand > 0, plus, minus)
+
+
+def cut_windows(letters: np.ndarray, sites: Sites, site_length: int, window: int) -> np.ndarray:
+    """Cut the windows of sites, reverse-complementing those on the minus strand.
 
     Parameters
     ----------
@@ -215,9 +223,7 @@ def cut_windows(letters: np.ndarray, sites: Sites, site_length: int, window: int
     numpy.ndarray
         Shape (n, window), uint8 ASCII letters.
     """
-    plus = sites.start + site_length // 2 - window // 2
-    minus = sites.start + (site_length + 1) // 2 + window // 2 - window
-    first = np.where(sites.strand > 0, plus, minus)
+    first = window_starts(sites, site_length, window)
     cut = letters[first[:, None] + np.arange(window)]
     cut[sites.strand < 0] = _COMPLEMENT[cut[sites.strand < 0][:, ::-1]]
     return cut

