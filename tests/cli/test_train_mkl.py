@@ -130,13 +130,9 @@ class TestLearntSimilarity:
     @pytest.mark.parametrize(
         ("arguments", "names", "matrix"),
         [
-            (["--distances", "{data}/distances.tsv"], NAMES,
-             np.mean([np.exp(-DISTANCES / s) for s in (0.5, 2.0, 8.0)], axis=0)),
             (["--groups", "{data}/groups.tsv"], NAMES, None),
             (["--similarity", "{data}/kernel.tsv"], NAMES,
              [[1, 0.7, 0.2], [0.7, 1, 0.3], [0.2, 0.3, 1]]),
-            (["--graph", "{data}/one.tsv"], NAMES,
-             np.linalg.inv([[2, -1, 0], [-1, 2.5, -0.5], [0, -0.5, 1.5]])),
             (["--similarity", "union"], NAMES, np.ones((3, 3))),
             ([], NAMES, (np.ones((3, 3)) + 3 * np.eye(3)) / 4),
             (["--tree", "{data}/tree.nwk"], (*NAMES, "bee"), None),

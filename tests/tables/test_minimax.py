@@ -142,12 +142,6 @@ class TestOptimum:
         assert fitted.dual_gap_ == pytest.approx(gap, abs=1e-9)
         assert gap <= 1e-3
 
-    def test_task_weights_are_a_subgradient_of_the_norm(self, tight):
-        for norm in NORMS:
-            fitted = tight(_data(), norm=norm)
-            size = _norm(fitted.losses_, norm)
-            assert fitted.task_weights_ @ fitted.losses_ == pytest.approx(size, rel=1e-6)
-
     @pytest.mark.parametrize("regularizer", ["trace", "mean"])
     def test_weights_are_those_of_the_task_kernel(self, tight, regularizer):
         X, y, tasks = data = _data()

@@ -36,12 +36,6 @@ def fit(data, **options):
     return model.fit(data.X, data.y, data.names)
 
 
-def test_no_solution_dominates_another(path):
-    for a, b in itertools.permutations(path.objectives, 2):
-        if np.abs(a / b - 1).max() > 1e-4:
-            assert (a > b * (1 + 2e-6)).any()
-
-
 def test_the_path_is_in_order_and_whole(path):
     assert_array_equal(path.p, P)
     assert path.tasks == ("a", "b", "c")
