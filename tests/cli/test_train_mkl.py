@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl import (
-    MultiTaskMKLClassifier,
-    MultiTaskModel,
-    MultiTaskSVC,
-    TaskKernel,
-    WeightedDegree,
-)
+from seqmtl import MultiTaskMKLClassifier, MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.io import read_windows

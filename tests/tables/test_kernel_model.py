@@ -180,10 +180,7 @@ def test_the_other_kind_of_model_is_told_apart(saved):
             {"model": "trees"},
             r"model must be one of 'weights', 'kernels', 'pairs', got 'trees'; the file",
         ),
-        (
-            {"kernels": [{"kind": "quantum"}] * 3},
-            "kernels: kernel must be one of",
-        ),
+        ({"kernels": [{"kind": "quantum"}] * 3}, "kernels: kernel must be one of"),
         ({"kernels": [{"kind": "rbf", "gamma": -1.0}] * 3}, "kernels: gamma"),
         ({"kernels": 3}, "; the file is damaged or was edited; train again$"),
         ({"kernels": ["rbf"]}, "; the file is damaged or was edited; train again$"),

@@ -4,7 +4,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
@@ -175,24 +174,6 @@ def test_a_norm_below_one_falls_to_a_stationary_point(q):
 
 
 # -- closed-form weights against numerical minimisers ------------------------------------------
-
-
-def lowest(costs, start, bound):
-    """Minimise sum of costs / theta under a bound, by scipy."""
-    done = minimize(
-        lambda z: (costs / np.exp(z)).sum() * bound(np.exp(z)), np.log(start).ravel(),
-        method="BFGS", options={"gtol": 1e-9},
-    )  # fmt: skip
-    return done.fun
-
-
-@pytest.mark.parametrize("norm", [1.0, 1.1, 2.0, 7.0])
-def test_weights_on_a_ball_by_scipy(norm):
-    a = np.array([0.5, 2.0, 1e-3, 7.0])
-    theta = minimise_on_ball(a, norm)
-    assert_allclose(np.linalg.norm(theta, norm), 1)
-    expected = lowest(a, np.ones(4), lambda x: np.linalg.norm(x, norm))
-    assert_allclose((a / theta).sum(), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("p", "q"), [(1.0, 1.0), (1.0, 1.5), (1.0, 2.0), (0.5, 1.2), (0.5, 2.0)])
