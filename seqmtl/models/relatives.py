@@ -221,18 +221,15 @@ def extend(
     """
     known = NameIndex(kernel.names).find(name)
     kept = [i for i in range(len(kernel)) if i not in known]
-    n = len(kept)
+    at = len(kept) if at is None else at
     K = kernel.matrices[:, :, :n_tasks] @ weights
     size = kernel.matrices[:, :n_tasks, :n_tasks].diagonal(axis1=1, axis2=2).mean(axis=1)
-    matrices = np.empty((len(K), n + 1, n + 1))
-    matrices[:, :n, :n] = kernel.matrices[:, kept][:, :, kept]
-    matrices[:, :n, n] = matrices[:, n, :n] = K[:, kept]
-    matrices[:, n, n] = np.maximum(size, (1.0 + 1e-9) * (K[:, :n_tasks] @ weights))
-    order = np.insert(np.arange(n), n if at is None else at, n)
-    names = [*(kernel.names[i] for i in kept), name]
+    own = np.maximum(size, (1.0 + 1e-9) * (K[:, :n_tasks] @ weights))
+    matrices = kernel.matrices[:, kept][:, :, kept]
+    matrices = np.insert(matrices, at, K[:, kept], axis=1)
+    column = np.insert(K[:, kept], at, own, axis=1)
+    names = [kernel.names[i] for i in kept]
+    names.insert(at, name)
     return TaskKernel(
-        [names[i] for i in order],
-        matrices[:, order][:, :, order],
-        kernel.source,
-        labels=kernel.labels,
+        names, np.insert(matrices, at, column, axis=2), kernel.source, labels=kernel.labels
     )
