@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -142,6 +143,8 @@ class Cell(NamedTuple):
         return self.interval or (self.mean - spread, self.mean + spread)
 
     def __str__(self) -> str:
+        if math.isnan(self.mean):
+            return "n/a"
         if self.interval is not None:
             return f"{self.mean:.4f} ({self.interval[0]:.4f}-{self.interval[1]:.4f})"
         return f"{self.mean:.4f}" + ("" if self.sd is None else f" ± {self.sd:.4f}")
@@ -266,18 +269,21 @@ def _cell(values: Any) -> Cell:
     return Cell(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None)
 
 
+def best_of(cells: Mapping[str, Cell]) -> set[str]:
+    """Return the methods with the best mean as it is displayed, if there are several methods."""
+    shown = {method: f"{cell.mean:.4f}" for method, cell in cells.items()}
+    best = max((value for value in shown.values() if value != "nan"), default="")
+    return {method for method, value in shown.items() if value == best and len(shown) > 1}
+
+
 def to_markdown(document: Document) -> str:
     """Return a table per metric, organisms by methods, with the best of a row in bold."""
-    methods = list(document["methods"])
     parts = []
     for metric, title in METRICS.items():
-        rows = [[title, *methods]]
+        rows = [[title, *document["methods"]]]
         for name, cells in summarize(document, metric).items():
-            best = max(f"{cell.mean:.4f}" for cell in cells.values())
-            shown = [
-                f"**{cell}**" if f"{cell.mean:.4f}" == best and len(methods) > 1 else str(cell)
-                for cell in cells.values()
-            ]
+            best = best_of(cells)
+            shown = [f"**{cell}**" if m in best else str(cell) for m, cell in cells.items()]
             rows.append([name.replace("|", r"\|"), *shown])
         parts.append(_aligned(rows))
     return "\n".join(

@@ -16,12 +16,11 @@ from seqmtl.io.dataset import is_dataset, read_summary
 from seqmtl.io.window_store import WindowStore
 from seqmtl.models.examples import Examples
 from seqmtl.sequences import Windows, encode
-from seqmtl.sequences.consensus import SAMPLE, shared_dinucleotide
+from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, shared_pair
 
 logger = logging.getLogger(__name__)
 
-_FEWEST = 20  # windows of which the consensus is found
-_AGREEMENT = 0.95
+_FEWEST = 20  # windows, to tell what they share
 _LEAST_IN_PLACE = 0.5  # share of the true sites that must have the consensus
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
 _STANDS_OUT = 15.0  # threshold of chi-squared with 3 degrees of freedom, whose mean is 3
@@ -144,7 +143,7 @@ class Site:
             moved = [replace(self, offset=k) for k in range(windows.length - self.length + 1)]
             shares = [site.is_in(sample).mean() for site in moved]
             best = int(np.argmax(shares))
-            if shares[best] >= _AGREEMENT:
+            if shares[best] >= AGREEMENT:
                 if sample is forward and best == self.offset:
                     break
                 return f" ({strand} {self.letters} at base {best})"
@@ -152,13 +151,10 @@ class Site:
 
 
 def find_site(windows: Windows | WindowStore) -> Site:
-    """Find the consensus of at least 20 windows; otherwise the site is the middle base.
-
-    See :func:`seqmtl.sequences.consensus.shared_dinucleotide`.
-    """
+    """Find the site: the two bases that nearly all windows share, or else the middle base."""
     n, length = windows.shape
-    found = shared_dinucleotide(windows) if n >= _FEWEST and length > 1 else None
-    return Site(length // 2, 1, "") if found is None else Site(found[0], 2, found[1])
+    shared = shared_pair(windows) if n >= _FEWEST and length > 1 else None
+    return Site(length // 2, 1, "") if shared is None else Site(shared[0], 2, shared[1])
 
 
 def find_misplaced(windows: Windows) -> list[str]:

@@ -108,9 +108,7 @@ def number(value: float | None, digits: int = 3) -> str:
     return "n/a" if value is None else f"{value:.{digits}f}"
 
 
-def render_sections(
-    title: str, summary: object, cards: Markup, sections: Sequence[tuple[str, Markup]]
-) -> str:
+def render_sections(title: str, summary: object, sections: Sequence[tuple[str, Markup]]) -> str:
     """Return a complete page as text, omitting sections without content.
 
     Parameters
@@ -119,8 +117,6 @@ def render_sections(
         Heading of the page.
     summary : str or Markup
         First paragraph.
-    cards : Markup
-        Large numbers below the summary.
     sections : sequence of (str, Markup)
         Headings and contents.
     """
@@ -137,7 +133,6 @@ def render_sections(
     return Template(read_text(_PAGE, "HTML")).substitute(
         title=join([title]),
         summary=join([summary]),
-        cards=cards,
         links=join(links),
         sections=join(body),
     )

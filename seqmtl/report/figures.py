@@ -1,4 +1,4 @@
-"""Figures of the report: convergence, learnt weights, learning curves."""
+"""Figures of the report: convergence and learning curves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import numpy as np
 from seqmtl.compare.results import MEAN, METRICS, summarize
 from seqmtl.evaluation.figures import (
     GREY,
-    PALETTE,
-    extremes,
     figure_style,
     line_look,
     new_figure,
@@ -57,41 +55,6 @@ def draw_convergence(
         axes.set(ylabel="Relative duality gap", xlim=(0, None))
         axes.grid(color="#e5e5e5")
         figure.legend(loc="outside right upper", frameon=False)
-    return figure
-
-
-def draw_weights(learnt: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw the learnt weight of every kernel as bars, coloured by view, with members beside them.
-
-    Of more than 48 kernels, those with the smallest and the largest weights are drawn.
-
-    Parameters
-    ----------
-    learnt : sequence of mapping
-        ``training["mkl"]`` of a model: view, label, tasks and weight of each kernel.
-    """
-    learnt = [learnt[i] for i in extremes([kernel["weight"] for kernel in learnt])]
-    views = list(dict.fromkeys(kernel["view"] for kernel in learnt))
-    with figure_style():
-        figure = new_figure(10, 0.9 + 0.24 * len(learnt))
-        axes = figure.subplots()
-        places = np.arange(len(learnt))
-        colours = [PALETTE[views.index(kernel["view"]) % len(PALETTE)] for kernel in learnt]
-        axes.barh(places, [kernel["weight"] for kernel in learnt], 0.7, color=colours)
-        names = [plain_text(f"{k['label']} ({len(k['tasks'])})", 44) for k in learnt]
-        axes.set_yticks(places, names)
-        axes.invert_yaxis()
-        axes.set(xlabel="Weight (organisms in brackets)")
-        axes.grid(axis="x", color="#e5e5e5")
-        axes.tick_params(axis="y", length=0)
-        if len(views) > 1:
-            from matplotlib.patches import Patch
-
-            patches = [
-                Patch(color=PALETTE[v % len(PALETTE)], label=plain_text(view, 60))
-                for v, view in enumerate(views)
-            ]
-            figure.legend(handles=patches, loc="outside upper center", ncols=2, frameon=False)
     return figure
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from seqmtl.compare.figure import draw_comparison
@@ -78,9 +78,7 @@ def write_folder_report(
         sections += [(heading + end, section(signal)) for heading, section in OF_A_SIGNAL.items()]
     sections += [(heading, section(contents)) for heading, section in _OF_THE_FOLDER.items()]
     sections.append(("This page", _made(contents, command, versions or {})))
-    page = render_sections(
-        title or _title(contents), summarise(contents), _cards(contents), sections
-    )
+    page = render_sections(title or _title(contents), summarise(contents), sections)
     write_lines(path, [page])
     return contents
 
@@ -157,37 +155,6 @@ def _against_others(metrics: Mapping[str, Any], main: str) -> str:
 
 def _mean_auprc(metrics: Mapping[str, Any]) -> str:
     return number(metrics["mean"]["auprc_genome"])
-
-
-def _cards(contents: FolderContents) -> Markup:
-    """Return the mean AUPRC of every evaluation as large numbers."""
-    return join(
-        element(
-            "div",
-            join(
-                [
-                    element("span", value, class_="number"),
-                    element("span", label, class_="label"),
-                ],
-                "",
-            ),
-            class_=kind,
-        )
-        for value, label, kind in _numbers(contents)
-    )
-
-
-def _numbers(contents: FolderContents) -> Iterator[tuple[str, str, str]]:
-    """Yield number, label and kind of every card."""
-    what = "mean AUPRC (genome)"
-    for signal in contents.signals.values():
-        for name, metrics in signal.main_first().items():
-            kind = "card main" if name == signal.main else "card"
-            yield _mean_auprc(metrics), f"{what}, {signal.text}, model {name}", kind
-    for name, document in contents.pairs.items():
-        for kind_of_site, methods in document["signals"].items():
-            sites = SIGNAL_NAMES.get(kind_of_site, kind_of_site)
-            yield _mean_auprc(methods["paired"]), f"{what}, {sites}, paired ({name})", "card"
 
 
 def _pairs(contents: FolderContents) -> Markup:
@@ -274,18 +241,15 @@ def _scans(contents: FolderContents) -> Markup:
 
 
 def _made(contents: FolderContents, command: str, versions: Mapping[str, str]) -> Markup:
-    """Return the command, settings and versions, and what is not shown."""
-    settings = {"Folder": os.path.abspath(contents.path)}
+    """Return the command, where the data are from, versions, and what is not shown."""
+    facts = [("Folder", os.path.abspath(contents.path))]
     for signal in contents.signals.values():
         if signal.dataset.get("command"):
-            settings[f"Data set, {signal.name}"] = signal.dataset["command"]
-    columns = [
-        table(["Setting", "Value"], list(settings.items()), "Settings"),
-        table(["Software", "Version"], list(versions.items()), "Versions"),
-    ]
+            facts.append((f"Data set, {signal.name}", signal.dataset["command"]))
+    facts += [(f"Version of {name}", version) for name, version in versions.items()]
     notes = [element("p", f"Not shown: {line}") for line in contents.left_out]
     shown = element("pre", element("code", command))
-    return join([shown, element("div", join(columns), class_="columns"), *notes])
+    return join([shown, table(["What", "Value"], facts, "How this page was made"), *notes])
 
 
 _OF_THE_FOLDER: dict[str, Callable[[FolderContents], Markup]] = {

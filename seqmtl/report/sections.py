@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from seqmtl.compare.figure import Cells, draw_bars
-from seqmtl.compare.results import MEAN, Cell
+from seqmtl.compare.results import MEAN, Cell, best_of
 from seqmtl.evaluation.metrics import RECALLS
 from seqmtl.evaluation.reliability import draw_reliability
 from seqmtl.evaluation.tables import Column, reliability_rows, threshold_rows
@@ -16,7 +16,7 @@ from seqmtl.explain import poim
 from seqmtl.explain.figures import draw_logo, draw_poim
 from seqmtl.files.whole import read_bytes
 from seqmtl.report._html import Markup, column_table, element, embed, join, picture, table
-from seqmtl.report.figures import draw_convergence, draw_weights
+from seqmtl.report.figures import draw_convergence
 from seqmtl.report.folder import Signal
 from seqmtl.report.similarity_figure import draw_kernel
 
@@ -96,14 +96,15 @@ def similarity(signal: Signal) -> Markup:
 
 def weights(signal: Signal) -> Markup:
     """Return the weights of the kernels that the main model has learnt."""
-    learnt = signal.models[signal.main].training.get("mkl", []) if signal.models else []
-    if not learnt:
-        return Markup()
-    return picture(
-        draw_weights(learnt),
-        "Bars of the weight of every kernel",
-        "Weight learnt for every similarity (clade, scale or graph).",
-    )
+    kernels = signal.models[signal.main].training.get("mkl", []) if signal.models else []
+    columns = [
+        Column("Similarity", "label"),
+        Column("Kind", "view"),
+        Column("Organisms", "n_tasks"),
+        Column("Weight", "weight", ".3f"),
+    ]
+    rows = [{**kernel, "n_tasks": len(kernel["tasks"])} for kernel in kernels]
+    return column_table(columns, rows, "Weight learnt for every similarity (clade, scale or graph)")
 
 
 def selected(signal: Signal) -> Markup:
@@ -177,19 +178,13 @@ def _cells(methods: Mapping[str, Mapping[str, Any]], metric: str) -> Cells:
 
 
 def _best_in_bold(title: str, cells: Cells, caption: str) -> Markup:
-    """Return a table of one metric; the best of a row, as displayed, is bold, including ties."""
-    methods = list(next(iter(cells.values())))
+    """Return a table of one metric; the best of a row is bold."""
     rows = []
     for name, row in cells.items():
-        values = [cell.mean for cell in row.values()]
-        best = "" if np.isnan(values).all() else f"{np.nanmax(values):.4f}"
-        is_best = [len(values) > 1 and f"{value:.4f}" == best for value in values]
-        shown = [
-            "n/a" if np.isnan(cell.mean) else element("b", cell) if bold else str(cell)
-            for cell, bold in zip(row.values(), is_best, strict=True)
-        ]
+        best = best_of(row)
+        shown = [element("b", cell) if method in best else cell for method, cell in row.items()]
         rows.append([name, *shown])
-    return table([title, *methods], rows, caption, has_total=True)
+    return table([title, *next(iter(cells.values()))], rows, caption, has_total=True)
 
 
 def _genome_table(methods: Mapping[str, Mapping[str, Any]]) -> Markup:

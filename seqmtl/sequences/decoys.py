@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.sequences.alphabet import LETTERS
+from seqmtl.sequences.alphabet import LETTERS, OTHER
 from seqmtl.sequences.candidates import clean_windows, count_strata, draw, stretches
-from seqmtl.sequences.consensus import shared_dinucleotide
 from seqmtl.sequences.genome import Genome
 from seqmtl.sequences.intervals import merge_intervals, paint
 from seqmtl.sequences.sites import Sites
@@ -20,15 +20,18 @@ logger = logging.getLogger(__name__)
 
 #: Minimum distance between the centres of a decoy and of any true site, exclusive, in bases.
 CLEARANCE = 5
-_SEARCH = 3  # bases from the centre to the common dinucleotide
+#: Windows of which the bases that they share are found.
+SAMPLE = 4000
+#: Share of the windows that must agree.
+AGREEMENT = 0.95
 
 
 def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: int = 0) -> Windows:
     """Add decoys drawn from the genome to true sites.
 
-    If at least 95 % of the true sites share a dinucleotide (such as AG or GT) at one position
-    near the centre of the window, decoys are drawn uniformly, without replacement, from its other
-    occurrences on both strands; otherwise from all positions. A decoy's window lies inside its
+    If at least 95 % of the true sites share a dinucleotide (such as AG or GT) at one position of
+    the window, decoys are drawn uniformly, without replacement, from its other occurrences on both
+    strands; otherwise from all positions. A decoy's window lies inside its
     contig and contains only A, C, G, T, and its centre is more than 5 bases from that of any true
     site on either strand. A decoy may be an unknown true site.
 
@@ -56,7 +59,7 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
     """
     _check(windows, genome, ratio)
     wanted = round(ratio * len(windows))
-    site = shared_dinucleotide(windows, _SEARCH)
+    site = shared_pair(windows)
     centers = _centers(windows.starts, windows.is_reverse, windows.length)
     near = merge_intervals(np.stack([centers - CLEARANCE, centers + CLEARANCE + 1], axis=1))
     _, free = count_strata(_candidates(genome, windows.length, site, near), 1)
@@ -92,6 +95,34 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
         locator=windows.locator,
     )
     return concatenate([windows, decoys])
+
+
+def shared_pair(windows: Any) -> tuple[int, str] | None:
+    """Find the two bases that nearly all windows share, such as the consensus of a splice site.
+
+    Parameters
+    ----------
+    windows : Windows or WindowStore
+        At least one window.
+
+    Returns
+    -------
+    (offset, letters) or None
+        0-based position in the window where most of an evenly spaced sample agree on two bases, at
+        least 95 %, and these; ties go to the position nearest to the middle.
+    """
+    n, length = windows.shape
+    sample = windows[np.arange(0, n, max(1, n // SAMPLE))].matrix()
+    pairs = 4 * sample[:, :-1] + sample[:, 1:]
+    pairs[(sample[:, :-1] == OTHER) | (sample[:, 1:] == OTHER)] = 16
+    shares = np.array([(pairs == pair).mean(axis=0) for pair in range(16)])
+    best = shares.max(axis=0)
+    if best.max(initial=0.0) < AGREEMENT:
+        return None
+    places = np.flatnonzero(best == best.max())
+    offset = int(places[np.argmin(np.abs(places - (length // 2 - 1)))])
+    pair = int(np.argmax(shares[:, offset]))
+    return offset, "ACGT"[pair // 4] + "ACGT"[pair % 4]
 
 
 def _check(windows: Windows, genome: Genome, ratio: float) -> None:

@@ -308,7 +308,7 @@ def test_demo_runs_commands_that_can_be_copied(tmp_path, seqmtl):
                  "velia_nigra.plus.bw", "velia_nigra.minus.bw"):  # fmt: skip
         assert (folder / name).exists()
     page = (folder / "report.html").read_text()
-    assert '<div class="card main"><span class="number">' + f"{values['default']:.3f}" in page
+    assert f"reaches a mean AUPRC (genome) of {values['default']:.3f}" in page
     for name in ("individual", "union", "ROC and precision-recall", "Relative duality gap"):
         assert name in page
     assert "http://" not in page.replace("http://www.w3.org", "")

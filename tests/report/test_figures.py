@@ -5,7 +5,7 @@ import pytest
 
 from seqmtl.compare.figure import draw_bars
 from seqmtl.evaluation import add_expected, evaluate
-from seqmtl.report.figures import draw_convergence, draw_weights
+from seqmtl.report.figures import draw_convergence
 from seqmtl.report.sections import _cells, results
 
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")
@@ -65,16 +65,6 @@ def test_bars_and_whiskers_are_the_results(methods):
     assert means == [r["mean"]["auprc_genome"] for r in methods.values()]
     lines = [segment[:, 0].tolist() for c in axes.collections for segment in c.get_segments()]
     assert lines == [task["auprc_genome_interval"] for task in tasks]
-
-
-def test_weights_of_many_kernels_are_the_extremes():
-    weights = np.random.default_rng(0).random(60)
-    learnt = [
-        {"view": "v", "label": f"k{m}", "tasks": ["a"], "weight": w} for m, w in enumerate(weights)
-    ]
-    axes = draw_weights(learnt).axes[0]
-    ends = np.sort(np.argsort(weights)[[*range(14), *range(-14, 0)]])
-    assert [bar.get_width() for bar in axes.patches] == weights[ends].tolist()
 
 
 def test_convergence_leaves_out_gaps_that_have_no_logarithm():
