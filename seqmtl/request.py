@@ -104,13 +104,18 @@ class Option:
         return found
 
 
-def option(*flags: str, default: Any = MISSING, kind: Kind | None = None, **about: Any) -> Any:
+def option(*flags: str, default: Any = None, kind: Kind | None = None, **about: Any) -> Any:
     """Return a field of a request; see :class:`Option` for what it can say of itself.
 
     The kind is by default a text or path, or true or false if the default is False.
     """
     rule = kind or (flag if default is False else text)
     return field(default=default, metadata={"flags": flags, "kind": rule, **about})
+
+
+def required(*flags: str, **about: Any) -> Any:
+    """Return a field of a request that has no default."""
+    return option(*flags, default=MISSING, **about)
 
 
 @dataclass(frozen=True, kw_only=True)

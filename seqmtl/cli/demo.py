@@ -53,10 +53,7 @@ class Demo(Request):
     """Run the whole workflow."""
 
     output: str = option(
-        "-o",
-        default="seqmtl-demo",
-        metavar="DIR",
-        help="folder to write (default: seqmtl-demo)",
+        "-o", default="seqmtl-demo", metavar="DIR", help="folder to write (default: seqmtl-demo)"
     )
     seed: int = _options.seed("seed of the simulation", 1)
 

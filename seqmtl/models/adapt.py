@@ -64,7 +64,8 @@ def adapt_model(
         model.site.require_in_place(data, y, or_nowhere=True)
         model.site.tell_lacking(data)
     examples = Examples(data, y, np.zeros(y.size, dtype=np.int64), (name,))
-    adapted, found = _learnt(model, placed, examples, own)
+    at = len(model.tasks) if own is None else own
+    adapted, found = _learnt(model, placed, examples, at, replaces=own is not None)
     if prevalence is not None:
         words = model.site.word_of(data)[found.rows] if len(model.site.words) > 1 else None
         adapted.calibrate(name, found.held_out, y[found.rows], None, "auto", prevalence, words)
@@ -84,22 +85,56 @@ def add_task(model: Any, examples: Examples, at: int) -> Any:
         Number of the task in the result.
     """
     placed = place(model.kernel, model.tasks, examples.names[0], trusts=_trusts(model))
-    return _learnt(model, placed, examples, at=at)[0]
+    return _learnt(model, placed, examples, at)[0]
 
 
 def _learnt(
-    model: Any, placed: Placement, examples: Examples, own: int | None = None, at: int | None = None
+    model: Any, placed: Placement, examples: Examples, at: int, *, replaces: bool = False
 ) -> tuple[Any, Adapted]:
     """Return the model with a task that replaces one, or is inserted, and what was learnt."""
-    scores, scales = _scores(model, examples.data), _scales(model)
-    _tell_contradiction(scores @ placed.weights, examples.y, examples.names[0])
-    settings = settings_of(model.training)
+    T, name, settings = len(model.tasks), examples.names[0], settings_of(model.training)
+    scores = _scores(model, examples.data)
+    _tell_contradiction(scores @ placed.weights, examples.y, name)
+    sizes = np.array([np.diagonal(K)[:T].mean() for _, K in model.views()])
+    scales = sizes / sizes.mean()  # variance of the new part of the weights in every view
     found = learn(
         examples, scores, placed.weights, features=model.features, settings=settings, scales=scales
     )
-    at = next(place for place in (own, at, len(model.tasks)) if place is not None)
-    replaces = own is not None
-    return _with_column(model, at, replaces, placed, found, examples, scales, settings), found
+    kept = np.delete(np.arange(T), at if replaces else [])
+
+    def inserted(table: Any, row: Any) -> Any:
+        return np.insert(table[kept], at, row, axis=0)
+
+    column, W = _column(model, examples, found, scales), model.W
+    if isinstance(W, TaskWeights):
+        W = W.with_task(at, column, replaces=replaces)
+    else:
+        W = np.insert(W[:, kept], at, column, axis=1)
+    change = settings.bias_scale * scales.sum() * found.amounts.sum()
+    sigmoid = fit_sigmoid(found.held_out, examples.y[found.rows])
+    biases = model.word_bias
+    adapted = replace(
+        model,
+        tasks=(*model.tasks[:at], name, *model.tasks[at + replaces :]),
+        kernel=model.kernel if replaces else extend(model.kernel, T, name, placed.weights, at=at),
+        W=W,
+        bias=inserted(model.bias, model.bias @ found.weights + change),
+        word_bias=None if biases is None else inserted(biases, found.weights @ biases),
+        calibration=inserted(model.calibration, sigmoid),
+        curves={task: curve for task, curve in model.curves.items() if task != name},
+        training=_summary(model, name, placed, found, examples),
+    )
+    return adapted, found
+
+
+def _column(model: Any, examples: Examples, found: Adapted, scales: Array) -> NDArray[Any]:
+    """Return the weights of the organism."""
+    column = np.asarray(model.W) @ found.weights.astype(model.W.dtype)[:, np.newaxis]
+    rows, zeros = model.features.bind(examples.data), np.zeros(examples.y.size, dtype=np.int16)
+    used = np.flatnonzero(found.amounts)
+    for scale, view in zip(scales, rows.views, strict=True):
+        view.rows.accumulate(used, found.amounts, zeros, np.array([[scale]]), column[view.columns])
+    return np.asarray(column[:, 0])
 
 
 def _trusts(model: Any) -> dict[str, float]:
@@ -190,60 +225,6 @@ def _tell_contradiction(scores: Array, y: Array, name: str) -> None:
             "%s: the labels contradict the relatives (AUROC %.2f of their scores); check that true "
             "sites have label 1 and are of the strand and signal of the model", name, auroc,
         )  # fmt: skip
-
-
-def _scales(model: Any) -> Array:
-    """Return the variance of the new part of the weights in every view; their mean is 1."""
-    T = len(model.tasks)
-    sizes = np.array([np.diagonal(K)[:T].mean() for _, K in model.views()])
-    return np.asarray(sizes / sizes.mean())
-
-
-def _with_column(
-    model: Any,
-    at: int,
-    replaces: bool,
-    placed: Placement,
-    found: Adapted,
-    examples: Examples,
-    scales: Array,
-    settings: Any,
-) -> Any:
-    """Return the model with the weights of the organism, and what is known about it."""
-    T, n, name = len(model.tasks), examples.y.size, examples.names[0]
-    column = np.asarray(model.W) @ found.weights.astype(model.W.dtype)[:, np.newaxis]
-    rows, zeros = model.features.bind(examples.data), np.zeros(n, dtype=np.int16)
-    used = np.flatnonzero(found.amounts)
-    for scale, view in zip(scales, rows.views, strict=True):
-        view.rows.accumulate(used, found.amounts, zeros, np.array([[scale]]), column[view.columns])
-    change = float(settings.fit_intercept) * scales.sum() * found.amounts.sum()
-    bias = float(model.bias @ found.weights + change)
-    sigmoid = np.array(fit_sigmoid(found.held_out, examples.y[found.rows]))
-    words = None if model.word_bias is None else found.weights @ model.word_bias
-    kept = [t for t in range(T) if not (replaces and t == at)]
-    tasks = (*model.tasks[:at], name, *model.tasks[at + replaces :])
-    kernel = model.kernel
-    if not replaces:
-        kernel = extend(kernel, T, name, placed.weights, at=at)
-    return replace(
-        model,
-        tasks=tasks,
-        kernel=kernel,
-        W=_with_weights(model.W, at, column[:, 0], replaces=replaces),
-        bias=np.insert(model.bias[kept], at, bias),
-        word_bias=None if words is None else np.insert(model.word_bias[kept], at, words, axis=0),
-        calibration=np.insert(model.calibration[kept], at, sigmoid, axis=0),
-        curves={task: curve for task, curve in model.curves.items() if task != name},
-        training=_summary(model, name, placed, found, examples),
-    )
-
-
-def _with_weights(W: Any, at: int, weights: NDArray[Any], *, replaces: bool) -> Any:
-    """Return the weights of all tasks with those of a task at column `at`."""
-    if isinstance(W, TaskWeights):
-        return W.with_task(at, weights, replaces=replaces)
-    kept = np.delete(W, at, axis=1) if replaces else W
-    return np.insert(kept, at, weights, axis=1)
 
 
 def _summary(

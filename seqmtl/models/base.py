@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ FORMAT = "seqmtl model"
 #: Versions of the format: 5, 6 with weights in groups, and 7 with calibrated consensus words.
 FORMAT_VERSIONS = (5, 6, 7)
 #: Structures of models, with commands that take them.
-_TAKEN_BY = {
+TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info",
     "kernels": "predict, evaluate, calibrate and info",
     "pairs": "evaluate, scan, variants, explain and info",
@@ -366,10 +366,9 @@ class Model:
         ModelFileError
             If the file is damaged, not a model, or of another structure or format version.
         """
-        path = os.fspath(path)
-        description, arrays = read_model_file(path)
-        check_structure(path, description["model"], [cls.structure])
-        return cls.rebuild(path, description, arrays)
+        from seqmtl.models.saved import load_model
+
+        return cast(Self, load_model(path, [cls.structure]))
 
     @classmethod
     def rebuild(
@@ -440,19 +439,10 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
             f"{FORMAT_VERSIONS[0]} to {FORMAT_VERSIONS[-1]}; {remedy}",
             path=path,
         )
-    if description.get("model") not in list(_TAKEN_BY):  # it may be a list, which has no hash
-        found, known = brief(description.get("model")), ", ".join(map(repr, _TAKEN_BY))
+    if description.get("model") not in list(TAKEN_BY):  # it may be a list, which has no hash
+        found, known = brief(description.get("model")), ", ".join(map(repr, TAKEN_BY))
         raise damaged(f"model must be one of {known}, got {found}", path)
     return description, arrays
-
-
-def check_structure(path: str, found: str, wanted: Sequence[str]) -> None:
-    """Raise ModelFileError for a model whose structure is none of those wanted."""
-    if found not in wanted:
-        raise ModelFileError(
-            f"is a model of {found}, not of {' or '.join(wanted)}; {_TAKEN_BY[found]} take it",
-            path=path,
-        )
 
 
 def damaged(fault: object, path: str) -> ModelFileError:

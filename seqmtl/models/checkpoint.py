@@ -9,7 +9,6 @@ import hashlib
 import json
 import logging
 import os
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -32,15 +31,14 @@ _FORMAT = "seqmtl checkpoint"
 _size = number(least=0)
 _HEADER = record({"scores": items(word, distinct=True), "has_state": flag})
 _PROGRESS = {"epoch": whole(), "work": _size, "n_active": whole(), "seconds": _size}
-_STATE = record(
-    {
-        "random": mapping(anything),
-        "epoch": whole(),
-        "work": _size,
-        "seconds": _size,
-        "history": items(record(_PROGRESS | dict.fromkeys(("primal", "dual", "gap"), number()))),
-    }
-)
+_PROGRESS |= dict.fromkeys(("primal", "dual", "gap"), number())
+_FACTS = {"epoch": whole(), "work": _size, "seconds": _size}
+_STATE = record(_FACTS | {"random": mapping(anything), "history": items(record(_PROGRESS))})
+_ARRAYS: Forms = {
+    "alpha": ("float64", (None,)),
+    "active": ("int64", (None,)),
+    "theta": ("float64", (None,)),
+}
 
 
 class Checkpoint:
@@ -82,20 +80,11 @@ class Checkpoint:
 
     def save(self, state: State) -> None:
         """Write the state, atomically."""
-        description = {
-            "has_state": True,
-            "random": state.rng.bit_generator.state,
-            "epoch": state.epoch,
-            "work": state.work,
-            "seconds": state.seconds,
-            "history": [vars(progress) for progress in state.history],
-        }
-        arrays = {
-            "alpha": state.alpha,
-            "active": state.active.astype(np.int64),
-            "theta": state.theta,
-        }
-        self._write(description, arrays)
+        facts = {name: getattr(state, name) for name in _FACTS}
+        random = state.rng.bit_generator.state
+        history = [vars(progress) for progress in state.history]
+        arrays = {name: getattr(state, name) for name in _ARRAYS}
+        self._write({"has_state": True, "random": random, "history": history, **facts}, arrays)
 
     def _write(self, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         header = {"format": _FORMAT, "fingerprint": self._fingerprint, "scores": list(self.scores)}
@@ -123,50 +112,42 @@ class Checkpoint:
                 "or remove it and start afresh"
             )
         try:
-            self._check(description, arrays)
-            names = description["scores"]
-            self.scores.update(
-                (name, np.array(arrays[f"score {i}"])) for i, name in enumerate(names)
-            )
-            state = self._state(description, arrays) if description["has_state"] else None
+            state = self._read(description, {name: np.array(own) for name, own in arrays.items()})
         except ValueError as error:
             message = f"{error}; the checkpoint is damaged or was edited; start afresh"
             raise ModelFileError(message, path=self.path) from error
         self.is_written = True
         return state
 
-    def _check(self, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def _read(self, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State | None:
         _HEADER("", description)
-        scores = [f"score {i}" for i in range(len(description["scores"]))]
-        forms: Forms = dict.fromkeys(scores, ("float64", (None,)))
+        names = [f"score {i}" for i in range(len(description["scores"]))]
+        forms: Forms = dict.fromkeys(names, ("float64", (None,)))
         if description["has_state"]:
             _STATE("", description)
-            forms |= {
-                "alpha": ("float64", (self._n_examples,)),
-                "active": ("int64", (None,)),
-                "theta": ("float64", (None,)),
-            }
+            forms |= _ARRAYS | {"alpha": ("float64", (self._n_examples,))}
         check_arrays(arrays, forms)
-
-    def _state(self, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
-        alpha, active, theta = (np.array(arrays[name]) for name in ("alpha", "active", "theta"))
-        if active.size and not (0 <= active.min() and active.max() < alpha.size):
-            raise ValueError(f"array active must hold numbers from 0 to {alpha.size - 1}")
-        if theta.size and not (theta.min() >= 0 and theta.max() > 0):
-            raise ValueError("array theta must hold numbers above 0")
-        rng = np.random.default_rng()
-        with part("random"):
-            rng.bit_generator.state = description["random"]
-        epoch, work, seconds = (description[key] for key in ("epoch", "work", "seconds"))
-        history = [
-            Progress(**{field.name: entry[field.name] for field in fields(Progress)})
-            for entry in description["history"]
-        ]
-        return State(alpha, active, rng, epoch, float(work), float(seconds), history, theta)
+        scores = [arrays.pop(name) for name in names]
+        self.scores.update(zip(description["scores"], scores, strict=True))
+        return _state(description, arrays) if description["has_state"] else None
 
     def remove(self) -> None:
         """Remove the file."""
         remove_file(self.path)
+
+
+def _state(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
+    active, theta, n = arrays["active"], arrays["theta"], arrays["alpha"].size
+    if active.size and not (0 <= active.min() and active.max() < n):
+        raise ValueError(f"array active must hold numbers from 0 to {n - 1}")
+    if theta.size and not (theta.min() >= 0 and theta.max() > 0):
+        raise ValueError("array theta must hold numbers above 0")
+    rng, entries = np.random.default_rng(), description["history"]
+    with part("random"):
+        rng.bit_generator.state = description["random"]
+    history = [Progress(**{name: entry[name] for name in _PROGRESS}) for entry in entries]
+    facts: dict[str, Any] = {name: description[name] for name in _FACTS} | arrays
+    return State(rng=rng, history=history, **facts)
 
 
 def _fingerprint(
@@ -178,18 +159,9 @@ def _fingerprint(
     kernels = task_kernel if isinstance(task_kernel, (list, tuple)) else [task_kernel]
     kernel = [[*k.names, *k.labels] if isinstance(k, TaskKernel) else str(k) for k in kernels]
     matrices = [k.matrices for k in kernels if isinstance(k, TaskKernel)]
-    text = json.dumps(
-        [
-            features.to_dict(windows.length),
-            options,
-            kernel,
-            windows.task_names,
-            windows.length,
-            choices,
-        ],
-        sort_keys=True,
-    )
-    digest = hashlib.sha256(text.encode())
+    described = [features.to_dict(windows.length), options, kernel, choices]
+    described += [windows.task_names, windows.length]
+    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
     columns = (windows.starts, windows.is_reverse, windows.labels, windows.task_ids, windows.codes)
     for column in (*columns, *matrices):
         digest.update(np.ascontiguousarray(column).view(np.uint8).data)

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from seqmtl._threads import in_order
 
 Array = NDArray[np.float64]
+#: Gives the log-likelihoods of held-out labels.
+Candidate = Callable[[], Array]
 #: Applies a function to jobs, which can be pickled, and yields the results in order.
 Run = Callable[[Callable[[Any], Any], list[Any]], Iterator[Any]]
 
@@ -61,9 +63,7 @@ class Evidence:
         self._scored: set[str] = set()
         self.n_all = 0
 
-    def score(
-        self, candidates: Mapping[str, Callable[[], Array]], run: Run = in_order
-    ) -> list[Array]:
+    def score(self, candidates: Mapping[str, Candidate], run: Run = in_order) -> list[Array]:
         """Return the value of every candidate; compute and report those that are not known."""
         missing = [key for key in candidates if key not in self._known]
         found = run(_call, [candidates[key] for key in missing])
@@ -76,5 +76,5 @@ class Evidence:
         return [self._known[key] for key in candidates]
 
 
-def _call(candidate: Callable[[], Array]) -> Array:
+def _call(candidate: Candidate) -> Array:
     return candidate()

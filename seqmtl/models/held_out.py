@@ -76,6 +76,8 @@ class CrossValidation:
 
     Attributes
     ----------
+    features : FeatureDefinition
+        As given.
     rows : ndarray of int64, shape (n,)
         The distinct examples.
     copy_of : ndarray of int64, shape (n_all,)
@@ -94,7 +96,8 @@ class CrossValidation:
         grams: dict[str, NDArray[np.float32]] | None = None,
         scales: Array | None = None,
     ) -> None:
-        self._settings, grams = settings, {} if grams is None else grams
+        self._settings, self.features = settings, features
+        grams = {} if grams is None else grams
         G = _kernel_matrix(features, examples.data, settings.bias_scale, grams, scales)
         rows, weight, copy_of = _distinct(G, examples)
         self.copy_of, self._shares = copy_of, examples.weight / weight[copy_of]

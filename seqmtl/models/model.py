@@ -15,12 +15,11 @@ from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.definitions import features_from_dict
 from seqmtl.models.base import Model
 from seqmtl.models.calibration import CALIBRATION
-from seqmtl.models.grouped import forms_of_weights
 from seqmtl.models.placed_weights import placed_weights
 from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, part
 from seqmtl.models.site import Site
-from seqmtl.models.stored_weights import pack_weights, unpack_weights
+from seqmtl.models.stored_weights import forms_of_weights, pack_weights, unpack_weights
 from seqmtl.models.training_text import (
     adapted_text,
     calibration_text,
@@ -431,14 +430,11 @@ class MultiTaskModel(Model):
     def _forms(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forms:
         T, kernel = len(description["tasks"]), description["kernel"]
         n, P, G = description["n_features"], len(kernel["names"]), len(kernel["labels"])
-        dtype, is_sparse = description["training"]["settings"]["dtype"], "rows" in arrays
         forms: Forms = {"K": ("float64", (G, P, P) if G > 1 else (P, P))}
         if "word_bias" in arrays and (commas := description["site"]["letters"].count(",")):
             forms["word_bias"] = "float64", (T, commas + 1)
-        if "columns" in arrays:
-            return forms | forms_of_weights(T)
-        forms["W"] = dtype, (len(arrays["rows"]) if is_sparse else n, T)
-        return forms | ({"rows": ("int32", (None,))} if is_sparse else {})
+        dtype = description["training"]["settings"]["dtype"]
+        return forms | forms_of_weights(arrays, T, n, dtype)
 
     @classmethod
     def _unpack(

@@ -6,7 +6,15 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 
-from seqmtl.models.base import Model, check_structure, read_model_file
+from seqmtl.exceptions import ModelFileError
+from seqmtl.models.base import TAKEN_BY, Model, read_model_file
+
+#: The class of every structure; a room above this one has that of kernels.
+_CLASSES = {
+    "weights": "seqmtl.models.model:MultiTaskModel",
+    "kernels": "seqmtl.tables.kernel_model:KernelModel",
+    "pairs": "seqmtl.models.paired:PairedModel",
+}
 
 
 def load_model(path: str | os.PathLike[str], only: Sequence[str] = ()) -> Model:
@@ -38,15 +46,9 @@ def load_model(path: str | os.PathLike[str], only: Sequence[str] = ()) -> Model:
     path = os.fspath(path)
     description, arrays = read_model_file(path)
     structure = description["model"]
-    if only:
-        check_structure(path, structure, only)
-    if structure == "kernels":  # a room above this one
-        kernels: type[Model] = import_module("seqmtl.tables.kernel_model").KernelModel
-        return kernels.rebuild(path, description, arrays)
-    if structure == "pairs":
-        from seqmtl.models.paired import PairedModel
-
-        return PairedModel.rebuild(path, description, arrays)
-    from seqmtl.models.model import MultiTaskModel
-
-    return MultiTaskModel.rebuild(path, description, arrays)
+    if only and structure not in only:
+        message = f"is a model of {structure}, not of {' or '.join(only)}; {TAKEN_BY[structure]}"
+        raise ModelFileError(f"{message} take it", path=path)
+    room, name = _CLASSES[structure].split(":")
+    found: Model = getattr(import_module(room), name).rebuild(path, description, arrays)
+    return found

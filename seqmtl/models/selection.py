@@ -39,14 +39,14 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
 from seqmtl.coupling import FEWEST, Nodes
-from seqmtl.models.evidence import Evidence, Run, weigh
+from seqmtl.models.evidence import Candidate, Evidence, Run, weigh
 from seqmtl.models.examples import Examples
 from seqmtl.models.held_out import MOST, CrossValidation, HoldOut, draw_folds
 from seqmtl.models.kernels import resolve_kernels
@@ -99,18 +99,16 @@ class Space:
     ) -> Space:
         """Return the default space: a relation, if given, and all tasks alike."""
         every = names if relation is None else relation.names
-        relations = {"all alike": TaskKernel.union(every)}
-        if relation is not None:
-            relations = {relation.source: _unit_diagonal(relation), **relations}
-        return cls(relations, costs=costs) if len(names) > 1 else cls.of_cost(relations, costs)
+        relations = {} if relation is None else {relation.source: _unit_diagonal(relation)}
+        relations["all alike"] = TaskKernel.union(every)
+        if len(names) > 1:
+            return cls(relations, costs=costs)
+        return cls(dict([*relations.items()][:1]), {1.0: 1.0}, costs)
 
     @classmethod
-    def of_cost(cls, relations: Any, costs: tuple[float, ...] = COSTS) -> Space:
+    def of_cost(cls, kernel: TaskKernel, costs: tuple[float, ...] = COSTS) -> Space:
         """Return the space of one task kernel at several costs."""
-        if isinstance(relations, TaskKernel):
-            relations = {relations.source: relations}
-        name, kernel = next(iter(relations.items()))
-        return cls({name: kernel}, {1.0: 1.0}, costs)
+        return cls({kernel.source: kernel}, {1.0: 1.0}, costs)
 
     @property
     def is_shared(self) -> bool:
@@ -197,11 +195,10 @@ def _select_cost(
     C = costs[0]
     if len(costs) > 1:
         folds = draw_folds(examples.y, examples.ids, np.random.default_rng(settings.seed))
-        parts = []
-        for fold in range(int(folds.max(initial=0)) + 1):
-            train, held = (examples.take(np.flatnonzero(r)) for r in (folds != fold, folds == fold))
-            if held.y.size:
-                parts.append(HoldOut(train, held, features, settings))
+        parts = [
+            HoldOut(*_split(examples, folds == fold), features, settings)
+            for fold in np.unique(folds[folds >= 0])
+        ]
 
         def judge(cost: float) -> Array:
             return np.array([sum(part.log_likelihood(kernel, cost).sum() for part in parts)])
@@ -210,6 +207,18 @@ def _select_cost(
         C = float(np.exp(weigh(np.array(found), 1.0, _SHARPNESS)[:, 0] @ np.log(costs)))
     report = {"tasks": {name: {"C": C} for name in examples.names}}
     return Plan(features, kernel, replace(settings, C=C), {"selection": report})
+
+
+def _split(examples: Examples, is_held: NDArray[np.bool_]) -> tuple[Examples, Examples]:
+    return examples.take(np.flatnonzero(~is_held)), examples.take(np.flatnonzero(is_held))
+
+
+class _Sharing(NamedTuple):
+    """What tasks share: p of every relation and task, x and d of every task."""
+
+    parts: dict[str, Array]
+    trust: Array
+    costs: Array
 
 
 class _Selector:
@@ -242,51 +251,55 @@ class _Selector:
         self._few = _find_few(self._sample)
         self._count()
         self._grams: dict[str, Any] = {}  # of parts that variants of the features share
+        self._folds = CrossValidation(self._sample, features, settings, self._grams)
 
     def run(self) -> Plan:
         """Choose."""
-        folds = CrossValidation(self._sample, self._features, self._settings, self._grams)
-        trust, parts, weights = self._choose_sharing(folds)
-        costs = self._choose_costs(folds, self._kernel(parts, trust, np.ones(self._T)))
-        if self._is_large:
-            features, variants, costs = self._at_size(parts, trust, costs)
+        sharing, by_trust = self._choose_sharing()
+        if len(self._space.costs) > 1:
+            costs = {f"C {c:g}": self._judge(sharing, self._features, c) for c in self._space.costs}
+            weights = self._weigh(costs, self._sample.ids)
+            sharing = sharing._replace(costs=np.exp(weights.T @ np.log(self._space.costs)))
         else:
-            judge = self._by_folds(self._kernel(parts, trust, costs))
-            features, variants = self._choose("features", self._variants, judge)
-        C = float(np.exp(np.log(costs).mean()))
+            sharing = sharing._replace(costs=np.full(self._T, self._space.costs[0]))
+        if self._is_large:
+            features, variants, sharing = self._at_size(sharing)
+        else:
+            candidates = [self._judge(sharing, own) for own in self._variants]
+            features, variants = self._choose("features", self._variants, candidates)
+        C = float(np.exp(np.log(sharing.costs).mean()))
         every = next(iter(self._space.relations.values())).names
-        kernel = self._kernel(parts, trust, costs / C, len(every))
+        kernel = self._kernel(sharing._replace(costs=sharing.costs / C), len(every))
         tasks = {
             name: {
-                "trust": float(trust[t]),
-                "C": float(costs[t]),
-                "weights": {f"{x:g}": round(float(w[t]), 4) for x, w in weights.items()},
-                "relations": {n: float(p[t]) for n, p in parts.items()},
+                "trust": float(sharing.trust[t]),
+                "C": float(sharing.costs[t]),
+                "weights": {f"{x:g}": round(float(w[t]), 4) for x, w in by_trust.items()},
+                "relations": {n: float(p[t]) for n, p in sharing.parts.items()},
                 "by_prior": bool(self._few[t]),
             }
             for t, name in enumerate(self._all.names)
         }
-        relations = {name: float(p.mean()) for name, p in parts.items()}
+        relations = {name: float(p.mean()) for name, p in sharing.parts.items()}
         for name, part in relations.items():
             if part < _NEGLIGIBLE:
                 logger.info("%s: held-out labels give it next to no part in the model", name)
         report = {"relations": relations, "variants": variants, "tasks": tasks}
         return Plan(features, kernel, replace(self._settings, C=C), {"selection": report})
 
-    def _choose_sharing(
-        self, folds: CrossValidation
-    ) -> tuple[Array, dict[str, Array], dict[float, Array]]:
-        """Return x of every task, p of every relation and task, and the weights of the trusts."""
+    def _choose_sharing(self) -> tuple[_Sharing, dict[float, Array]]:
+        """Return what the tasks share, at equal costs, and the weights of the trusts."""
         sharings, weights = self._space.sharings(), np.ones((1, self._T))
+        ones = np.ones(self._T)
         if len(sharings) > 1:
-            cost, ones = self._space.costs[len(self._space.costs) // 2], np.ones(self._T)
+            cost = self._space.costs[len(self._space.costs) // 2]
             candidates = {
                 f"{name}, trust {x:g}": self._judge(
-                    folds, self._kernel({name: ones}, x * ones, ones), cost
+                    _Sharing({name: ones}, x * ones, ones), self._features, cost
                 )
                 for name, x, _ in sharings
             }
-            weights = self._weigh(candidates, folds.ids, [prior for *_, prior in sharings])
+            weights = self._weigh(candidates, self._sample.ids, [prior for *_, prior in sharings])
         names, trust = (np.array(column) for column in list(zip(*sharings, strict=True))[:2])
         shared = weights * trust[:, None]
         p = np.array([shared[names == name].sum(axis=0) for name in self._space.relations])
@@ -295,33 +308,28 @@ class _Selector:
         by_trust = {x: weights[trust == x].sum(axis=0) for x in self._space.trusts}
         x = weights.T @ trust
         parts = dict(zip(self._space.relations, p, strict=True))
-        return _round(x) if self._has_nodes else x, parts, by_trust
+        return _Sharing(parts, _round(x) if self._has_nodes else x, ones), by_trust
 
-    def _choose_costs(self, folds: CrossValidation, kernel: TaskKernel) -> Array:
-        """Return the cost of every task, a geometric mean over candidates."""
-        costs = self._space.costs
-        if len(costs) == 1:
-            return np.full(self._T, costs[0])
-        candidates = {f"C {c:g}": self._judge(folds, kernel, c) for c in costs}
-        return np.asarray(np.exp(self._weigh(candidates, folds.ids).T @ np.log(costs)))
+    def _judge(self, sharing: _Sharing, features: Any, cost: float = 1.0) -> Candidate:
+        """Return what gives the held-out log-likelihood of every example of the sample."""
 
-    def _judge(
-        self, folds: CrossValidation, kernel: TaskKernel, cost: float
-    ) -> Callable[[], Array]:
-        """Return what scores a task kernel by cross-validation."""
-        return lambda: folds.fit(kernel.matrix, cost).values
+        def cross_validate() -> Array:
+            folds = self._folds
+            if features is not folds.features:
+                folds = CrossValidation(self._sample, features, self._settings, self._grams)
+            found = folds.fit(self._kernel(sharing).matrix, cost)
+            return folds.of_examples(found.values)
 
-    def _by_folds(self, kernel: TaskKernel) -> Callable[[Any], Array]:
-        """Return what judges features by cross-validation."""
-        return partial(_by_folds, self._sample, self._settings, self._grams, kernel)
+        return cross_validate
 
     def _choose(
-        self, what: str, maps: list[Any], judge: Callable[[Any], Array], run: Run = in_order
+        self, what: str, maps: list[Any], candidates: list[Candidate], run: Run = in_order
     ) -> tuple[Any, list[Any]]:
         """Return the map for all tasks, the first unless one is clearly better, and all results."""
         if len(maps) < 2:
             return maps[0], []
-        values = self._evidence.score({f"{what} {one}": partial(judge, one) for one in maps}, run)
+        named = {f"{what} {one}": own for one, own in zip(maps, candidates, strict=True)}
+        values = self._evidence.score(named, run)
         best = int(np.argmax([value.sum() for value in values]))
         ahead = values[best] - values[0]
         if ahead.sum() <= ahead.std() * ahead.size**0.5:  # one standard error
@@ -331,49 +339,47 @@ class _Selector:
             for i, (one, value) in enumerate(zip(maps, values, strict=True))
         ]
 
-    def _at_size(
-        self, parts: dict[str, Array], trust: Array, costs: Array
-    ) -> tuple[Any, list[Any], Array]:
+    def _at_size(self, sharing: _Sharing) -> tuple[Any, list[Any], _Sharing]:
         """Return the variant of the features and the costs that suit more examples."""
         examples = self._all
         if examples.y.size > _AT_SIZE:
             examples = examples.take(examples.sample(_AT_SIZE, self._rng))
         is_held = np.zeros(examples.y.size, dtype=np.bool_)
         is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
-        train, held = (examples.take(np.flatnonzero(own)) for own in (~is_held, is_held))
+        train, held = _split(examples, is_held)
 
-        def judge(costs: Array) -> Callable[[Any], Array]:
-            kernel = self._kernel(parts, trust, costs)
-            return partial(_by_hold_out, train, held, self._settings, kernel)
+        def judge(features: Any, share: float = 1.0) -> Candidate:
+            kernel = self._kernel(sharing._replace(costs=share * sharing.costs))
+            return partial(_by_hold_out, train, held, features, self._settings, kernel)
 
         if len(self._kinds) > 1:
-            by_folds = self._by_folds(self._kernel(parts, trust, costs))
-            self._features, _ = self._choose("kind", self._kinds, by_folds)
+            kinds = [self._judge(sharing, own) for own in self._kinds]
+            self._features, _ = self._choose("kind", self._kinds, kinds)
             self._variants = [self._features, *self._features.variants()[1:]]
             self._count()
-        features, variants = self._choose("features", self._variants, judge(costs), self._run)
-        if len(self._space.costs) == 1:
-            return features, variants, costs
-        candidates = {f"features {features}": partial(judge(costs), features)}
-        for share in _CHEAPER:
-            name = f"C times {share:g}, {train.y.size:,} examples"
-            candidates[name] = partial(judge(share * costs), features)
-        weights = self._weigh(candidates, held.ids, run=self._run)
-        return features, variants, costs * np.exp(weights.T @ np.log([1.0, *_CHEAPER]))
+        candidates = [judge(own) for own in self._variants]
+        features, variants = self._choose("features", self._variants, candidates, self._run)
+        if len(self._space.costs) > 1:
+            named = {f"features {features}": judge(features)}
+            for share in _CHEAPER:
+                name = f"C times {share:g}, {train.y.size:,} examples"
+                named[name] = judge(features, share)
+            weights = self._weigh(named, held.ids, run=self._run)
+            factors = np.exp(weights.T @ np.log([1.0, *_CHEAPER]))
+            sharing = sharing._replace(costs=sharing.costs * factors)
+        return features, variants, sharing
 
-    def _kernel(
-        self, parts: dict[str, Array], trust: Array, costs: Array, n: int | None = None
-    ) -> TaskKernel:
+    def _kernel(self, sharing: _Sharing, n: int | None = None) -> TaskKernel:
         """Return K of the first n names of the relations, those with data unless n is given.
 
         Tasks without data have full trust in the mean mixture of the relations.
         """
         n = n or self._T
         x, scale = np.ones(n), np.ones(n)
-        x[: self._T], scale[: self._T] = trust, np.sqrt(costs)
+        x[: self._T], scale[: self._T] = sharing.trust, np.sqrt(sharing.costs)
         levels = np.unique(x[x > 0.0])
         K, nodes = np.zeros((n, n)), []
-        for name, share in parts.items():
+        for name, share in sharing.parts.items():
             relation, p = self._space.relations[name], np.full(n, share.mean())
             p[: self._T] = share
             for level, step in zip(levels, np.diff(levels, prepend=0.0), strict=True):
@@ -391,16 +397,14 @@ class _Selector:
 
     def _weigh(
         self,
-        candidates: Mapping[str, Callable[[], Array]],
+        candidates: Mapping[str, Candidate],
         ids: NDArray[Any],
         prior: Any = 1.0,
         run: Run = in_order,
     ) -> Array:
         """Return the weight of every candidate in every task, by the labels of these tasks."""
-        values = np.array([
-            np.bincount(ids, value, minlength=self._T)
-            for value in self._evidence.score(candidates, run)
-        ])  # fmt: skip
+        found = self._evidence.score(candidates, run)
+        values = np.array([np.bincount(ids, value, minlength=self._T) for value in found])
         values[:, self._few] = values[:, self._few].mean(axis=0)
         return weigh(values, prior, _SHARPNESS, _OTHERS)
 
@@ -421,20 +425,8 @@ def _round(trust: Array) -> Array:
     return np.where(trust < least / 2.0, 0.0, rounded)
 
 
-def _by_folds(
-    examples: Examples,
-    settings: Settings,
-    grams: dict[str, Any],
-    kernel: TaskKernel,
-    features: Any,
-) -> Array:
-    """Return the held-out log-likelihood of every example."""
-    folds = CrossValidation(examples, features, settings, grams)
-    return folds.of_examples(folds.fit(kernel.matrix, 1.0).values)
-
-
 def _by_hold_out(
-    train: Examples, held: Examples, settings: Settings, kernel: TaskKernel, features: Any
+    train: Examples, held: Examples, features: Any, settings: Settings, kernel: TaskKernel
 ) -> Array:
     """Return the log-likelihood of every held-out example."""
     return HoldOut(train, held, features, settings).log_likelihood(kernel)

@@ -10,14 +10,14 @@ from typing import Any
 
 from seqmtl import _kinds
 from seqmtl.features.grammar import GRAMMAR
-from seqmtl.request import Request, option
+from seqmtl.request import Request, option, required
 
 logger = logging.getLogger("seqmtl")
 
 
 def model_file(what: str = "model file") -> Any:
     """Return the option of a model, an argument without a flag."""
-    return option(help=what, metavar="MODEL", is_positional=True)
+    return required(help=what, metavar="MODEL", is_positional=True)
 
 
 STARTER_OR_FILE = "model file, starter:donor or starter:acceptor"
@@ -26,7 +26,7 @@ STARTER_OR_FILE = "model file, starter:donor or starter:acceptor"
 def window_data(what: str, tables: str | None = None) -> Any:
     """Return the option DATA: windows, or tables if the verb takes them."""
     return option(
-        is_positional=True, default=None, metavar="DATA",
+        is_positional=True, metavar="DATA",
         help=f"{what}: dataset folder, TSV (organism, label, sequence, split) or FASTA "
         "(organism=, label=), plain or gzip; - for stdin"
         + (f"; {tables}" if tables else ""),
@@ -35,13 +35,13 @@ def window_data(what: str, tables: str | None = None) -> Any:
 
 def summary_file(what: str) -> Any:
     """Return the option --json."""
-    return option(help=what, default=None, metavar="FILE", role="how")
+    return option(help=what, metavar="FILE", role="how")
 
 
 def figure(what: str) -> Any:
     """Return the option --plot."""
     return option(
-        kind=_kinds.figure, default=None, metavar="FILE", role="how",
+        kind=_kinds.figure, metavar="FILE", role="how",
         help=f"{what}: .png, .svg or .pdf",
     )  # fmt: skip
 
@@ -50,7 +50,6 @@ def dask(what: str) -> Any:
     """Return the option --dask; `what` names the pieces of work."""
     return option(
         kind=_kinds.dask_address,
-        default=None,
         metavar="ADDRESS",
         role="how",
         help=f"{what} on dask workers: tcp://HOST:PORT, FILE.json or local:N",
@@ -78,7 +77,6 @@ def features_option(group: str) -> Any:
     """Return the option --features."""
     return option(
         kind=features,
-        default=None,
         metavar="FEATURES",
         group=group,
         manual=GRAMMAR,
@@ -92,7 +90,6 @@ class Threads(Request):
 
     threads: int | None = option(
         kind=_kinds.positive_int,
-        default=None,
         metavar="N",
         role="how",
         help="threads; results do not depend on it (default: all usable cores)",
@@ -171,7 +168,7 @@ class LabelledRows(WindowInput):
     """The rows to score."""
 
     organism: str | None = option(
-        "--task", default=None, help="organism or task of all rows (default: as in DATA)"
+        "--task", help="organism or task of all rows (default: as in DATA)"
     )
     split: str = option(
         default="test",
@@ -195,14 +192,11 @@ class TrainingRows(WindowInput):
     """The rows to train on, and the part of their sequences to use."""
 
     organism: str | None = _of_sites(
-        "organism or task of all rows; overrides DATA", "NAME", "--task", default=None
+        "organism or task of all rows; overrides DATA", "NAME", "--task"
     )
     split: str = training_split()
     window: int | None = _of_sites(
-        "use the central BP bases (default: all; 141 around sites)",
-        "BP",
-        kind=_kinds.positive_int,
-        default=None,
+        "use the central BP bases (default: all; 141 around sites)", "BP", kind=_kinds.positive_int
     )
     shift: int = _of_sites(
         "shift the window from the centre in the 3' direction (default: 0)",
@@ -217,7 +211,7 @@ class TrainingRows(WindowInput):
 class TrainingRun(Threads):
     """What training writes, and how it runs."""
 
-    output: str = option("-o", metavar="MODEL", role="how", help="model file")
+    output: str = required("-o", metavar="MODEL", role="how", help="model file")
     json: str | None = summary_file("write the training summary as JSON")
     seed: int = seed("seed for the example order and decoys")
 
@@ -231,13 +225,11 @@ class Relatives(Request):
         help="score an organism without training data from its relatives in the model's tree",
     )
     like: str | None = option(
-        default=None,
         metavar="NAME",
         help="score an organism that the model lacks from its relatives, in the place of this "
         "organism, genus, clade or taxid of the model or of --tree",
     )
     tree: str | None = option(
-        default=None,
         metavar="FILE|NAME",
         help="where --like is looked up: Newick or Nexus file, shipped tree, or folder of an NCBI "
         "taxonomy dump (default: what the model knows, then eukaryotes)",

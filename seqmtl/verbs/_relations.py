@@ -90,8 +90,7 @@ class TrainingRelations(Relations):
     """How training couples the organisms."""
 
     similarity: str | None = _source(
-        "KIND|TSV",
-        "individual, union, easy, another kind, or a table (default: the tree)",
+        "KIND|TSV", "individual, union, easy, another kind, or a table (default: the tree)"
     )
     mkl: str | None = _source(
         "KIND",

@@ -7,7 +7,7 @@ from typing import Any
 
 from seqmtl import _kinds
 from seqmtl._checks import check_choice
-from seqmtl.request import option
+from seqmtl.request import option, required
 from seqmtl.verbs import _options
 
 _WHICH = "which sites"
@@ -30,26 +30,21 @@ class ScanOptions(_options.Relatives, _options.Threads):
 
     model: str = _options.model_file(_options.STARTER_OR_FILE)
     genome: str | None = option(
-        is_positional=True,
-        default=None,
-        metavar="FASTA",
-        help="genome: plain, gzip or bgzip; - for stdin",
+        is_positional=True, metavar="FASTA", help="genome: plain, gzip or bgzip; - for stdin"
     )
     more: tuple[str, ...] = option(
         is_positional=True, is_repeated=True, default=(), help="further models, for --genomes"
     )
-    output: str = option(
+    output: str = required(
         "-o", metavar="OUT", role="how", help="file to write; - for standard output"
     )
     genomes: str | None = option(
-        default=None,
         metavar="TABLE",
         role="how",
         help="scan the genomes of a table instead of FASTA (see below); OUT is then a folder",
     )
     format: str | None = option(
         kind=format_name,
-        default=None,
         metavar="FORMAT",
         help="bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), "
         "hints (for AUGUSTUS), or introns (of a model of seqmtl pair: BED12, or GFF3 if OUT ends "
@@ -57,19 +52,16 @@ class ScanOptions(_options.Relatives, _options.Threads):
         ".hints, text formats also .gz; none: BED",
     )
     organism: str | None = option(
-        default=None,
         metavar="NAME",
         help="organism whose model to use; all writes one file per organism (default: the only "
         "one)",
     )
     value: str | None = option(
         choices=("score", "probability"),
-        default=None,
         help="value in bedGraph and bigWig (default: the probability if the model is calibrated "
         "for the organism or of seqmtl pair, else the raw score)",
     )
     consensus: str | None = option(
-        default=None,
         metavar="LETTERS",
         group=_WHICH,
         help="report only sites with these letters, such as AG or GT,GC; any for every position "
@@ -82,16 +74,10 @@ class ScanOptions(_options.Relatives, _options.Threads):
         help="strands to scan (default: both; bigWig then writes OUT.plus.bw and OUT.minus.bw)",
     )
     contigs: str | None = option(
-        default=None,
-        metavar="NAME,...",
-        group=_WHICH,
-        help="scan only these contigs; @FILE lists one per line",
+        metavar="NAME,...", group=_WHICH, help="scan only these contigs; @FILE lists one per line"
     )
     regions: str | None = option(
-        default=None,
-        metavar="BED",
-        group=_WHICH,
-        help="report only sites whose interval starts in a region",
+        metavar="BED", group=_WHICH, help="report only sites whose interval starts in a region"
     )
     softmask: str = option(
         choices=("ignore", "skip"),
@@ -100,15 +86,10 @@ class ScanOptions(_options.Relatives, _options.Threads):
         help="skip: omit sites that overlap lower-case letters (default: ignore case)",
     )
     threshold: float | None = option(
-        kind=_kinds.finite_float,
-        default=None,
-        metavar="X",
-        group=_WHICH,
-        help="minimum raw score",
+        kind=_kinds.finite_float, metavar="X", group=_WHICH, help="minimum raw score"
     )
     min_probability: float | None = option(
         kind=_kinds.finite_float,
-        default=None,
         metavar="P",
         group=_WHICH,
         help="minimum probability; calibrate the model first, as otherwise probabilities assume "
@@ -116,7 +97,6 @@ class ScanOptions(_options.Relatives, _options.Threads):
     )
     top: int | None = option(
         kind=_kinds.positive_int,
-        default=None,
         metavar="N",
         group=_WHICH,
         help="at most the N best sites per megabase of a contig, or part of one, over both "

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl.exceptions import SeqmtlError
 
@@ -15,52 +14,11 @@ if TYPE_CHECKING:
     from seqmtl.models.base import Model
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.scan.held_out import HeldOut
-    from seqmtl.verbs._options import Relatives
 
 logger = logging.getLogger("seqmtl")
 
-Placed = TypeVar("Placed", bound="Relatives")
 
-
-def add_scoring_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument(
-        "--organism", "--task", help="organism or task of all rows (default: as in DATA)"
-    )
-    parser.add_argument(
-        "--split", default="test",
-        help="split to use, if DATA is a dataset or has a split column; all for every row "
-        "(default: test)",
-    )  # fmt: skip
-    add_relatives(parser)
-
-
-def add_relatives(parser: argparse.ArgumentParser) -> None:
-    """Add the options that score an organism without training data."""
-    parser.add_argument(
-        "--from-relatives", action="store_true",
-        help="score an organism without training data from its relatives in the model's tree",
-    )  # fmt: skip
-    parser.add_argument(
-        "--like", metavar="NAME",
-        help="score an organism that the model lacks from its relatives, in the place of this "
-        "organism, genus, clade or taxid of the model or of --tree",
-    )  # fmt: skip
-    parser.add_argument(
-        "--tree", metavar="FILE|NAME",
-        help="where --like is looked up: Newick or Nexus file, shipped tree, or folder of an NCBI "
-        "taxonomy dump (default: what the model knows, then eukaryotes)",
-    )  # fmt: skip
-
-
-def with_relatives(model: Any, args: Any) -> Any:
-    """Return the model with the organism of ``--like``; set the options (of a Namespace)."""
-    model, changes = _placed(model, args)
-    vars(args).update(changes)
-    return model
-
-
-def in_place(model: Any, request: Placed) -> tuple[Any, Placed]:
+def in_place(model: Any, request: Any) -> tuple[Any, Any]:
     """Return the model with the organism of ``--like``, and the request that scores it.
 
     It is called by ``--organism``, or else by the name of ``--like``. Without ``--organism``, an
@@ -73,26 +31,21 @@ def in_place(model: Any, request: Placed) -> tuple[Any, Placed]:
     UnknownTaskError
         If no organism or clade has the name; the message lists near matches.
     """
-    model, changes = _placed(model, request)
-    return model, request.changed(**changes) if changes else request
-
-
-def _placed(model: Any, request: Any) -> tuple[Any, dict[str, Any]]:
     from seqmtl.models.base import is_known
 
-    if request.like is None:
+    like, organism = request.like, request.organism
+    if like is None:
         if request.tree is not None:
             raise SeqmtlError("--tree is for --like; name the organism to look up, or leave it out")
-        return model, {}
+        return model, request
     if model.structure != "weights":
         raise SeqmtlError("--like is for models of seqmtl train; leave it out")
-    if request.organism == "all" and "all" not in model.tasks:
+    if organism == "all" and "all" not in model.tasks:
         raise SeqmtlError("--like places one organism; name it with --organism, or leave that out")
-    if request.organism is None and is_known(request.like, model.tasks):
-        return model, {"organism": model.match(request.like)}
-    name = request.organism or request.like
-    placed = model.adapt(name, like=request.like, tree=request.tree)
-    return placed, {"organism": name, "from_relatives": True}
+    if organism is None and is_known(like, model.tasks):
+        return model, request.changed(organism=model.match(like))
+    request = request.changed(organism=organism or like, from_relatives=True)
+    return model.adapt(request.organism, like=like, tree=request.tree), request
 
 
 def tell_known(
@@ -144,8 +97,7 @@ def score_labelled(model: Model, source: Any, what: str) -> HeldOut:
     form that ``model.evaluate`` takes.
     """
     held, is_split = _score(model, source)
-    paths = [source.data] if source.data else [path for _, path in source.genome]
-    tell_known(model, paths, held.names, source.split if is_split else None, what)
+    tell_known(model, source.sources, held.names, source.split if is_split else None, what)
     return held
 
 

@@ -38,7 +38,6 @@ class OnDisk(_options.TrainingRun, _options.TrainingRows):
 
     memory: int | None = option(
         kind=_kinds.memory,
-        default=None,
         metavar="SIZE",
         role="how",
         help="windows on disk, in MODEL.windows, and at most this memory, such as 4G",

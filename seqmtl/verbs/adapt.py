@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.outputs import check_outputs, replacing, write_json
-from seqmtl.request import option, verb
+from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
@@ -27,15 +27,13 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         "model file of seqmtl train, starter:donor or starter:acceptor"
     )
     data: str | None = _options.window_data("labelled windows of the organism, cut as the model's")
-    organism: str = option(metavar="NAME", help="the new organism")
+    organism: str = required(metavar="NAME", help="the new organism")
     like: str | None = option(
-        default=None,
         metavar="NAME",
         help="organism of the model, or organism, taxid or clade of the tree, in whose place it is "
         "(default: its own name)",
     )
     tree: str | None = option(
-        default=None,
         metavar="FILE|NAME",
         help="Newick or Nexus file, shipped tree, or folder of an NCBI taxonomy dump (default: "
         "what the model knows, and eukaryotes for --like)",
@@ -43,7 +41,6 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
     split: str = _options.training_split()
     prevalence: float | None = option(
         kind=_kinds.share,
-        default=None,
         metavar="SHARE",
         help="share of true sites among the candidates to be scored (default: the genome's if DATA "
         "is a dataset, else that of the windows)",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.outputs import check_outputs, replacing, write_json
-from seqmtl.request import option, verb
+from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Calibrate(_options.LabelledRows, _options.Threads):
     data: str | None = _options.window_data(
         "labelled windows not used in training", "a table of examples for train-table models"
     )
-    output: str = option("-o", metavar="MODEL", role="how", help="model file")
+    output: str = required("-o", metavar="MODEL", role="how", help="model file")
     split: str = option(
         default="valid",
         help="split to use, if DATA is a dataset or has a split column; all for every row "
@@ -51,7 +51,6 @@ class Calibrate(_options.LabelledRows, _options.Threads):
     )
     prevalence: float | None = option(
         kind=_kinds.share,
-        default=None,
         metavar="SHARE",
         help="share of true sites among the candidates to be scored (default: the genome's if DATA "
         "is a dataset, else that of the rows)",

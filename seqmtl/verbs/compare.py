@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.outputs import check_outputs
-from seqmtl.request import option, verb
+from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options, _relations
 
 if TYPE_CHECKING:
@@ -54,13 +54,9 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
     """Compare individual, union, multi-task and MKL models and the default of train."""
 
     data: str | None = _options.window_data("labelled windows")
-    json: str = option(metavar="FILE", role="how", help="write results as JSON")
+    json: str = required(metavar="FILE", role="how", help="write results as JSON")
     table: str | None = option(
-        kind=table,
-        default=None,
-        metavar="FILE",
-        role="how",
-        help="write means and spreads: .tsv or .md",
+        kind=table, metavar="FILE", role="how", help="write means and spreads: .tsv or .md"
     )
     plot: str | None = _options.figure("bar chart by organism")
     methods: tuple[str, ...] = _of_methods(
@@ -74,7 +70,6 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
     similarity: str | None = _of_methods(
         "similarity for mtl: a kind (see seqmtl similarity --help) or a table (default: the "
         "default kind of the source)",
-        default=None,
         metavar="KIND|TSV",
     )
     mkl: str = _of_methods(
@@ -110,22 +105,17 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
         metavar="N",
     )
     organisms: tuple[str, ...] | None = _of_splits(
-        "organisms to use (default: all in DATA)",
-        kind=_kinds.names_list,
-        default=None,
-        metavar="A,B,...",
+        "organisms to use (default: all in DATA)", kind=_kinds.names_list, metavar="A,B,..."
     )
     per_organism: int | None = _of_splits(
         "labelled windows per organism for training and tuning together (default: all but the "
         "test windows)",
         kind=_kinds.integer,
-        default=None,
         metavar="N",
     )
     window: int | None = _of_splits(
         "use the central BP bases (default: all; 141 around sites)",
         kind=_kinds.positive_int,
-        default=None,
         metavar="BP",
     )
     shift: int = _of_splits(

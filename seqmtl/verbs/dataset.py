@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from seqmtl.files.outputs import check_outputs, write_json
-from seqmtl.request import option, verb
+from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 
 logger = logging.getLogger("seqmtl")
@@ -19,11 +19,10 @@ logger = logging.getLogger("seqmtl")
 class Dataset(_options.Threads):
     """Make labelled windows from genomes and annotations."""
 
-    config: str = option(is_positional=True, metavar="CONFIG", help="TOML file (see below)")
-    output: str = option("-o", metavar="DIR", role="how", help="folder to write")
+    config: str = required(is_positional=True, metavar="CONFIG", help="TOML file (see below)")
+    output: str = required("-o", metavar="DIR", role="how", help="folder to write")
     signal: str | None = option(
         choices=("donor", "acceptor", "tss", "start", "stop", "polya"),
-        default=None,
         help="override the signal of CONFIG",
     )
     json: str | None = _options.summary_file("write a summary as JSON; - for standard output")

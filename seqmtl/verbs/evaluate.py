@@ -30,7 +30,6 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         "labelled windows", "a table of examples for train-table models"
     )
     acceptors: str | None = option(
-        default=None,
         is_positional=True,
         metavar="ACCEPTORS",
         help="dataset of acceptors for a model of seqmtl pair; DATA is that of donors",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.request import option, verb
+from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
@@ -29,17 +29,13 @@ class Explain(_options.WindowInput, _options.Threads):
 
     model: str = _options.model_file()
     data: str | None = _options.window_data("windows to explain (labels are not needed)")
-    output: str = option(
+    output: str = required(
         "-o", metavar="DIR", role="how", help="folder to write; other files in it are kept"
     )
     organism: str = option(
-        "--task",
-        default="all",
-        metavar="NAME,...",
-        help="organisms to explain (default: all)",
+        "--task", default="all", metavar="NAME,...", help="organisms to explain (default: all)"
     )
     reference: str | None = option(
-        default=None,
         metavar="NAME",
         help="organism to compare the others with (default: the mean over all organisms; with "
         "two, the second)",

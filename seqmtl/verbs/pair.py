@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from seqmtl import _kinds
 from seqmtl.files.outputs import check_outputs, write_json
-from seqmtl.request import option, verb
+from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ logger = logging.getLogger("seqmtl")
 class Pair(_options.Threads):
     """Pair a model of donors with one of acceptors: sites that see their partners."""
 
-    donor: str = option(is_positional=True, metavar="DONOR", help="model file of donors")
-    acceptor: str = option(is_positional=True, metavar="ACCEPTOR", help="model file of acceptors")
-    donors: str = option(is_positional=True, metavar="DONORS", help="dataset of donors")
-    acceptors: str = option(is_positional=True, metavar="ACCEPTORS", help="dataset of acceptors")
-    output: str = option("-o", metavar="MODEL", role="how", help="model file")
+    donor: str = required(is_positional=True, metavar="DONOR", help="model file of donors")
+    acceptor: str = required(is_positional=True, metavar="ACCEPTOR", help="model file of acceptors")
+    donors: str = required(is_positional=True, metavar="DONORS", help="dataset of donors")
+    acceptors: str = required(is_positional=True, metavar="ACCEPTORS", help="dataset of acceptors")
+    output: str = required("-o", metavar="MODEL", role="how", help="model file")
     split: str = option(
         choices=("valid", "test"),
         default="valid",
@@ -33,7 +33,6 @@ class Pair(_options.Threads):
     )
     longest_intron: int | None = option(
         kind=_kinds.positive_int,
-        default=None,
         metavar="BP",
         help="longest intron considered (default: for each organism 1.5 times the length that "
         "99 %% of its introns do not exceed, at most 50000)",

@@ -11,7 +11,7 @@ from seqmtl import _kinds
 from seqmtl._version import __version__
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.outputs import check_outputs
-from seqmtl.request import Request, option, verb
+from seqmtl.request import Request, option, required, verb
 
 if TYPE_CHECKING:
     from seqmtl.report.folder import FolderContents
@@ -33,12 +33,10 @@ def _page(value: Any) -> str:
 class Report(Request):
     """Summarize a folder of results as one HTML page."""
 
-    folder: str = option(is_positional=True, metavar="DIR", help="folder of results")
-    output: str = option("-o", kind=_page, metavar="HTML", role="how", help="page to write")
-    title: str | None = option(default=None, help="heading (default: signals and organisms)")
-    tree: str | None = option(
-        default=None, metavar="NEWICK|NAME", help="tree to draw next to the similarity"
-    )
+    folder: str = required(is_positional=True, metavar="DIR", help="folder of results")
+    output: str = required("-o", kind=_page, metavar="HTML", role="how", help="page to write")
+    title: str | None = option(help="heading (default: signals and organisms)")
+    tree: str | None = option(metavar="NEWICK|NAME", help="tree to draw next to the similarity")
 
     def run(self) -> FolderContents:
         """Write the page.

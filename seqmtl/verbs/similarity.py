@@ -28,23 +28,17 @@ class Similarity(Relations):
 
     kind: str | None = option(
         choices=KINDS,
-        default=None,
         metavar="KIND",
         help="kind of similarity, see below (default: depends on the source)",
     )
-    table: str | None = option(default=None, metavar="TSV", help="task kernel as written by -o")
+    table: str | None = option(metavar="TSV", help="task kernel as written by -o")
     organisms: tuple[str, ...] | None = option(
         kind=_kinds.names_list,
-        default=None,
         metavar="A,B,...",
         help="organisms, in this order and spelling (default: all)",
     )
     output: str | None = option(
-        "-o",
-        default=None,
-        metavar="TSV",
-        role="how",
-        help="table to write (default: print a summary)",
+        "-o", metavar="TSV", role="how", help="table to write (default: print a summary)"
     )
     plot: str | None = _options.figure("figure")
 

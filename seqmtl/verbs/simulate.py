@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seqmtl import _kinds
-from seqmtl.request import Request, option, verb
+from seqmtl.request import Request, option, required, verb
 from seqmtl.verbs import _options
 
 logger = logging.getLogger("seqmtl")
@@ -17,10 +17,8 @@ logger = logging.getLogger("seqmtl")
 class Simulate(Request):
     """Simulate genomes related by a tree, with sites whose motifs drift, and write them."""
 
-    output: str = option("-o", metavar="DIR", role="how", help="folder to write")
-    tree: str | None = option(
-        default=None, metavar="NEWICK", help="tree (default: six made-up organisms)"
-    )
+    output: str = required("-o", metavar="DIR", role="how", help="folder to write")
+    tree: str | None = option(metavar="NEWICK", help="tree (default: six made-up organisms)")
     seed: int = _options.seed("random seed; same seed, same bytes")
     signal: str = option(
         choices=("acceptor", "donor", "tss"),

@@ -39,7 +39,6 @@ class Train(OnDisk, _relations.TrainingRelations):
     data: str | None = _options.window_data("training windows")
     norm: float | None = option(
         kind=_kinds.norm,
-        default=None,
         metavar="P",
         group=_relations.GROUP,
         help="p of the p-norm on --mkl weights: 1 sparse, inf uniform (default: 2)",
@@ -47,14 +46,10 @@ class Train(OnDisk, _relations.TrainingRelations):
     selection: str | None = _of_model(
         "auto: tune cost, trust and bin weights (default); none: train as given",
         choices=("auto", "none"),
-        default=None,
     )
     features: str | None = _options.features_option("model")
     C: float | None = _of_model(
-        "cost (default: tuned per organism; 1 without tuning)",
-        "-C",
-        kind=_kinds.positive_float,
-        default=None,
+        "cost (default: tuned per organism; 1 without tuning)", "-C", kind=_kinds.positive_float
     )
     loss: str = _of_model(
         "hinge, squared_hinge or logistic (default: hinge)",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.outputs import check_outputs, write_json
-from seqmtl.request import option, options_of, verb
+from seqmtl.request import option, options_of, required, verb
 from seqmtl.verbs import _options, _relations
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class TrainTable(_options.TrainingRun, _options.TrainingRows, _relations.Trainin
     """Train on a table of numbers or sequences, or on windows with kernels."""
 
     data: str | None = _options.window_data("training windows", "or a table (below)")
-    method: str = option(
+    method: str = required(
         choices=tuple(METHODS),
         help="kernel-svc: one base kernel times the task kernel; kernel-mkl: weighted products of "
         "several base and task kernels; pareto, sparse-mkl, partial-mkl, individual-mkl: one SVM "

@@ -15,7 +15,7 @@ from seqmtl import _kinds
 from seqmtl._version import __version__
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.outputs import binary_output, check_outputs, write_json
-from seqmtl.request import option, verb
+from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ class Variants(_options.Relatives, _options.Threads):
     """Annotate variants (VCF) with gains and losses of sites."""
 
     model: str = _options.model_file()
-    vcf: str = option(metavar="VCF", help="variants: plain, gzip or bgzip; - for stdin")
-    fasta: str = option(metavar="FASTA", help="reference genome of the VCF: plain, gzip or bgzip")
+    vcf: str = required(metavar="VCF", help="variants: plain, gzip or bgzip; - for stdin")
+    fasta: str = required(metavar="FASTA", help="reference genome of the VCF: plain, gzip or bgzip")
     organism: str | None = option(
-        default=None, metavar="NAME", help="organism whose model to use (default: the only one)"
+        metavar="NAME", help="organism whose model to use (default: the only one)"
     )
-    output: str = option(
+    output: str = required(
         "-o",
         metavar="VCF",
         role="how",
@@ -46,24 +46,20 @@ class Variants(_options.Relatives, _options.Threads):
     )
     distance: int | None = option(
         kind=_kinds.integer,
-        default=None,
         metavar="N",
         help="consider sites up to N bases from the variant (default: all whose window it "
         "overlaps)",
     )
     threshold: float | None = option(
         kind=_kinds.positive_float,
-        default=None,
         metavar="X",
         help="annotate only alleles with a gain or loss of at least X (default: all)",
     )
     chrom_map: str | None = option(
-        default=None,
         metavar="TSV",
         help="contig names: in the VCF, then in the FASTA (as for bcftools --rename-chrs)",
     )
     tsv: str | None = option(
-        default=None,
         metavar="FILE",
         role="how",
         help="also write the effects as a table (.gz: bgzip; - for standard output)",

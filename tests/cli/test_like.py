@@ -12,7 +12,7 @@ from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.models.fit import train_windows
 from seqmtl.sequences import concatenate
-from seqmtl.verbs._scoring import with_relatives
+from seqmtl.verbs._scoring import in_place
 from tests.cli.test_adapt import write_table
 from tests.models.test_adaptation import MOTIFS, windows_of
 
@@ -238,7 +238,7 @@ def test_models_that_cannot_be_adapted_refuse_it(structure):
     model = SimpleNamespace(structure=structure)
     args = SimpleNamespace(like="bee", tree=None, organism=None)
     with pytest.raises(SeqmtlError, match="--like is for models of seqmtl train; leave it out"):
-        with_relatives(model, args)
+        in_place(model, args)
 
 
 def test_variants_are_scored_for_an_organism_it_lacks(genome, tmp_path, capsys):

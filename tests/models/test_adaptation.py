@@ -68,25 +68,6 @@ def auprc(model, organism, **options):
 class TestProblem:
     """Descent with a given part of the scores."""
 
-    @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-    def test_the_optimum_is_that_of_a_general_optimiser(self, loss):
-        rng = np.random.default_rng(1)
-        X, given = rng.normal(size=(40, 5)), rng.normal(size=40)
-        y, C = np.where(rng.random(40) < 0.4, 1.0, -1.0), rng.random(40) + 0.1
-        problem = Problem(
-            NumericRows(X), y, np.zeros(40, np.int16), np.array([[0.7]]), C, loss, 0.0,
-            targets=-y * given,
-        )  # fmt: skip
-        solution = Descent(problem, tol=1e-9, dtype=np.float64).solve()
-
-        def primal(w):
-            return w @ w / 1.4 + C @ find_loss(loss).values(y * (X @ w + given))
-
-        best = minimize(primal, np.zeros(5), method="BFGS", options={"gtol": 1e-9})
-        assert_allclose(solution.W[:, 0], best.x, atol=1e-4)
-        assert solution.primal == pytest.approx(best.fun, rel=1e-6)
-        assert solution.gap <= 1e-9
-
     def test_it_is_the_new_task_of_the_joint_problem_with_the_others_held_fixed(self):
         # min over w_n of 1/2 sum_st Q_st <w_s, w_t> + sum_i C loss(y_i <w_n, x_i>), Q = K^-1
         rng = np.random.default_rng(2)

@@ -1,6 +1,5 @@
 """Checkpoints: an interrupted run, continued, ends where an uninterrupted one does."""
 
-import errno
 import os
 import shutil
 from dataclasses import replace
@@ -221,17 +220,6 @@ def test_a_checkpoint_without_a_key_is_refused(windows, path, key):
     message = rf"{key} is missing; the checkpoint is damaged|belongs to other data"
     with pytest.raises(SeqmtlError, match=message):
         _checkpoint(path, windows).load()
-
-
-def test_a_full_disk_keeps_the_last_checkpoint(windows, path, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", full)
-    checkpoint = _checkpoint(path, windows)
-    with pytest.raises(SeqmtlError, match="No space left"):
-        checkpoint.save(initial_state(N, 0))
-    assert checkpoint.load().epoch == 2
 
 
 def test_what_is_known_of_candidates_comes_back(windows, tmp_path):

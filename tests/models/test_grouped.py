@@ -11,14 +11,14 @@ from seqmtl import MultiTaskModel, PositionalKmers, Spectrum, TaskKernel, Weight
 from seqmtl.exceptions import ModelFileError
 from seqmtl.features.joint import JointFeatures
 from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.models import grouped
+from seqmtl.models import stored_weights
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train, train_windows
 from seqmtl.models.selection import Space
 from seqmtl.models.training import Settings
 from seqmtl.models.training_text import calibration_text, chosen_text, learnt_text, tasks_text
-from seqmtl.sequences import Windows
 from seqmtl.solvers.weights import TaskWeights
+from tests.models.cases import motif_windows
 
 NAMES = [f"t{i}" for i in range(24)]
 
@@ -29,14 +29,7 @@ def _tree():
 
 
 def _windows(n=720):
-    rng = np.random.default_rng(0)
-    letters = rng.integers(0, 4, (n, 16)).astype(np.uint8)
-    labels = np.where(np.arange(n) % 3 == 0, 1, -1)
-    letters[labels > 0, 5:8] = np.where(rng.random(((labels > 0).sum(), 3)) < 0.8, [0, 2, 1], 3)
-    return Windows(
-        letters.ravel(), np.arange(n) * 16, 16, labels=labels,
-        task_ids=np.arange(n) // 3 % 24, task_names=NAMES,
-    )  # fmt: skip
+    return motif_windows(n, NAMES, length=16, at=5)
 
 
 def _train(features, kernel=None, **settings):
@@ -97,8 +90,10 @@ def test_relatives_without_data_score_as_with_plain_weights(norm, tmp_path):
 
 def test_one_task_reads_its_own_groups(file, monkeypatch):
     loaded, read = MultiTaskModel.load(file), []
-    plain = grouped._Columns._read
-    monkeypatch.setattr(grouped._Columns, "_read", lambda own, c: read.append(c) or plain(own, c))
+    plain = stored_weights._Columns._read
+    monkeypatch.setattr(
+        stored_weights._Columns, "_read", lambda own, c: read.append(c) or plain(own, c)
+    )
     loaded.weights(["t5"])
     path = [g for g in loaded.W.groups.group[5] if g >= 0]
     assert len(read) == loaded.W.groups.widths[path].sum() < loaded.W.groups.widths.sum() / 2
@@ -115,9 +110,8 @@ def test_every_flipped_bit_is_found(file, tmp_path):
         raw[byte] ^= 1 << bit
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "message"),
-    [
+def test_arrays_that_contradict_each_other(file, tmp_path):
+    for name, change, message in (
         ("widths", lambda a: a + 1, "array widths must be those of the groups in kernels"),
         ("ends", lambda a: a[:-1], "arrays ends and checks must have one entry per column"),
         ("ends", lambda a: a[::-1].copy(), "array ends must hold the ends of all columns, rising"),
@@ -125,32 +119,24 @@ def test_every_flipped_bit_is_found(file, tmp_path):
         ("column", lambda a: a + 8, "array column must hold columns of the groups"),
         ("scale", lambda a: a[:, :1], "arrays group, column and scale must have the same shape"),
         ("scale", lambda a: a * np.nan, "array scale must hold finite numbers"),
-    ],
-)
-def test_arrays_that_contradict_each_other(file, tmp_path, name, change, message):
-    array = np.array(read_arrays(file)[1][name])
-    path = _rewritten(file, tmp_path / "edited", **{name: change(array)})
-    with pytest.raises(ModelFileError, match=rf"edited: {message}.*; train again"):
-        MultiTaskModel.load(path)
+    ):
+        array = np.array(read_arrays(file)[1][name])
+        path = _rewritten(file, tmp_path / "edited", **{name: change(array)})
+        with pytest.raises(ModelFileError, match=rf"edited: {message}.*; train again"):
+            MultiTaskModel.load(path)
 
 
-@pytest.mark.parametrize(
-    "column", [np.zeros(3, np.float32), np.full(9999, np.inf, np.float32), b"none"]
-)
-def test_columns_that_are_none(file, tmp_path, column):
-    arrays = read_arrays(file)[1]
-    if isinstance(column, np.ndarray):
-        column = np.resize(
-            column, column.size if column.size < 9 else MultiTaskModel.load(file).W.shape[0]
-        )
-        column = zlib.compress(column.tobytes())
-    n = arrays["ends"].size
-    path = _rewritten(
-        file, tmp_path / "edited", columns=np.frombuffer(column * n, np.uint8),
-        ends=np.arange(1, n + 1) * len(column), checks=np.full(n, zlib.crc32(column)),
-    )  # fmt: skip
-    with pytest.raises(ModelFileError, match="edited: is damaged: "):
-        MultiTaskModel.load(path).weights(["t0"])
+def test_columns_that_are_none(file, tmp_path):
+    arrays, size = read_arrays(file)[1], MultiTaskModel.load(file).W.shape[0]
+    numbers = (np.zeros(3, np.float32), np.full(size, np.inf, np.float32))
+    for column in (*(zlib.compress(own.tobytes()) for own in numbers), b"none"):
+        n = arrays["ends"].size
+        path = _rewritten(
+            file, tmp_path / "edited", columns=np.frombuffer(column * n, np.uint8),
+            ends=np.arange(1, n + 1) * len(column), checks=np.full(n, zlib.crc32(column)),
+        )  # fmt: skip
+        with pytest.raises(ModelFileError, match="edited: is damaged: "):
+            MultiTaskModel.load(path).weights(["t0"])
 
 
 def test_a_selection_of_many_tasks_is_trained_in_groups():
@@ -183,8 +169,7 @@ def test_a_selection_of_many_tasks_is_trained_in_groups():
 
 def test_an_organism_is_added_as_to_plain_weights(model, tmp_path):
     windows = _windows()
-    few = windows[:24]
-    few = Windows(few.codes, few.starts, 16, labels=few.labels)
+    few = motif_windows(24, ["x"], length=16, at=5, seed=1)
     plain = replace(model, W=np.asarray(model.W))
     for _ in range(2):  # the second time, it is replaced
         model, plain = (own.adapt("again", few, like="t3") for own in (model, plain))

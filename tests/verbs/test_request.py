@@ -13,7 +13,7 @@ import pytest
 from seqmtl import _kinds
 from seqmtl.cli._command import Command
 from seqmtl.exceptions import UsageError
-from seqmtl.request import Request, name_of, option, verb
+from seqmtl.request import Request, name_of, option, required, verb
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,14 +28,14 @@ class Bases(Request):
 class CountBases(Bases):
     """Count the bases of genomes."""
 
-    data: str = option(is_positional=True, metavar="DATA", help="a file")
+    data: str = required(is_positional=True, metavar="DATA", help="a file")
     C: float = option("-C", kind=_kinds.positive_float, default=1.0, help="cost")
     genome: tuple[tuple[str, str], ...] = option(
         "-g", is_repeated=True, kind=_kinds.named_path, default=(), help="genomes"
     )
     sort: str = option(choices=("up", "down"), default="up", help="order", group="order")
     is_fast: bool = option(default=False, help="be fast")
-    limit: str | None = option(default=None, help="limit")
+    limit: str | None = option(help="limit")
 
     def check(self) -> None:
         if self.limit and self.is_fast:
