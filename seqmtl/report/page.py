@@ -127,7 +127,7 @@ def _sentence(signal: Signal) -> str:
         return f"{text}."
     return (
         f"{text} reaches a mean AUPRC (genome) of {mean['auprc_genome']:.3f} and a mean AUROC of "
-        f"{mean['auroc']:.3f} over every candidate in the test regions"
+        f"{number(mean.get('auroc'))} over every candidate in the test regions"
         f"{_against_others(signal.metrics, name)}."
     )
 
