@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order, n_threads, run_all
-from seqmtl.features.kmer_views import table_levels
+from seqmtl.blocks import Rows
+from seqmtl.features._base import add_by_blocks, score_by_blocks
+from seqmtl.features.kmer_views import Slots, table_levels
 from seqmtl.sequences import Windows
 
 _BYTES = 1 << 20  # table size: few positions at a time, so that they stay in cache
@@ -108,3 +110,84 @@ class PositionTables:
             return *ends, table
 
         yield from in_order(add, self._ranges(np.float64))
+
+
+class TableRows(Rows):
+    """Windows that are scored and summed by tables of k-mers, if they are many.
+
+    Parameters
+    ----------
+    windows : Windows
+        The windows.
+    slots : Slots
+        The numbers that a window reads.
+    tables : PositionTables
+        Tables at the positions of the windows.
+    hash_bits : int
+        Bits of hashed indices, or 0.
+    """
+
+    def __init__(
+        self, windows: Windows, slots: Slots, tables: PositionTables, hash_bits: int
+    ) -> None:
+        self.windows, self.slots, self.tables, self.hash_bits = windows, slots, tables, hash_bits
+        self.n_rows, self.row_size = len(windows), slots.depth.size
+        self._fits_tables = np.ones(len(windows), dtype=np.bool_)
+        self._where = windows.codes, windows.starts, windows.is_reverse, windows.length
+
+    def scores(
+        self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the inner product of window i with ``W[:, columns[i]]``, for i in rows or all.
+
+        Many windows are scored with tables, at one look-up per position.
+        """
+        from seqmtl.features._kmer_kernels import place_weights
+
+        columns = np.asarray(columns)
+        asked = np.arange(self.n_rows) if rows is None else rows
+        total = np.zeros(self.n_rows)
+        rest, by_table = [], []
+        for column in np.unique(columns[asked]):
+            chosen = asked[columns[asked] == column]
+            if self.tables.score_faster(chosen.size, self.row_size):
+                by_table.append((int(column), chosen[self._fits_tables[chosen]]))
+                chosen = chosen[~self._fits_tables[chosen]]
+            rest.append(chosen)
+
+        def place(column: int, first: int, last: int, table: NDArray[Any]) -> None:
+            starts = self.tables.starts
+            place_weights(W, column, first, last, self.slots, self.hash_bits, starts, table)
+
+        self.tables.add_scores(by_table, place, W.dtype, total)
+        if rest:
+            total += score_by_blocks(self, np.sort(np.concatenate(rest)), W, columns)
+        return total
+
+    def accumulate(
+        self,
+        rows: NDArray[np.int64],
+        amount: NDArray[np.float64],
+        tasks: NDArray[Any],
+        K: NDArray[np.float64],
+        W: NDArray[Any],
+    ) -> None:
+        """Add ``amount[i] K[tasks[i], :]`` times the features of window i to W, for i in rows.
+
+        Many windows are summed position by position, in double precision.
+        """
+        from seqmtl.features._kmer_kernels import take_weights
+
+        rest = [rows[:0]]
+        for task in np.unique(tasks[rows]):
+            chosen = rows[tasks[rows] == task]
+            if self.tables.sum_faster(chosen.size, self.row_size):
+                own = chosen[self._fits_tables[chosen]]
+                chosen = chosen[~self._fits_tables[chosen]]
+                for first, last, table in self.tables.sums(own, amount):
+                    take_weights(
+                        table, K[task], first, last, self.slots, self.hash_bits,
+                        self.tables.starts, W,
+                    )  # fmt: skip
+            rest.append(chosen)
+        add_by_blocks(self, np.concatenate(rest), amount, tasks, K, W)

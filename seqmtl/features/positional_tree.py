@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from seqmtl.blocks import RowBlock
 from seqmtl.features.kmer_views import Layout, Slots
-from seqmtl.features.position_tables import PositionTables
-from seqmtl.features.positional_rows import TableRows
+from seqmtl.features.position_tables import PositionTables, TableRows
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 

@@ -16,12 +16,11 @@ from seqmtl.io.dataset import is_dataset, read_summary
 from seqmtl.io.window_store import WindowStore
 from seqmtl.models.examples import Examples
 from seqmtl.sequences import Windows, encode
+from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, shared_pair
 
 logger = logging.getLogger(__name__)
 
-#: Windows of which the site and the anchor are found.
-SAMPLE = 4000
-_AGREEMENT = 0.95
+_FEWEST = 20  # windows, to tell what they share
 _LEAST_IN_PLACE = 0.5  # share of the true sites that must have the consensus
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
 _STANDS_OUT = 15.0  # threshold of chi-squared with 3 degrees of freedom, whose mean is 3
@@ -144,7 +143,7 @@ class Site:
             moved = [replace(self, offset=k) for k in range(windows.length - self.length + 1)]
             shares = [site.is_in(sample).mean() for site in moved]
             best = int(np.argmax(shares))
-            if shares[best] >= _AGREEMENT:
+            if shares[best] >= AGREEMENT:
                 if sample is forward and best == self.offset:
                     break
                 return f" ({strand} {self.letters} at base {best})"
@@ -152,28 +151,10 @@ class Site:
 
 
 def find_site(windows: Windows | WindowStore) -> Site:
-    """Find the two bases that nearly all windows share, such as the consensus of a splice site.
-
-    This is the position where most windows of an evenly spaced sample agree on two bases, at least
-    95 %; ties go to the one nearest to the middle. Otherwise the site is the middle base.
-    """
-    length = windows.shape[1]
-    middle = length // 2
-    nothing = Site(middle, 1, "")
-    if len(windows) < 20 or length < 2:
-        return nothing
-    n = len(windows)
-    sample = windows[np.arange(0, n, max(1, n // SAMPLE))].matrix()
-    pairs = 4 * sample[:, :-1] + sample[:, 1:]
-    pairs[(sample[:, :-1] > 3) | (sample[:, 1:] > 3)] = 16
-    shares = np.array([(pairs == pair).mean(axis=0) for pair in range(16)])
-    best = shares.max(axis=0)
-    if best.max() < _AGREEMENT:
-        return nothing
-    places = np.flatnonzero(best == best.max())
-    offset = int(places[np.argmin(np.abs(places - (middle - 1)))])
-    pair = int(np.argmax(shares[:, offset]))
-    return Site(offset, 2, "ACGT"[pair // 4] + "ACGT"[pair % 4])
+    """Find the site: the two bases that nearly all windows share, or else the middle base."""
+    n, length = windows.shape
+    shared = shared_pair(windows) if n >= _FEWEST and length > 1 else None
+    return Site(length // 2, 1, "") if shared is None else Site(shared[0], 2, shared[1])
 
 
 def find_misplaced(windows: Windows) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +20,18 @@ logger = logging.getLogger(__name__)
 
 #: Minimum distance between the centres of a decoy and of any true site, exclusive, in bases.
 CLEARANCE = 5
-#: Share of the true sites with a common dinucleotide at which decoys are restricted to it.
-SHARED = 0.9
-
-_SEARCH = 3
+#: Windows of which the bases that they share are found.
+SAMPLE = 4000
+#: Share of the windows that must agree.
+AGREEMENT = 0.95
 
 
 def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: int = 0) -> Windows:
     """Add decoys drawn from the genome to true sites.
 
-    If at least 90 % of the true sites share a dinucleotide (such as AG or GT) at one position
-    near the centre of the window, decoys are drawn uniformly, without replacement, from its other
-    occurrences on both strands; otherwise from all positions. A decoy's window lies inside its
+    If at least 95 % of the true sites share a dinucleotide (such as AG or GT) at one position of
+    the window, decoys are drawn uniformly, without replacement, from its other occurrences on both
+    strands; otherwise from all positions. A decoy's window lies inside its
     contig and contains only A, C, G, T, and its centre is more than 5 bases from that of any true
     site on either strand. A decoy may be an unknown true site.
 
@@ -58,7 +59,7 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
     """
     _check(windows, genome, ratio)
     wanted = round(ratio * len(windows))
-    site = shared_dinucleotide(windows)
+    site = shared_pair(windows)
     centers = _centers(windows.starts, windows.is_reverse, windows.length)
     near = merge_intervals(np.stack([centers - CLEARANCE, centers + CLEARANCE + 1], axis=1))
     _, free = count_strata(_candidates(genome, windows.length, site, near), 1)
@@ -96,33 +97,32 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
     return concatenate([windows, decoys])
 
 
-def shared_dinucleotide(windows: Windows) -> tuple[int, str] | None:
-    """Find the dinucleotide that windows share near their centre.
+def shared_pair(windows: Any) -> tuple[int, str] | None:
+    """Find the two bases that nearly all windows share, such as the consensus of a splice site.
 
     Parameters
     ----------
-    windows : Windows
-        At least one.
+    windows : Windows or WindowStore
+        At least one window.
 
     Returns
     -------
     (offset, letters) or None
-        0-based position of the dinucleotide in the window and its letters, if at least 90 % of
-        the windows have it: the most frequent one within 3 bases of the centre; ties go to the
-        nearest.
+        0-based position in the window where most of an evenly spaced sample agree on two bases, at
+        least 95 %, and these; ties go to the position nearest to the middle.
     """
-    middle = windows.length // 2 - 1
-    nearby = range(max(0, middle - _SEARCH), min(middle + _SEARCH + 1, windows.length - 1))
-    best: tuple[int, int, int] | None = None
-    for offset in sorted(nearby, key=lambda o: abs(o - middle)):
-        first, second = (_letters_at(windows, place) for place in (offset, offset + 1))
-        clean = (first != OTHER) & (second != OTHER)
-        counts = np.bincount(first[clean] * 4 + second[clean], minlength=16)
-        if best is None or counts.max() > best[0]:
-            best = int(counts.max()), offset, int(counts.argmax())
-    if best is None or best[0] < SHARED * len(windows):
+    n, length = windows.shape
+    sample = windows[np.arange(0, n, max(1, n // SAMPLE))].matrix()
+    pairs = 4 * sample[:, :-1] + sample[:, 1:]
+    pairs[(sample[:, :-1] == OTHER) | (sample[:, 1:] == OTHER)] = 16
+    shares = np.array([(pairs == pair).mean(axis=0) for pair in range(16)])
+    best = shares.max(axis=0)
+    if best.max(initial=0.0) < AGREEMENT:
         return None
-    return best[1], chr(LETTERS[best[2] // 4]) + chr(LETTERS[best[2] % 4])
+    places = np.flatnonzero(best == best.max())
+    offset = int(places[np.argmin(np.abs(places - (length // 2 - 1)))])
+    pair = int(np.argmax(shares[:, offset]))
+    return offset, "ACGT"[pair // 4] + "ACGT"[pair % 4]
 
 
 def _check(windows: Windows, genome: Genome, ratio: float) -> None:
@@ -140,14 +140,6 @@ def _check(windows: Windows, genome: Genome, ratio: float) -> None:
         raise ValueError("windows must be of one organism; draw decoys organism by organism")
     if genome.padding < 1 and len(genome) > 1:
         raise ValueError("genome must have N between its contigs; load it with padding")
-
-
-def _letters_at(windows: Windows, offset: int) -> NDArray[np.int64]:
-    """Return the codes at one position of every window, in reading direction."""
-    forward = windows.codes[windows.starts + offset]
-    mirrored = windows.codes[windows.starts + windows.length - 1 - offset]
-    reverse = np.where(mirrored < OTHER, 3 - mirrored, OTHER)
-    return np.where(windows.is_reverse, reverse, forward).astype(np.int64)
 
 
 def _center_offsets(length: int) -> tuple[int, int]:

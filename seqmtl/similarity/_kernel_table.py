@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.exceptions import InputFormatError
-from seqmtl.similarity._small_tables import Row, parse_square
+from seqmtl.similarity._small_tables import Place, Row, parse_square
 
 _HEADING = "# kernel"
 
@@ -45,38 +44,35 @@ def read_tables(
     labels: list[str] = []
     blocks: list[list[Row]] = [[]]
     for number, line in enumerate(text.split("\n"), 1):
-        fields = line.rstrip("\r").split("\t")
+        fields = [field.strip() for field in line.split("\t")]
         if fields[0] == _HEADING and len(fields) == 2:
-            labels.append(fields[1].strip())
+            labels.append(fields[1])
             blocks.append([])
         elif line.strip():
-            blocks[-1].append(Row(number, fields))
+            blocks[-1].append(Row(Place(path, number), fields))
     if labels and blocks[0]:
-        raise InputFormatError(
-            f"the first line must be '{_HEADING}' and a label if there are several tables",
-            path=path,
-            line=blocks[0][0][0],
+        blocks[0][0].place.refuse(
+            f"the first line must be '{_HEADING}' and a label if there are several tables"
         )
     tables = [_read_table(block, path) for block in (blocks[1:] if labels else blocks)]
     names = tables[0][0]
     for label, (others, _) in zip(labels, tables, strict=False):
         if others != names:
-            raise InputFormatError(
+            Place(path).refuse(
                 f"all tables must have the same tasks in the same order, but those of {label!r} "
-                f"differ from those of {labels[0]!r}",
-                path=path,
+                f"differ from those of {labels[0]!r}"
             )
     return names, np.array([rows for _, rows in tables]), tuple(labels) or None
 
 
 def _read_table(table: Sequence[Row], path: str) -> tuple[list[str], NDArray[np.float64]]:
     if len(table) < 2:
-        raise InputFormatError("is not a table of similarities with named rows", path=path)
+        Place(path).refuse("is not a table of similarities with named rows")
 
-    def number(field: str, line: int) -> float:
-        try:
-            return float(field)
-        except ValueError as error:
-            raise InputFormatError(f"not a number: {error}", path=path, line=line) from error
+    def number(place: Place, text: str) -> float:
+        value = place.number(text)
+        if value is None:
+            place.refuse(f"not a number: {text!r}")
+        return value
 
-    return parse_square(table, "similarity", number, path)
+    return parse_square(table, "similarity", number)

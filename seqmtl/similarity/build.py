@@ -36,11 +36,7 @@ from seqmtl.similarity.trees import Tree, prune_to
 
 _TREES = ("tree", "taxonomy", "alignment", "distances")
 #: Kernels that need only the names of the tasks.
-PLAIN = {
-    "individual": TaskKernel.individual,
-    "union": TaskKernel.union,
-    "easy": TaskKernel.easy,
-}
+PLAIN = {"individual": TaskKernel.individual, "union": TaskKernel.union, "easy": TaskKernel.easy}
 _FROM = {
     "tree": _TREES,
     "hierarchical": _TREES,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import partial
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.whole import read_text
-from seqmtl.similarity._small_tables import Pair, drop_header, parse_amount, read_rows, symmetric
+from seqmtl.similarity._small_tables import Pair, Place, drop_header, read_rows, symmetric
 
 
 def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
@@ -43,20 +42,18 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
         If the file is not a graph, a weight is negative or not finite, a task has an edge to
         itself, or two directions differ; the message gives file and line or edge.
     """
-    path = os.fspath(path)
-    error = partial(InputFormatError, path=path)
+    whole = Place(os.fspath(path))
     is_xml = read_text(path, "a graph").lstrip().startswith("<")
-    names, edges = _GraphML(path).read() if is_xml else _read_edges(path)
+    names, edges = _GraphML(whole).read() if is_xml else _read_edges(whole.path)
     if not names:
-        raise error("a graph must have at least one task, got none")
+        whole.refuse("a graph must have at least one task, got none")
     for edge in edges:
         if edge.one == edge.other:
-            message = f"an edge must join two tasks, got {edge.one!r} with itself; drop it"
-            raise error(message, **edge.place)
-    A = np.nan_to_num(symmetric(names, edges, "edges", path), nan=0.0)
+            edge.place.refuse(f"an edge must join two tasks, got {edge.one!r} with itself; drop it")
+    A = np.nan_to_num(symmetric(names, edges, "edges"), nan=0.0)
     if (A != A.T).any():
         s, t = np.argwhere(A != A.T)[0]
-        raise error(
+        whole.refuse(
             f"a directed graph must be symmetric, got {A[s, t]:g} from {names[s]!r} to "
             f"{names[t]!r} and {A[t, s]:g} back; make its edges undirected"
         )
@@ -66,35 +63,33 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
 def _read_edges(path: str) -> tuple[list[str], list[Pair]]:
     names: dict[str, None] = {}
     edges = []
-    for line, fields in drop_header(read_rows(path, "a graph")):
+    for place, fields in drop_header(read_rows(path, "a graph")):
         if not all(fields) or len(fields) > 3:
-            raise InputFormatError(
+            place.refuse(
                 "a line must be a, b and optionally a weight, or a single task, got "
-                f"{len(fields)} fields of which {fields.count('')} are empty; put one tab between",
-                path=path,
-                line=line,
+                f"{len(fields)} fields of which {fields.count('')} are empty; put one tab between"
             )
         names.update(dict.fromkeys(fields[:2]))
         if len(fields) > 1:
-            value = parse_amount([*fields, "1"][2], "weight", path=path, line=line)
-            edges.append(Pair(fields[0], fields[1], value, {"line": line}))
+            value = place.amount([*fields, "1"][2], "weight")
+            edges.append(Pair(fields[0], fields[1], value, place))
     return list(names), edges
 
 
 class _GraphML:
     """A file with one graph in GraphML."""
 
-    def __init__(self, path: str) -> None:
-        self._path, self._error = path, partial(InputFormatError, path=path)
+    def __init__(self, whole: Place) -> None:
+        self._whole = whole
         try:
-            root = ElementTree.fromstring(read_text(path, "a graph"))
+            root = ElementTree.fromstring(read_text(whole.path, "a graph"))
         except ElementTree.ParseError as error:
             message = f"cannot be read as GraphML: {error}"
-            raise self._error(message, line=error.position[0]) from error
+            raise InputFormatError(message, whole.path, error.position[0]) from error
         graphs, keys = list(_children(root, "graph")), list(_children(root, "key"))
         if len(graphs) != 1 or _tag(root) != "graphml":
             found = f"{len(graphs)} in <{_tag(root)}>"
-            raise self._error(f"must hold one GraphML graph, got {found}; export one graph")
+            whole.refuse(f"must hold one GraphML graph, got {found}; export one graph")
         self._graph = graphs[0]
         self._key_names = {key.get("id", ""): (key.get("attr.name") or "").lower() for key in keys}
         self._default = {
@@ -111,21 +106,19 @@ class _GraphML:
             data, ident = self._data(node), node.get("id", "")
             name = data.get("name") or data.get("label") or ident
             if not name or ident in tasks or name in tasks.values():
-                message = f"nodes must have unique names, got {name!r} twice or empty; rename one"
-                raise self._error(message, record=ident)
+                self._whole._replace(record=ident).refuse(
+                    f"nodes must have unique names, got {name!r} twice or empty; rename one"
+                )
             tasks[ident] = name
-        return list(tasks.values()), [
-            self._pair(edge, tasks) for edge in _children(self._graph, "edge")
-        ]
+        edges = [self._pair(edge, tasks) for edge in _children(self._graph, "edge")]
+        return list(tasks.values()), edges
 
     def _pair(self, edge: ElementTree.Element, tasks: dict[str, str]) -> Pair:
         start, end = edge.get("source", ""), edge.get("target", "")
-        place = {"record": f"{start} - {end}"}
+        place = self._whole._replace(record=f"{start} - {end}")
         if start not in tasks or end not in tasks:
-            message = "an edge must join two nodes of the graph; add the missing node"
-            raise self._error(message, record=place["record"])
-        text = (self._default | self._data(edge)).get("weight", "1")
-        weight = parse_amount(text, "weight", path=self._path, **place)
+            place.refuse("an edge must join two nodes of the graph; add the missing node")
+        weight = place.amount((self._default | self._data(edge)).get("weight", "1"), "weight")
         by_default = "true" if self._graph.get("edgedefault") == "directed" else "false"
         is_directed = edge.get("directed", by_default).lower() == "true"
         return Pair(tasks[start], tasks[end], weight, place, is_directed)

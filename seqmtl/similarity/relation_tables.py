@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,9 @@ from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
 from seqmtl.similarity._small_tables import (
     Pair,
+    Place,
     Row,
     drop_header,
-    parse_amount,
     parse_square,
     read_rows,
     symmetric,
@@ -41,21 +40,21 @@ def read_distances(path: str | os.PathLike[str]) -> Distances:
         If the table has neither form, or values are not distances, are contradictory or are
         missing; the message gives file and line.
     """
-    path = os.fspath(path)
+    whole = Place(os.fspath(path))
     rows = read_rows(path, "a table of distances")
     is_list = _is_list(rows)
     rows = drop_header(rows) if is_list else rows
     if not rows:
-        raise InputFormatError("is not a table of distances: it has no rows", path=path)
+        whole.refuse("is not a table of distances: it has no rows")
 
-    def number(field: str, line: int) -> float:
-        return parse_amount(field, "distance", path=path, line=line)
+    def number(place: Place, text: str) -> float:
+        return place.amount(text, "distance")
 
-    names, matrix = _pairs(rows, path) if is_list else parse_square(rows, "distances", number, path)
+    names, matrix = _pairs(rows, whole) if is_list else parse_square(rows, "distances", number)
     try:
-        return Distances(tuple(names), matrix, os.path.basename(path))
+        return Distances(tuple(names), matrix, os.path.basename(whole.path))
     except ValueError as error:
-        raise InputFormatError(str(error), path=path) from error
+        raise InputFormatError(str(error), path=whole.path) from error
 
 
 def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
@@ -80,29 +79,24 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         If a line has no group, a membership is repeated, or a weight is not a positive number;
         the message gives file and line.
     """
-    path = os.fspath(path)
-    error = partial(InputFormatError, path=path)
     groups: dict[str, dict[str, float]] = {}
-    for i, (line, fields) in enumerate(read_rows(path, "a table of groups")):
+    for i, (place, fields) in enumerate(read_rows(path, "a table of groups")):
         if i == 0 and [field.lower() for field in fields[:2]] == ["organism", "group"]:
             continue
         if len(fields) not in (2, 3) or not fields[0] or not fields[1]:
-            raise error(
+            place.refuse(
                 f"a line must be organism, group and optionally a weight, got {len(fields)} "
-                "fields; put tabs between them",
-                line=line,
+                "fields; put tabs between them"
             )
         organism, group = fields[:2]
         if organism in groups.setdefault(group, {}):
-            message = f"{organism!r} is in the group {group!r} twice; remove one line"
-            raise error(message, line=line)
-        weight = parse_amount([*fields, "1"][2], "weight", path=path, line=line)
+            place.refuse(f"{organism!r} is in the group {group!r} twice; remove one line")
+        weight = place.amount([*fields, "1"][2], "weight")
         if not weight:
-            message = "weight must be positive, got 0; remove the line for no membership"
-            raise error(message, line=line)
+            place.refuse("weight must be positive, got 0; remove the line for no membership")
         groups[group][organism] = weight
     if not groups:
-        raise error("is not a table of groups: it has no rows")
+        Place(os.fspath(path)).refuse("is not a table of groups: it has no rows")
     return groups
 
 
@@ -151,26 +145,22 @@ def _is_list(rows: Sequence[Row]) -> bool:
     return len(header) == 3 and not square
 
 
-def _pairs(rows: Sequence[Row], path: str) -> tuple[list[str], NDArray[np.float64]]:
+def _pairs(rows: Sequence[Row], whole: Place) -> tuple[list[str], NDArray[np.float64]]:
     pairs = []
-    for line, fields in rows:
+    for place, fields in rows:
         if len(fields) != 3 or not fields[0] or not fields[1]:
-            raise InputFormatError(
-                f"a line must be a, b, distance, got {len(fields)} fields; put tabs between them",
-                path=path,
-                line=line,
+            place.refuse(
+                f"a line must be a, b, distance, got {len(fields)} fields; put tabs between them"
             )
-        value = parse_amount(fields[2], "distance", path=path, line=line)
-        pairs.append(Pair(fields[0], fields[1], value, {"line": line}))
+        pairs.append(Pair(fields[0], fields[1], place.amount(fields[2], "distance"), place))
     names = list(dict.fromkeys(name for pair in pairs for name in pair[:2]))
-    matrix = symmetric(names, pairs, "distances", path)
+    matrix = symmetric(names, pairs, "distances")
     own = np.diagonal(matrix)
     np.fill_diagonal(matrix, np.where(np.isnan(own), 0.0, own))
     if np.isnan(matrix).any():
         s, t = np.argwhere(np.isnan(matrix))[0]
-        raise InputFormatError(
+        whole.refuse(
             f"every pair must have a distance, got none for ({names[s]}, {names[t]}) and "
-            f"{np.isnan(matrix).sum() // 2 - 1} others; add the lines",
-            path=path,
+            f"{np.isnan(matrix).sum() // 2 - 1} others; add the lines"
         )
     return names, matrix

@@ -123,11 +123,7 @@ class TaskWeights:
     """
 
     def __init__(
-        self,
-        tables: Sequence[NDArray[Any]],
-        groups: Coupling,
-        columns: Sequence[slice],
-        dtype: Any,
+        self, tables: Sequence[NDArray[Any]], groups: Coupling, columns: Sequence[slice], dtype: Any
     ) -> None:
         self.tables, self.groups, self.columns = tables, groups, tuple(columns)
         self.shape = columns[-1].stop, len(groups.group)

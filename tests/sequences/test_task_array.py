@@ -67,43 +67,27 @@ def test_carried_tasks_are_given_tasks(estimator):
     assert_array_equal(carried.model_.decision_function(array), expected)
     # tasks that are named win over those that are carried
     assert_array_equal(carried.decision_function(array, "cold"), given.decision_function(X, "cold"))
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
-def test_cross_val_predict_knows_the_tasks(estimator):
-    X, y, tasks = _numbers()
     folds = StratifiedKFold(3)
-    found = cross_val_predict(estimator, TaskArray(X, tasks), y, cv=folds)
-    expected = np.empty_like(y)
+    found = cross_val_predict(estimator, array, y, cv=folds)
     for train, test in folds.split(X, y):
         model = clone(estimator).fit(X[train], y[train], tasks[train])
-        expected[test] = model.predict(X[test], tasks[test])
-    assert_array_equal(found, expected)
+        assert_array_equal(found[test], model.predict(X[test], tasks[test]))
     assert (found == y).mean() > 0.8  # half, if the tasks were lost
 
 
-@pytest.mark.parametrize("ensemble", [True, False])
-def test_calibration_knows_the_tasks(ensemble):
+def test_calibration_searches_and_scorers_know_the_tasks():
     X, y, tasks = _numbers()
-    folds, array = StratifiedKFold(3), TaskArray(X, tasks)
-    svc = MultiTaskKernelSVC(gamma=1.0, C=10.0)
-    model = CalibratedClassifierCV(svc, cv=folds, ensemble=ensemble).fit(array, y)
-    p = model.predict_proba(array)[:, 1]
-    assert ((p > 0.5) == (y == "yes")).mean() > 0.8
-    if not ensemble:
-        scores = clone(svc).fit(X, y, tasks).decision_function(X, tasks)
-        assert (np.diff(p[np.argsort(scores)]) >= 0).all()
-
-
-def test_searches_and_scorers_know_the_tasks():
-    X, y, tasks = _numbers()
-    array = TaskArray(X, tasks)
-    search = GridSearchCV(
-        MultiTaskKernelSVC(gamma=1.0), {"C": [0.1, 10.0]}, scoring=TaskScorer(), cv=3
-    )
+    array, svc = TaskArray(X, tasks), MultiTaskKernelSVC(gamma=1.0, C=10.0)
+    for ensemble in (True, False):
+        model = CalibratedClassifierCV(svc, cv=StratifiedKFold(3), ensemble=ensemble).fit(array, y)
+        p = model.predict_proba(array)[:, 1]
+        assert ((p > 0.5) == (y == "yes")).mean() > 0.8
+    scores = clone(svc).fit(X, y, tasks).decision_function(X, tasks)
+    assert (np.diff(p[np.argsort(scores)]) >= 0).all()  # of the model of all rows
+    search = GridSearchCV(svc, {"C": [0.1, 10.0]}, scoring=TaskScorer(), cv=3)
     assert search.fit(array, y).best_score_ > 0.9
-    model = search.best_estimator_
-    assert TaskScorer()(model, array, y) == TaskScorer()(model, X, y, tasks)
+    best = search.best_estimator_
+    assert TaskScorer()(best, array, y) == TaskScorer()(best, X, y, tasks)
 
 
 def test_precomputed_kernels_are_cut_in_both_directions():

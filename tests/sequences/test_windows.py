@@ -20,7 +20,7 @@ from seqmtl.sequences import (
     decode,
     encode,
 )
-from seqmtl.sequences.decoys import CLEARANCE, shared_dinucleotide
+from seqmtl.sequences.decoys import CLEARANCE, shared_pair
 from seqmtl.sequences.windows import name_table
 
 
@@ -295,7 +295,7 @@ def test_decoys_are_drawn_from_exactly_the_places_left(length, block, monkeypatc
         task_names=("worm",),
         locator=genome.locator,
     )
-    assert shared_dinucleotide(sites) == (length // 2 - 1, "AG")
+    assert shared_pair(sites) == (length // 2 - 1, "AG")
 
     drawn = add_decoys(sites, genome, ratio=len(left) / len(true), seed=1)
     decoys = drawn[drawn.labels < 0]
@@ -317,13 +317,13 @@ def test_decoys_are_drawn_from_exactly_the_places_left(length, block, monkeypatc
         add_decoys(sites, genome, ratio=len(left) / len(true) + 1)
 
 
-def test_decoys_without_a_shared_dinucleotide_come_from_anywhere():
+def test_decoys_without_a_shared_pair_come_from_anywhere():
     genome = random_genome(7, [20_000])
     rng = np.random.default_rng(0)
     starts = rng.integers(30, 19_000, 60)
     sites = Windows(genome.codes, starts, 20, labels=np.ones(60), locator=genome.locator)
     sites = sites[[("N" not in letters) for letters in sites.sequences()]]
-    assert shared_dinucleotide(sites) is None
+    assert shared_pair(sites) is None
     drawn = add_decoys(sites, genome, ratio=40)
     decoys = drawn[drawn.labels < 0]
     assert len(set(zip(decoys.starts.tolist(), decoys.is_reverse.tolist(), strict=True))) == len(
@@ -383,6 +383,6 @@ def test_decoys_refuse_what_they_cannot_extend():
 
 def test_the_dinucleotide_is_found_beside_the_centre_too():
     letters = ["CCCAGTTTCC", "GGTAGATACA", "TTTAGCCGTA"]
-    assert shared_dinucleotide(Windows.from_strings(letters)) == (3, "AG")
-    assert shared_dinucleotide(Windows.from_strings(["A", "C"])) is None
-    assert shared_dinucleotide(Windows.from_strings(["NNNN", "NNNN"])) is None
+    assert shared_pair(Windows.from_strings(letters)) == (3, "AG")
+    assert shared_pair(Windows.from_strings(["A", "C"])) is None
+    assert shared_pair(Windows.from_strings(["NNNN", "NNNN"])) is None

@@ -67,11 +67,7 @@ def test_the_hamming_table(shared_data):
         ("\ta\ta\na\t0\t1\na\t1\t0\n", None, "names must differ, got 'a' twice"),
         ("a\tb\t1,5\n", 1, "must be a finite number from 0, got '1,5'"),
         ("a\tb\tinf\n", 1, "must be a finite number from 0, got 'inf'"),
-        (
-            "a\tb\t1\nb\ta\t2\n",
-            2,
-            "one value per pair, got 2 for .b, a. after 1",
-        ),
+        ("a\tb\t1\nb\ta\t2\n", 2, "one value per pair, got 2 for .b, a. after 1"),
         ("a\tb\t1\nb\tc\t2\n", None, r"must have a distance, got none for \(a, c\) and 0 others"),
         ("a\tb\t1\na\tb\n", 2, "a line must be a, b, distance, got 2 fields"),
         ("a\tb\t1\na\t\t2\n", 2, "a line must be a, b, distance"),
@@ -91,10 +87,7 @@ def test_groups(write, header):
     content = f"{header}# c\nfly\tinsects\nbee\tinsects\t0.5\n\nfly\tanimals\nworm\tanimals\n"
     for stored in (content.encode(), gzip.compress(content.encode())):
         groups = read_groups(write(stored))
-        assert groups == {
-            "insects": {"fly": 1.0, "bee": 0.5},
-            "animals": {"fly": 1.0, "worm": 1.0},
-        }
+        assert groups == {"insects": {"fly": 1.0, "bee": 0.5}, "animals": {"fly": 1.0, "worm": 1.0}}
         assert list(groups) == ["insects", "animals"]
 
 
