@@ -1,52 +1,57 @@
-"""Explanations of a model as lines of tab-separated tables."""
+"""Explanations of a model as rows of tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.explain.kmers import KmerWeight
+from seqmtl.explain.kmers import mean_kmers
 from seqmtl.explain.poim import Poim, oligomer
 
-OLIGOMER_HEADER = "k\tposition\toligomer\tQ\tbeyond_letters\n"
-IMPORTANCE_HEADER = "organism\tk\tposition\timportance\toligomer\tQ\tgain\n"
-KMER_HEADER = "organism\tbegin\tend\tk\tkmer\tweight\tbeyond_letters\n"
-CONTRIBUTION_HEADER = "organism\twindow\tscore\tposition\tletter\tcontribution\tdA\tdC\tdG\tdT\n"
+OLIGOMERS = ("k", "position", "oligomer", "Q", "beyond_letters")
+IMPORTANCE = ("organism", "k", "position", "importance", "oligomer", "Q", "gain")
+KMERS = ("organism", "begin", "end", "k", "kmer", "weight", "beyond_letters")
+CONTRIBUTIONS = (
+    "organism", "window", "score", "position", "letter", "contribution", "dA", "dC", "dG", "dT",
+)  # fmt: skip
+
+Row = tuple[Any, ...]
 
 
-def oligomer_lines(found: Poim, n: int) -> Iterator[str]:
+def table_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield tab-separated lines, with six digits of each number that is not whole."""
+    for row in rows:
+        texts = (f"{value:.6g}" if isinstance(value, float) else str(value) for value in row)
+        yield "\t".join(texts) + "\n"
+
+
+def oligomer_rows(found: Poim, n: int) -> Iterator[Row]:
     """Yield the n most important oligomers of every order."""
     for k in range(1, found.max_order + 1):
-        for one in found.top(k, n):
-            yield (
-                f"{one.k}\t{one.position}\t{one.letters}\t{one.Q:.6g}\t{one.beyond_letters:.6g}\n"
-            )
+        yield from found.top(k, n)
 
 
-def importance_lines(found: Poim) -> Iterator[str]:
+def importance_rows(found: Poim) -> Iterator[Row]:
     """Yield the importance of every order and position, with the most important oligomer."""
     importance, gain, positions = found.importance(), found.gain(), found.positions
     for k, q in enumerate(found.Q, 1):
-        best = np.abs(q).argmax(axis=1)
-        for j, code in enumerate(best):
-            yield (
-                f"{found.label}\t{k}\t{positions[j]}\t{importance[k - 1, j]:.6g}\t"
-                f"{oligomer(int(code), k)}\t{q[j, code]:.6g}\t{gain[k - 1, j]:.6g}\n"
-            )
+        for j, code in enumerate(np.abs(q).argmax(axis=1).tolist()):
+            best = oligomer(code, k), q[j, code]
+            yield (found.label, k, positions[j], importance[k - 1, j], *best, gain[k - 1, j])
 
 
-def kmer_lines(organism: str, kmers: Iterable[KmerWeight]) -> Iterator[str]:
-    """Yield k-mers of a region and their weights."""
-    for one in kmers:
-        yield (
-            f"{organism}\t{one.begin}\t{one.end}\t{len(one.kmer)}\t{one.kmer}\t"
-            f"{one.weight:.6g}\t{one.beyond_letters:.6g}\n"
-        )
+def kmer_rows(found: Poim, n: int) -> Iterator[Row]:
+    """Yield the k-mers of largest weight of every order."""
+    for k in range(1, found.max_order + 1):
+        for begin, end, *own in mean_kmers(found, k, n):
+            yield (found.label, begin, end, k, *own)
 
 
-def contribution_lines(
+def contribution_rows(
     organism: str,
     names: Iterable[str],
     scores: NDArray[np.float64],
@@ -54,12 +59,8 @@ def contribution_lines(
     parts: NDArray[np.float64],
     changes: NDArray[np.float64],
     positions: NDArray[np.int64],
-) -> Iterator[str]:
+) -> Iterator[Row]:
     """Yield every base of some windows: its contribution, and the effects of substitutions."""
-    for i, name in enumerate(names):
-        for j, position in enumerate(positions):
-            change = "\t".join(f"{value:.6g}" for value in changes[i, j])
-            yield (
-                f"{organism}\t{name}\t{scores[i]:.6g}\t{position}\t{'ACGTN'[codes[i, j]]}\t"
-                f"{parts[i, j]:.6g}\t{change}\n"
-            )
+    for (i, name), (j, position) in product(enumerate(names), enumerate(positions)):
+        letter = "ACGTN"[codes[i, j]]
+        yield (organism, name, scores[i], position, letter, parts[i, j], *changes[i, j])

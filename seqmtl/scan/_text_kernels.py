@@ -7,21 +7,26 @@ from seqmtl._jit import njit
 _POINT, _ZERO, _MINUS = 46, 48, 45
 
 NUMBER_BYTES = 28  # maximum, with sign and decimal point
-WORD, LETTERS, WHOLE, DECIMAL, SHARE = range(5)  # kinds of fields
+NOTHING, LETTERS, WHOLE, DECIMAL, SHARE = range(5)  # kinds of fields
 
 
 @njit
 def put_integer(buffer, p, value, n_digits):
-    """Write value >= 0 with at least n_digits digits at p; return the next position."""
+    """Write value >= 0 with at least n_digits digits at p; return the next position.
+
+    Unsigned numbers spare numba the check for negative ones, here and below.
+    """
+    u = np.uint64
     size = 1
     bound = 10
     while size < n_digits or (size < 19 and value >= bound):
         bound *= 10
         size += 1
-    for k in range(p + size - 1, p - 1, -1):
-        tenth = value // 10
-        buffer[k] = _ZERO + value - 10 * tenth
-        value = tenth
+    left, end = u(value), u(p + size - 1)
+    for k in range(u(size)):
+        tenth = left // u(10)
+        buffer[end - k] = u(_ZERO) + left - u(10) * tenth
+        left = tenth
     return p + size
 
 
@@ -49,29 +54,27 @@ def put_probability(buffer, p, value, n_decimals):
 
 
 @njit
-def put_bytes(buffer, p, text, first, size):
-    """Write some of the bytes of a text; return the next position."""
-    for k in range(size):
-        buffer[p + k] = text[first + k]
-    return p + size
-
-
-@njit
 def write_lines(fields, words, letters, whole, real, buffer):
     """Write a line for each row of the columns; return the number of bytes.
 
-    Each row of `fields` is a kind, a place and a size: a WORD is as many bytes of `words` from
-    there on, the same in all lines; LETTERS are those of the row of `letters`. WHOLE is a column of
-    `whole`. DECIMAL and SHARE, a probability, are columns of `real`, with as many decimals.
+    Each row of `fields` is the place and the size of a word of `words`, which is the same in all
+    lines, and the kind, the place and the size of what follows it: LETTERS are those of the row of
+    `letters`, WHOLE is a column of `whole`. DECIMAL and SHARE, a probability, are columns of `real`
+    with as many decimals.
     """
+    u = np.uint64
     p = 0
-    for i in range(letters.shape[0]):
-        for f in range(fields.shape[0]):
-            kind, place, size = fields[f, 0], fields[f, 1], fields[f, 2]
-            if kind == WORD:
-                p = put_bytes(buffer, p, words, place, size)
-            elif kind == LETTERS:
-                p = put_bytes(buffer, p, letters[i], place, size)
+    for i in range(u(letters.shape[0])):
+        for f in range(u(fields.shape[0])):
+            word, n = u(fields[f, u(0)]), fields[f, u(1)]
+            for k in range(u(n)):
+                buffer[u(p) + k] = words[word + k]
+            p += n
+            kind, place, size = fields[f, u(2)], u(fields[f, u(3)]), fields[f, u(4)]
+            if kind == LETTERS:
+                for k in range(u(size)):
+                    buffer[u(p) + k] = letters[i, place + k]
+                p += size
             elif kind == WHOLE:
                 value = whole[i, place]
                 if value < 0:
@@ -80,6 +83,6 @@ def write_lines(fields, words, letters, whole, real, buffer):
                 p = put_integer(buffer, p, abs(value), 1)
             elif kind == DECIMAL:
                 p = put_decimal(buffer, p, real[i, place], size)
-            else:
+            elif kind == SHARE:
                 p = put_probability(buffer, p, real[i, place], size)
     return p

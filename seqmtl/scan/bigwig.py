@@ -21,9 +21,7 @@ class BigwigSink(Sink):
     Parameters
     ----------
     path, finder, track
-        See :class:`~seqmtl.scan.sink.Sink`.
-    strand : {"+", "-"}
-        Strand of the values.
+        See :class:`~seqmtl.scan.sink.Sink`; the track names the strand.
 
     Raises
     ------
@@ -33,9 +31,9 @@ class BigwigSink(Sink):
 
     sides = ("sections", "zoom")
 
-    def __init__(self, path: str, finder: SiteFinder, track: Track, *, strand: str) -> None:
+    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
         super().__init__(path, finder, track)
-        self._is_reverse = strand == "-"
+        self._is_reverse = track.strand == "-"
         self._layout = BigWigLayout(track.lengths or {})
 
     def begin(self, output: PartialFile) -> None:

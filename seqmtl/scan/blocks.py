@@ -36,24 +36,15 @@ class Finder(Protocol):
         What describes the sites of each signal.
     """
 
-    @property
-    def length(self) -> int:
-        """Window length."""
-
-    @property
-    def window(self) -> int:
-        """Shortest contig."""
-
+    length: int
+    window: int
     nearest: int
     farthest: int
     margin: int
     block: int
     strands: str
     filters: SiteFilters
-
-    @property
-    def finders(self) -> tuple[SiteFinder, ...]:
-        """The finders of each signal."""
+    finders: tuple[SiteFinder, ...]
 
     def find(self, piece: ContigPiece, first: int, last: int) -> Found:
         """Return the sites that start at first..last-1 of the contig, given a piece of it."""
@@ -79,10 +70,7 @@ class Block(NamedTuple):
 
 
 def cut_blocks(
-    pieces: Iterable[ContigPiece],
-    finder: Finder,
-    size: int,
-    summary: ScanSummary,
+    pieces: Iterable[ContigPiece], finder: Finder, size: int, summary: ScanSummary
 ) -> Iterator[Block]:
     """Split pieces into blocks that begin at multiples of `size`, and count contigs.
 
@@ -117,14 +105,17 @@ def cut_blocks(
             elif last - 1 - finder.nearest + length + margin > known:
                 break
             if first < last:
-                yield Block(number, _cut(held, finder, first, last), first, last)
+                begin = first - finder.farthest - margin
+                end = last - 1 - finder.nearest + length + margin
+                yield Block(number, _between(held, begin, end), first, last)
                 number += 1
             next_first += size
         if piece.is_last:
             _count(summary, piece, finder.window, is_wanted)
             held, next_first = None, 0
         else:
-            held = _drop(held, next_first - finder.farthest - margin if is_wanted else known)
+            needed = next_first - finder.farthest - margin if is_wanted else known
+            held = _between(held, needed, known)
 
 
 def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
@@ -144,23 +135,12 @@ def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
     return ContigPiece(piece.name, held.start, codes, piece.is_last, is_lower)
 
 
-def _cut(held: ContigPiece, finder: Finder, first: int, last: int) -> ContigPiece:
-    """Return the bases of the windows around the sites first..last-1, and the margins."""
-    begin = max(0, first - finder.farthest - finder.margin - held.start)
-    end = last - 1 - finder.nearest + finder.length + finder.margin - held.start
-    return _slice(held, begin, end)
-
-
-def _drop(held: ContigPiece, place: int) -> ContigPiece:
-    """Drop the bases before a position of the contig."""
-    return _slice(held, min(max(0, place - held.start), held.codes.size), held.codes.size)
-
-
-def _slice(piece: ContigPiece, begin: int, end: int) -> ContigPiece:
-    is_lower = None if piece.is_lower is None else piece.is_lower[begin:end]
-    return ContigPiece(
-        piece.name, piece.start + begin, piece.codes[begin:end], piece.is_last, is_lower
-    )
+def _between(piece: ContigPiece, begin: int, end: int) -> ContigPiece:
+    """Return the bases of a piece at begin..end-1 of the contig."""
+    first, last = (min(max(0, place - piece.start), piece.codes.size) for place in (begin, end))
+    is_lower = None if piece.is_lower is None else piece.is_lower[first:last]
+    codes = piece.codes[first:last]
+    return ContigPiece(piece.name, piece.start + first, codes, piece.is_last, is_lower)
 
 
 def _count(summary: ScanSummary, piece: ContigPiece, window: int, is_wanted: bool) -> None:

@@ -61,6 +61,8 @@ class SiteFinder:
 
     Attributes
     ----------
+    length, window : int
+        Window length, and bases of the shortest contig that has a window: the same.
     nearest, farthest : int
         Smallest and largest distance from a window's start to its site's start.
     margin : int
@@ -98,6 +100,8 @@ class SiteFinder:
         if self.filters.min_probability is not None and log_odds is None:
             raise ValueError("min_probability needs log_odds; give the function")
         self.scanner, self.strands, self.threshold = scanner, strands, threshold
+        self.length = self.window = scanner.length
+        self.finders: tuple[SiteFinder, ...] = (self,)
         self.signal, self.log_odds, self.prior = signal, log_odds, prior
         self.consensus = _parse_consensus(consensus, scanner.site_length)
         self._is_reverse = {"both": (False, True), "+": (False,), "-": (True,)}[strands]
@@ -105,21 +109,6 @@ class SiteFinder:
         self.nearest, self.farthest = min(offsets), max(offsets)
         if self.filters.top is not None:
             self.block = TOP_BASES
-
-    @property
-    def length(self) -> int:
-        """Window length in bases."""
-        return self.scanner.length
-
-    @property
-    def window(self) -> int:
-        """Bases of the shortest contig that has a window."""
-        return self.scanner.length
-
-    @property
-    def finders(self) -> tuple[SiteFinder, ...]:
-        """The finders of each signal."""
-        return (self,)
 
     def probability(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
         """Convert scores to probabilities."""
@@ -155,7 +144,7 @@ class SiteFinder:
         sites = Sites(kept + origin, np.full(kept.size, is_reverse))
         for reason, passes in self.filters.of_places.items():
             sites = counts.keep(reason, sites, passes(piece, sites.starts, scanner.site_length))
-        kept = sites.starts - origin
+            kept = sites.starts - origin
         if self.filters.regions is not None:
             begin, end = (int(kept[0]), int(kept[-1]) + 1) if kept.size else (begin, begin)
         scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse, kept)

@@ -69,7 +69,7 @@ class BedSink(LineSink):
             check_first_field(block.piece.name),
             whole(sites.starts),
             whole(sites.starts + length),
-            letters(block.piece, sites, length),
+            letters(block.piece, sites, length, self.finder.consensus),
         ]
         if self.finder.log_odds is None:
             p = 1.0 / (1.0 + np.exp(-np.clip(scores.astype(np.float64), -50, 50)))
@@ -110,7 +110,7 @@ class GffSink(LineSink):
         if self.finder.log_odds is not None:
             score = share(self.finder.probability(sites["scores"]))
             attributes += [b";probability=", score]
-        attributes += [b";letters=", letters(block.piece, sites, length)]
+        attributes += [b";letters=", letters(block.piece, sites, length, self.finder.consensus)]
         end = whole(sites.starts + length)
         head = tabbed(contig, b"seqmtl", kind.encode(), start, end, score, side, b".")
         return [*head[:-1], b"\t", *attributes, b"\n"]

@@ -12,10 +12,10 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.scan._text_kernels import (
     DECIMAL,
     LETTERS,
+    NOTHING,
     NUMBER_BYTES,
     SHARE,
     WHOLE,
-    WORD,
     write_lines,
 )
 from seqmtl.sequences.sites import Sites
@@ -24,8 +24,7 @@ from seqmtl.sequences.sites import Sites
 DECIMALS = 5
 #: Lines formatted at a time.
 LINES = 1 << 15
-_ALPHABET = np.frombuffer(b"ACGTN", dtype=np.uint8)
-_COMPLEMENT = np.frombuffer(b"TGCAN", dtype=np.uint8)
+_ALPHABETS = np.frombuffer(b"ACGTNTGCAN", dtype=np.uint8)  # of the plus and the minus strand
 
 
 class Column(NamedTuple):
@@ -61,11 +60,13 @@ def strand(is_reverse: NDArray[np.bool_]) -> Column:
     return Column(LETTERS, np.where(is_reverse, ord("-"), ord("+"))[:, np.newaxis])
 
 
-def letters(piece: ContigPiece, sites: Sites, length: int) -> Column:
-    """Return the letters of sites in reading direction, as a column."""
-    codes = piece.codes[(sites.starts - piece.start)[:, np.newaxis] + np.arange(length)]
-    turned = sites.is_reverse[:, np.newaxis]
-    return Column(LETTERS, np.where(turned, _COMPLEMENT[codes[:, ::-1]], _ALPHABET[codes]))
+def letters(piece: ContigPiece, sites: Sites, length: int, words: Sequence[str] | None) -> Field:
+    """Return the letters of sites, one of some words if these are given, in reading direction."""
+    if words is not None and len(words) == 1:
+        return words[0].encode()
+    turned, place = sites.is_reverse[:, np.newaxis], np.arange(length)
+    places = (sites.starts - piece.start)[:, np.newaxis] + np.where(turned, place[::-1], place)
+    return Column(LETTERS, _ALPHABETS.take(piece.codes.take(places) + np.uint8(5) * turned))
 
 
 def tabbed(*fields: Field) -> Fields:
@@ -77,17 +78,19 @@ def tabbed(*fields: Field) -> Fields:
 def format_lines(fields: Fields) -> Iterator[bytes]:
     """Yield the text of many lines, a few thousand at a time; one field must be a column."""
     parts: dict[int, list[NDArray[Any]]] = {LETTERS: [], WHOLE: [], DECIMAL: []}
-    words, table = b"", []
+    words, begin, table = b"", 0, []
     for field in fields:
         if isinstance(field, bytes):
-            table.append((WORD, len(words), len(field)))
             words += field
             continue
         part = parts[DECIMAL if field.kind == SHARE else field.kind]
         is_text = field.kind == LETTERS
         place = sum(own.shape[1] for own in part) if is_text else len(part)
-        table.append((field.kind, place, field.values.shape[1] if is_text else field.n_decimals))
+        size = field.values.shape[1] if is_text else field.n_decimals
+        table.append((begin, len(words) - begin, field.kind, place, size))
+        begin = len(words)
         part.append(field.values if is_text else field.values[:, np.newaxis])
+    table.append((begin, len(words) - begin, NOTHING, 0, 0))
     n = next(len(field.values) for field in fields if isinstance(field, Column))
     columns = [
         np.concatenate([np.empty((n, 0)), *parts[kind]], axis=1, dtype=dtype, casting="unsafe")

@@ -15,11 +15,7 @@ MOST_BYTES = 1 << 30  # of tables: those of 9-mers in windows of 141 bases, but 
 
 
 def scanner_of(
-    model: MultiTaskModel,
-    organism: str,
-    *,
-    site: Site | None = None,
-    from_relatives: bool = False,
+    model: MultiTaskModel, organism: str, *, site: Site | None = None, from_relatives: bool = False
 ) -> Scanner:
     """Return a scanner with the weights of one organism, with tables unless they would be large.
 

@@ -68,11 +68,7 @@ class Run:
     """
 
     def __init__(
-        self,
-        output: Output,
-        sinks: Sequence[Sink],
-        summary: ScanSummary,
-        recovery: Recovery | None,
+        self, output: Output, sinks: Sequence[Sink], summary: ScanSummary, recovery: Recovery | None
     ) -> None:
         self._sinks, self._summary, self._recovery = sinks, summary, recovery
         self._stream = cast(IO[bytes], output) if hasattr(output, "write") else None

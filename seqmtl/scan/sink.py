@@ -30,10 +30,13 @@ class Track(NamedTuple):
         Values in bedGraph and bigWig.
     lengths : mapping of str to int, optional
         Length of every contig in bases; required by bigWig, listed in GFF3.
+    strand : {"both", "+", "-"}
+        Strand of the sites in the file, if it is for one.
     """
 
     value: str = "score"
     lengths: Mapping[str, int] | None = None
+    strand: str = "both"
 
 
 class Output(Protocol):

@@ -20,10 +20,11 @@ from seqmtl.scan.blocks import Block, Finder, cut_blocks
 from seqmtl.scan.formats import BedgraphSink, BedSink, GffSink, HintSink, SpliceScoreSink
 from seqmtl.scan.introns import IntronSink
 from seqmtl.scan.run import Recovery, Run
-from seqmtl.scan.sink import Sink, TextSink, Track
+from seqmtl.scan.sink import Sink, Track
 from seqmtl.scan.summary import BlockCounts, ScanSummary
 
-_SINKS: dict[str, type[TextSink]] = {
+_SINKS: dict[str, type[Sink]] = {
+    "bigwig": BigwigSink,
     "bed": BedSink,
     "bedgraph": BedgraphSink,
     "gff3": GffSink,
@@ -165,24 +166,22 @@ def output_paths(
     They are OUT.donor.bed and OUT.acceptor.bed for BED of both signals, and alike for other formats
     but spsc and introns; OUT.plus.bw and OUT.minus.bw for bigWig of both strands.
     """
-    paths = [
-        path
-        for own in _paths_of_signals(output, file_format, signals)
-        for path in _paths_of_strands(own, file_format, strands).values()
-    ]
-    return list(dict.fromkeys(paths))
+    files = _files(output, file_format, strands, signals)
+    return list(dict.fromkeys(path for path, _, _ in files))
 
 
-def _paths_of_signals(output: str, file_format: str, signals: Sequence[str]) -> list[str]:
-    if len(signals) == 1 or file_format in _TOGETHER:
-        return [output] * len(signals)
-    return [inserted(output, signal) for signal in signals]
-
-
-def _paths_of_strands(output: str, file_format: str, strands: str) -> dict[str, str]:
-    if file_format != "bigwig" or strands != "both":
-        return {strands: output}
-    return {"+": inserted(output, "plus"), "-": inserted(output, "minus")}
+def _files(
+    output: str, file_format: str, strands: str, signals: Sequence[str]
+) -> Iterator[tuple[str, int, str]]:
+    """Yield every file with the number of its signal and the strand; one may have two signals."""
+    for number, signal in enumerate(signals):
+        is_own = len(signals) > 1 and file_format not in _TOGETHER
+        path = inserted(output, signal) if is_own else output
+        if file_format != "bigwig" or strands != "both":
+            yield path, number, strands
+        else:
+            yield inserted(path, "plus"), number, "+"
+            yield inserted(path, "minus"), number, "-"
 
 
 def inserted(path: str, part: str) -> str:
@@ -196,19 +195,14 @@ def inserted(path: str, part: str) -> str:
 
 def make_sinks(output: Output, file_format: str, finder: Finder, track: Track) -> list[Sink]:
     """Return what writes the sites of each signal, and of each strand if these have files."""
-    name = _name(output)
+    name, signals = _name(output), [own.signal for own in finder.finders]
     if file_format == "introns":
         return [IntronSink(name, finder, track)]
-    paths = _paths_of_signals(name, file_format, [own.signal for own in finder.finders])
-    check_seekable(name, file_format, len({*paths}))
-    sinks: list[Sink] = []
-    for path, own in zip(paths, finder.finders, strict=True):
-        if file_format != "bigwig":
-            sinks.append(_SINKS[file_format](path, own, track))
-            continue
-        for strand, place in _paths_of_strands(path, file_format, finder.strands).items():
-            sinks.append(BigwigSink(place, own, track, strand=strand))
-    return sinks
+    check_seekable(name, file_format, len(signals))
+    return [
+        _SINKS[file_format](path, finder.finders[number], track._replace(strand=strand))
+        for path, number, strand in _files(name, file_format, finder.strands, signals)
+    ]
 
 
 def check_seekable(output: str, file_format: str, n_signals: int = 1) -> None:

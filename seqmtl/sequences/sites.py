@@ -58,6 +58,8 @@ class Sites:
     def join(parts: Iterable[Sites]) -> Sites:
         """Return the sites of several parts with the same columns; there must be one."""
         every = list(parts)
+        if len(every) == 1:
+            return every[0]
         return Sites(
             np.concatenate([part.starts for part in every]),
             np.concatenate([part.is_reverse for part in every]),

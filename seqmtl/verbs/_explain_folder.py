@@ -4,18 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from seqmtl._version import __version__
+from seqmtl.evaluation.figures import save_figure
+from seqmtl.explain import (
+    Poim,
+    contributions,
+    differential,
+    draw_contributions,
+    draw_logo,
+    draw_poim,
+    listings,
+    mean_poim,
+    mutagenesis,
+    poim,
+)
+from seqmtl.explain.listings import Row
+from seqmtl.files.atomic import write_json, write_lines
+from seqmtl.files.names import safe_names
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.sequences import Windows
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.figure import Figure
-
-    from seqmtl.explain import Poim
-    from seqmtl.models.model import MultiTaskModel
-    from seqmtl.sequences import Windows
 
 SUMMARY, KIND = "summary.json", "seqmtl explain"
 
@@ -27,37 +42,24 @@ class Explanation:
     """The files written so far, and the rows of the tables shared by all organisms."""
 
     def __init__(self, model: MultiTaskModel, folder: Path, max_order: int, top: int) -> None:
-        from seqmtl.files.names import safe_names
 
         self.model, self.folder, self.max_order, self.top = model, folder, max_order, top
         self.files: list[str] = []
         self._stem = safe_names([*model.tasks, _MEAN])
-        self._importance: list[str] = []
-        self._kmers: list[str] = []
-        self._contributions: list[str] = []
+        self._importance: list[Row] = []
+        self._kmers: list[Row] = []
+        self._contributions: list[Row] = []
         self._other: Poim | None = None  # the reference
 
     def importance(self, organism: str, background: list[float], reference: str | None) -> None:
         """Write the POIM and logo of an organism, and its difference from the reference."""
-        from seqmtl.explain import (
-            differential,
-            draw_logo,
-            draw_poim,
-            listings,
-            mean_kmers,
-            mean_poim,
-            poim,
-        )
-
         options: Any = {"max_order": self.max_order, "background": background}
         found = poim(self.model, organism, **options)
         name = self._stem[organism]
-        self._table(
-            f"poim_{name}.tsv", listings.OLIGOMER_HEADER, listings.oligomer_lines(found, self.top)
-        )
-        self._importance += listings.importance_lines(found)
-        for k in range(1, self.max_order + 1):
-            self._kmers += listings.kmer_lines(organism, mean_kmers(found, k, self.top))
+        rows = listings.oligomer_rows(found, self.top)
+        self._table(f"poim_{name}.tsv", listings.OLIGOMERS, rows)
+        self._importance += listings.importance_rows(found)
+        self._kmers += listings.kmer_rows(found, self.top)
         self._figure(f"poim_{name}", draw_poim(found))
         self._figure(f"logo_{name}", draw_logo(found))
         other = self._compared_with(organism, reference)
@@ -82,18 +84,13 @@ class Explanation:
 
     def windows(self, organism: str, windows: Windows, n: int) -> None:
         """Explain the n highest-scoring windows, and draw the first few."""
-        import numpy as np
-
-        from seqmtl.explain import contributions, draw_contributions, mutagenesis
-        from seqmtl.explain.listings import contribution_lines
-
         scores = self.model.decision_function(windows, tasks=organism)
         best = np.argsort(-scores, kind="stable")[:n]
         windows, scores = windows[best], scores[best]
         parts = contributions(self.model, windows, organism)
         changes = mutagenesis(self.model, windows, organism)
         codes, names = windows.matrix(), windows.names
-        self._contributions += contribution_lines(
+        self._contributions += listings.contribution_rows(
             organism, names, scores, codes, parts, changes,
             np.arange(windows.length) - self.model.site.offset,
         )  # fmt: skip
@@ -109,16 +106,13 @@ class Explanation:
 
     def finish(self, path: str, organisms: list[str], settings: dict[str, Any]) -> dict[str, Any]:
         """Write the shared tables and the summary, and return it."""
-        from seqmtl.explain import listings
-        from seqmtl.files.atomic import write_json
-
-        for name, header, lines in (
-            ("position_importance.tsv", listings.IMPORTANCE_HEADER, self._importance),
-            ("kmers.tsv", listings.KMER_HEADER, self._kmers),
-            ("contributions.tsv", listings.CONTRIBUTION_HEADER, self._contributions),
+        for name, header, rows in (
+            ("position_importance.tsv", listings.IMPORTANCE, self._importance),
+            ("kmers.tsv", listings.KMERS, self._kmers),
+            ("contributions.tsv", listings.CONTRIBUTIONS, self._contributions),
         ):
-            if lines:
-                self._table(name, header, lines)
+            if rows:
+                self._table(name, header, rows)
         summary = {
             "schema_version": 2,
             "kind": KIND,
@@ -134,14 +128,12 @@ class Explanation:
         write_json(self.folder / SUMMARY, summary)
         return summary
 
-    def _table(self, name: str, header: str, lines: Iterable[str]) -> None:
-        from seqmtl.files.atomic import write_lines
+    def _table(self, name: str, header: Row, rows: Iterable[Row]) -> None:
 
-        write_lines(self.folder / name, chain([header], lines))
+        write_lines(self.folder / name, listings.table_lines(chain([header], rows)))
         self.files.append(name)
 
     def _figure(self, stem: str, figure: Figure) -> None:
-        from seqmtl.evaluation.figures import save_figure
 
         for suffix in ("png", "svg"):
             save_figure(figure, self.folder / f"{stem}.{suffix}")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from seqmtl._version import __version__
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.atomic import write_json, write_lines
+from seqmtl.io import load_genome, read_sites
+from seqmtl.models.paired import PairedModel
+from seqmtl.pairs import PairedFinder
+from seqmtl.pairs.contributions import explain_site
 from seqmtl.verbs._explain_folder import KIND, SUMMARY
 from seqmtl.verbs._options import WindowInput
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from seqmtl.models.paired import PairedModel
+from seqmtl.verbs._windows import genomes_with_sites
 
 _TABLE = "sites.tsv"
 _NUMBERS = (
@@ -27,8 +29,6 @@ def explain_pairs(
     model: PairedModel, path: str, source: WindowInput, folder: Path
 ) -> dict[str, Any]:
     """Write what contributes to the probabilities of sites; return the summary."""
-    from seqmtl.files.atomic import write_json, write_lines
-
     if source.data or not (source.genome and source.sites):
         raise SeqmtlError(
             "a model of seqmtl pair explains sites of a genome; give --genome and --sites, and no "
@@ -50,11 +50,6 @@ def explain_pairs(
 
 def _rows(model: PairedModel, source: WindowInput) -> Iterator[tuple[str, ...]]:
     """Yield the lines of the table, in the order of the files."""
-    from seqmtl.io import load_genome, read_sites
-    from seqmtl.pairs import PairedFinder
-    from seqmtl.pairs.contributions import explain_site
-    from seqmtl.verbs._windows import genomes_with_sites
-
     for organism, fasta, path in genomes_with_sites(source):
         finder = PairedFinder(model, organism)
         shares = [own.prevalence(own.match(organism)) for own in (model.donor, model.acceptor)]

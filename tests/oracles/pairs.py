@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from seqmtl.io.genome import load_genome
 from seqmtl.pairs import join_ends, run_chain
 from seqmtl.scan.organism import scanner_of
 from seqmtl.sequences import reverse_complement
@@ -12,6 +13,12 @@ def ends(starts, is_reverse, log_odds):
     """Return candidates of one signal."""
     columns = {"log_odds": np.asarray(log_odds)}
     return Sites(np.asarray(starts), np.asarray(is_reverse, bool), columns)
+
+
+def open_contigs(path):
+    """Return the name and the letters of each contig."""
+    genome = load_genome(path, padding=1)
+    return [(name, genome.contig(name)) for name in genome.names]
 
 
 def posteriors_of(given, codes, layer):

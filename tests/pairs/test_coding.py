@@ -8,13 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from seqmtl.pairs.chain import join_ends
-from seqmtl.pairs.coding import (
-    Frame,
-    Stretch,
-    coding_content,
-    frames_at_sites,
-    open_frames,
-)
+from seqmtl.pairs.coding import Frame, Stretch, coding_content, frames_at_sites, open_frames
 from seqmtl.sequences import encode, reverse_complement
 from tests.oracles.pairs import ends
 

@@ -8,10 +8,9 @@ import pytest
 from scipy.special import logit
 
 from seqmtl.cli.main import main
-from seqmtl.io import load_genome
 from seqmtl.models.saved import load_model
 from seqmtl.sequences import reverse_complement
-from tests.oracles.pairs import whole_contig
+from tests.oracles.pairs import open_contigs, whole_contig
 
 
 def _explain(case, folder, bed, *data):
@@ -25,8 +24,7 @@ def _explain(case, folder, bed, *data):
 def table(case, tmp_path_factory):
     """Rows of the sites of two introns on either strand, with the chains on the whole contig."""
     folder = tmp_path_factory.mktemp("explain")
-    genome = load_genome(case / "sim/genomes/a.fa", padding=1)
-    name, codes = genome.names[0], genome.contig(genome.names[0])
+    name, codes = open_contigs(case / "sim/genomes/a.fa")[0]
     model = load_model(case / "splice")
     sites, introns = whole_contig(model, "a", codes, 1e-4)
     chosen = []
@@ -113,8 +111,7 @@ def test_the_other_strand_is_explained_alike(case, table, tmp_path):
 
 
 def test_what_cannot_be_explained(case, tmp_path, capsys):
-    genome = load_genome(case / "sim/genomes/a.fa", padding=1)
-    name, codes = genome.names[0], genome.contig(genome.names[0])
+    name, codes = open_contigs(case / "sim/genomes/a.fa")[0]
     letters = "".join("ACGTN"[code] for code in codes)
     at = letters.index("CC", 100)
     assert _explain(case, tmp_path, f"{name}\t{at}\t{at + 2}\tx\t1\t+\n") == 1

@@ -7,7 +7,6 @@ import shutil
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import expit
 from sklearn.metrics import average_precision_score
 
 from seqmtl import Windows
@@ -50,27 +49,6 @@ def _check_expected(lines, metrics, signal, organism):
         assert row[lines[0].index("expected")] == f"{task['expected']:.1f}"
         assert row[lines[0].index("positive")] == str(task["n_positive"])
         assert task["expected"] == pytest.approx(task["n_positive"], rel=0.5)
-
-
-def test_expected_sites_are_the_sum_of_the_probabilities(case, capsys):
-    command = ("evaluate", case / "splice", case / "donors", case / "acceptors", "--bootstrap", 0)
-    assert _run(*command, "--organism", "b", "--json", case / "b.json") == 0
-    capsys.readouterr()
-    metrics = json.loads((case / "b.json").read_text())
-    assert metrics["split"] == "test"
-    donor, acceptor, donors, _ = _inputs(case)
-    held = read_split_genome(donors, "b", "test")
-    codes = held.genome.codes[slice(*held.regions[0])]
-    letters = "".join("ACGTN"[code] for code in codes)
-    given = [_by_hand(donor, letters, "GT"), _by_hand(acceptor, letters, "AG")]
-    log_p = posteriors_of(given, codes, load_model(case / "splice").layer_of("b"))
-    by_signal = np.split(np.exp(log_p), [len(given[0])])
-    for signal, own, paired in zip(SIGNALS, given, by_signal, strict=True):
-        found = metrics["signals"][signal]
-        n_excluded = len(own) - found["alone"]["tasks"]["b"]["n"]
-        for method, p in (("alone", expit(own["log_odds"])), ("paired", paired)):
-            difference = p.sum() - found[method]["tasks"]["b"]["expected"]
-            assert -0.02 < difference < n_excluded + 0.02
 
 
 def test_partners_help_and_one_command_shows_it(case, capsys):

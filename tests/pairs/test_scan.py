@@ -9,12 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from seqmtl.cli.main import main
-from seqmtl.io import load_genome
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.models.saved import load_model
 from seqmtl.pairs import finder
 from seqmtl.scan import writers
-from tests.oracles.pairs import whole_contig
+from tests.oracles.pairs import open_contigs, whole_contig
 
 
 def _run(*arguments):
@@ -37,9 +36,7 @@ def expected(case):
     """{(contig, start, strand): probability} of both signals, and of introns, by whole contigs."""
     model = load_model(case / "splice")
     sites, introns = {"donor": {}, "acceptor": {}}, {}
-    genome = load_genome(case / "sim/genomes/a.fa", padding=1)
-    for name in genome.names:
-        codes = genome.contig(name)
+    for name, codes in open_contigs(case / "sim/genomes/a.fa"):
         own, listed = whole_contig(model, "a", codes)
         for (signal, *place), p in own.items():
             sites[signal][name, *place] = p
@@ -207,9 +204,7 @@ def test_regions_and_soft_masked_sites(case, expected, tmp_path):
     """The chain sees all candidates; what is left out changes no probability."""
     (tmp_path / "x.region.bed").write_text("chr1\t5000\t9000\nchr3\t100\t30000\n")
     lower, text = {}, []
-    genome = load_genome(case / "sim/genomes/a.fa", padding=1)
-    for name in genome.names:
-        codes = genome.contig(name)
+    for name, codes in open_contigs(case / "sim/genomes/a.fa"):
         letters = np.frombuffer(b"ACGTN", np.uint8)[codes].copy()
         lower[name] = np.zeros(codes.size + 2, dtype=bool)
         for begin in range(300, codes.size, 700):

@@ -12,7 +12,7 @@ from seqmtl.models.saved import load_model
 from seqmtl.sequences import encode
 from seqmtl.variants import PairedEffectScorer
 from seqmtl.variants.alleles import AlleleList
-from tests.oracles.pairs import whole_contig
+from tests.oracles.pairs import open_contigs, whole_contig
 
 SIGNALS = ("donor", "acceptor")
 
@@ -20,8 +20,7 @@ SIGNALS = ("donor", "acceptor")
 @pytest.fixture(scope="module")
 def contig(case):
     """The name and letters of a chromosome, its sites and its introns."""
-    genome = load_genome(case / "sim/genomes/a.fa", padding=1)
-    name, codes = genome.names[0], genome.contig(genome.names[0])
+    name, codes = open_contigs(case / "sim/genomes/a.fa")[0]
     letters = "".join("ACGTN"[code] for code in codes)
     return name, letters, *whole_contig(load_model(case / "splice"), "a", codes)
 

@@ -206,17 +206,6 @@ def test_an_interrupted_scan_goes_on(folder, tmp_path, monkeypatch, capsys):
     assert contents(out) == expected
 
 
-def test_two_models_of_the_same_name(folder, tmp_path, capsys):
-    (tmp_path / "other").mkdir()
-    shutil.copy(folder / "m2.seqmtl", tmp_path / "other" / "m1.seqmtl")
-    models = ["m1", str(tmp_path / "other" / "m1")]
-    scan(folder, tmp_path / "out", models=models, code=1)
-    error = capsys.readouterr().err
-    assert "line 2: a.m1.json is also written for line 2 with " in error
-    assert "give the row another name, or the model" in error
-    assert not (tmp_path / "out").exists()
-
-
 def test_another_tree_makes_another_scan(folder, tmp_path, capsys):
     tree = tmp_path / "tree.nwk"
     table = "genome\tlike\n" + "fasta/a.fa\tcat\n"

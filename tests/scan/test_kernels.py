@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.scan import score_tables as tables_module
-from seqmtl.scan._scan_kernels import AHEAD, GROUP, LINE, STEP, add_rows, add_windows, index_rows
+from seqmtl.scan._scan_kernels import GROUP, STEP, add_windows
 from seqmtl.scan._text_kernels import NUMBER_BYTES, put_decimal, put_integer, put_probability
 from seqmtl.scan.score_tables import build_tables
-from seqmtl.sequences import encode
 
 
 def random_weights(rng, length, degree, scale=0.3):
@@ -39,42 +38,6 @@ def table_value(tables, prefix, position, length):
     number = int("0" + "".join(str("ACGT".index(letter)) for letter in prefix), 4)
     row = int(tables.first_row[len(prefix)]) + number
     return int(tables.rows[row * tables.stride + column]) * tables.unit
-
-
-@pytest.mark.parametrize("is_reverse", [False, True])
-@pytest.mark.parametrize("degree", [1, 2, 3, 6])
-def test_rows_are_the_longest_clean_prefixes(degree, is_reverse):
-    rng = np.random.default_rng(degree)
-    text = "".join(rng.choice(list("ACGTN"), 200, p=[0.3, 0.2, 0.2, 0.2, 0.1]))
-    first_row = (4 ** np.arange(degree + 1) - 1) // 3
-    rows = np.zeros(200, np.int32)
-    index_rows(encode(text), is_reverse, degree, first_row, rows)
-    if is_reverse:
-        text = text[::-1].translate(str.maketrans("ACGT", "TGCA"))
-    for p in range(200):
-        prefix = text[p : p + degree].split("N")[0]
-        number = int("0" + "".join(str("ACGT".index(letter)) for letter in prefix), 4)
-        assert rows[p] == first_row[len(prefix)] + number
-
-
-@pytest.mark.parametrize("length", [1, 2, 15, 16, 29, 141])
-def test_adding_rows_is_a_sum_of_shifted_rows(length):
-    rng = np.random.default_rng(length)
-    n_rows, n = 50, 200
-    stride = -(-(length + GROUP - 1) // LINE) * LINE
-    flat = np.zeros(n_rows * stride + GROUP - 1, np.int32)
-    table = flat[: n_rows * stride].reshape(n_rows, stride)
-    table[1:, GROUP - 1 : GROUP - 1 + length] = rng.integers(-(2**24), 2**24, (n_rows - 1, length))
-    rows = np.zeros(n + AHEAD + GROUP, np.int32)
-    rows[:n] = rng.integers(0, n_rows, n)
-    rows[40:80] = 0
-    rows[n - 1] = n_rows - 1
-    total = np.zeros(n + stride + GROUP, np.int32)
-    add_rows(flat, stride, rows, n, total)
-    expected = np.zeros_like(total)
-    for p in range(n):
-        expected[p : p + length] += table[rows[p], GROUP - 1 : GROUP - 1 + length]
-    np.testing.assert_array_equal(total, expected)
 
 
 @pytest.mark.parametrize("length", [1, 8, 9, 141])

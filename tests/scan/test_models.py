@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -18,16 +16,15 @@ from seqmtl.sequences import Windows, encode
 from tests.scan.cases import flip, make_contig
 
 LENGTH, ANCHOR = 23, 10
-#: Every map with the words that it counts: (k, first and last start + 1, width of the bins).
 FEATURES = {
-    "weighted degree": (WeightedDegree(3), [(k, 0, LENGTH - k + 1, 1) for k in (1, 2, 3)]),
-    "spectrum": (Spectrum(3), [(3, 0, LENGTH - 2, LENGTH)]),
-    "region": (Spectrum(2, 4, 15), [(2, 4, 14, LENGTH)]),
-    "bins": (PositionalKmers("kmers:2/4", anchor=ANCHOR), [(2, 0, LENGTH - 1, 4)]),
-    "two lengths in bins": (
-        PositionalKmers("kmers:2-3/4", anchor=ANCHOR),
-        [(2, 0, LENGTH - 2, 4), (3, 0, LENGTH - 2, 4)],
-    ),
+    "weighted degree": WeightedDegree(3),
+    "spectrum": Spectrum(3),
+    "region": Spectrum(2, 4, 15),
+    "default": PositionalKmers(anchor=ANCHOR),
+    "bins": PositionalKmers("wd:4,kmers:2-4/4=0.1,kmers:3/inf", anchor=ANCHOR),
+    "hashed bins": PositionalKmers("wd:3,kmers:3/8", anchor=3, hash_bits=7),
+    "hashed": WeightedDegree(5, hash_bits=5),
+    "joint": JointFeatures([WeightedDegree(2), Spectrum(3, 4, 15), WeightedDegree(4, hash_bits=6)]),
 }
 
 
@@ -46,63 +43,7 @@ def windows_of(text, strand):
     return windows if strand == "+" else [flip(window) for window in windows]
 
 
-def bins_of(width):
-    """Return the bins of a window, of all its positions; one where there is no anchor."""
-    return sorted({(p - ANCHOR) // width for p in range(LENGTH)}) if width < LENGTH else [None]
-
-
-def counts(window, levels):
-    """Count the words that hold only A, C, G, T, in the documented order of the features."""
-    found = []
-    for k, begin, end, width in levels:
-        for place, word in itertools.product(bins_of(width), itertools.product("ACGT", repeat=k)):
-            starts = [p for p in range(begin, end) if place in (None, (p - ANCHOR) // width)]
-            found.append(sum(window[p : p + k] == "".join(word) for p in starts))
-    return np.array(found, dtype=float)
-
-
-def scale_of(features, levels):
-    """Return the factor of every feature's count, learnt from what one window is mapped to."""
-    window = "".join(np.random.default_rng(1).choice(list("ACGT"), LENGTH))
-    row = features.transform([window]).toarray()[0]
-    expected = counts(window, levels)
-    assert row.shape == expected.shape
-    np.testing.assert_array_equal(row > 0, expected > 0)
-    blocks, first = np.zeros(expected.size), 0
-    for k, _, _, width in levels:
-        part = slice(first, first + len(bins_of(width)) * 4**k)
-        used = expected[part] > 0
-        factors = row[part][used] / expected[part][used]
-        np.testing.assert_allclose(factors, factors[0], rtol=1e-6)
-        blocks[part], first = factors[0], part.stop
-    return blocks
-
-
-@pytest.mark.parametrize("strand", ["+", "-"])
-@pytest.mark.parametrize("name", FEATURES)
-def test_scores_equal_weights_times_counts(name, strand):
-    features, levels = FEATURES[name]
-    model = make_model(features)
-    scanner = scanner_of(model, "worm")
-    text = make_contig(np.random.default_rng(5), 300, 0.02)
-    text = text[:40] + "N" + text[41:]
-    w = model.weights(["worm"])[0][:, 0].astype(np.float64) * scale_of(features, levels)
-    expected = [counts(window, levels) @ w + 0.4 for window in windows_of(text, strand)]
-    scores = scanner.scan_contig(encode(text), strand)
-    assert np.abs(scores - expected).max() <= PRECISION + 1e-6
-
-
-@pytest.mark.parametrize(
-    "features",
-    [
-        PositionalKmers(anchor=ANCHOR),
-        PositionalKmers("wd:4,kmers:2-4/4=0.1,kmers:3/inf", anchor=ANCHOR),
-        PositionalKmers("wd:3,kmers:3/8", anchor=3, hash_bits=7),
-        WeightedDegree(5, hash_bits=5),
-        JointFeatures([WeightedDegree(2), Spectrum(3, 4, 15), WeightedDegree(4, hash_bits=6)]),
-    ],
-    ids=["default", "bins", "hashed bins", "hashed", "joint"],
-)
+@pytest.mark.parametrize("features", FEATURES.values(), ids=FEATURES)
 @pytest.mark.parametrize("strand", ["+", "-"])
 def test_scores_equal_the_features_times_the_weights(features, strand):
     model = make_model(features)
@@ -114,12 +55,6 @@ def test_scores_equal_the_features_times_the_weights(features, strand):
     assert np.abs(scores - expected).max() <= PRECISION + 1e-6
 
 
-@pytest.mark.parametrize("n", [0, 1, LENGTH - 1])
-def test_contigs_shorter_than_the_window_have_no_scores(n):
-    scanner = scanner_of(make_model(PositionalKmers(anchor=ANCHOR)), "worm")
-    assert scanner.scan_contig(encode("G" * n), "-").size == 0
-
-
 def with_words(model):
     """Return the model with two words of the consensus, of which one scores more."""
     model.site, model.word_bias = Site(ANCHOR, 2, "GT,GC", "donor"), np.array([[0, 1.5], [-1, 0]])
@@ -127,11 +62,9 @@ def with_words(model):
 
 
 @pytest.mark.parametrize("strand", ["+", "-"])
-@pytest.mark.parametrize("name", [*FEATURES, "joint", "words"])
+@pytest.mark.parametrize("name", [*FEATURES, "words"])
 def test_windows_scored_without_tables(monkeypatch, name, strand):
-    joint = JointFeatures([WeightedDegree(3), Spectrum(2, 4, 15)])
-    features = {"joint": joint, "words": joint}.get(name) or FEATURES[name][0]
-    model = make_model(features)
+    model = make_model(FEATURES["joint" if name == "words" else name])
     model = with_words(model) if name == "words" else model
     codes = encode(make_contig(np.random.default_rng(3), 300, 0.2))
     tables = scanner_of(model, "fly")
