@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,10 +79,7 @@ class WindowStore:
     """
 
     def __init__(
-        self,
-        parts: Iterable[StoredPart],
-        labels: NDArray[np.int8],
-        task_ids: NDArray[np.int16],
+        self, parts: Iterable[StoredPart], labels: NDArray[np.int8], task_ids: NDArray[np.int16]
     ) -> None:
         self.parts, self.labels, self.task_ids = tuple(parts), labels, task_ids
         self.task_names = self.parts[0].task_names

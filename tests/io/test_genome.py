@@ -274,10 +274,7 @@ def test_sequences_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch
     path.write_bytes(gzip.compress(b">a\n" + b"ACGT\n" * 10_000))
     monkeypatch.setattr(_fasta_scanner, "_CHECKED", 1000)
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1500)
-    readers = (
-        lambda path: load_genome(path, padding=1),
-        read_fasta_windows,
-    )
+    readers = (lambda path: load_genome(path, padding=1), read_fasta_windows)
     for read in readers:
         with pytest.raises(MemoryLimitError, match=r"g\.fa\.gz: holding .* Gb and the next bases"):
             read(path)

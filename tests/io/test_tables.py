@@ -15,11 +15,7 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files import streams as stream
 from seqmtl.io import guess_format, is_table_of_windows, read_windows
 
-ROWS = [
-    ("worm", "1", "ACGTA"),
-    ("fly", "-1", "acgnn"),
-    ("worm", "-1", "TTTTT"),
-]
+ROWS = [("worm", "1", "ACGTA"), ("fly", "-1", "acgnn"), ("worm", "-1", "TTTTT")]
 
 
 def table(rows=ROWS, header=("organism", "label", "sequence"), end="\n", last=True) -> str:
