@@ -14,13 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from seqmtl import (
-    MultiTaskModel,
-    MultiTaskSVC,
-    Spectrum,
-    TaskKernel,
-    WeightedDegree,
-)
+from seqmtl import MultiTaskModel, MultiTaskSVC, Spectrum, TaskKernel, WeightedDegree
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from tests.models.cases import motif_windows
