@@ -199,13 +199,6 @@ class TestModels:
         model.save(tmp_path / "zero")
         assert_array_equal(MultiTaskModel.load(tmp_path / "zero").W, model.W)
 
-    def test_dense_weights_stay_on_disk(self, dense_file):
-        W = MultiTaskModel.load(dense_file).W
-        assert not W.flags.writeable
-        while W.base is not None and not isinstance(W, np.memmap):
-            W = W.base
-        assert isinstance(W, np.memmap)
-
     def test_unicode_paths_and_names(self, tmp_path):
         windows = _windows()
         windows.task_names = ("Ölkäfer", "Fliege 🪰")
