@@ -54,29 +54,6 @@ def test_adding_windows_is_a_sum_over_their_positions(length):
         np.testing.assert_array_equal(total, np.array(expected, np.int32))
 
 
-@pytest.mark.parametrize(("scale", "unit"), [(1e-3, 1e-6), (0.3, 1e-5), (10.0, 1e-6)])
-def test_tables_hold_every_prefix_to_half_a_unit(scale, unit):
-    rng = np.random.default_rng(5)
-    length, degree = 19, 4
-    weights = random_weights(rng, length, degree, scale)
-    tables = build_tables(weights, unit)
-    assert tables.unit == unit
-    for _ in range(300):
-        prefix = "".join(rng.choice(list("ACGT"), rng.integers(0, degree + 1)))
-        position = int(rng.integers(length))
-        value = table_value(tables, prefix, position, length)
-        expected = prefix_weight(weights, prefix, position)
-        assert abs(value - expected) <= unit / 2 * (1 + 1e-6)
-    by_row = tables.rows[: tables.n_rows * tables.stride].reshape(tables.n_rows, tables.stride)
-    by_column = tables.columns.reshape(-1, tables.n_rows)
-    values = by_row.T[GROUP - 1 : GROUP - 1 + length]
-    np.testing.assert_array_equal(by_column[:length], values[::-1])
-    assert by_column.shape[0] % STEP == 0
-    assert not by_column[length:].any()
-    assert tables.rows.ctypes.data % 64 == 0
-    assert not tables.rows[: tables.stride].any()
-
-
 @settings(max_examples=40)
 @given(
     length=st.integers(1, 30),

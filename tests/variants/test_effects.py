@@ -13,7 +13,7 @@ from seqmtl.sequences import encode
 from seqmtl.sequences.genome import ContigTable, Genome
 from seqmtl.variants import EffectScorer, effects, score_variants
 from seqmtl.variants.alleles import AlleleList
-from tests.oracles.variants import effect, mirror, scorer, zone
+from tests.oracles.variants import effect, mirror, scorer
 
 LENGTH, ORGANISM = 11, "worm"
 SITES = {
@@ -173,12 +173,6 @@ def test_repeats_beside_sites_and_runs_of_n(name):
         check(name, REPEATS, start, ref, ref + ref[1:])
 
 
-def test_the_place_of_a_deletion_in_a_repeat_does_not_matter():
-    ways = {changes_of("donor", REPEATS, 4 + i, "CCC", "C") for i in range(6)}
-    assert len(ways) == 1
-    assert zone(REPEATS, REPEATS[:4] + REPEATS[6:]) == (4, 8, 6)
-
-
 @pytest.mark.parametrize("letters", [("A", "A"), ("ACG", "ACG"), ("a", "A")])
 def test_an_allele_equal_to_the_reference_changes_nothing(letters):
     contig = "GTACG" * 8
@@ -187,35 +181,6 @@ def test_an_allele_equal_to_the_reference_changes_nothing(letters):
     assert np.all(found.strands == -1)
     assert np.all(found.places == -1)
     assert np.all(np.isnan(found.scores))
-
-
-def test_a_donor_that_is_broken_is_lost_where_it_was():
-    contig = CONTIG[:40].replace("GT", "GA") + "GTAAGT" + CONTIG[46:].replace("GT", "GA")
-    found = score_variants(MODELS["donor"], make_genome(I=contig), [("I", 41, "T", "A")], ORGANISM)
-    before, after = found.probabilities[0, 1]
-    score, p = SCORES["donor"](contig[36:47])
-    assert found.places[0, 1] == 40
-    assert found.strands[0, 1] == 0
-    assert after == 0
-    assert before == pytest.approx(p, abs=1e-4)
-    assert found.scores[0, 1, 0] == pytest.approx(score, abs=1e-4)
-    assert np.isnan(found.scores[0, 1, 1])  # no donor is left there
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_losing_the_letters_of_a_site_costs_at_least_any_other_substitution(seed):
-    rng = np.random.default_rng(seed)
-    flanks = ["".join(rng.choice(list("ACT"), 20)) for _ in range(2)]  # no other site on +
-    contig = f"{flanks[0]}GT{flanks[1]}".replace("AC", "AT")  # nor on -
-    genome = make_genome(I=contig)
-    variants = [("I", i, a, b) for i, a in enumerate(contig) for b in "ACGT" if b != a]
-    found = score_variants(MODELS["donor"], genome, variants, ORGANISM)
-    at_site = (found.places[:, 1] == 20) & (found.strands[:, 1] == 0)
-    loss = np.where(at_site, found.changes[:, 1], 0.0)
-    destroys = np.array([i == 20 or (i == 21 and b != "C") for _, i, _, b in variants])
-    _, p = SCORES["donor"](contig[16:27])
-    assert loss[destroys] == pytest.approx(np.full(5, p), abs=1e-4)
-    assert 0.0 < loss[~destroys].max() < p
 
 
 def test_many_alleles_at_once_are_those_one_by_one(monkeypatch):

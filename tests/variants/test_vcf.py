@@ -325,15 +325,6 @@ class TestContigs:
         with pytest.raises(InputFormatError, match=f"names.tsv:{line}: a table of contig names"):
             read_chrom_map(write(text, "names.tsv"))
 
-    def test_only_contigs_with_variants_are_kept(self, genome_path):
-        genome = load_genome(genome_path, padding=1, only={"II", "absent"})
-        assert genome.names == ("II",)
-        whole = load_genome(genome_path, padding=1)
-        np.testing.assert_array_equal(genome.contig("II"), whole.contig("II"))
-        assert load_genome(genome_path, padding=1, only=set()).names == ()
-        with pytest.raises(ValueError, match=r"one of the genome's \(I, II, other\), got 'x'"):
-            load_genome(genome_path, padding=1, only=["x"])
-
 
 class TestSeveralSignals:
     def test_a_second_model_adds_a_second_entry(self, run, vcf_path, tmp_path):
