@@ -93,11 +93,7 @@ class MultiTaskSVR(FeatureParameters, RegressorMixin, MultiTaskEstimator):
     fit_intercept: bool = True
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        tasks: Any = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None
     ) -> MultiTaskSVR:
         """Fit the model.
 

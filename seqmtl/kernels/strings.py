@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_integer
 from seqmtl.kernels._base import BaseKernel, inverse_roots
-from seqmtl.kernels._sequences import (
-    ALPHABETS,
-    Words,
-    count_words,
-    letter_matrix,
-    read_letters,
-)
+from seqmtl.kernels._sequences import ALPHABETS, Words, count_words, letter_matrix, read_letters
 
 
 @dataclass(frozen=True)

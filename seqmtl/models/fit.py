@@ -39,6 +39,8 @@ from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, State
 
+Array = NDArray[np.float64]
+
 _FEW = 0.25  # labels of a task as a share of the median, below which it is learnt afterwards
 _FEWEST = 2  # labels per class that this needs
 
@@ -129,38 +131,32 @@ def train(  # noqa: PLR0913
             task_kernel = [None]
         plan = Plan(features, resolve_kernels(task_kernel, joint.names), settings)
     else:
-        plan = select(
-            joint,
-            space.led_by(joint.names) if few else space,
-            features,
-            settings,
-            known=known,
-            on_score=on_score,
-            run=disk.run if disk else in_order,
-        )
+        space, run = space.led_by(joint.names) if few else space, disk.run if disk else in_order
+        progress: dict[str, Any] = {"known": known, "on_score": on_score}
+        plan = select(joint, space, features, settings, run=run, **progress)
     fitted = (disk.fit if disk else _fit_in_memory)(joint, plan, state, on_epoch)
-    solution = fitted.solution
-    length = examples.data.shape[1]
-    model = MultiTaskModel(
-        features_from_dict(plan.features.to_dict(length)),
-        length,
-        joint.names,
-        fitted.kernel,
-        solution.W,
-        solution.bias,
-        fitted.calibration,
-        site or Site(0, 0, ""),
-        summarise(joint, plan.settings, solution) | fitted.facts | plan.report,
-        kind=settings.kind,
-    )
+    model, solution = _model(joint, plan, fitted, site), fitted.solution
     for name in few:
         at = sum(other in model.tasks for other in examples.names[: examples.names.index(name)])
         model = add_task(model, examples.only([name])[0], at)
-    if rows is not None:
-        alpha = np.zeros(examples.y.size)
-        alpha[rows] = solution.alpha
-        solution = replace(solution, alpha=alpha)
-    return model, solution
+    alpha = solution.alpha if rows is None else _spread(solution.alpha, rows, examples.y.size)
+    return model, replace(solution, alpha=alpha)
+
+
+def _spread(values: Array, rows: NDArray[np.int64], n: int) -> Array:
+    spread = np.zeros(n)
+    spread[rows] = values
+    return spread
+
+
+def _model(examples: Examples, plan: Plan, fitted: Fitted, site: Site | None) -> MultiTaskModel:
+    solution, length = fitted.solution, examples.data.shape[1]
+    summary = summarise(examples, plan.settings, solution) | fitted.facts | plan.report
+    features = features_from_dict(plan.features.to_dict(length))
+    return MultiTaskModel(
+        features, length, examples.names, fitted.kernel, solution.W, solution.bias,
+        fitted.calibration, site or Site(0, 0, ""), summary, kind=plan.settings.kind,
+    )  # fmt: skip
 
 
 def _few_labels(examples: Examples) -> list[str]:

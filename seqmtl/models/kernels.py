@@ -51,17 +51,9 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
         return PLAIN[task_kernel](names)
     if not isinstance(task_kernel, TaskKernel):
         return TaskKernel(names, task_kernel)
-    order = match_names(names, task_kernel.names, f"the task kernel from {task_kernel.source}")
-    rest = [i for i in range(len(task_kernel)) if i not in set(order)]
-    every = [*order, *rest]
-    spelling = [*names, *(task_kernel.names[i] for i in rest)]
-    return TaskKernel(
-        spelling,
-        task_kernel.matrices[:, every][:, :, every],
-        task_kernel.source,
-        labels=task_kernel.labels,
-        nodes=task_kernel.nodes and task_kernel.nodes.take(every),
-    )
+    found = match_names(names, task_kernel.names, f"the task kernel from {task_kernel.source}")
+    rest = [name for i, name in enumerate(task_kernel.names) if i not in set(found)]
+    return task_kernel.restrict([*names, *rest])
 
 
 def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:

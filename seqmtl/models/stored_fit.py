@@ -87,7 +87,20 @@ class Disk:
                 "with the logistic loss no window has alpha = 0, so all must be in memory; take "
                 "another --loss, or leave out --memory and --dask"
             )
-        return replace(self, most=self.most or most_active(self.memory, store, features))
+        n, length = store.shape
+        weights = 8 * 4 * features.n_features(length) * len(store.task_names)
+        scored = min(n, PART) * (length + _BYTES_PER_SCORED)
+        fixed = _BASE_BYTES + weights + scored + 5 * n
+        each = 2 * length + _BYTES_PER_ACTIVE
+        most = self.most or int((self.memory - fixed) // each)
+        if not self.most and most < min(n, _LEAST):
+            needed = fixed + min(n, _LEAST) * each
+            raise MemoryLimitError(
+                f"training on {n:,} windows of {length} bases takes at least "
+                f"{needed / 2**30:.2f} GiB, and --memory allows {self.memory / 2**30:.2f}; give "
+                "more, or hash the features to fewer bits"
+            )
+        return replace(self, most=most)
 
     def fit(
         self,
@@ -369,36 +382,3 @@ class _Search:
             np.append(examples.ids.astype(np.int64), bins // (2 * BINS)), self._bias.size,
             np.append(examples.weight, counts),
         )  # fmt: skip
-
-
-def most_active(memory: int, store: WindowStore, features: Any) -> int:
-    """Return the number of windows that may be active within a budget of memory.
-
-    Parameters
-    ----------
-    memory : int
-        Bytes that the process may use.
-    store : WindowStore
-        The windows.
-    features : FeatureDefinition
-        The feature map.
-
-    Raises
-    ------
-    MemoryLimitError
-        If there is no room for a useful number; the message says what is needed.
-    """
-    n, length = store.shape
-    weights = 8 * 4 * features.n_features(length) * len(store.task_names)
-    scored = min(n, PART) * (length + _BYTES_PER_SCORED)
-    fixed = _BASE_BYTES + weights + scored + 5 * n
-    each = 2 * length + _BYTES_PER_ACTIVE
-    most = (memory - fixed) // each
-    if most < min(n, _LEAST):
-        needed = fixed + min(n, _LEAST) * each
-        raise MemoryLimitError(
-            f"training on {n:,} windows of {length} bases takes at least "
-            f"{needed / 2**30:.2f} GiB, and --memory allows {memory / 2**30:.2f}; give more, or "
-            "hash the features to fewer bits"
-        )
-    return int(most)

@@ -230,15 +230,13 @@ def solve(
         problem = replace(problem, targets=-y * given, constant=constant)
     if settings.kind == "regression":
         problem = replace(problem, y=np.ones(y.size), targets=y)
-    options: dict[str, Any] = {
+    kernels = coupling if isinstance(coupling, KernelSet) else None
+    limits: dict[str, Any] = {
         "tol": settings.tol,
         "max_epochs": settings.max_epochs,
-        "dtype": dtype,
         "seed": settings.seed,
-        "state": state,
     }
-    kernels = coupling if isinstance(coupling, KernelSet) else None
-    return Descent(problem, kernels, **options).solve(on_epoch)
+    return Descent(problem, kernels, dtype=dtype, state=state, **limits).solve(on_epoch)
 
 
 def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float64]:

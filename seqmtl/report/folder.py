@@ -19,6 +19,8 @@ from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
 from seqmtl.similarity import Tree
 
+#: How the sites of a paired model are evaluated.
+WAYS = ("alone", "paired")
 _DEEPEST = 3
 _TRAINED = record({"train": record({"n": whole(1)})})
 _SCAN = {
@@ -69,7 +71,7 @@ _PAIRS = record(
     {
         "model": text,
         "split": text,
-        "signals": mapping(record(dict.fromkeys(("alone", "paired"), record(_METRICS)))),
+        "signals": mapping(record(dict.fromkeys(WAYS, record(_METRICS)))),
     }
 )
 #: Names of signals in text.

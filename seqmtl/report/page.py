@@ -21,7 +21,7 @@ from seqmtl.report._html import (
     table,
 )
 from seqmtl.report.figures import draw_learning_curves, training_windows
-from seqmtl.report.folder import SIGNAL_NAMES, FolderContents, Signal, read_folder
+from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, Signal, read_folder
 from seqmtl.report.sections import OF_A_SIGNAL, reliability, results
 from seqmtl.similarity.trees import read_tree
 
@@ -106,7 +106,7 @@ def summarise(contents: FolderContents) -> str:
     for name, document in contents.pairs.items():
         gains = []
         for signal, methods in document["signals"].items():
-            alone, paired = (_mean_auprc(methods[way]) for way in ("alone", "paired"))
+            alone, paired = (_mean_auprc(methods[way]) for way in WAYS)
             gains.append(f"from {alone} to {paired} for {SIGNAL_NAMES.get(signal, signal)}")
         sentences.append(
             f"With their partners seen ({document['model']}, {name}), the mean AUPRC (genome) "
@@ -127,7 +127,7 @@ def _sentence(signal: Signal) -> str:
         return f"{text}."
     return (
         f"{text} reaches a mean AUPRC (genome) of {mean['auprc_genome']:.3f} and a mean AUROC of "
-        f"{mean['auroc']:.3f} over every candidate in the test regions"
+        f"{number(mean.get('auroc'))} over every candidate in the test regions"
         f"{_against_others(signal.metrics, name)}."
     )
 
@@ -167,7 +167,8 @@ def _pairs(contents: FolderContents) -> Markup:
                 f"every candidate of {sites} in the {document['split']} regions, by the site alone "
                 f"and with its partners (from {name})"
             )
-            parts += [element("p", element("b", sites)), results(over, methods)]
+            shown = {way: methods[way] for way in WAYS}
+            parts += [element("p", element("b", sites)), results(over, shown)]
             parts.append(reliability(methods["paired"]["tasks"]))
     if contents.paired and not parts:
         parts.append(element("p", _NOT_EVALUATED))

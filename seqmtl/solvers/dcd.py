@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,12 +175,8 @@ class Descent:
     ) -> None:
         self.problem, self.kernels, self.tol, self.max_epochs = problem, kernels, tol, max_epochs
         self.state = initial_state(problem.y.size, seed) if state is None else state
-        self._options = {
-            "tol": tol,
-            "max_epochs": max_epochs,
-            "dtype": dtype,
-            "is_first_order": is_first_order,
-        }
+        same = {"tol": tol, "max_epochs": max_epochs, "dtype": dtype}
+        self._again = partial(Descent, problem, kernels, is_first_order=is_first_order, **same)
         self._save_at = self.state.epoch + _SAVE_AFTER, self.state.work + _SAVE_AFTER
         if kernels is not None and not self.state.theta.size:
             self.state.theta = kernels.start()
@@ -228,8 +225,9 @@ class Descent:
             Weights, dual variables and the gap between their objectives.
         """
         solver = self
-        while not solver._run(on_epoch):
-            solver = solver._anew()
+        while not solver._run(on_epoch):  # a new one has nothing but the state of this one
+            solver._free()
+            solver = solver._again(state=solver.state)
         return solver._solution()
 
     def _run(self, on_epoch: Callable[[State, Progress], None] | None) -> bool:
@@ -273,11 +271,10 @@ class Descent:
         is_late = self.state.epoch >= epoch and self.state.work >= work
         return is_late and not (self._second_order and self._second_order.is_due(self.state.work))
 
-    def _anew(self) -> Self:
-        """Free the memory, and return a solver that has nothing but the state of this one."""
+    def _free(self) -> None:
+        """Free the memory of the weights and matrices."""
         self._weights.free()
         self._polished = self._joint = None
-        return type(self)(self.problem, self.kernels, **self._options, state=self.state)
 
     def _solution(self) -> Solution:
         """Return the solution; weights of the solver are freed if they are not its own."""
@@ -285,8 +282,7 @@ class Descent:
         if weights.groups.is_single and self._rows is p.rows:
             W: Any = weights.tables[0]
         else:
-            weights.free()
-            self._polished = self._joint = None
+            self._free()
             plain = GroupedWeights(weights.groups, p.rows.views, weights.flat.dtype)
             W = plain.solution(np.flatnonzero(state.alpha), state.alpha * p.y, self._tasks)
         return Solution(
@@ -391,9 +387,7 @@ class Descent:
         """Tell whether theta is learnt, and every alpha_i != 0 is active and fits into a matrix."""
         if self.kernels is None or self.state.active.size > self._polish_rows:
             return False
-        rest = np.ones(self.state.alpha.size, dtype=np.bool_)
-        rest[self.state.active] = False
-        return not self.state.alpha[rest].any()
+        return not np.setdiff1d(np.flatnonzero(self.state.alpha), self.state.active).size
 
     def _weigh(self) -> None:
         """Take a theta step, unless theta is updated together with alpha."""

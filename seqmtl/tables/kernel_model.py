@@ -34,6 +34,7 @@ from seqmtl.tables.one_vs_one import vote
 
 _CHUNK = 1 << 22  # kernel values at a time
 _SHOWN = ("C", "p", "q", "norm", "share", "regularizer", "tol", "balanced", "task_kernel")
+_OF_TASKS = {"objectives": "objective", "losses": "loss", "weights": "trade-off weight"}
 _ALIKE = 1e-6  # relative to the largest weight: below, tasks are shown as having the same weights
 
 
@@ -214,11 +215,7 @@ class KernelModel(Model):
         return found
 
     def evaluate(
-        self,
-        labels: NDArray[Any],
-        scores: NDArray[np.float64],
-        tasks: Any,
-        **options: Any,
+        self, labels: NDArray[Any], scores: NDArray[np.float64], tasks: Any, **options: Any
     ) -> dict[str, Any]:
         """Compare scores with labels, including accuracy; with several classes accuracy only."""
         is_right = self.choose(scores) == labels
@@ -444,36 +441,29 @@ def _examples(model: KernelModel) -> str:
 def _solution(training: dict[str, Any]) -> list[str]:
     """Describe the solution: objective, duality gap, epochs."""
     known = [(name, training[name]) for name in ("objective", "gap", "n_iter") if name in training]
-    if not known:
-        return []
     stopped = "" if training.get("converged", True) else " (stopped before the tolerance)"
-    return ["solution       " + ", ".join(f"{name} {v:.6g}" for name, v in known) + stopped]
+    text = ", ".join(f"{name} {value:.6g}" for name, value in known)
+    return [f"solution       {text}{stopped}"] if known else []
 
 
 def _tasks(model: KernelModel) -> list[str]:
     """List what is known of every task, in columns."""
-    counts = model.training.get("tasks", {})
-    header, columns = ["tasks"], [list(model.tasks)]
-    if "losses" not in model.training:
-        header.append("support")
-        support = np.bincount(model.task_ids, minlength=len(model.tasks))
-        columns.append([f"{n:,}" for n in support])
-    for key, title in (("n", "examples"), ("n_positive", f"of {model.classes[1]}")):
-        if all(key in counts.get(name, {}) for name in model.tasks):
-            header.append(title)
-            columns.append([f"{counts[name][key]:,}" for name in model.tasks])
-    known = {"objectives": "objective", "losses": "loss", "weights": "trade-off weight"}
-    for key, title in known.items():
-        if key in model.training:
-            header.append(title)
-            columns.append([f"{value:.4g}" for value in model.training[key]])
-    columns = [[title, *cells] for title, cells in zip(header, columns, strict=True)]
-    widths = [max(map(len, cells)) for cells in columns]
-    names, *numbers = [
-        [f"{cell:<{width}}" if column is columns[0] else f"{cell:>{width}}" for cell in column]
-        for column, width in zip(columns, widths, strict=True)
+    training, lines = model.training, []
+    support = np.bincount(model.task_ids, minlength=len(model.tasks))
+    for t, name in enumerate(model.tasks):
+        counts = training.get("tasks", {}).get(name, {})
+        values = {"n": "examples", "n_positive": f"of {model.classes[1]}"}
+        row = {} if "losses" in training else {"support": f"{support[t]:,}"}
+        row |= {title: f"{counts[key]:,}" for key, title in values.items() if key in counts}
+        row |= {
+            title: f"{training[key][t]:.4g}" for key, title in _OF_TASKS.items() if key in training
+        }
+        lines += [["tasks", *row]] * (t == 0) + [[name, *row.values()]]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])])
+        for name, *cells in lines
     ]
-    return ["  ".join(row) for row in zip(names, *numbers, strict=True)]
 
 
 def _weights(model: KernelModel) -> list[str]:

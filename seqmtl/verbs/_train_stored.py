@@ -57,7 +57,7 @@ def train_on_disk(request: OnDisk, fit: Any) -> Any:
         What is asked.
     fit : callable
         Trains, given the store, the arguments memory, ask, run and state of
-        :func:`~seqmtl.models.stored_fit.train_stored`, and save, a function that stores the active
+        :class:`~seqmtl.models.stored_fit.Disk`, and save, a function that stores the active
         windows after a look.
 
     Raises

@@ -1,15 +1,18 @@
 """The command compare, run as a user would, also killed and continued."""
 
+import contextlib
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-import seqmtl
+import seqmtl as package
 from seqmtl import WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.compare import Comparison, Protocol, Result, runs
@@ -18,7 +21,7 @@ from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
-OPTIONS = ["--tree", TREE, "-C", "1", "--features", "wd:3", "--per-organism", "30"]
+OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --per-organism 30 --json out.json"
 #: Kills itself after the header and two runs are in the journal.
 KILLED = """
 import os, signal, sys
@@ -51,18 +54,20 @@ def data(tmp_path_factory):
     return path
 
 
-def _arguments(data, folder, *more):
-    return ["compare", str(data), *OPTIONS, "--json", str(folder / "out.json"), *more]
+@pytest.fixture
+def compare(seqmtl, data, tmp_path, monkeypatch):
+    """Return a function that compares in an empty folder, and returns what it has written."""
+    monkeypatch.chdir(tmp_path)
+    return lambda more="", code=0: seqmtl(f"compare {data} {OPTIONS} {more}", code)
 
 
 @pytest.fixture(scope="module")
 def folder(data, tmp_path_factory):
     """Return the folder of an uninterrupted run in one process."""
     folder = tmp_path_factory.mktemp("whole")
-    table, plot = str(folder / "table.tsv"), str(folder / "bars.png")
-    code = main(_arguments(data, folder, "--splits", "3", "--threads", "1", "-q", "--table", table,
-                           "--plot", plot))  # fmt: skip
-    assert code == 0
+    with contextlib.chdir(folder):
+        more = "--splits 3 --threads 1 -q --table table.tsv --plot bars.png"
+        assert main(shlex.split(f"compare {data} {OPTIONS} {more}")) == 0
     return folder
 
 
@@ -80,18 +85,19 @@ def test_all_methods_table_and_figure(folder, whole):
     assert whole["settings"]["command"] == "compare"
     assert whole["settings"]["per_organism"] == 30
     assert whole["drawn"] == ["train"]
-    assert whole["sizes"]["fly"]["train"]["n"] == 30
-    assert whole["sizes"]["fly"]["test"]["n"] == 50
+    sizes = [whole["sizes"]["fly"][part]["n"] for part in ("train", "test")]
+    assert sizes == [30, 50]
     assert (folder / "table.tsv").read_text().startswith("organism\tmethod")
     assert (folder / "bars.png").read_bytes().startswith(b"\x89PNG")
     assert not (folder / "out.json.partial").exists()
 
 
-def test_given_splits_are_run_once_with_intervals(data, tmp_path, capsys):
+def test_given_splits_are_run_once_with_intervals(seqmtl, data, tmp_path):
     out, table = tmp_path / "o.json", tmp_path / "t.tsv"
-    command = ["compare", str(data), "--methods", "individual", "-C", "1", "--features", "wd:2"]
-    assert main([*command, "--splits", "4", "--json", str(out), "--table", str(table)]) == 0
-    told = capsys.readouterr()
+    told = seqmtl(
+        f"compare {data} --methods individual -C 1 --features wd:2 --splits 4 --json {out} "
+        f"--table {table}"
+    )
     assert "all splits would be the same run: running one" in told.err
     assert "One split, with 95 % bootstrap intervals" in told.out
     assert "AUPRC (windows) is over the test windows, with the decoys that were drawn" in told.out
@@ -106,82 +112,60 @@ def test_given_splits_are_run_once_with_intervals(data, tmp_path, capsys):
     assert rows[3][-2:] == ["NA", f"{low:.6f}-{high:.6f}"]
 
 
-def test_more_splits_and_methods_add_to_those_there_are(data, whole, tmp_path, capsys):
-    few = ["--splits", "1", "--methods", "individual,union", "--threads", "1", "-q"]
-    assert main(_arguments(data, tmp_path, *few)) == 0
-    assert main(_arguments(data, tmp_path, "--splits", "3", "--threads", "2")) == 0
-    output = capsys.readouterr()
+def test_more_splits_and_methods_add_to_those_there_are_and_none_is_lost(compare, whole):
+    compare("--splits 1 --methods individual,union --threads 1 -q")
+    output = compare("--splits 3 --threads 2")
     assert "2 of 15 runs are already finished" in output.err
     assert "13 of 13 done, about 0 s left" in output.err
     assert output.out.startswith("| AUROC")
-    assert json.loads((tmp_path / "out.json").read_text()) == whole
+    told = compare("--splits 2 --methods union", code=1).err
+    assert "out.json has 13 finished runs that are not asked for" in told
+    assert json.loads(Path("out.json").read_text()) == whole
 
 
-def test_finished_runs_are_not_lost(data, folder, tmp_path, capsys):
-    whole = (folder / "out.json").read_bytes()
-    (tmp_path / "out.json").write_bytes(whole)
-    assert main(_arguments(data, tmp_path, "--splits", "2", "--methods", "union")) == 1
-    assert "out.json has 13 finished runs that are not asked for" in capsys.readouterr().err
-    assert (tmp_path / "out.json").read_bytes() == whole
-
-
-def test_a_killed_run_goes_on(data, whole, tmp_path, capsys):
-    arguments = _arguments(data, tmp_path, "--splits", "3", "--threads", "2")
-    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False)
+def test_a_killed_run_goes_on(compare, data, whole):
+    words = shlex.split(f"compare {data} {OPTIONS} --splits 3 --threads 2")
+    done = subprocess.run([sys.executable, "-c", KILLED, *words], check=False)
     assert done.returncode == -signal.SIGKILL
-    assert not (tmp_path / "out.json").exists()
-    assert main(arguments) == 0
-    assert "of 15 runs are already finished" in capsys.readouterr().err
-    assert json.loads((tmp_path / "out.json").read_text()) == whole
-    assert not (tmp_path / "out.json.partial").exists()
+    assert not Path("out.json").exists()
+    assert "of 15 runs are already finished" in compare("--splits 3 --threads 2").err
+    assert json.loads(Path("out.json").read_text()) == whole
+    assert not Path("out.json.partial").exists()
 
 
-def test_runs_of_other_settings_are_not_mixed(data, tmp_path, capsys):
+def test_runs_of_other_settings_are_not_mixed(compare):
     header = {"format": "seqmtl comparison, unfinished", "fingerprint": "other"}
-    Journal(str(tmp_path / "out.json.partial"), header).start()
-    assert main(_arguments(data, tmp_path)) == 1
-    assert "out.json.partial belongs to other data or settings" in capsys.readouterr().err
+    Journal("out.json.partial", header).start()
+    assert "out.json.partial belongs to other data or settings" in compare(code=1).err
 
 
-def test_errors_come_before_training(data, tmp_path, capsys, monkeypatch):
+def test_errors_come_before_training(compare, seqmtl, data, monkeypatch):
     for code, more, message in (
-        (1, ["--tree", "((ape,men),fly);"], "task 'man' is not in the tree .*'men'"),
-        (1, ["--per-organism", "5000"], "per_organism must be at most .* got 5000"),
-        (1, ["--plot", "/nowhere/x.png"], "no folder /nowhere"),
-        (1, ["--json", "/nowhere/x.json"], "no folder /nowhere"),
-        (2, ["--table", "x.csv"], r"must end in \.tsv or \.md, got 'x\.csv'"),
-        (2, ["--plot", "x.gif"], r"must end in \.png, \.svg or \.pdf"),
-        (2, ["--norm", "0.5"], "must be a number from 1"),
-        (2, ["--methods", "mlt"],
-         "must be some of individual, union, mtl, mkl, default, unseen, got 'mlt'"),
-        (2, ["-C", "1,0"], "must be .*above 0, got '?0"),
-        (2, ["--features", "wd:99"], "wd:99"),
-    ):  # fmt: skip
-        assert _code(_arguments(data, tmp_path, *more)) == code
-        error = capsys.readouterr().err
+        (1, "--tree '((ape,men),fly);'", "task 'man' is not in the tree .*'men'"),
+        (1, "--per-organism 5000", "per_organism must be at most .* got 5000"),
+        (1, "--plot /nowhere/x.png", "no folder /nowhere"),
+        (1, "--json /nowhere/x.json", "no folder /nowhere"),
+        (2, "--table x.csv", r"must end in \.tsv or \.md, got 'x\.csv'"),
+        (2, "--plot x.gif", r"must end in \.png, \.svg or \.pdf"),
+        (2, "--norm 0.5", "must be a number from 1"),
+        (2, "--methods mlt", "must be some of individual, .*, default, unseen, got 'mlt'"),
+        (2, "-C 1,0", "must be .*above 0, got '?0"),
+        (2, "--features wd:99", "wd:99"),
+    ):
+        error = compare(more, code).err
         assert re.search(message, error.replace("\n", " ")), error
-        assert list(tmp_path.iterdir()) == []
+        assert list(Path().iterdir()) == []
     for method, message in (("mtl", "how the organisms are related"), ("mkl", "give tree")):
-        words = ["compare", str(data), "--methods", method, "--json", str(tmp_path / "o")]
-        assert _code(words) == 2
-        assert message in capsys.readouterr().err
+        assert message in seqmtl(f"compare {data} --methods {method} --json o", code=2).err
     monkeypatch.setattr("seqmtl._kinds.find_spec", lambda name: None)
-    assert _code(_arguments(data, tmp_path, "--plot", "x.png")) == 2
-    assert "needs matplotlib; pip install 'seqmtl[plots]'" in capsys.readouterr().err
-
-
-def _code(words):
-    """Return the exit code of a command."""
-    try:
-        return main(words)
-    except SystemExit as stop:
-        return stop.code
+    told = compare("--plot x.png", code=2).err
+    assert "needs matplotlib; pip install 'seqmtl[plots]'" in told
 
 
 def test_some_organisms_and_other_sources_from_python(data, tmp_path):
     distances, out = tmp_path / "d.tsv", tmp_path / "o.json"
     distances.write_text("ape\tman\t0.2\nape\tfly\t2\nman\tfly\t2\n")
-    document = seqmtl.compare(
+    document = package.compare(
         data, distances=distances, mkl="smooth", organisms=["man", "fly"], splits=1,
         features="wd:2", C=1, methods="mtl,mkl", json=out,
     )  # fmt: skip
@@ -189,18 +173,15 @@ def test_some_organisms_and_other_sources_from_python(data, tmp_path):
     assert set(document["methods"]["mkl"]["tasks"]) == {"man", "fly"}
 
 
-def test_a_stop_before_the_tolerance_is_told(data, tmp_path, capsys, monkeypatch):
-    import seqmtl.compare
-
+def test_a_stop_before_the_tolerance_is_told(compare, monkeypatch):
     def stopped(comparison, jobs, partial, **options):
         tasks = {"ape": {"auroc": 0.9, "auprc_windows": 0.8}}
         tasks["ape"] |= {f"{metric}_interval": [0.7, 1.0] for metric in [*tasks["ape"]]}
         return [Result(split, method, tasks, {}, split == 0) for split, method in jobs]
 
-    monkeypatch.setattr(seqmtl.compare, "run_comparison", stopped)
-    arguments = _arguments(data, tmp_path, "--splits", "2", "--methods", "union", "-q")
-    assert main(arguments) == 3
-    assert "not converged to the tolerance 0.001: union on split 1" in capsys.readouterr().err
+    monkeypatch.setattr("seqmtl.compare.run_comparison", stopped)
+    told = compare("--splits 2 --methods union -q", code=3).err
+    assert "not converged to the tolerance 0.001: union on split 1" in told
 
 
 def test_no_more_runs_at_once_than_fit_into_memory(monkeypatch):

@@ -9,6 +9,11 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome, read_fasta_windows, read_sites, read_windows
 
 LENGTH = 21
+QUICK = "--selection none --features wd:2"
+
+
+def contents(folder):
+    return sorted(path.name for path in folder.iterdir())
 
 
 def windows(*organisms, n=24, seed=0):
@@ -33,147 +38,104 @@ def folder(tmp_path_factory):
     (folder / "v.vcf").write_text(
         "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
     )
-    command = [
-        "train",
-        "data.tsv",
-        "--tree",
-        "metazoa",
-        "--selection",
-        "none",
-        "--features",
-        "wd:2",
-    ]
-    assert run(folder, *command, "-o", "model")[0] == 0
+    train = f"train {folder}/data.tsv --tree metazoa {QUICK} -o {folder}/model"
+    assert main(train.split()) == 0
     return folder
 
 
-def run(folder, *words):
-    """Run a command in a folder; return the exit code. Errors are on stderr."""
-    places = [str(folder / word) if (folder / word).exists() or word.startswith("out") else word
-              for word in words]  # fmt: skip
-    if "-o" in words:
-        places[words.index("-o") + 1] = str(folder / words[words.index("-o") + 1])
-    return main(places), sorted(path.name for path in folder.iterdir())
+@pytest.fixture
+def run(folder, seqmtl, monkeypatch):
+    """Return a function that runs a command in the folder, and returns its messages."""
+    monkeypatch.chdir(folder)
+    return lambda command, code=0: seqmtl(command, code).err
 
 
-OTHERS = ["Cunninghamella elegans", "Canis_elegans", "Homarus sapiens", "elegans"]
+def test_another_organism_is_refused_and_nothing_is_written(folder, run):
+    before = contents(folder)
+    for name in ("Cunninghamella elegans", "Canis_elegans", "Homarus sapiens", "elegans"):
+        for command in (
+            "scan model g.fa -o out.bed", "predict model data.tsv -o out.tsv",
+            "evaluate model data.tsv --json out.json", "calibrate model data.tsv -o out.model",
+            "explain model -o out", "variants model --vcf v.vcf --fasta g.fa -o out.vcf",
+        ):  # fmt: skip
+            error = run(f"{command} --organism '{name}'", 1)
+            assert f"seqmtl: error: task {name!r} " in error, command
+            assert contents(folder) == before, command
 
 
-@pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["scan", "model", "g.fa", "-o", "out.bed"],
-        ["predict", "model", "data.tsv", "-o", "out.tsv"],
-        ["evaluate", "model", "data.tsv", "--json", "out.json"],
-        ["calibrate", "model", "data.tsv", "-o", "out.model"],
-        ["explain", "model", "-o", "out"],
-        ["variants", "model", "--vcf", "v.vcf", "--fasta", "g.fa", "-o", "out.vcf"],
-    ],
-    ids=lambda words: words[0],
-)
-def test_another_organism_is_refused_and_nothing_is_written(folder, capsys, words, name):
-    before = sorted(path.name for path in folder.iterdir())
-    assert run(folder, *words, "--organism", name) == (1, before)
-    assert f"seqmtl: error: task {name!r} " in capsys.readouterr().err
+def test_a_match_is_said_once_and_changes_no_score(folder, run):
+    scores = []
+    for name, note in (
+        ("c_elegans", []),
+        (
+            "Caenorhabditis elegans",
+            ["seqmtl: note: 'Caenorhabditis elegans' is 'c_elegans' in this model"],
+        ),
+    ):
+        err = run(f"predict model data.tsv --organism '{name}' -o s.tsv").splitlines()
+        assert [line for line in err if " is " in line] == note
+        lines = (folder / "s.tsv").read_text().splitlines()
+        scores.append([line.split("\t")[2:] for line in lines])
+    assert scores[0] == scores[1]
+    assert run("predict model data.tsv --organism worm -q -o s.tsv") == ""
 
 
-def test_a_match_is_said_once_and_changes_no_score(folder, capsys):
-    for name, out in (("c_elegans", "a.tsv"), ("Caenorhabditis elegans", "b.tsv")):
-        words = ["predict", "model", "data.tsv", "--organism", name]
-        assert run(folder, *words, "-o", out)[0] == 0
-    err = capsys.readouterr().err.splitlines()
-    assert [line for line in err if " is " in line] == [
-        "seqmtl: note: 'Caenorhabditis elegans' is 'c_elegans' in this model"
-    ]
-    plain, other = (
-        [line.split("\t")[2:] for line in (folder / name).read_text().splitlines()]
-        for name in ("a.tsv", "b.tsv")
-    )
-    assert plain == other
+def test_every_command_says_it(run):
+    for command in (
+        "scan model g.fa --organism worm -o s.bed",
+        "evaluate model data.tsv --organism worm --json e.json",
+        "calibrate model data.tsv --organism worm -o m2",
+        "explain model --organism worm -o explained",
+        "similarity --tree metazoa --organisms worm,human -o K.tsv",
+        "compare data.tsv --organisms worm,human --methods union --splits 1 -C 1 --features wd:2 "
+        "--json c.json",
+    ):
+        (said,) = (line for line in run(command).splitlines() if "'worm' is '" in line)
+        assert said.startswith("seqmtl: note: "), command
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["scan", "model", "g.fa", "--organism", "worm", "-o", "s.bed"],
-        ["evaluate", "model", "data.tsv", "--organism", "worm", "--json", "e.json"],
-        ["calibrate", "model", "data.tsv", "--organism", "worm", "-o", "m2"],
-        ["explain", "model", "--organism", "worm", "-o", "explained"],
-        ["similarity", "--tree", "metazoa", "--organisms", "worm,human", "-o", "K.tsv"],
-        ["compare", "data.tsv", "--organisms", "worm,human", "--methods", "union", "--splits", "1",
-         "-C", "1", "--features", "wd:2", "--json", "out_c.json"],
-    ],
-    ids=lambda words: words[0],
-)  # fmt: skip
-def test_every_command_says_it(folder, capsys, words):
-    if "--json" in words:
-        words = [str(folder / w) if w.endswith(".json") else w for w in words]
-    assert run(folder, *words)[0] == 0
-    err = capsys.readouterr().err.splitlines()
-    said = [line for line in err if "'worm' is '" in line]
-    assert len(said) == 1
-    assert said[0].startswith("seqmtl: note: ")
-
-
-def test_training_says_the_leaves_once(folder, capsys):
-    run(folder, "train", "data.tsv", "--tree", "metazoa", "--selection", "none", "--features",
-        "wd:2", "-o", "again")  # fmt: skip
-    err = capsys.readouterr().err
-    assert (
-        err.count("'c_elegans' is 'Caenorhabditis_elegans', 'human' is 'Homo_sapiens' in the") == 1
-    )
+def test_training_says_the_leaves_once(run):
+    err = run(f"train data.tsv --tree metazoa {QUICK} -o again")
+    assert "'c_elegans' is 'Caenorhabditis_elegans', 'human' is 'Homo_sapiens' in the" in err
     assert err.count("'c_elegans'") == 1
 
 
-THREE = ["c_elegans", "C. elegans", "Caenorhabditis elegans"]
+def test_three_names_of_one_organism_are_refused(folder, run):
+    names = ["c_elegans", "C. elegans", "Caenorhabditis elegans"]
+    (folder / "three.tsv").write_text(windows(*names))
+    before = contents(folder)
+    for command in (
+        "train three.tsv -o out.model", "train-table three.tsv --method kernel-svc -o out.model",
+        "compare three.tsv --methods union --json out.json", "predict model three.tsv -o out.tsv",
+        "calibrate model three.tsv -o out.model", "evaluate model three.tsv --json out.json",
+    ):  # fmt: skip
+        assert (
+            run(command, 1)
+            .splitlines()[-1]
+            .endswith(
+                "three.tsv:26: every organism must have one name, got 'c_elegans', 'C. elegans', "
+                "'Caenorhabditis elegans' for the same organism; write one of them throughout"
+            )
+        )
+        assert contents(folder) == before
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["train", "three.tsv", "-o", "out.model"],
-        ["train-table", "three.tsv", "--method", "kernel-svc", "-o", "out.model"],
-        ["compare", "three.tsv", "--methods", "union", "--json", "out.json"],
-        ["predict", "model", "three.tsv", "-o", "out.tsv"],
-        ["calibrate", "model", "three.tsv", "-o", "out.model"],
-        ["evaluate", "model", "three.tsv", "--json", "out.json"],
-    ],
-    ids=lambda words: words[0],
-)
-def test_three_names_of_one_organism_are_refused(folder, capsys, words):
-    (folder / "three.tsv").write_text(windows(*THREE))
-    before = sorted(path.name for path in folder.iterdir())
-    assert run(folder, *words) == (1, before)
-    *_, error = capsys.readouterr().err.splitlines()
-    assert error.endswith(
-        "three.tsv:26: every organism must have one name, got 'c_elegans', 'C. elegans', "
-        "'Caenorhabditis elegans' for the same organism; write one of them throughout"
-    )
-
-
-def test_a_common_initial_is_no_common_name(folder, capsys):
+def test_a_common_initial_is_no_common_name(folder, run):
     (folder / "two.tsv").write_text(windows("c_elegans", "Cunninghamella elegans"))
-    assert run(folder, "train", "two.tsv", "--selection", "none", "--features", "wd:2", "-o",
-               "two")[0] == 0  # fmt: skip
-    assert "'" not in capsys.readouterr().err
+    assert "'" not in run(f"train two.tsv {QUICK} -o two")
     model = MultiTaskModel.load(folder / "two")
     assert model.match("worm") == "c_elegans"
     assert model.match("cunninghamella_elegans") == "Cunninghamella elegans"
 
 
-def test_calibrating_with_a_stranger_or_with_two_names_of_a_task(folder, capsys):
+def test_calibrating_with_a_stranger_or_with_two_names_of_a_task(folder, run):
     for organisms, message in (
-        (
-            ("Caenorhabditis elegans", "Cunninghamella elegans"),
-            "'Cunninghamella elegans' was not tr",
-        ),
+        (("Caenorhabditis elegans", "Cunninghamella elegans"), "'Cunninghamella elegans' was not"),
         (("worm", "human", "Homo sapiens"), "every organism must have one name, got 'human'"),
     ):
         (folder / "c.tsv").write_text(windows(*organisms))
-        before = sorted(path.name for path in folder.iterdir())
-        assert run(folder, "calibrate", "model", "c.tsv", "-o", "out.model") == (1, before)
-        assert message in capsys.readouterr().err
+        assert message in run("calibrate model c.tsv -o out.model", 1)
+        assert not (folder / "out.model").exists()
 
 
 def test_two_names_of_a_task_are_refused_in_python(folder):
@@ -194,22 +156,15 @@ def test_two_names_of_a_task_are_refused_in_python(folder):
     assert fitted.model_.tasks == ("9606", "human")  # tables have tasks, not organisms
 
 
-def test_genomes_and_sites_of_one_organism(folder, capsys):
+def test_genomes_and_sites_of_one_organism(folder, run):
     (folder / "s.bed").write_text("chr1\t50\t52\ta\t1\t+\nchr1\t90\t92\tb\t0\t+\n")
-    genome, sites = folder / "g.fa", folder / "s.bed"
     for names, message in (
-        (
-            ["worm", "c_elegans"],
-            "must have one name, got 'worm', 'c_elegans' for the same organism",
-        ),
-        (["worm", "worm"], "--genome must name every organism once, got 'worm' twice"),
+        ("worm c_elegans", "must have one name, got 'worm', 'c_elegans' for the same organism"),
+        ("worm worm", "--genome must name every organism once, got 'worm' twice"),
     ):
-        words = [w for n in names for w in ("--genome", f"{n}={genome}", "--sites", f"{n}={sites}")]
-        assert run(folder, "train", *words, "-o", "out.model")[0] == 1
-        assert message in capsys.readouterr().err
-    words = ["--genome", f"worm={genome}", "--sites", f"C. elegans={sites}"]
-    assert run(folder, "predict", "model", *words, "-o", "gs.tsv")[0] == 0
-    err = capsys.readouterr().err
+        sources = " ".join(f"--genome {n}=g.fa --sites {n}=s.bed" for n in names.split())
+        assert message in run(f"train {sources} -o out.model", 1)
+    err = run("predict model --genome worm=g.fa --sites 'C. elegans=s.bed' -o gs.tsv")
     assert "'worm' is 'C. elegans' in --sites" in err
     assert "'worm' is 'c_elegans' in this model" in err
 
@@ -249,12 +204,11 @@ def test_a_split_of_a_table_has_its_own_names(tmp_path):
         read_windows(path)
 
 
-def test_relatives_without_data_are_organisms_too(folder, capsys):
-    words = ["scan", "model", "g.fa", "--from-relatives", "-o", "relative.bed", "--organism"]
-    assert run(folder, *words, "mouse")[0] == 0
-    assert "'mouse' is 'Mus_musculus' in this model" in capsys.readouterr().err
-    assert run(folder, *words, "Macropus musculus")[0] == 1
-    assert "'Macropus musculus' is not in the model's task kernel" in capsys.readouterr().err
+def test_relatives_without_data_are_organisms_too(run):
+    command = "scan model g.fa --from-relatives -o relative.bed --organism"
+    assert "'mouse' is 'Mus_musculus' in this model" in run(f"{command} mouse")
+    error = run(f"{command} 'Macropus musculus'", 1)
+    assert "'Macropus musculus' is not in the model's task kernel" in error
 
 
 def test_an_initial_that_fits_a_relative_too_is_ambiguous():
@@ -270,8 +224,3 @@ def test_an_initial_that_fits_a_relative_too_is_ambiguous():
     assert model.decision_function(X, "g_delta").tolist() == pytest.approx(
         model.decision_function(X, "Gamma delta").tolist()
     )
-
-
-def test_quiet_hides_the_notes(folder, capsys):
-    run(folder, "predict", "model", "data.tsv", "--organism", "worm", "-q", "-o", "q.tsv")
-    assert capsys.readouterr().err == ""

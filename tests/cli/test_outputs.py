@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 
@@ -39,16 +40,13 @@ def made(tmp_path_factory):
     (folder / "a.bed.partial").write_bytes(genome.read_bytes())
     (folder / "link.fa").symlink_to(genome)
     os.link(genome, folder / "hard.fa")
-    before = os.getcwd()
-    os.chdir(folder)
-    for command in (
-        "dataset dataset.toml -o don -q --json -",
-        f"train don {TRAIN} -o m.seqmtl -q",
-        "dataset dataset.toml -o donors --signal donor -q --json -",
-        f"train donors {TRAIN} -o d.seqmtl -q",
-    ):
-        assert main(shlex.split(command)) == 0
-    os.chdir(before)
+    with contextlib.chdir(folder):
+        for signal, out, model in (("acceptor", "don", "m"), ("donor", "donors", "d")):
+            for command in (
+                f"dataset dataset.toml --signal {signal} -o {out} -q --json -",
+                f"train {out} {TRAIN} -o {model}.seqmtl -q",
+            ):
+                assert main(shlex.split(command)) == 0
     (folder / "of_itself.toml").write_text(
         'signal = "tss"\n[organisms.ape]\ngenome = "genomes/ape.fa"\nsites = "don/sites.tsv"\n'
     )
@@ -59,7 +57,7 @@ def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_an_input_is_no_output_wherever_it_lies(made, monkeypatch, capsys):
+def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
     monkeypatch.chdir(made)
     before = contents(made)
     for command, name in (
@@ -95,39 +93,34 @@ def test_an_input_is_no_output_wherever_it_lies(made, monkeypatch, capsys):
             (made / "tree.json").rename(made / name)
             before = contents(made)
             command = command.replace("tree.json", name)
-        assert main([*shlex.split(command.format(name)), "-q"]) == 1, command
-        assert "would overwrite the input " in capsys.readouterr().err, command
+        assert "would overwrite the input " in seqmtl(f"{command.format(name)} -q", 1).err, command
         assert contents(made) == before, command
 
 
 def test_a_model_may_be_calibrated_in_place_and_an_organism_may_be_called_as_a_file(
-    made, monkeypatch, tmp_path
+    made, seqmtl, monkeypatch, tmp_path
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.seqmtl").write_bytes((made / "m.seqmtl").read_bytes())
     for _ in range(2):
-        for command in (
-            f"calibrate m.seqmtl {made}/don --split valid -o m.seqmtl",
-            f"adapt m.seqmtl {made}/few.tsv --organism bee --like ape -o m.seqmtl",
-            f"scan m.seqmtl {made}/genomes/ape.fa --organism ape -o ape --json ape.json",
-        ):
-            assert main([*shlex.split(command), "-q"]) == 0
+        seqmtl(f"calibrate m.seqmtl {made}/don --split valid -o m.seqmtl")
+        seqmtl(f"adapt m.seqmtl {made}/few.tsv --organism bee --like ape -o m.seqmtl")
+        seqmtl(f"scan m.seqmtl {made}/genomes/ape.fa --organism ape -o ape --json ape.json")
 
 
-def test_names_that_are_not_utf8_are_refused_before_the_work(made, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main(["train", str(made / "don"), "-o", os.fsdecode(b"m\xff.seqmtl")])
-    assert r"'m\udcff.seqmtl' is not UTF-8" in capsys.readouterr().err
+def test_names_that_are_not_utf8_are_refused_before_the_work(made, seqmtl):
+    name = os.fsdecode(b"m\xff.seqmtl")
+    told = seqmtl(f"train {made}/don -o {name}", code=2).err
+    assert r"'m\udcff.seqmtl' is not UTF-8" in told
 
 
-def test_an_organism_called_all_is_that_one(made, monkeypatch, tmp_path, capsys):
+def test_an_organism_called_all_is_that_one(made, seqmtl, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     text = (made / "few.tsv").read_text()
     for name in ("all", "mean"):
         (tmp_path / f"{name}.tsv").write_text(text + text.split("\n", 1)[1].replace("bee", name))
-    assert main(["train", "all.tsv", *shlex.split(TRAIN), "-o", "m.seqmtl", "-q"]) == 0
-    genome = str(made / "genomes" / "ape.fa")
-    assert main(["scan", "m.seqmtl", genome, "--organism", "all", "-o", "x.bed", "-q"]) == 0
+    seqmtl(f"train all.tsv {TRAIN} -o m.seqmtl -q")
+    seqmtl(f"scan m.seqmtl {made}/genomes/ape.fa --organism all -o x.bed -q")
     assert (tmp_path / "x.bed").exists()
-    code = main(["compare", "mean.tsv", "--methods", "union", "--json", "c.json", "-q"])
-    assert (code, "no organism may be called 'mean'" in capsys.readouterr().err) == (1, True)
+    told = seqmtl("compare mean.tsv --methods union --json c.json -q", code=1).err
+    assert "no organism may be called 'mean'" in told

@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl import (
-    MultiTaskMKLClassifier,
-    MultiTaskModel,
-    MultiTaskSVC,
-    TaskKernel,
-    WeightedDegree,
-)
+from seqmtl import MultiTaskMKLClassifier, MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.io import read_windows
@@ -130,13 +124,9 @@ class TestLearntSimilarity:
     @pytest.mark.parametrize(
         ("arguments", "names", "matrix"),
         [
-            (["--distances", "{data}/distances.tsv"], NAMES,
-             np.mean([np.exp(-DISTANCES / s) for s in (0.5, 2.0, 8.0)], axis=0)),
             (["--groups", "{data}/groups.tsv"], NAMES, None),
             (["--similarity", "{data}/kernel.tsv"], NAMES,
              [[1, 0.7, 0.2], [0.7, 1, 0.3], [0.2, 0.3, 1]]),
-            (["--graph", "{data}/one.tsv"], NAMES,
-             np.linalg.inv([[2, -1, 0], [-1, 2.5, -0.5], [0, -0.5, 1.5]])),
             (["--similarity", "union"], NAMES, np.ones((3, 3))),
             ([], NAMES, (np.ones((3, 3)) + 3 * np.eye(3)) / 4),
             (["--tree", "{data}/tree.nwk"], (*NAMES, "bee"), None),

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.metrics import average_precision_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from seqmtl import MultiTaskKernelSVC, MultiTaskSVC, TaskKernel, TaskScorer, Windows
 
@@ -53,16 +51,6 @@ def test_searches_route_the_tasks_to_it(data):
     assert search.best_score_ == search.cv_results_["mean_test_score"].max()
 
 
-def test_pipelines_pass_the_tasks_on(data):
-    X, y, tasks = data
-    folds = StratifiedKFold(3).split(X, np.char.add(y, tasks))
-    with sklearn.config_context(enable_metadata_routing=True):
-        svc = MultiTaskSVC().set_fit_request(tasks=True).set_decision_function_request(tasks=True)
-        pipe = make_pipeline(StandardScaler(), svc)
-        found = cross_val_score(pipe, X, y, scoring=TaskScorer(), params={"tasks": tasks}, cv=folds)
-    assert (found > 0.5).all()
-
-
 def test_windows_bring_their_tasks():
     sequences = ["ACGTACGT", "TTTTACGT"] * 6
     windows = Windows.from_strings(sequences, [1, -1] * 6, ["fly"] * 6 + ["worm"] * 6)
@@ -83,7 +71,6 @@ def test_tasks_of_one_class_are_not_scored(data):
 def test_unknown_metrics_are_refused():
     with pytest.raises(ValueError, match="metric must be one of auroc, auprc, got 'auc'"):
         TaskScorer("auc")
-
-
-def test_it_says_what_it_is():
     assert repr(TaskScorer("auprc")) == "TaskScorer('auprc')"
+
+

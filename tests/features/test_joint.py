@@ -8,7 +8,6 @@ from scipy.sparse import csr_matrix
 from seqmtl import JointFeatures, KmerView, Spectrum, WeightedDegree
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.definitions import features_from_dict
-from seqmtl.features.joint import JointRows
 from seqmtl.features.numeric import Numeric, NumericRows
 from seqmtl.sequences import Windows
 from seqmtl.solvers.dcd import Descent
@@ -108,15 +107,6 @@ def test_norms_scores_and_sums_equal_the_explicit_matrix():
     expected = W + sum(amount[i] * np.outer(X[i], K[tasks[i]]) for i in some)
     rows.accumulate(some, amount, tasks, K, W)
     assert_allclose(W, expected, atol=1e-12)
-
-
-def test_numbers_can_be_joined_dense_and_sparse():
-    rng = np.random.default_rng(0)
-    dense, sparse = rng.standard_normal((40, 4)), _sparse_numbers(rng)
-    rows = JointRows([NumericRows(dense), NumericRows(csr_matrix(sparse))])
-    assert_allclose(_matrix(rows), np.hstack([dense, sparse]))
-    same = JointFeatures([Numeric(), Numeric()]).bind(dense)
-    assert_allclose(_matrix(same), np.hstack([dense, dense]))
 
 
 def _every_kind():

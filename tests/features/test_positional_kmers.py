@@ -168,12 +168,6 @@ def test_hashed_indices_are_the_documented_ones():
     assert set(X.indices) == found
 
 
-def test_weighted_degrees_are_a_special_case():
-    strings = _strings(5, letters="ACGTN")
-    ours = PositionalKmers("wd:4").transform(strings)
-    assert (ours != WeightedDegree(degree=4).transform(strings)).nnz == 0
-
-
 def test_training_anchors_the_bins_at_the_site():
     rng = np.random.default_rng(0)
     strings = _strings(0, 60, 30, "ACGT")

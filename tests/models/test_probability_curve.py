@@ -61,15 +61,15 @@ def test_isotonic_curve_joins_the_pools_of_the_min_max_formula(seed):
 
 
 @pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
-@pytest.mark.parametrize(("n_true", "highest"), [(3, 3 / 4), (12, 12 / 13), (60, 60 / 61)])
-def test_high_probabilities_need_many_true_sites(method, n_true, highest):
-    scores = np.concatenate([np.linspace(5, 6, n_true), np.linspace(-6, -5, 1000)])
-    y = np.repeat([1, -1], [n_true, 1000])
-    p = to_probability(fit_curve(scores, y, None, method)(np.array([5.5, 6.0, 9.0])))
-    assert (p[:2] <= highest + 1e-12).all()
-    assert p[1] < p[2] < highest + 0.03  # beyond all scores seen
-    if n_true == 12:  # more than ten are enough
-        assert p[1] == pytest.approx(highest)
+def test_high_probabilities_need_many_true_sites(method):
+    for n_true, highest in ((3, 3 / 4), (12, 12 / 13), (60, 60 / 61)):
+        scores = np.concatenate([np.linspace(5, 6, n_true), np.linspace(-6, -5, 1000)])
+        y = np.repeat([1, -1], [n_true, 1000])
+        p = to_probability(fit_curve(scores, y, None, method)(np.array([5.5, 6.0, 9.0])))
+        assert (p[:2] <= highest + 1e-12).all()
+        assert p[1] < p[2] < highest + 0.03  # beyond all scores seen
+        if n_true == 12:  # more than ten are enough
+            assert p[1] == pytest.approx(highest)
 
 
 def test_the_best_few_sites_make_no_claim():
@@ -92,8 +92,7 @@ def test_rows_of_many_candidates_are_those_candidates(method):
         short = fit_curve(scores, y, counts, method, share)
         for one, other in zip(short, fit_curve(*full, None, method, share), strict=True):
             assert_allclose(one, other, rtol=1e-6)
-        told = [describe_curve(short, scores, y, counts, share), describe_curve(short, *full,
-                None, share)]  # fmt: skip
+        told = [describe_curve(short, *own, share) for own in ((scores, y, counts), (*full, None))]
         for one, other in zip(*(entry.pop("thresholds") for entry in told), strict=True):
             assert one == pytest.approx(other)
         assert told[0] == pytest.approx(told[1])

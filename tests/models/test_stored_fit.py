@@ -261,17 +261,12 @@ def test_a_table_is_read_in_parts(table, monkeypatch):
         np.testing.assert_array_equal(np.concatenate([part.tasks for part in parts]), whole.tasks)
 
 
-def test_the_command_trains_the_model_of_memory(table, tmp_path):
-    core, disk = trained(table, tmp_path, "-q")
-    assert disk.training["primal"] == pytest.approx(core.training["primal"], rel=2e-3)
-    assert disk.training["tasks"] == core.training["tasks"]
-
-
-def test_a_table_of_one_split_is_used_whole(table, tmp_path, capsys):
+def test_the_command_trains_the_model_of_memory_on_a_table_of_one_split(table, tmp_path, capsys):
     path, rows = tmp_path / "one.tsv", table.read_text()
     path.write_text(rows.replace("\ttest\n", "\tall\n").replace("\ttrain\n", "\tall\n"))
     core, disk = trained(path, tmp_path)
     assert capsys.readouterr().err.count("ignoring it and using all rows") == 2
+    assert disk.training["primal"] == pytest.approx(core.training["primal"], rel=2e-3)
     assert disk.training["tasks"] == core.training["tasks"]
 
 

@@ -39,13 +39,13 @@ def candidates(n, offsets, seed=0):
 
 
 @pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
-@pytest.mark.parametrize("offset", [-3.0, 0.0, 1.5])
-def test_scores_move_by_the_difference_of_the_log_odds(method, offset):
-    scores, y, words = candidates(40_000, [0.0, offset])
-    shifts = fit_words(scores, y, words, None, method)
-    main = int((y[words == 1] > 0).sum() > (y[words == 0] > 0).sum())  # most true sites: it stays
-    assert shifts[main] == 0.0 == shifts[2]
-    assert shifts[1 - main] == pytest.approx((-1) ** main * offset / 2.0, abs=0.12)
+def test_scores_move_by_the_difference_of_the_log_odds(method):
+    for offset in (-3.0, 0.0, 1.5):
+        scores, y, words = candidates(40_000, [0.0, offset])
+        shifts = fit_words(scores, y, words, None, method)
+        main = int((y[words == 1] > 0).sum() > (y[words == 0] > 0).sum())  # most true sites: stays
+        assert shifts[main] == 0.0 == shifts[2]
+        assert shifts[1 - main] == pytest.approx((-1) ** main * offset / 2.0, abs=0.12)
 
 
 @pytest.mark.parametrize(("n_true", "n_rare"), [(0, 3), (0, 400), (1, 3), (5, 400), (300, 400)])
@@ -207,18 +207,13 @@ def test_damaged_word_biases_are_refused(tmp_path):
             MultiTaskModel.load(tmp_path / "n")
 
 
-def test_a_calibration_that_fails_moves_nothing():
+def test_calibration_moves_one_organism_and_adds_to_what_is_there():
     model = trained()
     scores, y, words = candidates(4000, [0.0, -3.0])
     with pytest.raises(ValueError, match="prevalence must be"):
         model.calibrate("fly", scores, y, words=words, prevalence=2.0)
-    assert model.word_bias is None or not model.word_bias.any()
+    assert model.word_bias is None
     assert not model.curves
-
-
-def test_calibration_moves_one_organism_and_adds_to_what_is_there():
-    model = trained()
-    scores, y, words = candidates(4000, [0.0, -3.0])
     model.calibrate("fly", scores, y, words=words)
     shifts = fit_words(scores, y, words)
     assert_array_equal(model.word_bias, [shifts[:2], [0.0, 0.0]])

@@ -41,12 +41,6 @@ def test_small_tables(write):
     assert read_distances(write("\ta\na\t0\n")).names == ("a",)
 
 
-def test_the_hamming_table(shared_data):
-    D = read_distances(shared_data / "phylo" / "ssu" / "hamming_core.tsv")
-    assert len(D) == 38
-    assert D.restrict(["human", "mouse"]).matrix[0, 1] == pytest.approx(0.0014, abs=5e-5)
-
-
 @pytest.mark.parametrize(
     ("content", "line", "message"),
     [
@@ -119,8 +113,3 @@ def test_groups_make_a_task_kernel_with_their_weights(write):
     np.testing.assert_array_equal(K.matrix, weights.matrix)
     with pytest.raises(ValueError, match="groups must not be negative, got -1"):
         TaskKernel.clustering({"x": {"fly": -1.0, "bee": 1.0}})
-
-
-def test_a_missing_file(tmp_path):
-    with pytest.raises(InputFormatError, match="cannot be read as a table of groups"):
-        read_groups(tmp_path / "none.tsv")

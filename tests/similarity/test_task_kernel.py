@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
 
 from seqmtl import TaskKernel
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
@@ -20,7 +19,6 @@ from seqmtl.similarity import Distances
 TREE = "((ape:1,man:1)primates:2,(fly:2.5,bee:2)insects:0.5)root;"
 HIERARCHY = "(((a,b)ab,c)abc,(d,(e,f))def,g)all;"
 D3 = np.array([[0, 1, 4], [1, 0, 2], [4, 2, 0.0]])
-VERTEBRATES = "phylo/trees/ensembl_vertebrates.branch_len.nw"
 
 
 def names(T):
@@ -253,19 +251,6 @@ def test_clustering(R, lam, r):
     assert_allclose(K, np.linalg.pinv(cluster_q(R, lam, r)), rtol=1e-6, atol=1e-8)
 
 
-def test_clustering_penalises_the_distance_from_the_centres():
-    # eq. 13 with the centres at their optimum, found numerically
-    R, lam, r = np.array([[1.0, 0.5, 0, 0], [0, 2, 1, 0.3]]), 0.7, 1.3
-    w = np.array([1.0, -2.0, 0.5, 3.0])
-
-    def penalty(centres):
-        norms = lam * (w**2).sum() + r * (centres**2).sum()
-        return norms + sum(R[c, t] * (w[t] - centres[c]) ** 2 for c in range(2) for t in range(4))
-
-    K = TaskKernel.clustering(R, "abcd", lam=lam, r=r).matrix
-    assert w @ np.linalg.inv(K) @ w == pytest.approx(minimize(penalty, [0, 0]).fun)
-
-
 def test_groups_by_name():
     groups = {"animals": ["human", "worm", "dog"], "plants": ["cress"]}
     groups["eukaryotes"] = ["Human", "cress", "WORM", "yeast"]
@@ -491,16 +476,6 @@ class TestDistances:
     def test_what_is_none(self, matrix, message):
         with pytest.raises(ValueError, match=message):
             Distances(["a", "b"], matrix)
-
-
-def test_kernels_of_a_real_tree(shared_data):
-    wanted = ["h_sapiens", "Mus musculus", "danio rerio"]
-    path = shared_data / VERTEBRATES
-    assert TaskKernel.hierarchical(path, [*wanted, "D. melanogaster"]).n_kernels == 3
-    by_path = TaskKernel.from_newick(path, wanted).matrix
-    assert by_path[0, 1] > by_path[0, 2] > 0.25
-    K = TaskKernel.smooth(Distances.from_tree(path, wanted))
-    assert K.matrices[0, 0, 1] > K.matrices[0, 0, 2]
 
 
 def is_sum_over_nodes(kernel):

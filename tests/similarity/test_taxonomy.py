@@ -8,7 +8,6 @@ import pytest
 
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
 from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
-from seqmtl.similarity.trees import read_tree
 
 #: taxid, parent, names by class
 NODES = [
@@ -222,17 +221,6 @@ def test_all_organisms_of_the_extract(shared_data):
         assert expected[re.sub(r" \(\d+\)$", "", label)] == members  # above another organism
     by_taxid = read_ncbi_taxonomy(folder, [int(row["tax_id"]) for row in rows])
     assert by_taxid.to_newick() == tree.to_newick()
-
-
-def test_shipped_organisms_are_found_under_all_their_names(shared_data):
-    folder = shared_data / "phylo" / "taxonomy"
-    with pytest.raises(UnknownTaskError, match="'h_sapiens' is given twice: it and 'human'"):
-        read_ncbi_taxonomy(folder, ["human", "h_sapiens"])
-    tree = read_ncbi_taxonomy(folder, ["human", "D. rerio", "c_familiaris", "baker's yeast"])
-    shipped = read_tree("eukaryotes").prune(tree.leaf_names)
-    assert sorted(map(sorted, clades(tree).values())) == sorted(
-        map(sorted, clades(shipped).values())
-    )
 
 
 @pytest.mark.parametrize("taxid", ["9" * 30, "9" * 5000, "x", "-3", ""])

@@ -435,17 +435,3 @@ def test_real_trees(shared_data, name, n_leaves):
     if n_leaves < 500:
         kept = [tree.leaf_names.index(leaf) for leaf in pruned.leaf_names]
         assert_allclose(pruned.distances(), tree.distances()[np.ix_(kept, kept)], atol=1e-9)
-
-
-def test_distances_of_real_trees(shared_data):
-    tree = read_tree(shared_data / "phylo/trees/ensembl_vertebrates.branch_len.nw")
-    near = {"mus_musculus": 0.123, "equus_caballus": 0.080, "danio_rerio": 0.641,
-            "gallus_gallus": 0.336, "drosophila_melanogaster": 1.856}  # fmt: skip
-    pruned = tree.prune(["Homo sapiens", *near])
-    column = pruned.leaf_names.index("Homo sapiens")
-    for name, distance in near.items():
-        row = pruned.leaf_names.index(name)
-        assert pruned.distances()[row, column] == pytest.approx(distance, abs=6e-4)
-    joined = read_tree(shared_data / "phylo/ssu/ssu_18s.nj.nwk")
-    assert len(joined.leaves) == 38
-    assert joined.prune(["H. sapiens", "M. musculus"]).distances()[0, 1] < 0.01

@@ -1,6 +1,6 @@
 """The solver against LIBLINEAR, kernel SVMs and a general optimiser, for every loss."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize, minimize_scalar
 from scipy.sparse import csr_matrix
-from sklearn.svm import LinearSVC, LinearSVR
 
 from seqmtl import Spectrum, WeightedDegree
 from seqmtl.features.numeric import NumericRows
@@ -18,98 +17,7 @@ from seqmtl.solvers._dcd_kernels import dual_step
 from seqmtl.solvers.dcd import Descent, State
 from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
 from seqmtl.solvers.polish import hessian, polish
-from seqmtl.solvers.problem import Problem
-from tests.oracles import svm, svr
-
-EVERY_LOSS = [*LOSSES, *REGRESSION_LOSSES]
-BY_LIBLINEAR = [loss for loss in EVERY_LOSS if loss != "logistic"]
-K3 = np.array([[1.0, 0.6, 0.1], [0.6, 1.5, 0.2], [0.1, 0.2, 0.8]])
-
-
-@dataclass
-class Case:
-    """A small problem; `z` are targets in regression, else labels."""
-
-    X: np.ndarray
-    z: np.ndarray
-    tasks: np.ndarray
-    K: np.ndarray
-    loss: str = "hinge"
-    C: np.ndarray | float = 1.0
-    bias: float = 1.0
-    epsilon: float = 0.1
-    rows: object = None  # default: the numbers X
-
-    @property
-    def is_regression(self):
-        return self.loss in REGRESSION_LOSSES
-
-    @property
-    def y(self):
-        return np.ones(self.z.size) if self.is_regression else self.z
-
-    def problem(self):
-        C = np.broadcast_to(self.C, self.z.size).astype(float)
-        loss = find_loss(self.loss, self.epsilon)
-        targets = self.z if self.is_regression else np.zeros(0)
-        rows = self.rows or NumericRows(self.X)
-        return Problem(rows, self.y, self.tasks, self.K, C, loss, self.bias, targets)
-
-    def solve(self, **options):
-        options = {"dtype": np.float64, "is_first_order": True} | options
-        return Descent(self.problem(), **options).solve()
-
-    @property
-    def oracle(self):
-        """The arguments of the oracle's objectives, and the oracle."""
-        arguments = [self.X, self.z, self.tasks, self.K, self.C, self.loss]
-        return (svr, [*arguments, self.epsilon]) if self.is_regression else (svm, arguments)
-
-    def primal(self, W, b):
-        module, arguments = self.oracle
-        return module.primal(*arguments, W, np.atleast_1d(b).astype(float), self.bias)
-
-    def dual(self):
-        module, arguments = self.oracle
-        return module.solve_dual(*arguments, self.bias)
-
-    def hessian(self):
-        y = self.y
-        return np.outer(y, y) * svm.multitask_kernel(self.X, self.tasks, self.K, self.bias)
-
-    def by_liblinear(self):
-        """Weights of one task, shape (d, 1), and the intercept."""
-        options = {"loss": self.loss, "C": self.C, "tol": 1e-10, "max_iter": 10**6}
-        options |= {"fit_intercept": bool(self.bias), "random_state": 0}
-        regressor = LinearSVR(epsilon=self.epsilon, **options)
-        model = regressor if self.is_regression else LinearSVC(**options)
-        model.fit(self.X, self.z)
-        return model.coef_.reshape(-1, 1), model.intercept_
-
-
-def numbers(loss="hinge", n=80, d=6, T=1, seed=0, **options):
-    rng = np.random.default_rng(seed)
-    X, tasks = rng.standard_normal((n, d)), rng.integers(0, T, n)
-    z = (X @ rng.standard_normal((d, T)))[np.arange(n), tasks] + rng.standard_normal(n)
-    z = z + 1.0 if loss in REGRESSION_LOSSES else np.sign(z)
-    return Case(X, z, tasks, K3[:T, :T] if T > 1 else np.eye(1), loss, **options)
-
-
-def strings(loss="hinge", degree=4, T=3, features=None, has_gram=True, **options):
-    rng = np.random.default_rng(0)
-    letters = rng.integers(0, 4, (400, 30)).astype(np.uint8)
-    y = np.where(rng.random(400) < 0.3, 1.0, -1.0)
-    letters[y > 0, 10:14] = np.where(rng.random(((y > 0).sum(), 4)) < 0.8, [0, 2, 1, 1], 3)
-    if loss in REGRESSION_LOSSES:
-        y = (letters[:, 10:14] == [0, 2, 1, 1]).sum(axis=1) + 0.3 * rng.standard_normal(400)
-    windows = Windows(letters.ravel(), np.arange(400) * 30, 30)
-    features = WeightedDegree(degree=degree) if features is None else features
-    rows = features.bind(windows)
-    if not has_gram:
-        rows.gram = lambda rows, dtype: None
-    X = features.transform(windows).toarray().astype(float)
-    return Case(X, y, np.arange(400) % T, K3[:T, :T] if T > 1 else np.eye(1), loss,
-                rows=rows, **options)  # fmt: skip
+from tests.solvers.cases import BY_LIBLINEAR, EVERY_LOSS, Case, numbers, strings
 
 
 @pytest.mark.parametrize("T", [1, 3])

@@ -235,23 +235,6 @@ def test_weak_duality_at_any_point(seed, loss, norm, n_views):
     assert_allclose(there.W, W_all, atol=1e-9)
 
 
-@settings(max_examples=60)
-@given(st.integers(0, 10**6), st.floats(1.0, 20.0), st.integers(1, 8))
-def test_no_theta_on_the_ball_beats_the_step(seed, norm, M):
-    rng = np.random.default_rng(seed)
-    kernels = KernelSet(np.ones((M, 1, 1)), np.zeros(M, dtype=int), norm)
-    theta, q = rng.random(M) + 0.01, rng.random(M) * 10.0 ** rng.uniform(-3, 3, M)
-    a, new = theta**2 * q, kernels.step(theta, q)
-    assert size(new, norm) == pytest.approx(1.0, rel=1e-9)
-    for _ in range(20):
-        other = rng.random(M) + 1e-3
-        other /= size(other, norm)
-        near = np.maximum(new * np.exp(0.01 * rng.standard_normal(M)), 1e-12)
-        near /= size(near, norm)
-        for point in (other, near):
-            assert (a / new).sum() <= (a / point).sum() * (1 + 1e-12)
-
-
 def test_the_theta_step_at_the_ends():
     kernels = KernelSet(np.ones((3, 1, 1)), np.zeros(3, dtype=int), np.inf)
     assert_array_equal(kernels.start(), np.ones(3))
@@ -275,33 +258,6 @@ def test_one_kernel_is_the_solver_with_a_fixed_kernel(loss, in_epochs):
     assert solution.primal == pytest.approx(fixed.primal, rel=1.1e-6)
     primal, dual = data.problem().objectives(solution.alpha, solution.margins)
     assert (solution.primal, solution.dual) == pytest.approx((primal, dual), rel=1e-9)
-
-
-@pytest.mark.parametrize("loss", ALL_LOSSES)
-def test_scaled_kernels_are_scaled_costs(loss):
-    data = case(4 / 3, loss, 2)
-    kernels_up, costs_up = (
-        replace(data, **{name: 5 * getattr(data, name)}).solve() for name in ("matrices", "C")
-    )
-    assert kernels_up.primal == pytest.approx(costs_up.primal / 5, rel=1e-8)
-    assert_allclose(kernels_up.theta, costs_up.theta, atol=1e-4)
-
-
-@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
-@pytest.mark.parametrize("norm", NORMS)
-def test_the_order_of_tasks_and_kernels_does_not_matter(norm, loss):
-    data = case(norm, loss, 2)
-    order, turn = np.array([2, 0, 1]), np.array([3, 1, 7, 0, 9, 4, 5, 6, 2, 8])
-    moved = replace(
-        data,
-        tasks=np.argsort(order)[data.tasks].astype(np.int16),
-        matrices=data.matrices[turn][:, order][:, :, order],
-        which=data.which[turn],
-    )
-    first, second = data.solve(tol=1e-10), moved.solve(tol=1e-10)
-    assert second.primal == pytest.approx(first.primal, rel=1e-9)
-    assert_allclose(second.W, first.W[:, order], atol=2e-4)
-    assert_allclose(second.theta, first.theta[turn], atol=2e-3)
 
 
 @pytest.mark.parametrize("loss", ALL_LOSSES)
@@ -368,11 +324,3 @@ def test_single_precision_reaches_its_tolerance():
         assert solution.W.dtype == np.float32
         assert 0 <= solution.gap <= 1e-4
         assert solution.primal == pytest.approx(data.optimum(), rel=1e-4)
-
-
-def test_runs_are_reproducible():
-    data = case(2.0, n=60, d=12, n_views=2)
-    for in_epochs in (False, True):
-        first, again = (data.solve(tol=1e-4, in_epochs=in_epochs, seed=3) for _ in range(2))
-        assert_array_equal(first.W, again.W)
-        assert_array_equal(first.theta, again.theta)

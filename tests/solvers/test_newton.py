@@ -15,11 +15,11 @@ from seqmtl.features.numeric import NumericRows
 from seqmtl.solvers import newton
 from seqmtl.solvers.dcd import Descent, State, initial_state
 from seqmtl.solvers.few_weights import FewWeights, split
-from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
+from seqmtl.solvers.losses import LOSSES
 from seqmtl.solvers.problem import Problem
 from tests.oracles.svm import multitask_kernel
+from tests.solvers.cases import EVERY_LOSS, numbers
 
-EVERY_LOSS = [*LOSSES, *REGRESSION_LOSSES]
 KERNELS = ("individual", "union", "default", "any", "rank 2", "nearly singular")
 
 
@@ -34,21 +34,11 @@ def kernel(kind, T, rng):
     return shared * np.ones((T, T)) + own * np.eye(T)
 
 
-def problem(loss, kind="default", C=1.0, *, n=150, d=4, T=3, bias=1.0, X=None, seed=0):
-    """Noisy labels or targets of weights that differ a little between the tasks."""
-    rng = np.random.default_rng(seed)
-    tasks = rng.integers(0, T, n).astype(np.int16)
-    X = rng.standard_normal((n, d)) if X is None else X(rng.standard_normal((n, d)))
-    W = rng.standard_normal(d) + 0.4 * rng.standard_normal((T, d))
-    z = np.einsum("ij,ij->i", X, W[tasks]) + 0.2 + rng.standard_normal(n)
-    is_regression = loss in REGRESSION_LOSSES
-    y = np.ones(n) if is_regression else np.where(z > 0, 1.0, -1.0)
-    targets = z if is_regression else np.zeros(0)
-    costs = C * rng.uniform(0.2, 2.0, n)
-    return Problem(
-        NumericRows(X), y, tasks, kernel(kind, T, rng), costs, find_loss(loss, 0.3), bias,
-        targets,
-    )  # fmt: skip
+def problem(loss, kind="default", C=1.0, *, n=150, d=4, T=3, bias=1.0, X=None):
+    """A small problem with costs that differ by up to ten times."""
+    rng, case = np.random.default_rng(0), numbers(loss, n, d, T, bias=bias, epsilon=0.3)
+    case.X = case.X if X is None else X(case.X)
+    return replace(case, K=kernel(kind, T, rng), C=C * rng.uniform(0.2, 2.0, n)).problem()
 
 
 def at_once(p, tol, **options):
@@ -88,23 +78,11 @@ def by_cvxpy(p):
     return whole.solve(solver=cp.CLARABEL)
 
 
-@pytest.mark.parametrize("kind", ["individual", "default", "rank 2"])
+@pytest.mark.parametrize("kind", KERNELS)
 @pytest.mark.parametrize("loss", EVERY_LOSS)
 def test_optimum_by_cvxpy(loss, kind):
     p = problem(loss, kind, n=60)
     assert solve(p).primal == pytest.approx(by_cvxpy(p), rel=1e-6)
-
-
-@pytest.mark.parametrize("kind", KERNELS)
-@pytest.mark.parametrize("loss", EVERY_LOSS)
-def test_optimum_is_that_of_coordinate_descent(loss, kind):
-    p = problem(loss, kind, 0.2, n=80)
-    options = {"dtype": np.float64, "max_epochs": 20_000, "is_first_order": True}
-    descent = Descent(p, tol=1e-8, **options).solve()
-    assert descent.gap <= 1e-8
-    steps = solve(p)
-    assert steps.primal == pytest.approx(descent.primal, rel=2e-8)
-    assert_allclose(steps.W, descent.W, atol=2e-3)
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 10.0])

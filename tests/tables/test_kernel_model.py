@@ -121,22 +121,6 @@ def test_several_classes_come_back(tmp_path):
         again.predict(X, "x vs y")
 
 
-def test_tasks_are_asked_for_and_known(tmp_path):
-    X, y, names = windows()
-    again = kept(MultiTaskKernelSVC("spectrum:2").fit(X), tmp_path)
-    assert_array_equal(again.decision_function(X), again.decision_function(X, names))
-    with pytest.raises(UnknownTaskError, match="task 'mouse' is not in the model"):
-        again.decision_function(X, "mouse")
-    with pytest.raises(
-        UnknownTaskError, match="tasks must be given: the model has several, fly, worm"
-    ):
-        again.decision_function(X.with_tasks(["task"] * len(X)))
-    with pytest.raises(ValueError, match=r"tasks must have one entry per example \(36\), got 2"):
-        again.decision_function(X, ["fly", "worm"])
-    alone = kept(MultiTaskKernelSVC("spectrum:2").fit(texts()[0], y), tmp_path)
-    assert alone.decision_function(texts()[0]).shape == (36,)
-
-
 def test_tasks_without_examples_are_not_in_the_model():
     X, y, names = numbers()
     K = TaskKernel(["a", "b", "c", "d"], np.full((4, 4), 0.5) + 0.5 * np.eye(4))
@@ -196,10 +180,7 @@ def test_the_other_kind_of_model_is_told_apart(saved):
             {"model": "trees"},
             r"model must be one of 'weights', 'kernels', 'pairs', got 'trees'; the file",
         ),
-        (
-            {"kernels": [{"kind": "quantum"}] * 3},
-            "kernels: kernel must be one of",
-        ),
+        ({"kernels": [{"kind": "quantum"}] * 3}, "kernels: kernel must be one of"),
         ({"kernels": [{"kind": "rbf", "gamma": -1.0}] * 3}, "kernels: gamma"),
         ({"kernels": 3}, "; the file is damaged or was edited; train again$"),
         ({"kernels": ["rbf"]}, "; the file is damaged or was edited; train again$"),

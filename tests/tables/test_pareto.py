@@ -36,12 +36,6 @@ def fit(data, **options):
     return model.fit(data.X, data.y, data.names)
 
 
-def test_no_solution_dominates_another(path):
-    for a, b in itertools.permutations(path.objectives, 2):
-        if np.abs(a / b - 1).max() > 1e-4:
-            assert (a > b * (1 + 2e-6)).any()
-
-
 def test_the_path_is_in_order_and_whole(path):
     assert_array_equal(path.p, P)
     assert path.tasks == ("a", "b", "c")
@@ -123,16 +117,6 @@ def test_one_task_is_one_problem_whatever_the_trade_off(data, p):
     assert_allclose(
         model.decision_function(data.X[own]), alone.decision_function(data.X[own]), atol=0.05
     )
-
-
-def test_tasks_may_be_many():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((160, 2)), np.tile([0, 1], 80)
-    tasks = np.repeat([f"task {t:02}" for t in range(20)], 8)
-    for p in (0.1, 10.0):
-        model = ParetoMKLClassifier(KERNELS, p=p, tol=1e-3).fit(X, y, tasks)
-        assert model.objectives_.shape == (20,)
-        assert model.gap_ <= 1e-3
 
 
 def test_a_path_needs_trade_offs(data):
@@ -220,7 +204,7 @@ def figure_of(P, T, M, seed=0):
     return draw_path(p, g, tasks, rng.random((P, M)), [f"RBF(gamma={m})" for m in range(M)])
 
 
-@pytest.mark.parametrize(("T", "M"), [(1, 1), (2, 3), (10, 11), (45, 40)])
+@pytest.mark.parametrize(("T", "M"), [(2, 3), (45, 40)])
 def test_nothing_in_the_picture_overlaps(T, M, tmp_path):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
