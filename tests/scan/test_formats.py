@@ -11,6 +11,7 @@ import subprocess
 import numpy as np
 import pytest
 
+import seqmtl
 from seqmtl.scan import SiteFinder
 from seqmtl.scan.formats import hint_fields, splice_scores
 from seqmtl.scan.lines import format_lines
@@ -280,6 +281,16 @@ def test_any_blocks_and_threads_give_the_same(scan, contigs, tmp_path, monkeypat
         for contig in contigs:
             assert a.intervals(contig) == b.intervals(contig)
             assert a.stats(contig) == b.stats(contig)
+
+
+def test_python_does_what_the_command_does(folder, scan, tmp_path):
+    expected, out = scan("x.bed"), tmp_path / "python.bed"
+    files = folder / "donor.seqmtl", folder / "genome.fa"
+    (entry,) = seqmtl.scan(*files, output=out, organism="man")
+    assert out.read_bytes() == expected.read_bytes()
+    assert (entry["files"], entry["n_reported"]) == ([str(out)], len(text_rows(out)))
+    with pytest.raises(ValueError, match="strand must be one of both, "):
+        seqmtl.scan(*files, output=out, strand="plus")
 
 
 def test_summary_as_json(scan, contigs, expected, tmp_path):

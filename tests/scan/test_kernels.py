@@ -76,11 +76,6 @@ def test_any_size_of_weights_fits(length, degree, exponent, seed):
         assert abs(value - expected) <= tables.unit * 0.501
 
 
-def test_zero_weights_give_zero_tables():
-    tables = build_tables([np.zeros((5, 4)), np.zeros((5, 16))], 1e-6)
-    assert not tables.rows.any()
-
-
 def test_tables_that_cannot_fit_are_refused(monkeypatch):
     def refuse(n_bytes, what, remedy):
         raise MemoryLimitError(f"{what} would take {n_bytes}; {remedy}")
@@ -116,13 +111,3 @@ def test_decimals_are_written_within_half_a_digit(value, n_decimals):
     assert text[-n_decimals - 1] == "."
     assert abs(float(text) - value) <= 0.5000001 * 10.0**-n_decimals + 1e-15 * abs(value)
     assert text == "0." + "0" * n_decimals or float(text) != 0 or value == 0 or "-" not in text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0.00000"), (-1e-9, "0.00000"), (-1.5, "-1.50000"), (12.345678, "12.34568"),
-     (0.00001, "0.00001"), (-0.99999999, "-1.00000"), (1234.5, "1234.50000")],
-)  # fmt: skip
-def test_decimals_by_example(value, text):
-    buffer = np.zeros(NUMBER_BYTES, np.uint8)
-    assert buffer[: put_decimal(buffer, 0, value, 5)].tobytes().decode() == text

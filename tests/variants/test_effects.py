@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, WeightedDegree
-from seqmtl.features.joint import JointFeatures
-from seqmtl.features.weighted_degree import Spectrum
+from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.models.site import Site
 from seqmtl.sequences import encode
 from seqmtl.sequences.genome import ContigTable, Genome
@@ -26,9 +24,9 @@ SITES = {
 }
 
 
-def make_model(site, features=None, seed=0):
+def make_model(site, seed=0):
     rng = np.random.default_rng(seed)
-    features = WeightedDegree(3) if features is None else features
+    features = WeightedDegree(3)
     return MultiTaskModel(
         features, LENGTH, (ORGANISM, "fly"), TaskKernel([ORGANISM, "fly"], np.eye(2), "none"),
         rng.normal(size=(features.n_features(LENGTH), 2)), np.array([-0.3, 0.1]),
@@ -195,28 +193,6 @@ def test_many_alleles_at_once_are_those_one_by_one(monkeypatch):
         alone = score_variants(MODELS["acceptor"], genome, [row], ORGANISM)
         for one, all_ in zip(alone[:5], together[:5], strict=True):
             np.testing.assert_array_equal(one[0], all_[i])
-
-
-@pytest.mark.parametrize(
-    "features",
-    [
-        PositionalKmers("wd:2,kmers:3/4=0.5,kmers:2/inf", anchor=4),
-        PositionalKmers("wd:3,kmers:2-3/2", anchor=5, hash_bits=6),
-        Spectrum(2, 0, 5),
-        JointFeatures([WeightedDegree(2), Spectrum(2, 0, 5)]),
-    ],
-    ids=["bins", "hashed", "region", "joint"],
-)
-def test_any_features(features):
-    for name in ("donor", "tss"):
-        model = make_model(SITES[name], features)
-        for contig, start in ((CONTIG, 40), (REPEATS, 36)):
-            ref = contig[start : start + 3]
-            found = score_variants(model, make_genome(I=contig), [("I", start, ref, "G")], ORGANISM)
-            args = (scorer(model, ORGANISM), model.site, LENGTH, contig, start, ref, "G")
-            wanted = [change for change, _ in effect(*args)]
-            assert max(wanted) > 0.02
-            np.testing.assert_allclose(found.changes[0], wanted, atol=1e-4)
 
 
 def test_what_cannot_be_scored_has_a_reason_and_nan():
