@@ -22,7 +22,6 @@ from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Solution
 from seqmtl.tables.minimax import (
     KernelRegularizer,
-    MinimaxSolution,
     TraceRegularizer,
     solve_minimax,
 )
@@ -118,7 +117,10 @@ class MinimaxClassifier(MultiTaskClassifier):
                 "Spectrum(k=...).transform(windows) returns"
             )
         settings.check()
-        self._check_options()
+        check_choice("regularizer", self.regularizer, REGULARIZERS)
+        check_norm(self.norm)
+        remedy = "the smaller, the less tasks have in common"
+        check_number("share", self.share, most=1, remedy=remedy)
         check_classes(y, ids, names)
         kernel = TaskKernel.easy(names, float(self.share))
         is_trace = self.regularizer == "trace"
@@ -136,7 +138,8 @@ class MinimaxClassifier(MultiTaskClassifier):
         )
         if is_trace:
             kernel = _trace_kernel(solution.W, names)
-        solution = _split_intercept(solution, X.shape[1])
+        W, bias = solution.W[: X.shape[1]], solution.W[X.shape[1] :].sum(axis=0)
+        solution = replace(solution, W=W, bias=bias)  # the last row, if there is a constant feature
         self.losses_, self.task_weights_ = solution.losses, solution.tau
         self.objective_ = solution.primal
         features = Numeric()
@@ -156,12 +159,6 @@ class MinimaxClassifier(MultiTaskClassifier):
             summarise(examples, settings, solution) | {"minimax": self._summary(names)},
         )
         return model, solution
-
-    def _check_options(self) -> None:
-        check_choice("regularizer", self.regularizer, REGULARIZERS)
-        check_norm(self.norm)
-        remedy = "the smaller, the less tasks have in common"
-        check_number("share", self.share, most=1, remedy=remedy)
 
     def _summary(self, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the settings, losses and weights of the tasks, as JSON values."""
@@ -189,13 +186,6 @@ def _dense(X: Any, n_tasks: int, with_constant: bool) -> NDArray[np.float64]:
     )
     X = X if isinstance(X, np.ndarray) else X.toarray()
     return np.column_stack([X, np.ones(n)]) if with_constant else X
-
-
-def _split_intercept(solution: MinimaxSolution, d: int) -> MinimaxSolution:
-    """Remove the row of the constant feature, if there is one, from the weights."""
-    W = solution.W
-    bias = W[d] if len(W) > d else np.zeros(W.shape[1])
-    return replace(solution, W=W[:d], bias=bias)
 
 
 def _trace_kernel(W: NDArray[np.float64], names: tuple[str, ...]) -> TaskKernel:

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-import sklearn
 from sklearn.metrics import average_precision_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-from seqmtl import MultiTaskKernelSVC, MultiTaskSVC, TaskKernel, TaskScorer, Windows
+from seqmtl import MultiTaskKernelSVC, MultiTaskSVC, TaskScorer, Windows
 
 
 @pytest.fixture(scope="module")
@@ -26,29 +24,6 @@ def test_the_score_is_the_mean_over_the_tasks(data, metric, area):
     scores = model.decision_function(X, tasks)
     each = [area(y[tasks == t] == "yes", scores[tasks == t]) for t in "abc"]
     assert TaskScorer(metric)(model, X, y, tasks) == pytest.approx(np.mean(each))
-
-
-def test_searches_route_the_tasks_to_it(data):
-    X, y, tasks = data
-    PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    grid = {
-        "C": [0.1, 10.0],
-        "gamma": [0.1, 1.0],
-        "task_kernel": [TaskKernel.graphical(PATH, a, list("abc")) for a in (0.1, 1.0)],
-    }
-    folds = list(StratifiedKFold(3).split(X, np.char.add(y, tasks)))
-    with sklearn.config_context(enable_metadata_routing=True):
-        svc = MultiTaskKernelSVC().set_fit_request(tasks=True)
-        search = GridSearchCV(svc, grid, scoring=TaskScorer(), cv=folds).fit(X, y, tasks=tasks)
-    by_hand = [
-        TaskScorer()(
-            MultiTaskKernelSVC(**search.best_params_).fit(X[fit], y[fit], tasks[fit]),
-            X[held], y[held], tasks[held],
-        )
-        for fit, held in folds
-    ]  # fmt: skip
-    assert search.best_score_ == pytest.approx(np.mean(by_hand))
-    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
 
 
 def test_windows_bring_their_tasks():
@@ -72,5 +47,3 @@ def test_unknown_metrics_are_refused():
     with pytest.raises(ValueError, match="metric must be one of auroc, auprc, got 'auc'"):
         TaskScorer("auc")
     assert repr(TaskScorer("auprc")) == "TaskScorer('auprc')"
-
-

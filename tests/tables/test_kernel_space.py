@@ -214,13 +214,6 @@ def test_norms_and_trade_offs_by_hand():
     assert minimise_on_ball(np.zeros(2), 2.0) is None
 
 
-@pytest.mark.parametrize("p", [0.01, 0.3, 1.0, 1.7, 30.0])
-def test_a_trade_off_is_the_derivative_of_the_norm(p):
-    g, h = np.array([2.0, 3.0, 2.5]), 1e-6
-    slope = [(norm_of(g + h * e, p) - norm_of(g - h * e, p)) / (2 * h) for e in np.eye(3)]
-    assert_allclose(trade_off(g, p), slope, rtol=1e-5, atol=1e-9)
-
-
 # -- products with task kernels ------------------------------------------------------------------
 
 K3 = np.array([[1.0, 0.6, 0.1], [0.6, 1.5, 0.2], [0.1, 0.2, 0.8]])

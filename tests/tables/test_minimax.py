@@ -170,7 +170,6 @@ class TestSpecialCases:
         assert_allclose(fitted.intercept_, svc.intercept_, atol=1e-3)
         assert_array_equal(fitted.task_weights_, np.ones(3))
 
-
     def test_trace_norm_gives_low_rank(self, tight):
         fitted = tight(_data(), C=1.0)
         assert np.linalg.matrix_rank(_weights(fitted), tol=1e-10) == 1
