@@ -197,10 +197,7 @@ def _donors(
 
 
 def _log_junctions(
-    name: str,
-    genome: Genome,
-    genes: list[NDArray[np.int64]],
-    within: NDArray[np.int64] | None,
+    name: str, genome: Genome, genes: list[NDArray[np.int64]], within: NDArray[np.int64] | None
 ) -> None:
     covered = merge_intervals(np.concatenate(genes))
     logger.info(

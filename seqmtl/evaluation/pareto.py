@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.evaluation.figures import (
-    GREY,
-    figure_style,
-    line_look,
-    new_figure,
-    plain_text,
-)
+from seqmtl.evaluation.figures import GREY, figure_style, line_look, new_figure, plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

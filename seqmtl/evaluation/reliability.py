@@ -28,10 +28,7 @@ _SMALLEST = 1e-5
 
 
 def calibration_error(
-    labels: ArrayLike,
-    probabilities: ArrayLike,
-    n_bins: int = 10,
-    weights: ArrayLike | None = None,
+    labels: ArrayLike, probabilities: ArrayLike, n_bins: int = 10, weights: ArrayLike | None = None
 ) -> float:
     """Return the expected calibration error over equal-width bins.
 

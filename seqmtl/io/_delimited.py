@@ -104,25 +104,25 @@ def _check_header(names: list[str], delimiter: str, source: str, line: int) -> N
         raise InputFormatError(
             "the file must hold a table, but it is empty; check how it was written", path=source
         )
+    fault = _fault_of(names, delimiter)
+    if fault:
+        raise InputFormatError(fault, path=source, line=line)
+
+
+def _fault_of(names: list[str], delimiter: str) -> str:
+    """Return what is wrong with a header, or ""."""
     if names[0].startswith(">"):
-        raise InputFormatError(
+        return (
             f"the file must hold a table, got {names[0]!r}, which looks like FASTA; give a table "
-            "with a header line",
-            path=source,
-            line=line,
+            "with a header line"
         )
     if len(names) == 1 and any(mark in names[0] for mark in _OTHER_SEPARATORS):
-        raise InputFormatError(
+        return (
             f"the columns must be separated by {_TITLES[delimiter]}, got the header {names[0]!r}; "
-            "write the table that way, or name the file .csv (commas) or .tsv (tabs) accordingly",
-            path=source,
-            line=line,
+            "write the table that way, or name the file .csv (commas) or .tsv (tabs) accordingly"
         )
     is_numbered = names == [str(i) for i in range(len(names))]
     if all(map(is_number, names)) and not is_numbered:
-        raise InputFormatError(
-            f"the first line must name the columns, got the numbers {', '.join(names[:5])}; add a "
-            "header line",
-            path=source,
-            line=line,
-        )
+        got = ", ".join(names[:5])
+        return f"the first line must name the columns, got the numbers {got}; add a header line"
+    return ""

@@ -156,16 +156,13 @@ class _Reader:
             group = self.groups.get(name)
             if group is None:
                 group = _Group(contig, strand, gene, self.line, [one for one, _ in names])
-                self._add_group(name, group, attributes)
+                if self.is_gtf and (found := _GTF_BIOTYPE.search(attributes)):
+                    group.biotype = found[1]
+                self.groups[name] = group
             group.is_mixed |= group.contig != contig or group.strand != strand
             group.parts[part].append(segment)
             if part == _CDS:
                 group.coding.append((segment, phase, cds_id))
-
-    def _add_group(self, name: bytes, group: _Group, attributes: bytes) -> None:
-        if self.is_gtf and (found := _GTF_BIOTYPE.search(attributes)):
-            group.biotype = found[1]
-        self.groups[name] = group
 
     def _segment(self, first: bytes, last: bytes) -> Segment:
         """Return the interval of a feature, 0-based half-open."""
@@ -245,7 +242,7 @@ class _Reader:
             group.biotype = group.biotype or biotype or kind
             reason = self._problem(name, group, owners)
             if reason:
-                self._leave_out(name, group, reason)
+                self.left_out.append(_left_out(_text(name, self.is_gtf), group, reason))
                 continue
             transcripts += _transcripts(_text(name, self.is_gtf), group, self.is_gtf)
             n_joined += _overlap(sorted(group.parts[_EXON]))
@@ -282,19 +279,11 @@ class _Reader:
         kind = self.parents.get(name, (b"", b"", b""))[0]
         return not kind or kind.lower().endswith(b"gene")
 
-    def _leave_out(self, name: bytes, group: _Group, reason: str) -> None:
-        segments = [segment for part in group.parts for segment in part]
-        self.left_out.append(
-            LeftOutTranscript(
-                _text(name, self.is_gtf),
-                readable(group.contig),
-                min(start for start, _ in segments),
-                max(end for _, end in segments),
-                readable(group.strand),
-                reason,
-                group.line,
-            )
-        )
+
+def _left_out(name: str, group: _Group, reason: str) -> LeftOutTranscript:
+    starts, ends = zip(*(segment for part in group.parts for segment in part), strict=True)
+    contig, strand = readable(group.contig), readable(group.strand)
+    return LeftOutTranscript(name, contig, min(starts), max(ends), strand, reason, group.line)
 
 
 def _readable_counts(counts: Counter[bytes]) -> dict[str, int]:

@@ -36,12 +36,7 @@ MEMBERS = (WINDOWS, REGIONS, SITES, LEFT_OUT, SUMMARY)
 _sites = record({"sites": whole(), "decoys": whole()})
 _genome = record({"path": word, "bytes": whole(), "n_bases": whole(), "crc32": whole()})
 _organism = record(
-    {
-        "sites": whole(),
-        "decoys": whole(),
-        "splits": mapping(_sites),
-        "left_out": mapping(whole()),
-    }
+    {"sites": whole(), "decoys": whole(), "splits": mapping(_sites), "left_out": mapping(whole())}
 )
 _SUMMARY = record(
     {

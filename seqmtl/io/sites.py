@@ -209,10 +209,7 @@ class _Reader:
             self._check_padding(starts, places.contig_lengths)
         kept = inside if self.drop else np.ones_like(inside)
         self.found.add(
-            kept,
-            starts=starts + places.contig_starts,
-            is_reverse=places.is_reverse,
-            labels=labels,
+            kept, starts=starts + places.contig_starts, is_reverse=places.is_reverse, labels=labels
         )
         for column, names in (("splits", self.found.splits), ("task_ids", self.found.organisms)):
             place = self.columns.get(names.what)

@@ -131,8 +131,5 @@ def render_sections(title: str, summary: object, sections: Sequence[tuple[str, M
         for anchor, (heading, content) in zip(anchors, shown, strict=True)
     ]
     return Template(read_text(_PAGE, "HTML")).substitute(
-        title=join([title]),
-        summary=join([summary]),
-        links=join(links),
-        sections=join(body),
+        title=join([title]), summary=join([summary]), links=join(links), sections=join(body)
     )

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seqmtl.compare.results import MEAN, METRICS, summarize
-from seqmtl.evaluation.figures import (
-    GREY,
-    figure_style,
-    line_look,
-    new_figure,
-    plain_text,
-)
+from seqmtl.evaluation.figures import GREY, figure_style, line_look, new_figure, plain_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -73,11 +73,7 @@ def true_sites(genes: Layout, signal: str, first_gene: int, chromosome_start: in
     n_exons = np.diff(genes.first_exon)
     gene = np.repeat(np.arange(n_exons.size), n_exons)
     order = np.arange(gene.size) - genes.first_exon[gene]
-    wanted = {
-        "tss": order == 0,
-        "donor": order < n_exons[gene] - 1,
-        "acceptor": order > 0,
-    }[signal]
+    wanted = {"tss": order == 0, "donor": order < n_exons[gene] - 1, "acceptor": order > 0}[signal]
     exon = np.flatnonzero(wanted)
     gene, intron = gene[exon], order[exon] - (signal == "acceptor")
     strand = genes.strand[gene]

@@ -6,15 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_LETTERS = {
-    "A": (0,),
-    "C": (1,),
-    "G": (2,),
-    "T": (3,),
-    "R": (0, 2),
-    "Y": (1, 3),
-    "N": (),
-}
+_LETTERS = {"A": (0,), "C": (1,), "G": (2,), "T": (3,), "R": (0, 2), "Y": (1, 3), "N": ()}
 
 
 @dataclass(frozen=True)

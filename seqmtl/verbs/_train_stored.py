@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl._schema import anything, items, mapping, record, whole, word
-from seqmtl.exceptions import SeqmtlError, TrainingInterrupted
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import files_not_of, remove_files, write_json
 from seqmtl.request import option
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
     from seqmtl.io.window_store import WindowStore
+    from seqmtl.models.examples import Examples
+    from seqmtl.models.stored_fit import Disk
     from seqmtl.sequences import Windows
 
 logger = logging.getLogger("seqmtl")
@@ -46,60 +48,155 @@ class OnDisk(_options.TrainingRun, _options.TrainingRows):
     resume: bool = option(default=False, role="how", help="resume an interrupted training")
 
 
-def train_on_disk(request: OnDisk, fit: Any) -> Any:
-    """Train a model on the DATA of the arguments.
-
-    The windows are in the folder ``MODEL.windows`` meanwhile, with the state of the last look.
+class Kept:
+    """The folder ``MODEL.windows``: windows on disk, and the state of the last look at them.
 
     Parameters
     ----------
     request : OnDisk
         What is asked.
-    fit : callable
-        Trains, given the store, the arguments memory, ask, run and state of
-        :class:`~seqmtl.models.stored_fit.Disk`, and save, a function that stores the active
-        windows after a look.
+    """
 
-    Raises
-    ------
-    TrainingInterrupted
-        On Ctrl-C; the message says how to resume.
+    scores = None
+    n_windows = 0
+
+    def __init__(self, request: OnDisk) -> None:
+        self._request = request
+        self.path = os.path.abspath(f"{request.output}.windows")  # workers may be elsewhere
+        self._state, self._done = (os.path.join(self.path, name) for name in (_STATE, _DONE))
+
+    @property
+    def is_written(self) -> bool:
+        """Whether there is a state to resume from."""
+        return os.path.exists(self._state)
+
+    def save(self, active: Any) -> None:
+        """Store the active windows of a look."""
+        from seqmtl.files.model_file import write_arrays
+
+        write_arrays(self._state, {}, active.state())
+
+    def save_scores(self) -> None:
+        """Do nothing: the scores of a selection are not stored."""
+
+    def remove(self) -> None:
+        """Remove the stored windows, and their folder."""
+        remove_files(self.path, _OWN)
+
+    def load(self) -> Any:
+        """Read the state of the last look at the windows; None if there is none.
+
+        Raises
+        ------
+        SeqmtlError
+            If it is damaged.
+        """
+        import numpy as np
+
+        from seqmtl.files.model_file import read_arrays
+        from seqmtl.models.schema import Forms, check_arrays
+
+        if not self.is_written:
+            return None
+        n = self.n_windows
+        try:
+            state = read_arrays(self._state)[1]
+            rows = np.array(state.get("rows", ()))
+            if rows.ndim != 1 or not rows.size or not (np.diff([-1, *rows.tolist(), n]) > 0).all():
+                raise ValueError(f"array rows must hold rising numbers from 0 to {n - 1}")
+            known = {"rows": "int64", "alpha": "float64", "margins": "float64"}
+            forms: Forms = {name: (dtype, (rows.size,)) for name, dtype in known.items()}
+            check_arrays(state, {**forms, "bound": ("uint8", (n,)), "primal": ("float64", (1,))})
+        except ValueError as error:  # also a ModelFileError
+            raise SeqmtlError(f"{self._state}: damaged; train without --resume") from error
+        return state
+
+    def store(self, memory: int) -> WindowStore:
+        """Return the stored windows of DATA: those of an interrupted run, or new ones."""
+        from seqmtl.io.window_store import store_windows
+
+        resume = self._request.resume
+        if resume and os.path.exists(self._done):
+            return self._stored()
+        if resume:
+            logger.info("%s: there is nothing to resume; starting afresh", self.path)
+        elif self.is_written:
+            logger.warning(
+                "%s: what an interrupted run has left is replaced, without --resume", self.path
+            )
+        self.remove()
+        store = store_windows(_windows(self._request, memory), self.path)
+        parts = [own._asdict() for own in store.parts]
+        write_json(self._done, {"request": self._fingerprint(), "parts": parts})
+        return store
+
+    def _stored(self) -> WindowStore:
+        from seqmtl.files.whole import read_json
+        from seqmtl.io.window_store import StoredPart, WindowStore
+
+        try:
+            found = read_json(self._done)
+            _STORE("", found)
+            parts = [
+                StoredPart(**{**own, "task_names": (*own["task_names"],)}) for own in found["parts"]
+            ]
+        except ValueError as error:
+            raise SeqmtlError(f"{self._done}: damaged ({error}); train without --resume") from error
+        if found["request"] != self._fingerprint():
+            raise SeqmtlError(
+                f"cannot resume: {self.path} is of another DATA or other options; give the same, "
+                "or omit --resume to start afresh"
+            )
+        logger.info("%s: resuming", self.path)
+        return WindowStore.of(parts)
+
+    def _fingerprint(self) -> dict[str, Any]:
+        """Return what determines the windows and the problem, as JSON values."""
+        from seqmtl._version import __version__
+        from seqmtl.io.dataset import WINDOWS, is_dataset
+
+        data = self._request.data
+        assert data is not None
+        facts = os.stat(os.path.join(data, WINDOWS) if is_dataset(data) else data)
+        asked = self._request.fingerprint("tol", "max_epochs")
+        return {"version": __version__, "size": facts.st_size, "time": facts.st_mtime_ns, **asked}
+
+
+@contextmanager
+def on_disk(request: OnDisk) -> Iterator[tuple[Examples, Disk, Kept]]:
+    """Store the windows of DATA; yield them, how to train on them, and what is kept of a run.
+
+    The folder is removed after an error, unless there is a state to resume from.
     """
     from seqmtl._memory import available_memory
     from seqmtl.cluster import Piece, connect
-    from seqmtl.files.model_file import write_arrays
+    from seqmtl.models.examples import Examples
+    from seqmtl.models.stored_fit import Disk
     from seqmtl.models.stored_look import look
 
-    folder = _folder(request)
-    _check_input(request, folder)
-    memory = request.memory or available_memory()
-    with connect(request.dask) as workers, _kept_if_of_use(request):
-        store = _store(folder, request, memory)
+    kept, memory = Kept(request), request.memory or available_memory()
+    _check_input(request, kept.path)
+    try:
+        with connect(request.dask) as workers:
 
-        def ask(question: Any, jobs: Any) -> Iterator[Any]:
-            pieces = [Piece(f"part {k + 1}", job, (job[0].path,)) for k, job in enumerate(jobs)]
-            for done in workers.map(look, pieces, common=question, ordered=True):
-                yield done.result
+            def ask(question: Any, jobs: Any) -> Iterator[Any]:
+                pieces = [Piece(f"part {k + 1}", job, (job[0].path,)) for k, job in enumerate(jobs)]
+                for done in workers.map(look, pieces, common=question, ordered=True):
+                    yield done.result
 
-        def run(work: Any, jobs: Any) -> Iterator[Any]:
-            pieces = [Piece(f"candidate {k + 1}", (job,)) for k, job in enumerate(jobs)]
-            for done in workers.map(work, pieces, ordered=True, is_small=True):
-                yield done.result
+            def run(work: Any, jobs: Any) -> Iterator[Any]:
+                pieces = [Piece(f"candidate {k + 1}", (job,)) for k, job in enumerate(jobs)]
+                for done in workers.map(work, pieces, ordered=True, is_small=True):
+                    yield done.result
 
-        def on_look(active: Any) -> None:
-            write_arrays(os.path.join(folder, _STATE), {}, active.state())
-
-        state = _state(folder, request, len(store))
-        try:
-            return fit(store, memory=memory, ask=ask, run=run, save=on_look, state=state)
-        except KeyboardInterrupt as error:
-            if not os.path.exists(os.path.join(folder, _STATE)):
-                raise
-            raise TrainingInterrupted(
-                f"interrupted; the progress is in {folder}: repeat the command with --resume to "
-                "continue",
-                folder,
-            ) from error
+            store = kept.store(memory)
+            kept.n_windows = len(store)
+            examples = Examples(store, store.labels, store.task_ids, store.task_names)
+            yield examples, Disk(memory, ask, run), kept
+    except BaseException:
+        if not kept.is_written:
+            kept.remove()
+        raise
 
 
 def _check_input(request: OnDisk, folder: str) -> None:
@@ -118,95 +215,6 @@ def _check_input(request: OnDisk, folder: str) -> None:
             f"the windows would be stored in {folder}, which has other files ({others[0]}); move "
             "them, or choose another --output"
         )
-
-
-def _folder(request: OnDisk) -> str:
-    """Return the folder of the windows, by its full path, as workers may be elsewhere."""
-    return os.path.abspath(f"{request.output}.windows")
-
-
-@contextmanager
-def _kept_if_of_use(request: OnDisk) -> Iterator[None]:
-    """Remove the folder after an error, unless there is a state to resume from."""
-    try:
-        yield
-    except BaseException:
-        if not os.path.exists(os.path.join(_folder(request), _STATE)):
-            remove_store(request)
-        raise
-
-
-def remove_store(request: OnDisk) -> None:
-    """Remove the stored windows, and their folder."""
-    remove_files(_folder(request), _OWN)
-
-
-def _state(folder: str, request: OnDisk, n: int) -> Any:
-    """Read the state of the last look at n windows; None if there is none to resume."""
-    import numpy as np
-
-    from seqmtl.files.model_file import read_arrays
-    from seqmtl.models.schema import Forms, check_arrays
-
-    path = os.path.join(folder, _STATE)
-    if not request.resume or not os.path.exists(path):
-        return None
-    try:
-        state = read_arrays(path)[1]
-        rows = np.array(state.get("rows", ()))
-        if rows.ndim != 1 or not rows.size or not (np.diff([-1, *rows.tolist(), n]) > 0).all():
-            raise ValueError(f"array rows must hold rising numbers from 0 to {n - 1}")
-        known = {"rows": "int64", "alpha": "float64", "margins": "float64"}
-        forms: Forms = {name: (dtype, (rows.size,)) for name, dtype in known.items()}
-        check_arrays(state, {**forms, "bound": ("uint8", (n,)), "primal": ("float64", (1,))})
-    except ValueError as error:  # also a ModelFileError
-        raise SeqmtlError(f"{path}: damaged; train without --resume") from error
-    return state
-
-
-def _store(folder: str, request: OnDisk, memory: int) -> WindowStore:
-    """Return the stored windows of DATA: those of an interrupted run, or new ones."""
-    from seqmtl.files.whole import read_json
-    from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
-
-    path, asked = os.path.join(folder, _DONE), _fingerprint(request)
-    if request.resume and os.path.exists(path):
-        try:
-            found = read_json(path)
-            _STORE("", found)
-            before = found["request"]
-            parts = [
-                StoredPart(**{**own, "task_names": (*own["task_names"],)}) for own in found["parts"]
-            ]
-        except ValueError as error:
-            raise SeqmtlError(f"{path}: damaged ({error}); train without --resume") from error
-        if before != asked:
-            raise SeqmtlError(
-                f"cannot resume: {folder} is of another DATA or other options; give the same, or "
-                "omit --resume to start afresh"
-            )
-        logger.info("%s: resuming", folder)
-        return WindowStore.of(parts)
-    if request.resume:
-        logger.info("%s: there is nothing to resume; starting afresh", folder)
-    elif os.path.exists(os.path.join(folder, _STATE)):
-        logger.warning("%s: what an interrupted run has left is replaced, without --resume", folder)
-    remove_store(request)
-    store = store_windows(_windows(request, memory), folder)
-    write_json(path, {"request": asked, "parts": [own._asdict() for own in store.parts]})
-    return store
-
-
-def _fingerprint(request: OnDisk) -> dict[str, Any]:
-    """Return what determines the windows and the problem, as JSON values."""
-    from seqmtl._version import __version__
-    from seqmtl.io.dataset import WINDOWS, is_dataset
-
-    assert request.data is not None
-    source = os.path.join(request.data, WINDOWS) if is_dataset(request.data) else request.data
-    facts = os.stat(source)
-    asked = request.fingerprint("tol", "max_epochs")
-    return {"version": __version__, "size": facts.st_size, "time": facts.st_mtime_ns, **asked}
 
 
 def _windows(request: OnDisk, memory: int) -> Iterator[Windows]:

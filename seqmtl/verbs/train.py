@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
@@ -14,9 +14,10 @@ from seqmtl.exceptions import TrainingInterrupted, UsageError
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, verb
 from seqmtl.verbs import _options, _relations
-from seqmtl.verbs._train_stored import OnDisk, remove_store, train_on_disk
+from seqmtl.verbs._train_stored import OnDisk, on_disk
 
 if TYPE_CHECKING:
+    from seqmtl.models.examples import Examples
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.models.selection import Space
     from seqmtl.models.site import Site
@@ -115,8 +116,7 @@ class Train(OnDisk, _relations.TrainingRelations):
         self._refuse_tables()
         _relations.check_tree(relation, organisms_named(self))
         started = time.perf_counter()
-        fit = _trained_on_disk if self.is_on_disk else _trained_in_memory
-        model, site, remove = fit(self, relation)
+        model, site, remove = _trained(self, relation)
         self._describe(model, site, time.perf_counter() - started)
         model.save(self.output)
         remove()
@@ -163,108 +163,69 @@ class Train(OnDisk, _relations.TrainingRelations):
             )
 
 
-def _trained_on_disk(
-    request: Train, relation: KernelRequest | None
-) -> tuple[MultiTaskModel, Site | None, Callable[[], None]]:
-    """Train on windows that stay on disk; also return the site of a dataset, and what tidies up."""
+@contextmanager
+def _in_memory(request: Train) -> Iterator[tuple[Examples, None, None]]:
+    """Read the windows."""
     from seqmtl.models.examples import Examples
-    from seqmtl.models.fit import train
-    from seqmtl.models.site import site_in_dataset
-    from seqmtl.models.stored_fit import Disk
+    from seqmtl.verbs._windows import read_for_training
 
-    show, show_choice = _progress(request)
-
-    def fit(
-        store: Any, save: Any, state: Any, **options: Any
-    ) -> tuple[MultiTaskModel, Site | None]:
-        examples = Examples(store, store.labels, store.task_ids, store.task_names)
-        problem, space = _problem(request, relation, store.task_names)
-        site = site_in_dataset(request.data, store.shape[1], request.shift)
-
-        def on_look(active: Any, progress: Any) -> None:
-            save(active)
-            show(progress)
-
-        model, _ = train(
-            examples, space, site=site, disk=Disk(**options), on_score=show_choice,
-            on_epoch=on_look, state=state, **problem,
-        )  # fmt: skip
-        return model, site
-
-    try:
-        return *train_on_disk(request, fit), partial(remove_store, request)
-    finally:
-        show.close()
+    windows = read_for_training(request, split=request.split)
+    yield Examples.of(windows.with_tasks(windows.tasks)), None, None
 
 
-def _trained_in_memory(
+def _trained(
     request: Train, relation: KernelRequest | None
 ) -> tuple[MultiTaskModel, Site | None, Callable[[], None]]:
-    """Train, with a checkpoint from time to time, which the caller removes.
+    """Train, keeping from time to time what it takes to go on; the caller removes that.
 
     Raises
     ------
     TrainingInterrupted
         On Ctrl-C; the message says how to resume.
     """
+    from seqmtl._progress import SelectionProgress, TrainingProgress
     from seqmtl.models.checkpoint import Checkpoint
-    from seqmtl.models.examples import Examples
     from seqmtl.models.fit import train
     from seqmtl.models.site import site_in_dataset
-    from seqmtl.verbs._windows import read_for_training
 
-    windows = read_for_training(request, split=request.split)
-    site = site_in_dataset(request.data, windows.length, request.shift)
-    windows = windows.with_tasks(windows.tasks)
-    problem, space = _problem(request, relation, windows.task_names)
-    checkpoint = Checkpoint(
-        f"{request.output}.checkpoint", windows, problem["features"], problem["task_kernel"],
-        problem["settings"], None if space is None else space.to_dict(),
-    )  # fmt: skip
-    state = checkpoint.load() if request.resume else None
-    show, show_choice = _progress(request)
+    place: Callable[..., Any] = on_disk if request.is_on_disk else _in_memory
+    show, show_choice = TrainingProgress(request.tol), SelectionProgress()
+    with place(request) as (examples, disk, kept):
+        names, windows = examples.names, examples.data
+        kernel, features = request.task_kernel(relation, names), _features(request)
+        settings, space = _settings(request), _space(request, kernel, names)
+        site = site_in_dataset(request.data, windows.shape[1], request.shift)
+        if kept is None:
+            choices = None if space is None else space.to_dict()
+            path = f"{request.output}.checkpoint"
+            kept = Checkpoint(path, windows, features, kernel, settings, choices)
 
-    def on_epoch(state: Any, progress: Any) -> None:
-        if state.is_resumable:
-            checkpoint.save(state)
-        show(progress)
+        def on_epoch(state: Any, progress: Any) -> None:
+            if disk or state.is_resumable:
+                kept.save(state)
+            show(progress)
 
-    def on_score(*progress: Any) -> None:
-        checkpoint.save_scores()
-        show_choice(*progress)
+        def on_score(*progress: Any) -> None:
+            kept.save_scores()
+            show_choice(*progress)
 
-    try:
-        model, _ = train(
-            Examples.of(windows), space, site=site, known=checkpoint.scores, on_score=on_score,
-            on_epoch=on_epoch, state=state, **problem,
-        )  # fmt: skip
-    except KeyboardInterrupt as error:
-        if not checkpoint.is_written:
-            raise
-        raise TrainingInterrupted(
-            f"interrupted; the progress is in {checkpoint.path}: repeat the command with --resume "
-            "to continue",
-            checkpoint.path,
-        ) from error
-    finally:
-        show.close()
-    return model, site, checkpoint.remove
-
-
-def _progress(request: Train) -> tuple[Any, Any]:
-    from seqmtl._progress import SelectionProgress, TrainingProgress
-
-    return TrainingProgress(request.tol), SelectionProgress()
-
-
-def _problem(
-    request: Train, relation: KernelRequest | None, names: tuple[str, ...]
-) -> tuple[dict[str, Any], Space | None]:
-    """Return what is trained, and the hyperparameters to tune, if any."""
-    kernel = request.task_kernel(relation, names)
-    features, settings = _features(request), _settings(request)
-    problem = {"task_kernel": kernel, "features": features, "settings": settings}
-    return problem, _space(request, kernel, names)
+        try:
+            model, _ = train(
+                examples, space, features=features, task_kernel=kernel, settings=settings,
+                site=site, disk=disk, state=kept.load() if request.resume else None,
+                known=kept.scores, on_score=on_score, on_epoch=on_epoch,
+            )  # fmt: skip
+        except KeyboardInterrupt as error:
+            if not kept.is_written:
+                raise
+            raise TrainingInterrupted(
+                f"interrupted; the progress is in {kept.path}: repeat the command with --resume to "
+                "continue",
+                kept.path,
+            ) from error
+        finally:
+            show.close()
+    return model, site, kept.remove
 
 
 def _features(request: Train) -> Any:

@@ -13,95 +13,57 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import atomic_folder, atomic_gzip, atomic_write, check_writable
 
 
-def test_the_file_appears_when_the_block_ends(tmp_path):
+def write_file(path, content="x", fail=None, mode="w"):
+    """Write a file; then fail."""
+    with atomic_write(path, mode) as stream:
+        stream.write(content)
+        if fail is not None:
+            raise fail
+
+
+def test_the_file_appears_when_the_block_ends(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "out.txt"
-    with atomic_write(path) as stream:
+    check_writable("out.txt")
+    with atomic_write("out.txt") as stream:
         stream.write("whole é\n")
         assert not path.exists()
     assert path.read_text(encoding="utf-8") == "whole é\n"
-    assert os.listdir(tmp_path) == ["out.txt"]
     umask = os.umask(0)
     os.umask(umask)
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
-
-
-def test_bytes_replace_an_earlier_file(tmp_path):
-    path = tmp_path / "out.bin"
-    path.write_bytes(b"old")
     with atomic_write(path, "wb") as stream:
         stream.write(b"new")
         stream.flush()
-        assert path.read_bytes() == b"old"
+        assert path.read_text(encoding="utf-8") == "whole é\n"
     assert path.read_bytes() == b"new"
-
-
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_a_failure_leaves_what_was_there(tmp_path, error):
-    path = tmp_path / "out.txt"
-    path.write_text("old")
-
-    def fail():
-        with atomic_write(path) as stream:
-            stream.write("half")
-            raise error
-
-    with pytest.raises(error):
-        fail()
-    assert path.read_text() == "old"
+    for error in (RuntimeError(), KeyboardInterrupt()):
+        with pytest.raises(type(error)):
+            write_file(path, fail=error)
+        assert path.read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["out.txt"]
 
 
-def test_a_full_disk_is_reported_with_the_output(tmp_path):
-    path = tmp_path / "out.txt"
-
-    def fail():
-        with atomic_write(path):
-            raise OSError(28, "No space left on device")
-
-    with pytest.raises(
-        SeqmtlError, match=r"cannot write .*out.txt: No space left.*free some space"
-    ):
-        fail()
+def test_outputs_that_cannot_be_written_are_named(tmp_path, monkeypatch):
+    path, nowhere = tmp_path / "out.txt", tmp_path / "nowhere" / "out.txt"
+    full = OSError(28, "No space left on device")
+    with pytest.raises(SeqmtlError, match=r"write .*out.txt: No space left.*free some space"):
+        write_file(path, fail=full)
     assert os.listdir(tmp_path) == []
-
-
-def test_an_error_of_another_file_is_not_blamed_on_the_output(tmp_path):
-    def fail():
-        with atomic_write(tmp_path / "out.txt"), open(tmp_path / "input.txt"):
+    with pytest.raises(FileNotFoundError, match=r"input.txt"):  # not blamed on the output
+        with atomic_write(path), open(tmp_path / "input.txt"):
             pass
-
-    with pytest.raises(FileNotFoundError, match=r"input.txt"):
-        fail()
-
-
-def test_a_missing_folder_is_reported(tmp_path):
-    path = tmp_path / "nowhere" / "out.txt"
-
-    def write():
-        with atomic_write(path):
-            pass
-
-    with pytest.raises(SeqmtlError, match=r"cannot write .*choose another output"):
-        write()
-    with pytest.raises(SeqmtlError, match=r"no folder .*nowhere; create it first"):
-        check_writable(path)
-
-
-def test_a_folder_is_no_file(tmp_path):
-    def write():
-        with atomic_write(tmp_path):
-            pass
-
-    with pytest.raises(SeqmtlError, match="cannot write"):
-        write()
-    with pytest.raises(SeqmtlError, match="it is a folder; give a file name"):
-        check_writable(tmp_path)
-
-
-def test_a_folder_without_permission_is_reported(tmp_path, monkeypatch):
+    for write, message in (
+        (lambda: write_file(nowhere), r"cannot write .*choose another output"),
+        (lambda: check_writable(nowhere), r"no folder .*nowhere; create it first"),
+        (lambda: write_file(tmp_path), "cannot write"),
+        (lambda: check_writable(tmp_path), "it is a folder; give a file name"),
+    ):
+        with pytest.raises(SeqmtlError, match=message):
+            write()
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(SeqmtlError, match="is not writable"):
-        check_writable(tmp_path / "out.txt")
+        check_writable(path)
 
 
 def test_a_link_is_followed(tmp_path):
@@ -126,15 +88,6 @@ def test_a_pipe_is_written_to_and_stays(tmp_path):
     finally:
         os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-
-
-def test_a_writable_place_passes(tmp_path, monkeypatch):
-    check_writable(tmp_path / "out.txt")
-    monkeypatch.chdir(tmp_path)
-    check_writable("out.txt")
-    with atomic_write("out.txt") as stream:
-        stream.write("x")
-    assert os.listdir(tmp_path) == ["out.txt"]
 
 
 def test_equal_contents_are_equal_gzip_files(tmp_path, monkeypatch):
@@ -202,16 +155,13 @@ def test_a_folder_whose_moves_are_stopped_lacks_its_last_file(tmp_path, monkeypa
     assert list(contents(folder).values()).count("2") == n_moved
 
 
-def test_a_folder_that_cannot_be_made_is_reported(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(SeqmtlError, match=r"cannot create the folder .*file: .*choose another"):
-        fill(tmp_path / "file", "1")
-
-
-def test_a_folder_that_cannot_be_written_is_reported(tmp_path, monkeypatch):
+def test_folders_that_cannot_be_made_or_written_are_named(tmp_path, monkeypatch):
     def refuse(**_):
         raise PermissionError(13, "Permission denied")
 
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SeqmtlError, match=r"cannot create the folder .*file: .*choose another"):
+        fill(tmp_path / "file", "1")
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
     with pytest.raises(SeqmtlError, match=r"cannot write into the folder .*: Permission denied"):
         fill(tmp_path, "1")

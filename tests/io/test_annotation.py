@@ -202,61 +202,48 @@ def test_sources_restrict_the_second_column(write):
     assert caught.value.path == str(path)
 
 
-def test_a_coding_sequence_of_a_gene_or_of_its_own_is_a_transcript(write):
-    text = row(kind="gene", attributes="ID=gene-1") + row(
-        kind="CDS", attributes="ID=c;Parent=gene-1"
-    )
-    text += row(301, 400, kind="CDS", attributes="ID=cds-2;product=x", phase="0")
+GENE = row(kind="gene", attributes="ID=g1")
+A, B = (row(n, 300, kind="CDS", attributes=f"ID={n};Parent=t1", phase="0") for n in (151, 181))
+ONE = ((100, 200),)
+UNKNOWN = 'transcript_id "unknown_transcript_1"'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # coding sequences of a gene, and of their own
+        (GENE + row(kind="CDS", attributes="ID=c;Parent=g1"), [("g1", ONE, ONE)]),
+        (row(kind="CDS", attributes="ID=c;product=x"), [("c", ONE, ONE)]),
+        # SGD
+        (row(101, 150, kind="noncoding_exon") + row(151, 180, kind="intron")
+         + row(181, 220, kind="noncoding_exon"), [("t1", ((100, 150), (180, 220)), ())]),
+        # a protein without a row of its own
+        (row() + row(101, 160, kind="CDS", attributes="Parent=t1,t1-Protein;"),
+         [("t1", ((100, 200),), ((100, 160),))]),
+        # exons that overlap or touch
+        (row(101, 200) + row(150, 260) + row(261, 280) + row(301, 400),
+         [("t1", ((100, 280), (300, 400)), ())]),
+        # alternatives, as in the example of the GFF3 specification
+        (row(101, 400) + A + B,
+         [("t1", ((100, 400),), ((150, 300),)), ("t1", ((100, 400),), ((180, 300),))]),
+        # parts of one coding sequence with IDs of their own
+        (row(101, 400) + row(151, 200, kind="CDS", attributes="ID=a.1;Parent=t1")
+         + row(251, 300, kind="CDS", attributes="ID=a.2;Parent=t1"),
+         [("t1", ((100, 400),), ((150, 200), (250, 300)))]),
+        # transcripts of two genes with one name
+        (row(attributes=f'gene_id "A"; {UNKNOWN};')
+         + row(301, 400, attributes=f'gene_id "B"; {UNKNOWN};'),
+         [("unknown_transcript_1", ONE, ()), ("unknown_transcript_1", ((300, 400),), ())]),
+        # exons of a gene that has transcripts
+        (row(kind="mRNA", attributes="ID=t1;Parent=g1") + row() + row(attributes="Parent=g1"),
+         [("t1", ((100, 200),), ())]),
+    ],
+)  # fmt: skip
+def test_transcripts_of_rows(write, text, expected):
     annotation = read_annotation(write(text))
-    assert [t.exons for t in annotation.transcripts] == [((100, 200),), ((300, 400),)]
-
-
-def test_noncoding_exons_and_introns_of_sgd(write):
-    text = row(101, 150, kind="noncoding_exon") + row(151, 180, kind="intron")
-    annotation = read_annotation(write(text + row(181, 220, kind="noncoding_exon")))
-    assert annotation.transcripts[0].introns == [(150, 180)]
-
-
-def test_a_protein_without_a_row_of_its_own_is_no_transcript(write):
-    text = row() + row(101, 160, kind="CDS", attributes="Parent=t1,t1-Protein;", phase="0")
-    (transcript,) = read_annotation(write(text)).transcripts
-    assert (transcript.name, transcript.cds) == ("t1", ((100, 160),))
-
-
-def test_overlapping_and_touching_exons_are_joined(write):
-    text = row(101, 200) + row(150, 260) + row(261, 280) + row(301, 400)
-    assert read_annotation(write(text)).transcripts[0].exons == ((100, 280), (300, 400))
-
-
-def test_alternative_coding_sequences_of_one_transcript(write):
-    # as in the example of the GFF3 specification
-    text = row(101, 400) + row(151, 300, kind="CDS", attributes="ID=a;Parent=t1", phase="0")
-    text += row(181, 300, kind="CDS", attributes="ID=b;Parent=t1", phase="0")
-    annotation = read_annotation(write(text))
-    assert [t.cds for t in annotation.transcripts] == [((150, 300),), ((180, 300),)]
-    text = row(101, 400) + row(151, 200, kind="CDS", attributes="ID=a.1;Parent=t1", phase="0")
-    text += row(251, 300, kind="CDS", attributes="ID=a.2;Parent=t1", phase="0")
-    (transcript,) = read_annotation(write(text)).transcripts
-    assert transcript.cds == ((150, 200), (250, 300))
-
-
-def test_exons_of_a_gene_with_transcripts_are_left_out(write):
-    text = row(kind="mRNA", attributes="ID=t1;Parent=g1") + row(attributes="Parent=t1")
-    annotation = read_annotation(write(text + row(attributes="Parent=g1")))
-    assert [t.name for t in annotation.transcripts] == ["t1"]
-    assert "transcripts of its own" in annotation.left_out[0].reason
-
-
-def test_transcripts_of_two_genes_with_one_name_are_two(write):
-    name = 'transcript_id "unknown_transcript_1"'
-    text = row(attributes=f'gene_id "A"; {name};') + row(
-        301, 400, attributes=f'gene_id "B"; {name};'
-    )
-    annotation = read_annotation(write(text))
-    assert [(t.name, t.gene, t.exons) for t in annotation.transcripts] == [
-        ("unknown_transcript_1", "A", ((100, 200),)),
-        ("unknown_transcript_1", "B", ((300, 400),)),
-    ]
+    assert [(t.name, t.exons, t.cds) for t in annotation.transcripts] == expected
+    of_gene = ["transcripts of its own" in left.reason for left in annotation.left_out]
+    assert of_gene == [True] * ("mRNA" in text)
 
 
 def test_a_microrna_is_left_out_and_its_precursor_is_not(write):

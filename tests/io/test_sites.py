@@ -170,8 +170,15 @@ def test_rows_of_other_organisms_are_skipped_and_counted(write, genome):
     assert windows.task_names == ("worm",)
     assert windows.split.tolist() == ["train", "train"]
     assert windows.report.n_skipped == 1
-    with pytest.raises(InputFormatError, match=r"column's \(worm, fly\), got 'ant'"):
-        read_sites(write(TABLE), genome, window=4, organism="ant")
+    path = write(bed("I 0 2 x . +"))
+    for place, options, error, message in (
+        (write(TABLE, "t"), {"organism": "ant"}, InputFormatError, r"\(worm, fly\), got 'ant'"),
+        (path, {"window": 0}, ValueError, "window must be 1 or more, got 0"),
+        (path, {"at_end": "clip"}, ValueError, "'pad' or 'drop', got 'clip'"),
+        (path, {"window": 30}, ValueError, r"padding of 14 or more.*got 12; .*padding=30"),
+    ):
+        with pytest.raises(error, match=message):
+            read_sites(place, genome, **{"window": 4, **options})
 
 
 def test_windows_at_the_ends_are_counted_and_logged(write, genome, caplog):
@@ -229,41 +236,7 @@ def test_bad_sites_are_refused(write, genome, monkeypatch, content, message, lin
         assert (caught.value.path, caught.value.line) == (str(path), line)
 
 
-def test_bad_arguments_are_refused(write, genome):
-    path = write(bed("I 0 2 x . +"))
-    with pytest.raises(ValueError, match="window must be 1 or more, got 0"):
-        read_sites(path, genome, window=0)
-    with pytest.raises(ValueError, match="'pad' or 'drop', got 'clip'"):
-        read_sites(path, genome, window=4, at_end="clip")
-    with pytest.raises(ValueError, match=r"padding of 14 or more.*got 12; .*padding=30"):
-        read_sites(path, genome, window=30)
-
-
-@pytest.mark.parametrize(
-    ("genome", "sites"),
-    [
-        ("genome_pfalciparum/Pf3D7_chr01-12.fasta.gz", "genome_pfalciparum/acceptor_sites.bed.gz"),
-        ("genomes_1pct/c_elegans.1pct.fa.gz", "genomes_1pct/c_elegans/acceptor_sites.bed.gz"),
-        ("genomes_1pct/a_thaliana.1pct.fa.gz", "genomes_1pct/a_thaliana/acceptor_sites.bed.gz"),
-    ],
-)
-@pytest.mark.parametrize("length", [140, 141])
-def test_real_acceptors_have_ag_in_the_middle(shared_data, genome, sites, length):
-    loaded = load_genome(shared_data / genome, padding=length)
-    windows = read_sites(shared_data / sites, loaded, window=length, organism="x")
-    with gzip.open(shared_data / sites, "rt") as handle:
-        rows = [line.split("\t") for line in handle if not line.startswith("#")]
-    assert len(windows) == len(rows)
-    middles = Counter(letters[length // 2 - 1 : length // 2 + 1] for letters in windows.sequences())
-    assert middles["AG"] >= 0.985 * len(windows)
-    drawn = add_decoys(windows, loaded, ratio=10)
-    decoys = drawn[drawn.labels < 0]
-    assert len(decoys) == 10 * len(windows)
-    assert {w[length // 2 - 1 : length // 2 + 1] for w in decoys.sequences()} == {"AG"}
-    assert 0.4 < decoys.is_reverse.mean() < 0.6
-
-
-def test_real_organisms_join_without_a_copy(shared_data):
+def test_real_donors_of_several_organisms_join_without_a_copy(shared_data):
     folder = shared_data / "genomes_1pct"
     names = ["a_thaliana", "c_elegans", "d_melanogaster"]
     genomes = load_genomes({n: folder / f"{n}.1pct.fa.gz" for n in names}, padding=141)
@@ -277,3 +250,8 @@ def test_real_organisms_join_without_a_copy(shared_data):
     assert joined.names.tolist() == [name for part in parts for name in part.names]
     middles = Counter(letters[69:71] for letters in joined.sequences())
     assert middles["GT"] >= 0.97 * len(joined)
+    drawn = add_decoys(parts[1], genomes[names[1]], ratio=10)
+    decoys = drawn[drawn.labels < 0]
+    assert len(decoys) == 10 * len(parts[1])
+    assert {letters[69:71] for letters in decoys.sequences()} == {"GT"}
+    assert 0.4 < decoys.is_reverse.mean() < 0.6

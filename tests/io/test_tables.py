@@ -15,11 +15,7 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files import streams as stream
 from seqmtl.io import guess_format, is_table_of_windows, read_windows
 
-ROWS = [
-    ("worm", "1", "ACGTA"),
-    ("fly", "-1", "acgnn"),
-    ("worm", "-1", "TTTTT"),
-]
+ROWS = [("worm", "1", "ACGTA"), ("fly", "-1", "acgnn"), ("worm", "-1", "TTTTT")]
 
 
 def table(rows=ROWS, header=("organism", "label", "sequence"), end="\n", last=True) -> str:
@@ -34,37 +30,55 @@ def rows_of(windows) -> list[tuple[str, int, str]]:
 EXPECTED = [("worm", 1, "ACGTA"), ("fly", -1, "ACGNN"), ("worm", -1, "TTTTT")]
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_standard_input_is_looked_at_and_then_read(monkeypatch, pack):
-    raw = io.BufferedReader(io.BytesIO(pack(table().encode())))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
-    assert guess_format("-") == "table"
-    assert rows_of(read_windows("-")) == EXPECTED
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (">a\nAC\n", "fasta"),
-        ("\n  >a\nAC\n", "fasta"),
-        (gzip.compress(b">a\nAC\n"), "fasta"),
-        ("\ufeff>a\n", "fasta"),
-        (table(), "table"),
-        ("", "table"),
-        (b"\x1f\x8bxx", "table"),
-    ],
-)
-def test_guess_format(write, content, expected):
-    assert guess_format(write(content)) == expected
-
-
-def test_columns_may_come_in_any_order_with_others_between(write):
+def test_columns_may_come_in_any_order_and_be_left_out(write, monkeypatch):
     rows = [("x", "ACGTA", "", "1", "worm", "n 1"), ("y", "CCCCC", "?", "+1", "fly", "n2")]
     header = ("other", "sequence", "more", "label", "organism", "name")
     windows = read_windows(write(table(rows, header)))
     assert rows_of(windows) == [("worm", 1, "ACGTA"), ("fly", 1, "CCCCC")]
     assert windows.names.tolist() == ["n 1", "n2"]
     assert windows[1:].names.tolist() == ["n2"]
+    path = write("sequence\nACGT\n\nTTTT\n")
+    windows = read_windows(path, organism="worm", require_labels=False)
+    assert rows_of(windows) == [("worm", 0, "ACGT"), ("worm", 0, "TTTT")]
+    for missing in ("label", "organism"):
+        with pytest.raises(InputFormatError, match=f"the column '{missing}'"):
+            read_windows(path, require_labels=missing == "label")
+    windows = read_windows(write(table()), organism="yeast")
+    assert windows.task_names == ("yeast",)
+    for pack in (bytes, gzip.compress):
+        raw = io.BufferedReader(io.BytesIO(pack(table().encode())))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+        assert guess_format("-") == "table"  # a look consumes nothing
+        assert rows_of(read_windows("-")) == EXPECTED
+    with pytest.raises(InputFormatError, match="at most 32,767 different values of organism"):
+        read_windows(write(table([(str(i), "1", "AC") for i in range(33_000)])))
+
+
+def test_window_takes_the_centre_of_sequences_of_any_length(write):
+    sequences = ["ACGTACGTA", "TTACGTT", "GGGACC"]
+    path = write(table([("w", "1", sequence) for sequence in sequences]))
+    windows = read_windows(path, window=4)
+    assert windows.sequences() == [s[(len(s) - 4) // 2 :][:4] for s in sequences]
+    assert windows.codes.size == 12
+    with pytest.raises(InputFormatError, match="at least the window's 7 bases, got 6") as caught:
+        read_windows(path, window=7)
+    assert caught.value.line == 4
+    with pytest.raises(ValueError, match="window must be 1 or more, got 0"):
+        read_windows(path, window=0)
+
+
+def test_formats_are_told_by_the_first_bytes(write):
+    for content, is_fasta, is_table in (
+        (">a\nAC\n", True, False), ("\n  >a\nAC\n", True, False), ("\ufeff>a\n", True, False),
+        (gzip.compress(b">a\nAC\n"), True, False), (">organism\tsequence\nAC\n", True, False),
+        (table(), False, True), ("\ufeff\n sequence \tsplit\torganism\r\nACGT", False, True),
+        (gzip.compress(table().encode()), False, True), (table().replace("\t", ","), False, False),
+        ("task\tlabel\tsequence\n", False, False), ("", False, False),
+        (b"\x1f\x8bxx", False, False), (b"PK\x03\x04\x00", False, False),
+    ):  # fmt: skip
+        path = write(content)
+        assert guess_format(path) == ("fasta" if is_fasta else "table")
+        assert is_table_of_windows(path) is is_table
 
 
 def test_blank_lines_are_skipped_and_still_counted(write):
@@ -75,26 +89,6 @@ def test_blank_lines_are_skipped_and_still_counted(write):
     with pytest.raises(InputFormatError, match="3 tab-separated fields like the first, got 2") as e:
         read_windows(write(broken))
     assert e.value.line == 11
-
-
-def test_one_column_is_enough_for_prediction(write):
-    path = write("sequence\nACGT\n\nTTTT\n")
-    windows = read_windows(path, organism="worm", require_labels=False)
-    assert rows_of(windows) == [("worm", 0, "ACGT"), ("worm", 0, "TTTT")]
-
-
-def test_an_organism_given_takes_the_place_of_the_column(write):
-    windows = read_windows(write(table()), organism="yeast")
-    assert windows.task_names == ("yeast",)
-    assert set(windows.tasks) == {"yeast"}
-
-
-def test_window_takes_the_centre_of_sequences_of_any_length(write):
-    sequences = ["ACGTACGTA", "TTACGTT", "GGGACC"]
-    path = write(table([("w", "1", sequence) for sequence in sequences]))
-    windows = read_windows(path, window=4)
-    assert windows.sequences() == [s[(len(s) - 4) // 2 :][:4] for s in sequences]
-    assert windows.codes.size == 12
 
 
 SPLIT = [
@@ -266,28 +260,6 @@ def test_rows_of_other_splits_are_checked_too(write):
         read_windows(write(table(rows, SPLIT_HEADER)), split="train")
 
 
-def test_a_window_longer_than_a_sequence_is_refused(write):
-    path = write(table([("w", "1", "ACGTA"), ("w", "1", "ACG")]))
-    with pytest.raises(InputFormatError, match="at least the window's 4 bases, got 3") as caught:
-        read_windows(path, window=4)
-    assert caught.value.line == 3
-    with pytest.raises(ValueError, match="window must be 1 or more, got 0"):
-        read_windows(path, window=0)
-
-
-def test_labels_are_needed_unless_said_otherwise(write):
-    path = write(table([("worm", "ACGT")], ("organism", "sequence")))
-    with pytest.raises(InputFormatError, match="the column 'label'"):
-        read_windows(path)
-    assert read_windows(path, require_labels=False).labels.tolist() == [0]
-
-
-def test_too_many_organisms_are_refused(write):
-    rows = [(str(i), "1", "AC") for i in range(33_000)]
-    with pytest.raises(InputFormatError, match="at most 32,767 different values of organism"):
-        read_windows(write(table(rows)))
-
-
 @pytest.mark.parametrize(
     ("name", "n", "length", "n_positive", "n_organisms"),
     [
@@ -312,30 +284,7 @@ def test_real_tables(shared_data, name, n, length, n_positive, n_organisms):
                 assert one.tasks[0] == row[place["organism"]]
                 assert one.labels[0] == int(row[place["label"]])
                 assert one.split[0] == row[place["split"]]
-
-
-def test_real_split_and_centre(shared_data):
-    path = shared_data / "celegans_acceptor" / "celegans_acceptor.tsv.gz"
-    windows = read_windows(path, window=141, split="test")
-    whole = read_windows(path).select_split("test")
-    assert windows.shape == (20_000, 141)
-    assert int((windows.labels > 0).sum()) == 737
-    assert np.array_equal(windows.matrix(), whole.matrix()[:, (398 - 141) // 2 :][:, :141])
-    assert windows.names.tolist() == whole.names.tolist()
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("organism\tlabel\tsequence\n", True),
-        ("\ufeff\n sequence \tsplit\torganism\r\nACGT", True),
-        (gzip.compress(b"organism\tsequence\nfly\tACGT\n"), True),
-        ("organism,label,sequence\n", False),
-        ("task\tlabel\tsequence\n", False),
-        (">organism\tsequence\nACGT\n", False),
-        ("", False),
-        (b"PK\x03\x04\x00", False),
-    ],
-)
-def test_a_table_of_windows_is_told_by_its_header(write, content, expected):
-    assert is_table_of_windows(write(content)) is expected
+    part = read_windows(path, window=41, split="test")
+    whole = windows.select_split("test")
+    assert np.array_equal(part.matrix(), whole.matrix()[:, (length - 41) // 2 :][:, :41])
+    assert part.names.tolist() == whole.names.tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 from itertools import product
@@ -27,7 +26,7 @@ from seqmtl.models.stored_fit import Disk
 from seqmtl.models.stored_look import look
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
-from seqmtl.verbs import _train_stored
+from seqmtl.verbs._train_stored import Kept, OnDisk
 from tests import mutations
 
 GIB = 1 << 30
@@ -318,11 +317,10 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
     assert "state: damaged; train without --resume" in capsys.readouterr().err
     (folder / "state").write_bytes(state)
     part = StoredPart(**json.loads(whole)["parts"][0])
-    resumed = argparse.Namespace(resume=True)
+    kept = Kept(OnDisk(data="x", output=str(folder).removesuffix(".windows")))
+    kept.n_windows = part.n
     assert_damage_is_told(Path(part.path), part.load)
-    assert_damage_is_told(
-        folder / "state", lambda: _train_stored._state(str(folder), resumed, part.n)
-    )
+    assert_damage_is_told(folder / "state", kept.load)
 
     def watch(question, part, active, bound):
         asked.append((active.size, bool(np.asarray(question.W).any())))

@@ -165,7 +165,7 @@ def test_columns_cost_at_most_16_bytes_a_window():
     assert again.names.tolist() == ["0", "1"]
 
 
-def test_select_split():
+def test_columns_of_windows_can_be_chosen_and_named_otherwise():
     windows = Windows(encode("ACGT"), [0, 1], 2, splits=[0, 1], split_names=("train", "test"))
     assert windows.select_split("test").starts.tolist() == [1]
     with pytest.raises(ValueError, match="one of test, train, got 'valid'"):
@@ -173,24 +173,25 @@ def test_select_split():
     unsplit = Windows.from_strings(["AC"])
     assert unsplit.select_split("train") is unsplit
     assert unsplit.split is None
-
-
-def test_with_tasks_renames():
-    windows = Windows.from_strings(["AC", "GT"]).with_tasks(["x", "y"])
-    assert windows.tasks.tolist() == ["x", "y"]
+    assert windows.with_tasks(["x", "y"]).tasks.tolist() == ["x", "y"]
     with pytest.raises(ValueError, match=r"one entry per window \(2\), got 1"):
         windows.with_tasks(["x"])
     with pytest.raises(ValueError, match="at most 32,767"):
         name_table(range(40_000))
-
-
-def test_row_names_stay_with_the_rows():
     windows = Windows.from_strings(["AAAA", "CCCC", "GGGG", "TTTT"])
     assert windows[[3, 1]].center(2).names.tolist() == ["3", "1"]
-    kept = Windows(
-        windows.codes, windows.starts, 4, locator=RowNames(4, np.array([5, 7, 9, 11], np.int32))
-    )
+    rows = RowNames(4, np.array([5, 7, 9, 11], np.int32))
+    kept = Windows(windows.codes, windows.starts, 4, locator=rows)
     assert kept[1:3].names.tolist() == ["7", "9"]
+
+
+def test_the_letters_that_windows_share():
+    for letters, expected in (
+        (["CCCAGTTTCC", "GGTAGATACA", "TTTAGCCGTA"], (3, "AG")),
+        (["A", "C"], None),
+        (["NNNN", "NNNN"], None),
+    ):
+        assert shared_pair(Windows.from_strings(letters)) == expected
 
 
 def test_names_of_joined_containers_come_from_each():
@@ -379,10 +380,3 @@ def test_decoys_refuse_what_they_cannot_extend():
     ):
         with pytest.raises(ValueError, match=message):
             add_decoys(windows, of, ratio=ratio)
-
-
-def test_the_dinucleotide_is_found_beside_the_centre_too():
-    letters = ["CCCAGTTTCC", "GGTAGATACA", "TTTAGCCGTA"]
-    assert shared_pair(Windows.from_strings(letters)) == (3, "AG")
-    assert shared_pair(Windows.from_strings(["A", "C"])) is None
-    assert shared_pair(Windows.from_strings(["NNNN", "NNNN"])) is None
