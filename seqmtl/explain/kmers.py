@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seqmtl.explain.poim import Poim, oligomer
 
@@ -42,10 +41,6 @@ def mean_kmers(found: Poim, k: int, n: int) -> list[KmerWeight]:
             KmerWeight(
                 begin - first, end - first, oligomer(int(c), k), float(weight[c]), float(beyond[c])
             )
-            for c in _largest(beyond if k > 1 else weight, n)
+            for c in np.argsort(-np.abs(beyond if k > 1 else weight), kind="stable")[:n]
         ]
     return kmers
-
-
-def _largest(weights: NDArray[np.float64], n: int) -> NDArray[np.int64]:
-    return np.argsort(-np.abs(weights), kind="stable")[:n]

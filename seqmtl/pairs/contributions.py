@@ -101,13 +101,10 @@ def _explain(
     def log_odds(changed: Sites = sites, layer: PairLayer = layer) -> float:
         return float(to_log_odds(run_chain(changed, layer).sites[[row]])[0])
 
-    def replaced(rows: NDArray[np.bool_], value: float) -> Sites:
-        return sites.adding(log_odds=np.where(rows, value, sites["log_odds"]))
-
-    def without_content(rows: slice) -> Sites:
-        content = sites["content"].copy()
-        content[rows] = 0.0
-        return sites.adding(content=content)
+    def without(column: str, rows: NDArray[np.bool_], value: float) -> float:
+        """Return the log-odds less those with a value in some rows of a column."""
+        rows = rows.reshape(-1, *[1] * (sites[column].ndim - 1))
+        return paired - log_odds(sites.adding(**{column: np.where(rows, value, sites[column])}))
 
     paired = log_odds()
     rows = np.arange(len(sites))
@@ -117,9 +114,7 @@ def _explain(
     bounds = (places[found.introns[own]] + origin).tolist()
     shares = np.exp(found.intron_values[own]).tolist()
     partner = int(found.introns[own[0]].sum()) - row if own.size else -1
-    left, right = (
-        paired - log_odds(without_content(side)) for side in (slice(row + 1), slice(row + 1, None))
-    )
+    left, right = (without("content", side, 0.0) for side in (rows <= row, rows > row))
     near = np.abs(places - places[row]) <= _NEAR
     is_end, is_reverse = sites["is_end"], sites.is_reverse
     alike = (is_reverse == is_reverse[row]) & (is_end == is_end[row])
@@ -129,11 +124,11 @@ def _explain(
         float(sites["log_odds"][row]),
         paired,
         float(sites["log_odds"][partner]) if own.size else np.nan,
-        paired - log_odds(replaced(rows == row, priors[k])),
-        paired - log_odds(replaced(rows == partner, priors[1 - k])) if own.size else np.nan,
+        without("log_odds", rows == row, priors[k]),
+        without("log_odds", rows == partner, priors[1 - k]) if own.size else np.nan,
         paired - log_odds(layer=even),
         right if is_reverse[row] else left,
         left if is_reverse[row] else right,
-        paired - log_odds(replaced(near & alike & (rows != row), _REMOVED)),
+        without("log_odds", near & alike & (rows != row), _REMOVED),
         [(*pair, share) for pair, share in zip(bounds, shares, strict=True)],
     )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import check_choice
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.scan.filters import TOP_BASES, SiteFilters, is_among_best
@@ -94,8 +95,7 @@ class SiteFinder:
         log_odds: LogOdds | None = None,
         prior: float | None = None,
     ) -> None:
-        if strands not in ("both", "+", "-"):
-            raise ValueError(f"strands must be 'both', '+' or '-', got {strands!r}")
+        check_choice("strands", strands, ("both", "+", "-"))
         self.filters = SiteFilters() if filters is None else filters
         if self.filters.min_probability is not None and log_odds is None:
             raise ValueError("min_probability needs log_odds; give the function")

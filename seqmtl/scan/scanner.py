@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import check_choice
 from seqmtl._threads import in_order
 from seqmtl.scan._scan_kernels import (
     AHEAD,
@@ -125,14 +126,14 @@ class Scanner:
         scores : ndarray of float32, shape (at most `chunk`,)
             Scores of the windows that start at ``first``, ``first + 1``, ...
         """
-        is_reverse = is_minus(strand)
+        check_choice("strand", strand, ("+", "-"))
         if chunk < 1:
             raise ValueError(f"chunk must be at least 1, got {chunk}")
         n = self.count(codes)
         firsts = range(0, n, chunk)
 
         def score(first: int) -> NDArray[np.float32]:
-            return self.score_range(codes, first, min(first + chunk, n), is_reverse).scores
+            return self.score_range(codes, first, min(first + chunk, n), strand == "-").scores
 
         yield from zip(firsts, in_order(score, firsts), strict=True)
 
@@ -213,19 +214,6 @@ class WindowScanner(Scanner):
         starts = np.arange(self.count(piece)) if wanted is None else wanted
         windows = Windows(piece, starts, self.length, is_reverse=np.full(starts.size, is_reverse))
         return self._score(windows).astype(np.float32)
-
-
-def is_minus(strand: str) -> bool:
-    """Tell whether a strand is the minus strand.
-
-    Raises
-    ------
-    ValueError
-        If it is neither ``"+"`` nor ``"-"``.
-    """
-    if strand not in ("+", "-"):
-        raise ValueError(f"strand must be '+' or '-', got {strand!r}")
-    return strand == "-"
 
 
 def _check_site(offset: int, n_bases: int, length: int) -> None:

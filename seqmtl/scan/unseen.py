@@ -74,10 +74,8 @@ def score_unseen(
             own.center(model.length, model.shift).with_tasks([model.match(name)] * len(own))
         )
     windows, fold = concatenate(parts), np.concatenate(folds_of)
-    ids = np.repeat(
-        np.array([model.tasks.index(own.task_names[0]) for own in parts], dtype=np.int16),
-        [len(own) for own in parts],
-    )
+    numbers = [model.tasks.index(own.task_names[0]) for own in parts]
+    ids = np.repeat(np.array(numbers, dtype=np.int16), [len(own) for own in parts])
     if len(windows) > _MOST or not _is_same(model, windows.labels, ids, fold, folds):
         return None
     logger.info("training %d models, each without a part of the training regions", folds)

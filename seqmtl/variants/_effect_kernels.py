@@ -116,16 +116,9 @@ def find_effects(P, places, zones, length, turns, spares, changes, found):
         for c in range(2):
             found[a, c, 0] = -1
             for s in range(2):
-                if changes[a, c] > 0 and find_change(
-                    P[s],
-                    places[a],
-                    n_windows,
-                    turns[s],
-                    spares[s],
-                    g,
-                    changes[a, c],
-                    1 - 2 * c,
-                    found[a, c],
+                change, sign = changes[a, c], 1 - 2 * c
+                if change > 0 and find_change(
+                    P[s], places[a], n_windows, turns[s], spares[s], g, change, sign, found[a, c]
                 ):
                     found[a, c, 0] = s
                     break

@@ -139,17 +139,12 @@ class Annotator:
                     if with_table:
                         table.append(text.line(row, alt, effects, i, position))
         summary.n_without_alleles = len(batch.rows) - len({allele.record for allele in alleles})
-        lines = (
-            add_info(row, self._info(own, why))
-            for row, own, why in zip(batch.rows, entries, reasons, strict=True)
-        )
+        lines = []
+        for row, of_signals, why in zip(batch.rows, entries, reasons, strict=True):
+            parts = (text.info(own, why) for text, own in zip(self.texts, of_signals, strict=True))
+            lines.append(add_info(row, b";".join(filter(None, parts))))
         rows = "".join(table).encode("utf-8", "surrogateescape")
         return Annotated(b"".join(lines), rows, summary)
-
-    def _info(self, entries: list[list[str]], reasons: list[str]) -> bytes:
-        """Return the new INFO text of a record."""
-        parts = [text.info(own, reasons) for text, own in zip(self.texts, entries, strict=True)]
-        return b";".join(filter(None, parts))
 
     def _alleles(self, batch: VcfBatch) -> tuple[list[_Allele], AlleleList]:
         """Check the alleles of all records, and collect those that can be scored."""

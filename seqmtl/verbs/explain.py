@@ -156,6 +156,9 @@ def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
 
 def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> dict[str, Windows]:
     """Read the windows of each requested organism; empty if no input is given."""
+    import numpy as np
+
+    from seqmtl._names import NameIndex
     from seqmtl.verbs._windows import read_as_of_model
 
     if not (request.data or request.genome):
@@ -168,7 +171,8 @@ def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> d
                 f"{', '.join(model.tasks)} with --organism"
             )
         windows = windows.with_tasks(organisms * len(windows))
-    found = {name: _of(windows, name) for name in organisms}
+    index = NameIndex(windows.task_names)
+    found = {name: windows[np.isin(windows.task_ids, index.find(name))] for name in organisms}
     missing = [name for name, own in found.items() if not len(own)]
     if len(missing) == len(organisms):
         raise SeqmtlError(
@@ -178,18 +182,6 @@ def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> d
     if missing:
         logger.warning("no windows of %s in the data", ", ".join(missing))
     return {name: own for name, own in found.items() if len(own)}
-
-
-def _of(windows: Windows, organism: str) -> Windows:
-    """Return the windows of one organism, under any spelling that matches."""
-    from seqmtl._names import match_names
-    from seqmtl.exceptions import UnknownTaskError
-
-    try:
-        number = match_names([organism], windows.task_names, "the data")[0]
-    except UnknownTaskError:
-        return windows[:0]
-    return windows[windows.task_ids == number]
 
 
 def _backgrounds(

@@ -6,8 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from seqmtl import (
     JointFeatures,
@@ -105,26 +103,6 @@ def test_agrees_with_sampled_windows_of_real_size():
         sampled = scores[match].mean() - scores.mean()
         error = scores[match].std() / np.sqrt(match.sum()) + scores.std() / np.sqrt(60_000)
         assert abs(found.Q[len(word) - 1][j, code] - sampled) < 4 * error
-
-
-@settings(max_examples=25)
-@given(
-    st.integers(1, 5), st.integers(3, 9), st.integers(0, 99),
-    st.lists(st.floats(0.05, 1), min_size=4, max_size=4),
-)  # fmt: skip
-def test_the_mean_over_the_last_or_the_first_letter_is_the_shorter_oligomer(
-    degree, length, seed, odds
-):
-    p = np.array(odds) / np.sum(odds)
-    Q = poim(
-        make_model(WeightedDegree(degree), length, seed=seed), "a", max_order=3, background=p
-    ).Q
-    np.testing.assert_allclose(Q[0] @ p, 0, atol=1e-12)
-    for shorter, longer in itertools.pairwise(Q):
-        n, size = longer.shape
-        np.testing.assert_allclose(longer.reshape(n, -1, 4) @ p, shorter[:-1], atol=1e-12)
-        first = p @ longer.reshape(n, 4, size // 4)
-        np.testing.assert_allclose(first, shorter[1:], atol=1e-12)
 
 
 def test_one_motif_is_found_where_it_is():

@@ -105,24 +105,6 @@ def test_sites_without_partners_have_no_chance(is_end):
     assert found.introns.shape == (0, 2)
 
 
-def test_one_intron_by_hand():
-    """Without coding sequence."""
-    layer = _layer(
-        np.random.default_rng(0), introns=np.log(np.full(4, 0.25)), scale=2.0, shift=1.0,
-        coding_shift=-700.0, switch=-700.0, coding=NO_CONTENT,
-    )  # fmt: skip
-    odds = np.exp(2 * (0.5 - 0.3) + 1.0) / 4 / 7  # a contig may begin in any of seven states
-
-    def find(place):
-        given = [ends([10], [False], [0.5]), ends([place - 2], [False], [-0.3])]
-        return posteriors_of(given, np.zeros(40, np.uint8), layer)
-
-    for place in (13, 16):  # shortest and longest
-        assert to_log_odds(find(place)) == pytest.approx(np.log([odds, odds]))
-    for place in (9, 10, 12, 17):
-        assert find(place).tolist() == [-700.0, -700.0]
-
-
 def test_an_intron_in_coding_sequence_keeps_its_frame():
     """Two candidate acceptors, one in frame with the coding sequence that follows."""
     rng = np.random.default_rng(4)

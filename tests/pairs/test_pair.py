@@ -79,27 +79,6 @@ def test_partners_help_and_one_command_shows_it(case, capsys):
             assert found["auprc_genome"] == pytest.approx(expected["auprc_genome"], abs=1e-3)
 
 
-def test_the_report_shows_a_paired_model_and_its_evaluation(case, tmp_path):
-    for name in ("donor", "acceptor", "splice"):
-        shutil.copy(case / name, tmp_path / f"{name}.seqmtl")
-    assert _run("report", tmp_path, "-o", tmp_path / "r.html") == 0
-    page = (tmp_path / "r.html").read_text()
-    assert "Not shown" not in page
-    assert "There is no evaluation of a paired model in this folder" in page
-    assert '<th scope="row">splice: a</th>' in page
-    assert "<h1>Splice acceptors and splice donors of a and b</h1>" in page
-    shutil.copy(case / "metrics.json", tmp_path / "pair.json")
-    assert _run("report", tmp_path, "-o", tmp_path / "r.html") == 0
-    page = (tmp_path / "r.html").read_text()
-    assert "There is no evaluation" not in page
-    metrics = json.loads((case / "metrics.json").read_text())["signals"]["donor"]
-    alone, paired = (
-        f"{np.mean([task['auprc_genome'] for task in metrics[m]['tasks'].values()]):.3f}"
-        for m in ("alone", "paired")
-    )
-    assert f"AUPRC (genome) changes from {alone} to {paired} for splice donors" in page
-
-
 def _by_hand(model, letters, word):
     """Candidates of both strands from the letters, plus before minus."""
     site, length = model.site, model.length

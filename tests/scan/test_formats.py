@@ -7,11 +7,11 @@ import json
 import math
 import shutil
 import subprocess
-import warnings
 
 import numpy as np
 import pytest
 
+import seqmtl
 from seqmtl.scan import SiteFinder
 from seqmtl.scan.formats import hint_fields, splice_scores
 from seqmtl.scan.lines import format_lines
@@ -139,22 +139,6 @@ def test_bigwig_holds_a_strand_a_file(scan, contigs, expected, tmp_path, letters
                 np.testing.assert_allclose(found, wanted, atol=7.5e-5)
 
 
-def test_other_reader_sees_the_scores_at_1000_places(scan, expected, tmp_path):
-    pybigtools = pytest.importorskip("pybigtools")
-    scan("x.bw", "--consensus", "any")
-    sites = [*expected("donor", "").items()]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        files = {
-            strand: pybigtools.open(str(tmp_path / f"x.{name}.bw"))
-            for strand, name in (("+", "plus"), ("-", "minus"))
-        }
-        for i in np.random.default_rng(0).choice(len(sites), 1000, replace=False):
-            (contig, start, strand), score = sites[i]
-            ((_, _, value),) = files[strand].records(contig, start, start + 1)
-            assert value == pytest.approx(score, abs=1e-4)
-
-
 def test_probabilities_as_values(scan, models, expected):
     pybigwig = pytest.importorskip("pyBigWig")
     options = ["--consensus", "any", "--value", "probability", "--strand", "+"]
@@ -280,21 +264,6 @@ def test_bedtools_cuts_the_letters(folder, scan, tmp_path):
     assert {line.split("\t")[1].upper() for line in out.splitlines()} == {"GT"}
 
 
-def test_the_other_strand_of_the_genome_gives_the_other_strand(scan, contigs, tmp_path):
-    plain = str.maketrans("RYKryk", "NNNNNN")
-    texts = {name: text.translate(plain).upper() for name, text in contigs.items()}
-    found = {}
-    for name, step in (("a", 1), ("b", -1)):
-        path = tmp_path / f"{name}.fa"
-        turned = {n: t if step > 0 else t[::-1].translate(TURNED) for n, t in texts.items()}
-        path.write_text("".join(f">{n}\n{t}\n" for n, t in turned.items()))
-        found[name] = text_rows(scan(f"{name}.bed", genome=path))
-    flipped = {
-        (r[0], len(texts[r[0]]) - int(r[2]), "+-"[r[5] == "+"], r[6], r[7]) for r in found["b"]
-    }
-    assert {(r[0], int(r[1]), r[5], r[6], r[7]) for r in found["a"]} == flipped
-
-
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("block", [250, 1_750])
 def test_any_blocks_and_threads_give_the_same(scan, contigs, tmp_path, monkeypatch, suffix, block):
@@ -312,6 +281,16 @@ def test_any_blocks_and_threads_give_the_same(scan, contigs, tmp_path, monkeypat
         for contig in contigs:
             assert a.intervals(contig) == b.intervals(contig)
             assert a.stats(contig) == b.stats(contig)
+
+
+def test_python_does_what_the_command_does(folder, scan, tmp_path):
+    expected, out = scan("x.bed"), tmp_path / "python.bed"
+    files = folder / "donor.seqmtl", folder / "genome.fa"
+    (entry,) = seqmtl.scan(*files, output=out, organism="man")
+    assert out.read_bytes() == expected.read_bytes()
+    assert (entry["files"], entry["n_reported"]) == ([str(out)], len(text_rows(out)))
+    with pytest.raises(ValueError, match="strand must be one of both, "):
+        seqmtl.scan(*files, output=out, strand="plus")
 
 
 def test_summary_as_json(scan, contigs, expected, tmp_path):

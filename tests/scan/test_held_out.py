@@ -219,30 +219,6 @@ def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
         assert where in capsys.readouterr().err
 
 
-def test_places_and_strands_are_those_of_the_letters(case):
-    folder, inputs = case
-    model = MultiTaskModel.load(folder / "m")
-    finder = held_out.candidate_finder(model, folder / "out", "x")
-    genome = held_out.read_split_genome(folder / "out", "x", "test")
-    places = {1: set(), -1: set(), 0: set()}
-    for block in held_out.find_candidates(finder, genome):
-        block = block.take(block["is_clean"])
-        contig = genome.genome.contigs.contig_of(block.starts)
-        local = (block.starts - genome.genome.starts[contig]).tolist()
-        for number, start, minus, label in zip(
-            contig.tolist(), local, block.is_reverse.tolist(), block["labels"].tolist(), strict=True
-        ):
-            place = "x", genome.genome.names[number], start, "+-"[minus]
-            assert place not in places[label]
-            places[label].add(place)
-    found, out = _brute_force(folder, inputs, ("test",))
-    for label in (1, -1):
-        mine = {p for p, (own, _) in found.items() if own == label and p[0] == "x"}
-        assert places[label] == mine
-    y_out = _brute_force(folder, {**inputs, "x": ({n: "" for n in inputs["x"][0]}, [])}, ("test",))
-    assert len(places[0]) == out["annotated"] - y_out[1]["annotated"]
-
-
 def test_rows_that_the_model_was_trained_on_are_told(case, tmp_path, capsys):
     folder, _ = case
     copy = tmp_path / "copy"

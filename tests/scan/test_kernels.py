@@ -54,29 +54,6 @@ def test_adding_windows_is_a_sum_over_their_positions(length):
         np.testing.assert_array_equal(total, np.array(expected, np.int32))
 
 
-@pytest.mark.parametrize(("scale", "unit"), [(1e-3, 1e-6), (0.3, 1e-5), (10.0, 1e-6)])
-def test_tables_hold_every_prefix_to_half_a_unit(scale, unit):
-    rng = np.random.default_rng(5)
-    length, degree = 19, 4
-    weights = random_weights(rng, length, degree, scale)
-    tables = build_tables(weights, unit)
-    assert tables.unit == unit
-    for _ in range(300):
-        prefix = "".join(rng.choice(list("ACGT"), rng.integers(0, degree + 1)))
-        position = int(rng.integers(length))
-        value = table_value(tables, prefix, position, length)
-        expected = prefix_weight(weights, prefix, position)
-        assert abs(value - expected) <= unit / 2 * (1 + 1e-6)
-    by_row = tables.rows[: tables.n_rows * tables.stride].reshape(tables.n_rows, tables.stride)
-    by_column = tables.columns.reshape(-1, tables.n_rows)
-    values = by_row.T[GROUP - 1 : GROUP - 1 + length]
-    np.testing.assert_array_equal(by_column[:length], values[::-1])
-    assert by_column.shape[0] % STEP == 0
-    assert not by_column[length:].any()
-    assert tables.rows.ctypes.data % 64 == 0
-    assert not tables.rows[: tables.stride].any()
-
-
 @settings(max_examples=40)
 @given(
     length=st.integers(1, 30),
@@ -97,11 +74,6 @@ def test_any_size_of_weights_fits(length, degree, exponent, seed):
         value = table_value(tables, prefix, position, length)
         expected = prefix_weight(weights, prefix, position)
         assert abs(value - expected) <= tables.unit * 0.501
-
-
-def test_zero_weights_give_zero_tables():
-    tables = build_tables([np.zeros((5, 4)), np.zeros((5, 16))], 1e-6)
-    assert not tables.rows.any()
 
 
 def test_tables_that_cannot_fit_are_refused(monkeypatch):
@@ -139,13 +111,3 @@ def test_decimals_are_written_within_half_a_digit(value, n_decimals):
     assert text[-n_decimals - 1] == "."
     assert abs(float(text) - value) <= 0.5000001 * 10.0**-n_decimals + 1e-15 * abs(value)
     assert text == "0." + "0" * n_decimals or float(text) != 0 or value == 0 or "-" not in text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0.00000"), (-1e-9, "0.00000"), (-1.5, "-1.50000"), (12.345678, "12.34568"),
-     (0.00001, "0.00001"), (-0.99999999, "-1.00000"), (1234.5, "1234.50000")],
-)  # fmt: skip
-def test_decimals_by_example(value, text):
-    buffer = np.zeros(NUMBER_BYTES, np.uint8)
-    assert buffer[: put_decimal(buffer, 0, value, 5)].tobytes().decode() == text

@@ -190,7 +190,7 @@ class TestArguments:
             SCANNER.scan_contig(encode("ACGT"), "both")
         with pytest.raises(ValueError, match="chunk must be at least 1"):
             list(SCANNER.scan_chunks(encode("ACGT"), "+", 0))
-        with pytest.raises(ValueError, match="strands must be 'both'"):
+        with pytest.raises(ValueError, match="strands must be one of both"):
             SiteFinder(SCANNER, strands="plus")
         for consensus in ("A", "AGG", "AN", "", "AG,", "AG GT"):
             with pytest.raises(ValueError, match="consensus must be 2 of the letters"):

@@ -5,15 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, WeightedDegree
-from seqmtl.features.joint import JointFeatures
-from seqmtl.features.weighted_degree import Spectrum
+from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.models.site import Site
 from seqmtl.sequences import encode
 from seqmtl.sequences.genome import ContigTable, Genome
 from seqmtl.variants import EffectScorer, effects, score_variants
 from seqmtl.variants.alleles import AlleleList
-from tests.oracles.variants import effect, mirror, scorer, zone
+from tests.oracles.variants import effect, mirror, scorer
 
 LENGTH, ORGANISM = 11, "worm"
 SITES = {
@@ -26,9 +24,9 @@ SITES = {
 }
 
 
-def make_model(site, features=None, seed=0):
+def make_model(site, seed=0):
     rng = np.random.default_rng(seed)
-    features = WeightedDegree(3) if features is None else features
+    features = WeightedDegree(3)
     return MultiTaskModel(
         features, LENGTH, (ORGANISM, "fly"), TaskKernel([ORGANISM, "fly"], np.eye(2), "none"),
         rng.normal(size=(features.n_features(LENGTH), 2)), np.array([-0.3, 0.1]),
@@ -173,12 +171,6 @@ def test_repeats_beside_sites_and_runs_of_n(name):
         check(name, REPEATS, start, ref, ref + ref[1:])
 
 
-def test_the_place_of_a_deletion_in_a_repeat_does_not_matter():
-    ways = {changes_of("donor", REPEATS, 4 + i, "CCC", "C") for i in range(6)}
-    assert len(ways) == 1
-    assert zone(REPEATS, REPEATS[:4] + REPEATS[6:]) == (4, 8, 6)
-
-
 @pytest.mark.parametrize("letters", [("A", "A"), ("ACG", "ACG"), ("a", "A")])
 def test_an_allele_equal_to_the_reference_changes_nothing(letters):
     contig = "GTACG" * 8
@@ -187,35 +179,6 @@ def test_an_allele_equal_to_the_reference_changes_nothing(letters):
     assert np.all(found.strands == -1)
     assert np.all(found.places == -1)
     assert np.all(np.isnan(found.scores))
-
-
-def test_a_donor_that_is_broken_is_lost_where_it_was():
-    contig = CONTIG[:40].replace("GT", "GA") + "GTAAGT" + CONTIG[46:].replace("GT", "GA")
-    found = score_variants(MODELS["donor"], make_genome(I=contig), [("I", 41, "T", "A")], ORGANISM)
-    before, after = found.probabilities[0, 1]
-    score, p = SCORES["donor"](contig[36:47])
-    assert found.places[0, 1] == 40
-    assert found.strands[0, 1] == 0
-    assert after == 0
-    assert before == pytest.approx(p, abs=1e-4)
-    assert found.scores[0, 1, 0] == pytest.approx(score, abs=1e-4)
-    assert np.isnan(found.scores[0, 1, 1])  # no donor is left there
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_losing_the_letters_of_a_site_costs_at_least_any_other_substitution(seed):
-    rng = np.random.default_rng(seed)
-    flanks = ["".join(rng.choice(list("ACT"), 20)) for _ in range(2)]  # no other site on +
-    contig = f"{flanks[0]}GT{flanks[1]}".replace("AC", "AT")  # nor on -
-    genome = make_genome(I=contig)
-    variants = [("I", i, a, b) for i, a in enumerate(contig) for b in "ACGT" if b != a]
-    found = score_variants(MODELS["donor"], genome, variants, ORGANISM)
-    at_site = (found.places[:, 1] == 20) & (found.strands[:, 1] == 0)
-    loss = np.where(at_site, found.changes[:, 1], 0.0)
-    destroys = np.array([i == 20 or (i == 21 and b != "C") for _, i, _, b in variants])
-    _, p = SCORES["donor"](contig[16:27])
-    assert loss[destroys] == pytest.approx(np.full(5, p), abs=1e-4)
-    assert 0.0 < loss[~destroys].max() < p
 
 
 def test_many_alleles_at_once_are_those_one_by_one(monkeypatch):
@@ -230,28 +193,6 @@ def test_many_alleles_at_once_are_those_one_by_one(monkeypatch):
         alone = score_variants(MODELS["acceptor"], genome, [row], ORGANISM)
         for one, all_ in zip(alone[:5], together[:5], strict=True):
             np.testing.assert_array_equal(one[0], all_[i])
-
-
-@pytest.mark.parametrize(
-    "features",
-    [
-        PositionalKmers("wd:2,kmers:3/4=0.5,kmers:2/inf", anchor=4),
-        PositionalKmers("wd:3,kmers:2-3/2", anchor=5, hash_bits=6),
-        Spectrum(2, 0, 5),
-        JointFeatures([WeightedDegree(2), Spectrum(2, 0, 5)]),
-    ],
-    ids=["bins", "hashed", "region", "joint"],
-)
-def test_any_features(features):
-    for name in ("donor", "tss"):
-        model = make_model(SITES[name], features)
-        for contig, start in ((CONTIG, 40), (REPEATS, 36)):
-            ref = contig[start : start + 3]
-            found = score_variants(model, make_genome(I=contig), [("I", start, ref, "G")], ORGANISM)
-            args = (scorer(model, ORGANISM), model.site, LENGTH, contig, start, ref, "G")
-            wanted = [change for change, _ in effect(*args)]
-            assert max(wanted) > 0.02
-            np.testing.assert_allclose(found.changes[0], wanted, atol=1e-4)
 
 
 def test_what_cannot_be_scored_has_a_reason_and_nan():

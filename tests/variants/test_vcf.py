@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 
+import seqmtl
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.exceptions import InputFormatError
@@ -262,6 +263,15 @@ class TestCounts:
         assert "1 of 16 alleles were not scored: REF differs from the genome" in told()
         assert "2 records have no allele to score" in told()
 
+    def test_python_counts_the_same(self, run, vcf_path, genome_path, model_path, tmp_path):
+        _, output = run(vcf_path, "--json", tmp_path / "s.json")
+        there = tmp_path / "python.vcf"
+        found = seqmtl.variants(
+            model_path, vcf=vcf_path, fasta=genome_path, organism="worm", output=there
+        )
+        assert found == json.loads((tmp_path / "s.json").read_text())
+        assert read_records(there) == read_records(output)
+
     def test_the_wrong_assembly(self, run, write, told):
         lines = [record(p, "ACGT"["ACGT".index(I[p - 1]) - 1], "N") for p in range(20, 30)]
         code, _ = run(write(HEADER + COLUMNS + "\n" + "".join(lines), "in.vcf"))
@@ -324,15 +334,6 @@ class TestContigs:
         line = text.count("\n")
         with pytest.raises(InputFormatError, match=f"names.tsv:{line}: a table of contig names"):
             read_chrom_map(write(text, "names.tsv"))
-
-    def test_only_contigs_with_variants_are_kept(self, genome_path):
-        genome = load_genome(genome_path, padding=1, only={"II", "absent"})
-        assert genome.names == ("II",)
-        whole = load_genome(genome_path, padding=1)
-        np.testing.assert_array_equal(genome.contig("II"), whole.contig("II"))
-        assert load_genome(genome_path, padding=1, only=set()).names == ()
-        with pytest.raises(ValueError, match=r"one of the genome's \(I, II, other\), got 'x'"):
-            load_genome(genome_path, padding=1, only=["x"])
 
 
 class TestSeveralSignals:
