@@ -139,11 +139,7 @@ class Model:
         return np.column_stack([1.0 - positive, positive])
 
     def evaluate(
-        self,
-        labels: NDArray[Any],
-        scores: NDArray[np.float64],
-        tasks: Any,
-        **options: Any,
+        self, labels: NDArray[Any], scores: NDArray[np.float64], tasks: Any, **options: Any
     ) -> dict[str, Any]:
         """Compare scores with labels; see :func:`seqmtl.evaluation.evaluate`.
 
