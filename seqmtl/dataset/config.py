@@ -232,7 +232,9 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
         values = tomllib.loads(read_bytes(source).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputFormatError(f"the file is not TOML: {error}", path=source) from error
-    check_choice("signal", signal or "donor", SIGNALS)
+    if signal is not None:
+        check_choice("signal", signal, SIGNALS)
+        values.setdefault("signal", signal)
     try:
         stated = _load(Config, values, "", os.path.dirname(source))
         config = _complete(stated, signal or stated.signal)

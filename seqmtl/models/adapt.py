@@ -11,13 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import NameIndex, check_distinct
-from seqmtl.models.adaptation import (
-    Adapted,
-    chance_of_ranking,
-    check_labels,
-    learn,
-    settings_of,
-)
+from seqmtl.models.adaptation import Adapted, chance_of_ranking, check_labels, learn, settings_of
 from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.examples import Examples
 from seqmtl.models.relatives import Placement, extend, place

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ FORMAT = "seqmtl model"
 #: Versions of the format: 5, 6 with weights in groups, and 7 with calibrated consensus words.
 FORMAT_VERSIONS = (5, 6, 7)
 #: Structures of models, with commands that take them.
-TAKEN_BY = {
+_TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info",
     "kernels": "predict, evaluate, calibrate and info",
     "pairs": "evaluate, scan, variants, explain and info",
@@ -139,11 +139,7 @@ class Model:
         return np.column_stack([1.0 - positive, positive])
 
     def evaluate(
-        self,
-        labels: NDArray[Any],
-        scores: NDArray[np.float64],
-        tasks: Any,
-        **options: Any,
+        self, labels: NDArray[Any], scores: NDArray[np.float64], tasks: Any, **options: Any
     ) -> dict[str, Any]:
         """Compare scores with labels; see :func:`seqmtl.evaluation.evaluate`.
 
@@ -366,9 +362,8 @@ class Model:
         ModelFileError
             If the file is damaged, not a model, or of another structure or format version.
         """
-        from seqmtl.models.saved import load_model
-
-        return cast(Self, load_model(path, [cls.structure]))
+        path = os.fspath(path)
+        return cls.rebuild(path, *read_model_file(path, [cls.structure]))
 
     @classmethod
     def rebuild(
@@ -419,13 +414,15 @@ def format_version(arrays: Iterable[str]) -> int:
     return 7 if "word_bias" in has else 6 if "columns" in has else 5
 
 
-def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return description and arrays of a model file.
+def read_model_file(
+    path: str, only: Sequence[str] = ()
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return description and arrays of a model file, of any structure, or `only` of some.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, not a model, or of another format version.
+        If the file is damaged, not a model, or of another structure or format version.
     """
     note_input(path)
     description, arrays = read_arrays(path)
@@ -439,9 +436,12 @@ def read_model_file(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
             f"{FORMAT_VERSIONS[0]} to {FORMAT_VERSIONS[-1]}; {remedy}",
             path=path,
         )
-    if description.get("model") not in list(TAKEN_BY):  # it may be a list, which has no hash
-        found, known = brief(description.get("model")), ", ".join(map(repr, TAKEN_BY))
+    if description.get("model") not in list(_TAKEN_BY):  # it may be a list, which has no hash
+        found, known = brief(description.get("model")), ", ".join(map(repr, _TAKEN_BY))
         raise damaged(f"model must be one of {known}, got {found}", path)
+    if only and (structure := description["model"]) not in only:
+        message = f"is a model of {structure}, not of {' or '.join(only)}; {_TAKEN_BY[structure]}"
+        raise ModelFileError(f"{message} take it", path=path)
     return description, arrays
 
 

@@ -176,8 +176,10 @@ def fit_sigmoid(
     spread = float(np.sqrt(np.average((scores - center) ** 2, weights=weight))) or 1.0
     start = np.array([1.0, np.log((n_positive + 1) / (n_negative + 1))])
     X = np.column_stack([(scores - center) / spread, np.ones_like(scores)])
-    slope, intercept = fit_logistic(X, target, weight, start, np.zeros(2), np.full(2, 1e-10))
-    return float(slope) / spread, float(intercept - slope * center / spread)
+    ridge = np.full(2, 1e-10)
+    w = fit_logistic(X, target, weight, start, np.zeros(2), ridge, least=-np.inf)
+    a = max(float(w[0]), 0.0) / spread
+    return a, float(w[1]) - a * center
 
 
 def fit_logistic(
@@ -187,8 +189,9 @@ def fit_logistic(
     start: NDArray[np.float64],
     center: NDArray[np.float64],
     ridge: NDArray[np.float64],
+    least: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Fit a logistic regression whose coefficients, but for the last, are not negative.
+    """Fit a logistic regression whose coefficients, but for the last, have a lower bound.
 
         min over a   sum_i p_i (log(1 + exp(<a, x_i>)) - q_i <a, x_i>) + 1/2 sum_j r_j (a_j - c_j)^2
 
@@ -200,6 +203,8 @@ def fit_logistic(
         q_i, from 0 to 1, and p_i.
     start, center, ridge : ndarray of float64, shape (d,)
         Coefficients to begin with, c, and r > 0.
+    least : float
+        The lower bound.
 
     Returns
     -------
@@ -220,7 +225,7 @@ def fit_logistic(
     for _ in range(_MOST_STEPS):
         p = 1.0 / (1.0 + np.exp(-np.clip(X @ a, -500, 500)))
         gradient = X.T @ (weight * (p - target)) + ridge * (a - center)
-        free = (a > 0.0) | (gradient < 0.0)
+        free = (a > least) | (gradient < 0.0)
         free[-1] = True
         own = X[:, free]
         H = (own * (weight * p * (1.0 - p))[:, None]).T @ own + np.diag(ridge[free])
@@ -229,7 +234,7 @@ def fit_logistic(
         before, size = current, 1.0
         while size > 1e-10:
             new = a - size * step
-            new[:-1] = np.maximum(new[:-1], 0.0)
+            new[:-1] = np.maximum(new[:-1], least)
             if (found := value(new)) < current:
                 a, current = new, found
                 break

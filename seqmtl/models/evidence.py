@@ -1,7 +1,7 @@
 """The evidence for candidates: held-out log-likelihoods, and the weights that follow from them.
 
-Everywhere in the package the result of a choice on held-out labels is not the best candidate but a
-mean over all, weighted by a prior and the exponential of their log-likelihoods.
+Trust, relations and costs are not those of the best candidate but means over all candidates,
+weighted by a prior and the exponential of their log-likelihoods.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def train(  # noqa: PLR0913
         See :func:`seqmtl.models.selection.select`.
     state, on_epoch : optional
         See :meth:`seqmtl.solvers.dcd.Descent.solve`, or, for windows on disk,
-        :func:`seqmtl.models.stored_fit.fit_on_disk`.
+        :meth:`seqmtl.models.stored_fit.Disk.fit`.
 
     Returns
     -------

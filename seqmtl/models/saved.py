@@ -6,8 +6,7 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 
-from seqmtl.exceptions import ModelFileError
-from seqmtl.models.base import TAKEN_BY, Model, read_model_file
+from seqmtl.models.base import Model, read_model_file
 
 #: The class of every structure; a room above this one has that of kernels.
 _CLASSES = {
@@ -44,11 +43,7 @@ def load_model(path: str | os.PathLike[str], only: Sequence[str] = ()) -> Model:
     'GT'
     """
     path = os.fspath(path)
-    description, arrays = read_model_file(path)
-    structure = description["model"]
-    if only and structure not in only:
-        message = f"is a model of {structure}, not of {' or '.join(only)}; {TAKEN_BY[structure]}"
-        raise ModelFileError(f"{message} take it", path=path)
-    room, name = _CLASSES[structure].split(":")
+    description, arrays = read_model_file(path, only)
+    room, name = _CLASSES[description["model"]].split(":")
     found: Model = getattr(import_module(room), name).rebuild(path, description, arrays)
     return found

@@ -150,12 +150,7 @@ def _parameter(name: str, value: Any) -> None:
 
 
 _SITE = record(
-    {
-        "offset": whole(),
-        "length": whole(),
-        "letters": text,
-        "signal": choice("", *SIGNALS),
-    }
+    {"offset": whole(), "length": whole(), "letters": text, "signal": choice("", *SIGNALS)}
 )
 _OWN: dict[str, dict[str, Rule]] = {
     "weights": {

@@ -83,7 +83,7 @@ class _Dump:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         ids, parents = array("q"), array("q")
-        for taxid, parent in self._read("nodes.dmp", "taxid | parent | rank", _node_of):
+        for taxid, parent in self._read("nodes.dmp", "taxid | parent | rank", _pair_of):
             ids.append(taxid)
             parents.append(parent)
         if not ids:
@@ -206,7 +206,7 @@ class _Dump:
         if self._parent(taxid) is not None:
             return taxid
         if (self.folder / "merged.dmp").exists():
-            for old, new in self._read("merged.dmp", "old taxid | new taxid", _merger_of):
+            for old, new in self._read("merged.dmp", "old taxid | new taxid", _pair_of):
                 if old == taxid and self._parent(new) is not None:
                     return new
         raise UnknownTaskError(
@@ -246,14 +246,9 @@ def _taxid(text: str) -> int:
     return int(text)
 
 
-def _node_of(text: str) -> tuple[int, int]:
-    fields = text.split(_SEPARATOR, 2)
-    return _taxid(fields[0]), _taxid(fields[1])
-
-
-def _merger_of(text: str) -> tuple[int, int]:
-    old, new = text.rstrip("\t|\r\n").split(_SEPARATOR)
-    return _taxid(old), _taxid(new)
+def _pair_of(text: str) -> tuple[int, int]:
+    one, other = text.rstrip("\t|\r\n").split(_SEPARATOR)[:2]
+    return _taxid(one), _taxid(other)
 
 
 def _name_of(text: str) -> tuple[int, str, bool]:

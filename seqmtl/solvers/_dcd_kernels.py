@@ -98,7 +98,6 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
         is_listed = begin < stop or slots.shape[1] == 0
         after = min(r + 1, rows.size - 1)
         u, ahead = np.int64(tasks[rows[after]]), stop - begin
-        following = slots[after]
         f = bias_scale * bias[t]
         for l in range(group.shape[1]):
             g, c, h = group[t, l], column[t, l], max(group[u, l], 0)
@@ -112,9 +111,9 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
                     prefetch(coming, np.int64(indices[min(p + ahead, end)]) * v)
                 continue
             total = 0.0
-            for p in range(following.size):
+            for p in range(slots.shape[1]):
                 total += table[np.int64(slots[r, p]) * w + c]
-                prefetch(coming, np.int64(following[p]) * v)
+                prefetch(coming, np.int64(slots[after, p]) * v)
             f += scale[t, l] * total
         change = _visit(i, y[i] * f, examples, alpha, keep, loss, band)
         if change == 0.0:

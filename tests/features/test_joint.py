@@ -66,24 +66,6 @@ def test_features_are_those_of_the_parts_side_by_side():
         assert_allclose(X[:, view.columns], part, rtol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_blocks_hold_the_parts_of_a_row_next_to_each_other(dtype):
-    windows, chosen = _windows(), np.array([7, 3, 3, 0, 39])
-    rows = JointFeatures(PARTS).bind(windows)
-    for _ in range(2):  # with buffers used again
-        indptr, indices, values, *_ = rows.block(chosen, dtype)
-        assert values.dtype == dtype
-        assert indptr.size == 4 * chosen.size + 1
-        for r, i in enumerate(chosen):
-            for g, (part, view) in enumerate(zip(PARTS, rows.views, strict=True)):
-                begin, stop = indptr[4 * r + g], indptr[4 * r + g + 1]
-                found = np.zeros(rows.n_features)
-                np.add.at(found, indices[begin:stop], values[begin:stop].astype(float))
-                expected = np.zeros(rows.n_features)
-                expected[view.columns] = _matrix(part.bind(windows))[i]
-                assert_allclose(found, expected, atol=1e-6 if dtype == np.float32 else 1e-14)
-
-
 def test_norms_scores_and_sums_equal_the_explicit_matrix():
     windows, rng = _windows(), np.random.default_rng(1)
     rows = JointFeatures(PARTS).bind(windows)

@@ -61,15 +61,6 @@ def test_hash_equals_its_second_implementation(bits):
     assert_allclose([pairs[i] for i in expected], list(expected.values()), rtol=1e-6)
 
 
-def test_hashed_kernel_is_close_to_the_exact_one():
-    rng = np.random.default_rng(0)
-    strings = ["".join(rng.choice(list("ACGT"), 100)) for _ in range(30)]
-    exact = wd.gram(strings, strings, 8)
-    with np.errstate(over="ignore"):
-        X = WeightedDegree(degree=8, hash_bits=20).transform(strings)
-    assert np.abs((X @ X.T).toarray() - exact).max() < 0.01
-
-
 def test_reverse_windows_are_reverse_complements():
     codes = Windows.from_strings(["ACGTTGCANTTACG"]).codes
     forward = Windows(codes, [2], 8)

@@ -5,12 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from seqmtl.models.calibration import (
-    calibrate_tasks,
-    find_copies,
-    fit_sigmoid,
-    span_share,
-)
+from seqmtl.models.calibration import calibrate_tasks, find_copies, fit_sigmoid, span_share
 
 
 def _platt(scores, y, weight):

@@ -92,21 +92,6 @@ def test_a_resumed_run_reaches_the_same_optimum(windows, written, number):
     assert_allclose(*scores, atol=0.05)
 
 
-def test_resuming_loses_no_progress(windows, path):
-    def train(n, **options):
-        settings = replace(ONE_KERNEL["settings"], max_epochs=n)
-        return train_windows(windows, **(ONE_KERNEL | {"settings": settings}), **options)[1]
-
-    state, stopped = _checkpoint(path, windows).load(), train(2)
-    assert_array_equal(state.alpha, stopped.alpha)
-    duals = [[h.dual for h in run.history] for run in (state, stopped)]
-    assert duals[0] == duals[1][: len(duals[0])]
-    on = train(3, state=state)
-    assert (stopped.n_epochs, on.n_epochs) == (2, 3)
-    assert on.dual > stopped.dual  # it only rises, from what had been reached
-    assert on.gap < stopped.gap
-
-
 def test_the_state_comes_back_as_it_was(windows, tmp_path):
     state = initial_state(N, seed=4)
     state.alpha[:] = np.random.default_rng(0).random(N)

@@ -14,13 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from seqmtl import (
-    MultiTaskModel,
-    MultiTaskSVC,
-    Spectrum,
-    TaskKernel,
-    WeightedDegree,
-)
+from seqmtl import MultiTaskModel, MultiTaskSVC, Spectrum, TaskKernel, WeightedDegree
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from tests.models.cases import motif_windows
@@ -204,13 +198,6 @@ class TestModels:
         model.W = np.zeros_like(model.W)
         model.save(tmp_path / "zero")
         assert_array_equal(MultiTaskModel.load(tmp_path / "zero").W, model.W)
-
-    def test_dense_weights_stay_on_disk(self, dense_file):
-        W = MultiTaskModel.load(dense_file).W
-        assert not W.flags.writeable
-        while W.base is not None and not isinstance(W, np.memmap):
-            W = W.base
-        assert isinstance(W, np.memmap)
 
     def test_unicode_paths_and_names(self, tmp_path):
         windows = _windows()

@@ -65,9 +65,7 @@ def test_selection_is_the_same_with_any_number(windows):
     for threads in told:
         with use_threads(threads):
             models[threads], _ = train_windows(
-                windows,
-                space=space,
-                on_score=lambda *progress, n=threads: told[n].append(progress),
+                windows, space=space, on_score=lambda *progress, n=threads: told[n].append(progress)
             )
     assert told[1] == told[4]
     assert [done for _, done, _ in told[1]] == list(range(1, len(told[1]) + 1))
