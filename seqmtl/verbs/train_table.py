@@ -68,11 +68,11 @@ def trade_offs(value: Any) -> tuple[float, ...]:
 
 
 def _of_tables(what: str, **more: Any) -> Any:
-    return option(group="tables", help=what, **{"default": None, **more})
+    return option(group="tables", help=what, **more)
 
 
 def _of_model(what: str, *flags: str, **more: Any) -> Any:
-    return option(*flags, group="model", help=what, **{"default": None, **more})
+    return option(*flags, group="model", help=what, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,20 +166,17 @@ class TrainTable(_options.TrainingRun, _options.TrainingRows, _relations.Trainin
             takers = ", ".join(method for method in METHODS if _takes(method, each.name))
             flag = f"--{each.name.replace('_', '-')}"
             raise UsageError(f"{flag} is an option of {takers}; {self.method} does not take it")
-        refused = {
-            "--plot is an option of pareto": self.plot and self.method != "pareto",
-            f"{self.method} takes one --kernel; use kernel-mkl for several": len(self.kernel) > 1
-            and not _has(self.method, "kernels"),
-            "one-class separates raw numbers from zero; drop --standardize": self.standardize
-            and self.is_novelty,
-            "--plot draws the path over several values of --p; give them": self.plot
-            and len(self.p or ()) < 2,
-            "--standardize applies to numbers, not to sequences": self.sequence
-            and self.standardize,
-            "--sequence needs a string --kernel, such as spectrum:4": self.sequence
-            and not self.kernel,
-        }
-        for message, is_so in refused.items():
+        is_one_point = self.plot and len(self.p or ()) < 2
+        is_several = len(self.kernel) > 1 and not _has(self.method, "kernels")
+        is_raw, is_unread = self.standardize and self.is_novelty, self.sequence and not self.kernel
+        for is_so, message in (
+            (self.plot and self.method != "pareto", "--plot is an option of pareto"),
+            (is_one_point, "--plot draws the path over several values of --p; give them"),
+            (is_several, f"{self.method} takes one --kernel; use kernel-mkl for several"),
+            (is_raw, "one-class separates raw numbers from zero; drop --standardize"),
+            (self.standardize and self.sequence, "--standardize applies to numbers, not sequences"),
+            (is_unread, "--sequence needs a string --kernel, such as spectrum:4"),
+        ):
             if is_so:
                 raise UsageError(message)
 
