@@ -127,7 +127,12 @@ def place_weights(W, column, first, last, slots, n_bits, starts, table):
         if not first <= position[p] < last:
             continue
         row, here = table[position[p] - first], starts[depth[p] - 1]
-        for c in range(np.int64(1) << (2 * depth[p])):
+        n_kmers = np.int64(1) << (2 * depth[p])
+        if n_bits == 0 and reads[p] == 1.0:  # of trees
+            for c in range(n_kmers):
+                row[here + c] += W[base[p] + c, column]
+            continue
+        for c in range(n_kmers):
             index = base[p] + c if n_bits == 0 else hash_index(base[p], c, n_bits)
             row[here + c] += reads[p] * W[index, column]
 

@@ -11,7 +11,7 @@ from seqmtl._threads import each_part
 from seqmtl.blocks import RowBlock
 from seqmtl.features._base import empty_block, gram_by_features
 from seqmtl.features.kmer_views import Layout
-from seqmtl.features.position_tables import PositionTables, TableRows
+from seqmtl.features.position_tables import TableRows
 from seqmtl.features.positional_tree import PositionalTree
 from seqmtl.sequences import Windows
 
@@ -23,12 +23,11 @@ class PositionalRows(TableRows):
     gram_rows = 600
 
     def __init__(self, layout: Layout, windows: Windows, hash_bits: int) -> None:
-        tables = PositionTables(windows, layout.span)
-        super().__init__(windows, layout.slots(hash_bits > 0), tables, hash_bits)
+        super().__init__(windows, layout.slots(hash_bits > 0), layout.span, hash_bits)
         self.layout = layout
         self.n_features = 1 << hash_bits if hash_bits else layout.n_features
         self._norms: NDArray[np.float64] | None = None
-        self.scoring_cost = 0.1 if tables.score_faster(self.n_rows, self.row_size) else 0.5
+        self.scoring_cost = 0.1 if self.score_faster(self.n_rows) else 0.5
 
     def squared_norms(self) -> NDArray[np.float64]:
         """Return the squared norm of every row, shape (n_rows,)."""
@@ -50,7 +49,7 @@ class PositionalRows(TableRows):
         from seqmtl.features._kmer_kernels import fill_rows
 
         block = empty_block(rows.size, self.row_size, dtype)
-        fill_rows(*self._where, rows, self.tables.span, self.slots, self.hash_bits, block)
+        fill_rows(*self._where, rows, self.span, self.slots, self.hash_bits, block)
         return block
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
@@ -59,4 +58,4 @@ class PositionalRows(TableRows):
 
     def tree(self) -> PositionalTree | None:
         """Return the rows with fewer look-ups, or None if features are hashed."""
-        return None if self.hash_bits else PositionalTree(self.layout, self.windows, self.tables)
+        return None if self.hash_bits else PositionalTree(self.layout, self.windows)

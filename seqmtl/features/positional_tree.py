@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from seqmtl.blocks import RowBlock
 from seqmtl.features.kmer_views import Layout, Slots
-from seqmtl.features.position_tables import PositionTables, TableRows
+from seqmtl.features.position_tables import TableRows
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 
@@ -43,9 +43,9 @@ class PositionalTree(TableRows):
         Numbers read per window.
     """
 
-    def __init__(self, layout: Layout, windows: Windows, tables: PositionTables) -> None:
+    def __init__(self, layout: Layout, windows: Windows) -> None:
         slots, self.n_weights = _make_slots(layout, windows.length)
-        super().__init__(windows, slots, tables, 0)
+        super().__init__(windows, slots, layout.span, 0)
         self._fits_tables = _are_clean(windows)
         has_n = not self._fits_tables.all()
         self.n_features = self.n_weights + (self.n_weights // 4 if has_n else 0)
@@ -54,7 +54,7 @@ class PositionalTree(TableRows):
         """Compute the indices of the given windows."""
         from seqmtl.features._kmer_kernels import fill_slots, fill_slots_with_n
 
-        slots, span = self.slots, self.tables.span
+        slots, span = self.slots, self.span
         indices = np.empty((rows.size, self.row_size), dtype=np.int32)
         fill_slots(*self._where, rows, span, slots, indices)
         with_n = np.flatnonzero(~self._fits_tables[rows])

@@ -1,4 +1,4 @@
-"""Read some contigs of a FASTA file without the others, by a .fai index."""
+"""Read some contigs of a FASTA file without the others, with pyfaidx and a .fai index."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import NamedTuple
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.inputs import open_input
 from seqmtl.files.streams import BLOCK_BYTES, numbered_lines, readable
-from seqmtl.io._fasta_scanner import BLANKS
 from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID
 
 _LINE_END = 2
@@ -55,27 +54,28 @@ def scan_indexed(
     InputFormatError
         If a contig contains anything but nucleotide letters.
     """
+    from pyfaidx import Faidx
+
+    path = os.fspath(path)
     code_of = CASED_CODES if keep_case else CHECKED_CODES
-    with open_input(path) as file:
-        for contig in read_index(path):
-            yield contig.name
-            left = contig.length if contig.name in only else 0
-            file.seek(contig.offset)
-            for place in range(contig.offset, contig.end if left else 0, BLOCK_BYTES):
-                text = file.read(min(BLOCK_BYTES, contig.end - place))
-                codes = text.translate(code_of, BLANKS)
-                left -= len(codes)
-                is_last = place + BLOCK_BYTES >= contig.end
-                if INVALID in codes or (is_last and left):
+    with Faidx(path, indexname=f"{path}.fai", as_raw=True, rebuild=False) as file:
+        for name, record in file.index.items():
+            yield name
+            length = int(record.rlen)
+            for start in range(0, length if name in only else 0, BLOCK_BYTES):
+                end = min(start + BLOCK_BYTES, length)
+                letters = file.fetch(name, start + 1, end).encode("latin-1", errors="replace")
+                codes = letters.translate(code_of)
+                if len(codes) != end - start or INVALID in codes:
                     raise InputFormatError(
-                        f"the contig must have {contig.length} IUPAC nucleotide letters, got "
+                        f"{start}-{end} must hold {end - start} IUPAC nucleotide letters, got "
                         f"others; correct the file, or remove its index {path}.fai",
-                        path=os.fspath(path),
-                        record=contig.name,
+                        path=path,
+                        record=name,
                     )
                 yield codes
             if on_read is not None:
-                on_read(contig.length)
+                on_read(length)
 
 
 def read_index(path: str | os.PathLike[str]) -> list[IndexedContig]:

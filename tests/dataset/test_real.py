@@ -3,7 +3,9 @@
 import csv
 import gzip
 import json
+import subprocess
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -23,8 +25,10 @@ GENOMES = {
 }
 # Sites counted by hand of the files' rows (awk and bedtools), each place once.
 COUNTS = {
-    ("pf", "start"): 3901, ("sc", "tss"): 414, ("sc_gtf", "stop"): 6599, ("at", "donor"): 1478,
-    ("ce", "acceptor"): 958, ("dm", "donor"): 414, ("dm6", "polya"): 211,
+    ("pf", "donor"): 6108, ("pf", "start"): 3901, ("sc", "acceptor"): 287, ("sc", "tss"): 414,
+    ("sc_gtf", "stop"): 6599, ("sc_gtf", "polya"): 525, ("at", "donor"): 1478, ("at", "tss"): 363,
+    ("at", "start"): 365, ("ce", "acceptor"): 958, ("ce", "stop"): 164, ("dm", "donor"): 414,
+    ("dm", "acceptor"): 391, ("dm6", "donor"): 490, ("dm6", "polya"): 211,
 }  # fmt: skip
 WINDOW = 241
 
@@ -107,13 +111,43 @@ def test_the_sites_are_those_of_the_annotation(tmp_path, shared_data, fasta, org
     assert leakage["with_both_labels"] == 0
 
 
-def test_sites_of_a_bed_and_windows_as_they_are_in_the_genome(tmp_path, shared_data, fasta):
-    genome, folder = shared_data / SC / "S_cerevisiae.fasta.gz", tmp_path / "d"
+@pytest.mark.parametrize("signal", ["donor", "acceptor"])
+@pytest.mark.parametrize(
+    ("organism", "bed"), [("at", "a_thaliana"), ("ce", "c_elegans"), ("dm", "d_melanogaster")]
+)
+def test_splice_sites_are_those_of_the_given_bed(
+    tmp_path, shared_data, fasta, organism, bed, signal
+):
+    # The BED of C. elegans was made of the genes' rows alone, without the transposons'.
+    more = '[sites]\nsources = ["WormBase"]' if organism == "ce" else ""
+    folder = build(tmp_path, shared_data, organism, signal, more)
+    kept, shared = sites_in(folder, signal)
+    letters = {"donor": "GT", "acceptor": "AG"}[signal]
+    sequences, expected = fasta(GENOMES[organism][0]), set()
+    with gzip.open(shared_data / PIECES / bed / f"{signal}_sites.bed.gz", "rt") as rows:
+        for row in rows:
+            contig, start, end, _, _, strand = row.split()
+            site = sequences[contig][int(start) : int(end)]
+            if (site if strand == "+" else reverse_complement(site)) == letters:
+                expected.add((contig, int(start), strand))
+    assert kept | with_letters(shared, sequences, signal) == expected
+
+
+@pytest.fixture(scope="module")
+def yeast_tss(tmp_path_factory, shared_data):
+    """Return folder and FASTA of a dataset made of a BED of transcription starts."""
+    tmp_path = tmp_path_factory.mktemp("yeast")
+    genome = shared_data / SC / "S_cerevisiae.fasta.gz"
     (tmp_path / "config.toml").write_text(
         'signal = "tss"\nwindow = 101\n[decoys]\nratio = 2\n[organisms.yeast]\n'
         f'genome = "{genome}"\nsites = "{shared_data / SC / "tss_epdnew.bed.gz"}"\n'
     )
-    assert main(["dataset", str(tmp_path / "config.toml"), "-o", str(folder), "-q"]) == 0
+    assert main(["dataset", str(tmp_path / "config.toml"), "-o", str(tmp_path / "d"), "-q"]) == 0
+    return tmp_path / "d", genome
+
+
+def test_sites_of_a_bed_and_windows_as_they_are_in_the_genome(yeast_tss, shared_data, fasta):
+    folder, _ = yeast_tss
     windows, _, summary = read_dataset(folder)
     facts = summary["organisms"]["yeast"]
     with gzip.open(shared_data / SC / "tss_epdnew.bed.gz", "rt") as rows:
@@ -130,6 +164,19 @@ def test_sites_of_a_bed_and_windows_as_they_are_in_the_genome(tmp_path, shared_d
             site = int(start) + 50 if strand == "+" else int(end) - 51
             assert (contig, site, strand) in places
     assert windows.sequences() == expected
+
+
+@pytest.mark.skipif(which("bedtools") is None, reason="no bedtools")
+def test_windows_as_bedtools_cuts_them(tmp_path, yeast_tss):
+    folder, genome = yeast_tss
+    plain = tmp_path / "genome.fa"
+    plain.write_bytes(gzip.open(genome).read())
+    text = subprocess.run(
+        ["bedtools", "getfasta", "-s", "-fi", plain, "-bed", folder / "windows.tsv"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    sequences = [line.upper() for line in text.splitlines() if not line.startswith(">")]
+    assert read_dataset(folder).windows.sequences() == sequences
 
 
 def test_the_oracle_reads_no_seqmtl():

@@ -66,13 +66,18 @@ def test_features_give_the_kernel(views, anchor, seed):
     assert_allclose(G, np.tril(expected), atol=1e-9)
 
 
+def set_tables(rows, pay):
+    """Tell whether tables pay."""
+    rows.score_faster = rows.sum_faster = lambda n: pay
+
+
 def _rows_both_ways(spec, letters, hash_bits=None):
     """Rows that are scored k-mer by k-mer, and rows that are scored by tables."""
     windows = Windows.from_strings(_strings(3, 40, 23, letters), tasks=["a", "b"] * 20)
     features = PositionalKmers(spec, anchor=9, hash_bits=hash_bits)
     few, many = features.bind(windows), features.bind(windows)
-    for rows, pay in (few, False), (many, True):
-        rows.tables.score_faster = rows.tables.sum_faster = lambda n, row_size, pay=pay: pay
+    set_tables(few, False)
+    set_tables(many, True)
     with np.errstate(over="ignore"):
         return windows, few, many, features.transform(windows).toarray().astype(float)
 
@@ -105,8 +110,9 @@ def test_tree_weights_score_as_plain_ones(spec, letters):
     amount, K = np.random.default_rng(1).standard_normal(40), np.array([[1.0, 0.3], [0.3, 2.0]])
     W = sum(amount[i] * np.outer(X[i], K[tasks[i]]) for i in every)
     expected = (X @ W)[every, tasks]
-    for rows in (few, many):
+    for rows, pay in ((few, False), (many, True)):
         tree = rows.tree()
+        set_tables(tree, pay)
         F = np.zeros((tree.n_features, 4))
         tree.accumulate(every, amount, tasks, K, F)
         assert_allclose(tree.scores(F, tasks), expected, atol=1e-5)

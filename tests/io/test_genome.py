@@ -150,7 +150,7 @@ def test_an_index_beside_the_file_is_used_while_it_fits(plain):
     assert decode(load_genome(plain, padding=1, only=["II"]).contig("II")) == "GGGATC"
     plain.write_text(plain.read_text().replace("GGGA", "GG A"))
     os.utime(plain, (0, 0))
-    with pytest.raises(InputFormatError, match=r"'II'.* must have 6 IUPAC .* remove its index"):
+    with pytest.raises(InputFormatError, match=r"'II'.* must hold 6 IUPAC .* remove its index"):
         load_genome(plain, padding=1, only=["II"])
 
 

@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from tests.scan.cases import TURNED, make_model, run_scan
+from tests.scan.cases import flip, make_contig, make_model, run_scan, text_rows
 
 UNIT = "GTAGGT"  # a junction before it or 4 bases later gives the same transcript
 
@@ -20,13 +20,8 @@ def folder(tmp_path_factory):
         pytest.skip("minimap2 is not installed")
     folder = tmp_path_factory.mktemp("minimap2")
     for signal, letters, seed in (("donor", "GT", 0), ("acceptor", "AG", 1)):
-        (folder / signal).mkdir()
-        make_model(folder / signal / "model.seqmtl", letters=letters, signal=signal, seed=seed)
+        make_model(folder / f"{signal}.seqmtl", letters=letters, signal=signal, seed=seed)
     return folder
-
-
-def draw(rng, n):
-    return "".join(rng.choice(list("ACGT"), n))
 
 
 def introns(genome, transcript, scores):
@@ -48,23 +43,22 @@ def test_the_better_of_two_junctions_is_chosen(folder, tmp_path, strand):
     chosen = set()
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        exons = draw(rng, 200), draw(rng, 200)
-        intron = f"{UNIT}A{draw(rng, 300).replace('GT', 'GA')}TTTTCCTTTTAG"
-        before = draw(rng, 500) + exons[0]
-        text = before + intron + UNIT + exons[1] + draw(rng, 500)
-        if strand == "-":
-            text = text[::-1].translate(TURNED)
+        exons = make_contig(rng, 200), make_contig(rng, 200)
+        intron = f"{UNIT}A{make_contig(rng, 300).replace('GT', 'GA')}TTTTCCTTTTAG"
+        before = make_contig(rng, 500) + exons[0]
+        text = before + intron + UNIT + exons[1] + make_contig(rng, 500)
+        text = text if strand == "+" else flip(text)
+        genome = tmp_path / "genome.fa"
+        genome.write_text(f">c\n{text}\n")
         (tmp_path / "rna.fa").write_text(f">rna\n{exons[0]}{UNIT}{exons[1]}\n")
-        lines, by_place = [], {}
+        both, by_place = "", {}  # as cat would join them
         for signal in ("donor", "acceptor"):
-            (folder / signal / "genome.fa").write_text(f">c\n{text}\n")
-            out = run_scan(folder / signal, tmp_path / f"{signal}.spsc", "-q")
-            lines += out.read_text().splitlines()
-        for line in lines:
-            if line[0] != "#":
-                _, place, side, kind, score = line.split("\t")
+            options = {"model": f"{signal}.seqmtl", "genome": genome}
+            out = run_scan(folder, tmp_path / f"{signal}.spsc", "-q", **options)
+            both += out.read_text()
+            for _, place, side, kind, score in text_rows(out):
                 by_place[int(place), side, kind] = int(score)
-        (tmp_path / "both.tsv").write_text("\n".join(lines) + "\n")  # as cat would join them
+        (tmp_path / "both.tsv").write_text(both)
         sums, places = [], []
         for shift in (0, 4):
             first = len(before) + shift
@@ -76,7 +70,6 @@ def test_the_better_of_two_junctions_is_chosen(folder, tmp_path, strand):
             places.append(tuple(sorted(ends)))
         if abs(sums[0] - sums[1]) < 6:
             continue
-        genome = folder / "donor" / "genome.fa"
         found, n_read = introns(genome, tmp_path / "rna.fa", tmp_path / "both.tsv")
         assert n_read == len(by_place)
         best = int(sums[1] > sums[0])
