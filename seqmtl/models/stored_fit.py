@@ -326,14 +326,14 @@ class _Search:
             return
         rows, ids, n = self._features.bind(windows), windows.task_ids, len(windows)
         amount = sign * windows.labels * np.where(windows.labels > 0, *self._costs)
-        weights = GroupedWeights(self._coupling, rows.views, _PRECISE)
+        scale = self._settings.bias_scale
+        weights = GroupedWeights(self._coupling, rows.views, _PRECISE, scale)
         W = weights.solution(np.arange(n), amount, ids.astype(np.int16))
         if self._W is None:
             self._W = W
         else:
             self._W += W
-        sums = np.bincount(ids, amount, minlength=self._bias.size)
-        self._bias += self._settings.bias_scale * (self._coupling.K.sum(axis=0) @ sums)
+        self._bias += weights.bias
 
     def _look(self, active: Active, solution: Solution, room: int) -> list[Answer]:
         """Score all windows."""

@@ -185,9 +185,8 @@ class Descent:
         self._rows = problem.rows if tree is None else tree
         views = problem.rows.views if tree is None else (View(tree, slice(None)),)
         self._weights = GroupedWeights(
-            self.problem.coupling, views, dtype, is_padded=tree is not None
+            self.problem.coupling, views, dtype, problem.bias_scale, is_padded=tree is not None
         )
-        self.bias = np.zeros(self.problem.kernels.shape[-1])
         self._band = _BAND
         self._keep = np.ones(problem.y.size, dtype=np.bool_)
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
@@ -235,7 +234,7 @@ class Descent:
         state = self.state
         self._started = time.perf_counter() - state.seconds
         if state.alpha.any():
-            self._add(np.arange(state.alpha.size), state.alpha * self.problem.y)
+            self._sum_weights()
             self._look()
         else:
             self._assess(np.zeros(state.alpha.size))
@@ -288,7 +287,7 @@ class Descent:
         return Solution(
             state.alpha,
             W,
-            self.bias,
+            weights.bias,
             self.margins,
             now.primal,
             now.dual,
@@ -327,7 +326,7 @@ class Descent:
 
         p, state, weights = self.problem, self.state, self._weights
         examples = (p.y, self._tasks, self._H, p.C, p.targets)
-        variables = (state.alpha, weights.flat, self.bias, self._keep)
+        variables = (state.alpha, weights.flat, weights.bias, self._keep)
         groups, K = weights.for_loops(), np.ascontiguousarray(p.kernels)
         loss = p.loss.for_loops
         order = state.rng.permutation(state.active)
@@ -358,7 +357,7 @@ class Descent:
         alpha, n_changes = polish(p, active, before, self.margins[active], G, tol, state.rng)
         change = np.zeros(p.y.size)
         change[active] = (alpha - before) * p.y[active]
-        self._add(active, change)
+        self._weights.add(active, change, self._tasks)
         state.alpha[active] = alpha
         entries = active.size * (active.size + _ENTRY_COST * n_changes)
         state.work += (active.size + entries / p.rows.row_size) / p.y.size
@@ -431,11 +430,8 @@ class Descent:
 
     def _look(self) -> None:
         """Score all examples, and assess their margins."""
-        p = self.problem
-        scores = p.bias_scale * self.bias[self._tasks]
-        self._weights.add_scores(self._tasks, scores)
-        self.state.work += p.rows.scoring_cost
-        self._assess(p.y * scores)
+        self.state.work += self.problem.rows.scoring_cost
+        self._assess(self.problem.y * self._weights.scores(self._tasks))
 
     def _assess(self, margins: NDArray[np.float64]) -> None:
         """Certify the progress; where theta is learnt, it is dualised, too."""
@@ -445,7 +441,7 @@ class Descent:
         if p.loss.is_signed:
             self._band = _BAND * float(np.abs(p.residuals(margins)).mean())
         if self.kernels is not None:
-            self._q = self.kernels.energies(self._virtual_grams())
+            self._q = self.kernels.energies(p.virtual_grams(state.alpha))
             half_q = 0.5 * float((state.alpha * margins).sum())
             of_alpha = primal - dual
             dual += half_q - 0.5 * self.kernels.dual_norm(self._q)
@@ -463,20 +459,6 @@ class Descent:
             work=self.state.work,
             n_active=self.state.active.size,
             seconds=time.perf_counter() - self._started,
-        )
-
-    def _virtual_grams(self) -> NDArray[np.float64]:
-        """Return V_g'V_g of every view with its constant feature, shape (G, T, T)."""
-        p, T = self.problem, self.bias.size
-        amount = self.state.alpha * p.y
-        support = np.flatnonzero(amount)
-        sums = np.bincount(self._tasks[support], amount[support], minlength=T)
-        constant = p.bias_scale**2 * np.outer(sums, sums)
-        return np.array(
-            [
-                view.rows.virtual_gram(support, amount, self._tasks, T) + constant
-                for view in p.rows.views
-            ]
         )
 
     def _choose_active(self) -> NDArray[np.int64]:
@@ -505,18 +487,8 @@ class Descent:
         return True
 
     def _sum_weights(self) -> None:
-        self._weights.flat[:] = 0
-        self.bias[:] = 0
-        self._add(np.arange(self.state.alpha.size), self.state.alpha * self.problem.y)
+        self._weights.fill(self.state.alpha * self.problem.y, self._tasks)
         self._has_drifted = False
-
-    def _add(self, rows: NDArray[np.int64], amount: NDArray[np.float64]) -> None:
-        """Add amount[i] times the features of example i to the weights, for i in rows."""
-        p = self.problem
-        rows = rows[amount[rows] != 0.0]
-        self._weights.add(rows, amount, self._tasks)
-        sums = np.bincount(self._tasks[rows], amount[rows], minlength=self.bias.size)
-        self.bias += p.bias_scale * (p.kernels.sum(axis=0) @ sums)
 
 
 def initial_state(n: int, seed: int) -> State:

@@ -26,6 +26,8 @@ class GroupedWeights:
         Parts of the features.
     dtype : dtype
         Type of the weights.
+    bias_scale : float, default=0
+        Value of the constant feature.
     is_padded : bool, default=False
         Pad rows of more than one weight to a multiple of 4.
 
@@ -35,12 +37,21 @@ class GroupedWeights:
         All weights; tables begin at cache lines.
     tables : list of ndarray, shape (n_features, w or more)
         Views of the weights of every group.
+    bias : ndarray of float64, shape (T,)
+        Weights of the constant feature for every task.
     """
 
     def __init__(
-        self, groups: Coupling, views: Sequence[View], dtype: Any, *, is_padded: bool = False
+        self,
+        groups: Coupling,
+        views: Sequence[View],
+        dtype: Any,
+        bias_scale: float = 0.0,
+        *,
+        is_padded: bool = False,
     ) -> None:
         self.groups, self._views = groups, tuple(views)
+        self._bias_scale, self.bias = bias_scale, np.zeros(len(groups.group))
         widths, itemsize = groups.widths, np.dtype(dtype).itemsize
         self._strides = np.where(widths > 1, -(-widths // 4) * 4, 1) if is_padded else widths
         n_rows, line = sum(view.rows.n_features for view in views), _ALIGNMENT // itemsize
@@ -68,12 +79,20 @@ class GroupedWeights:
             self._starts, self._strides,
         )  # fmt: skip
 
-    def add_scores(self, tasks: NDArray[Any], scores: NDArray[np.float64]) -> None:
-        """Add to scores[i] the score of example i with the weights of task tasks[i]."""
+    def scores(self, tasks: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the score of every example i with the weights of task tasks[i]."""
+        scores: NDArray[np.float64] = self._bias_scale * self.bias[tasks]
         for g, rows, columns, scales in self.groups.members(tasks, np.arange(tasks.size)):
             for view in self._views:
                 found = view.rows.scores(self.tables[g][view.columns], columns, rows)
                 scores[rows] += scales[rows] * found[rows]
+        return scores
+
+    def fill(self, amount: NDArray[np.float64], tasks: NDArray[Any]) -> None:
+        """Set the weights to the sum of amount[i] times example i of task tasks[i]."""
+        self.flat[:] = 0
+        self.bias[:] = 0
+        self.add(np.arange(tasks.size), amount, tasks)
 
     def add(
         self,
@@ -84,11 +103,14 @@ class GroupedWeights:
         is_virtual: bool = False,
     ) -> None:
         """Add amount[i] times example i of task tasks[i], for i in rows, to W_g, or to V_g."""
+        rows = rows[amount[rows] != 0.0]
         for g, own, columns, scales in self.groups.members(tasks, rows):
             for view, K in zip(self._views, self.groups.kernels[g], strict=True):
                 coupling = np.eye(len(K)) if is_virtual else K
                 table = self.tables[g][view.columns]
                 view.rows.accumulate(own, amount * scales, columns, coupling, table)
+        sums = np.bincount(tasks[rows], amount[rows], minlength=self.bias.size)
+        self.bias += self._bias_scale * (self.groups.K.sum(axis=0) @ sums)
 
     def solution(
         self, rows: NDArray[np.int64], amount: NDArray[np.float64], tasks: NDArray[Any]
