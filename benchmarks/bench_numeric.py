@@ -64,7 +64,8 @@ def make_problem(arrays: Arrays, loss: str, C: float) -> Problem:
     T, rows, costs = int(task.max()) + 1, NumericRows(X), np.full(y.size, C)
     if loss in REGRESSION_LOSSES:
         K = (np.ones((T, T)) + 3.0 * np.eye(T)) / 4.0
-        return Problem(rows, np.ones(y.size), task, K, costs, find_loss(loss, 0.1), targets=y)
+        with_error = find_loss(loss, epsilon=0.1)
+        return Problem(rows, np.ones(y.size), task, K, costs, with_error, targets=y)
     graph = TaskKernel.graph(np.ones((T, T)) + np.eye(T), [str(t) for t in range(T)])
     return Problem(rows, np.where(y > y.min(), 1.0, -1.0), task, graph.matrix, costs, loss)
 

@@ -69,7 +69,7 @@ def tell_known(
     from seqmtl.models.base import is_known
 
     trained = model.training.get("split", "train")
-    if split not in (None, "all", trained):
+    if trained != "all" and split not in (None, "all", trained):
         return
     known = {_place(path) for path in model.training.get("sources", [])}
     if not known.isdisjoint(map(_place, paths)):

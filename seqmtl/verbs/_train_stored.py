@@ -237,7 +237,7 @@ def _windows(request: OnDisk, memory: int) -> Iterator[Windows]:
                 f"{memory / 2**30:.1f}; give more"
             )
         parts: Iterator[Windows] = (
-            read_dataset(data, split=request.split, organism=name).windows
+            read_dataset(data, split=request.split_or_all, organism=name).windows
             for name in organisms_named(request)
         )
     else:

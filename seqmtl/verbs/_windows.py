@@ -95,7 +95,8 @@ def organisms_named(source: Any) -> list[str]:
     if not source.data or not is_dataset(source.data):
         return [name for name, _ in source.genome]
     facts = read_summary(source.data)["organisms"].items()
-    return [name for name, own in facts if own["splits"].get(source.split, {}).get("sites")]
+    is_all = source.split == "all"
+    return [n for n, own in facts if is_all or own["splits"].get(source.split, {}).get("sites")]
 
 
 def _from_file(source: WindowInput, window: int | None, require_labels: bool) -> Windows:

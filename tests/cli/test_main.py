@@ -191,6 +191,9 @@ def test_a_split_and_a_shifted_window_are_remembered(table, tmp_path, seqmtl):
     assert trained.shift == 7
     assert trained.site.offset == 99 - ((200 - 41) // 2 + 7)
     seqmtl(f"evaluate {tmp_path}/m {table} -q")
+    seqmtl(f"train {table} --split all {QUICK} --selection none -o {tmp_path}/all -q")
+    assert MultiTaskModel.load(tmp_path / "all").training["tasks"]["ape"]["n"] > 200
+    assert "the model was trained on" in seqmtl(f"evaluate {tmp_path}/all {table} -q").err
 
 
 def test_resume_continues_an_interrupted_run(table, tmp_path, seqmtl, monkeypatch):
