@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -28,6 +29,15 @@ class GridPoint(NamedTuple):
 
     settings: dict[str, Any]
     score: float
+
+    def __str__(self) -> str:
+        """Return the settings."""
+        return ", ".join(f"{name} = {value:g}" for name, value in self.settings.items())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the point as JSON values."""
+        settings = {k: "inf" if math.isinf(v) else float(v) for k, v in self.settings.items()}
+        return settings | {"score": self.score if math.isfinite(self.score) else None}
 
 
 def grid_scores(  # noqa: PLR0913

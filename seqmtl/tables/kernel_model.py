@@ -450,11 +450,12 @@ def _tasks(model: KernelModel) -> list[str]:
     """List what is known of every task, in columns."""
     training, lines = model.training, []
     support = np.bincount(model.task_ids, minlength=len(model.tasks))
+    counts = training.get("tasks", {})
+    values = {"n": "examples", "n_positive": f"of {model.classes[1]}"}
+    known = [key for key in values if all(key in counts.get(name, {}) for name in model.tasks)]
     for t, name in enumerate(model.tasks):
-        counts = training.get("tasks", {}).get(name, {})
-        values = {"n": "examples", "n_positive": f"of {model.classes[1]}"}
         row = {} if "losses" in training else {"support": f"{support[t]:,}"}
-        row |= {title: f"{counts[key]:,}" for key, title in values.items() if key in counts}
+        row |= {values[key]: f"{counts[name][key]:,}" for key in known}
         row |= {
             title: f"{training[key][t]:.4g}" for key, title in _OF_TASKS.items() if key in training
         }

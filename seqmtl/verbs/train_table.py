@@ -261,7 +261,7 @@ def _trained(request: TrainTable, relation: KernelRequest | None, examples: Exam
     model.training |= _summary(request, model, estimator, examples)
     model.training["converged"] = converged
     if not request.is_novelty:
-        model.training["selection"] = [_entry(point) for point in points]
+        model.training["selection"] = [point.to_dict() for point in points]
     return model
 
 
@@ -408,7 +408,7 @@ def _chosen(
         seconds = (time.perf_counter() - started) / n_done * (n_points - n_done)
         logger.info(
             "%s: %s %.4f in %d folds; %d of %d, about %.0f s left",
-            _text(point.settings), what, point.score, _FOLDS, n_done, n_points, seconds,
+            point, what, point.score, _FOLDS, n_done, n_points, seconds,
         )  # fmt: skip
 
     points = grid_scores(
@@ -416,19 +416,9 @@ def _chosen(
         n_folds=_FOLDS, seed=request.seed, on_point=show,
     )  # fmt: skip
     best = max(points, key=lambda point: point.score)
-    logger.info("chosen: %s", _text(best.settings))
+    logger.info("chosen: %s", best)
     estimator.set_params(**best.settings)
     return points
-
-
-def _entry(point: GridPoint) -> dict[str, Any]:
-    """Return a grid point as JSON values."""
-    settings = {k: "inf" if math.isinf(v) else float(v) for k, v in point.settings.items()}
-    return settings | {"score": point.score if math.isfinite(point.score) else None}
-
-
-def _text(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{name} = {value:g}" for name, value in settings.items())
 
 
 def _fitted(
