@@ -182,9 +182,7 @@ def descend(sample: Sample, tol: float, on_epoch: Watch | None = None) -> Soluti
     rows = NumericRows(sample.X)
     tasks = sample.tasks.astype(np.int16)
     problem = Problem(rows, sample.y, tasks, sample.K, np.full(sample.n, C), bias_scale=0.0)
-    solver = Descent(
-        problem, tol=tol, max_epochs=1_000_000, dtype=np.float64, is_first_order=True
-    )
+    solver = Descent(problem, tol=tol, max_epochs=1_000_000, dtype=np.float64, is_first_order=True)
     return solver.solve(on_epoch)
 
 
