@@ -81,6 +81,14 @@ def test_what_the_documents_name_is_there():
         assert all(any((folder / name).exists() for folder in folders) for name in scripts), path
 
 
+def test_the_tests_that_ci_names_are_there():
+    named = re.findall(r"tests/[\w/.]+(?:::\w+)?", (ROOT / ".ci" / "run").read_text())
+    assert named
+    for path, _, test in (name.partition("::") for name in named):
+        assert (ROOT / path).exists(), path
+        assert not test or f"def {test}(" in (ROOT / path).read_text(), test
+
+
 def test_names_of_estimators_in_the_documents_are_public():
     text = " ".join(path.read_text(encoding="utf-8") for path in PAGES)
     named = set(re.findall(r"`(\w+(?:Classifier(?:CV)?|SV[CRM]))`", text))
