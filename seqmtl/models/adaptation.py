@@ -103,7 +103,7 @@ def learn(
     Parameters
     ----------
     examples : Examples
-        Examples examples of the new organism.
+        Examples of the new organism, with labels.
     scores : ndarray of float64, shape (n, T)
         Scores of the examples as each relative.
     weights : ndarray of float64, shape (T,)
