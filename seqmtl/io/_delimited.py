@@ -67,8 +67,9 @@ def _records(path: PathLike, delimiter: str, source: str) -> Iterator[Record]:
         try:
             row = next(reader, None)
         except csv.Error as error:
+            shown = str(error).replace("\t", "tab")
             raise InputFormatError(
-                f"the line must be quoted as in CSV, but it cannot be read ({error}); correct its "
+                f"the line must be quoted as in CSV, but it cannot be read ({shown}); correct its "
                 "quotes and its end",
                 path=source,
                 line=line,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import make_folder
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.sequences import Windows, concatenate
+from seqmtl.sequences.alphabet import OTHER
 
 #: Windows of a part, at most.
 PART = 1 << 20
@@ -54,15 +55,27 @@ class StoredPart(NamedTuple):
             If the file cannot be read.
         """
         try:
-            columns: dict[str, Any] = read_arrays(self.path)[1]
-            windows = Windows(**columns, length=self.length, task_names=self.task_names)
-            if len(windows) != self.n:
-                raise ValueError(f"it must have {self.n} windows, got {len(windows)}")
-        except (TypeError, ValueError) as error:  # also a ModelFileError
+            return self._windows(read_arrays(self.path)[1])
+        except ValueError as error:  # also a ModelFileError
             raise SeqmtlError(
                 f"{self.path}: cannot read stored windows ({error}); train again without --resume"
             ) from error
-        return windows
+
+    def _windows(self, columns: Mapping[str, NDArray[Any]]) -> Windows:
+        for name, dtype in _COLUMNS.items():
+            array = columns.get(name)
+            if array is None or array.dtype != dtype or array.ndim != 1:
+                raise ValueError(f"array {name} must be {np.dtype(dtype)}, one for each window")
+        codes, starts, is_reverse, labels, task_ids = (columns[name] for name in _COLUMNS)
+        is_labelled = np.isin(labels, (-1, 1)).all()
+        if starts.size != self.n or codes.max(initial=0) > OTHER or not is_labelled:
+            raise ValueError(f"its {self.n} windows must have letters and labels")
+        if task_ids.min() < 0 or task_ids.max() >= len(self.task_names):
+            raise ValueError(f"array task_ids must hold numbers below {len(self.task_names)}")
+        return Windows(
+            codes, starts, self.length, is_reverse=is_reverse, labels=labels, task_ids=task_ids,
+            task_names=self.task_names,
+        )  # fmt: skip
 
 
 class WindowStore:

@@ -246,6 +246,10 @@ def test_bad_text(write, text, line, message):
     assert re.search(message, refused(write(text, "t.csv"), line))
 
 
+def test_a_message_of_quotes_in_tsv_holds_no_tab(write):
+    assert "'tab' expected after" in refused(write('label\tx\n1\t"2"2\n', "t.tsv"), 2)
+
+
 def test_columns_that_are_asked_for_must_be_there(write):
     path = write("label,outcome,Organ,x,s\n1,2,3,4,AC\n1,2,3,4,\n", "t.csv")
     for line, options, message in (

@@ -14,7 +14,7 @@ from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load_model, use_
 from seqmtl.cli.main import main
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files import streams
-from seqmtl.files.model_file import read_arrays
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io import window_store
 from seqmtl.io.tables import read_windows, read_windows_in_parts
 from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
@@ -86,7 +86,18 @@ def test_a_store_holds_what_it_was_given(windows, store):
         np.testing.assert_array_equal(other.labels, windows.labels)
         names = np.array(other.task_names)[other.task_ids]
         np.testing.assert_array_equal(names, windows.tasks)
-    Path(store.parts[-1].path).write_bytes(b"PK")
+    path = store.parts[-1].path
+    columns = read_arrays(path)[1]
+    damaged = [
+        {"codes": columns["codes"].reshape(1, -1)}, {"codes": columns["codes"] + np.uint8(9)},
+        {"task_ids": columns["task_ids"] + np.int32(9)}, {"labels": columns["labels"] * 0},
+        {"starts": columns["starts"][1:]},
+    ]  # fmt: skip
+    for change in damaged:
+        write_arrays(path, {}, columns | change)
+        with pytest.raises(SeqmtlError, match=r"\.windows: cannot read stored windows"):
+            store[np.array([N - 1])]
+    Path(path).write_bytes(b"PK")
     with pytest.raises(SeqmtlError, match=r"\.windows: cannot read stored windows"):
         store[np.array([N - 1])]
 
