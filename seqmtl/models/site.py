@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -212,6 +213,12 @@ def place_features(features: Any, examples: Examples, site: Site | None) -> tupl
     return features.at_site(find_anchor(examples.data, examples.y, site)), site
 
 
+def _site_of(summary: Mapping[str, Any]) -> Site:
+    """Return the site of a dataset, without what later versions may add."""
+    known = ("offset", "length", "letters", "signal")
+    return Site(**{key: value for key, value in summary["site"].items() if key in known})
+
+
 def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:
     """Return the site in windows cut from a dataset, or None for other inputs.
 
@@ -227,7 +234,7 @@ def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:
     if data is None or not is_dataset(data):
         return None
     summary = read_summary(data)
-    site = Site(**summary["site"])
+    site = _site_of(summary)
     wide = length + 2 * abs(shift)
     before = (summary["window"] - wide) // 2 + abs(shift) + shift
     if not 0 <= site.offset - before <= length - site.length:
@@ -260,7 +267,7 @@ def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift:
     data = os.fspath(data)
     if not is_dataset(data):
         raise SeqmtlError(f"{data} must be a dataset; name a folder of seqmtl dataset")
-    site = Site(**read_summary(data)["site"])
+    site = _site_of(read_summary(data))
     if not model.signal and not model.words:
         return site_in_dataset(data, length, shift) or site
     is_shared = bool({*model.words} & {*site.words}) or not site.words

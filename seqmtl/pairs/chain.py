@@ -133,7 +133,8 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
     content = np.exp(_bounded(layer.coding_scale * sites["content"], _STRONGEST))
     after_content = np.ones_like(content)  # read from the other side, it belongs to the site before
     after_content[:-1] = content[1:]
-    shifts, switch = np.exp([layer.shift, layer.coding_shift]), float(np.exp(layer.switch))
+    shifts = np.exp(np.array([layer.shift, layer.coding_shift], dtype=np.float64))
+    switch = float(np.exp(float(layer.switch)))
     before, after, units, after_units = np.empty((n, 4)), np.empty((n, 4)), np.empty(n), np.empty(n)
     space = (
         np.empty(6), np.empty((3, 2), dtype=np.int64),
@@ -141,7 +142,7 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
     )  # fmt: skip
     strands = sites.is_reverse.astype(np.int64)
     phases = places % 3
-    shared = np.exp(layer.introns), layer.shortest, switch, switch, shifts
+    shared = np.exp(np.float64(layer.introns)), layer.shortest, switch, switch, shifts
     forward = places, phases, strands, is_end, weights, content
     total = sum_parses(*forward, *shared, before, units, *space)
     columns = -places, phases, strands, ~is_end, weights, after_content
