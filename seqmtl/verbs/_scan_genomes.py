@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from seqmtl._messages import message_of, messages_from
 from seqmtl.cluster import Piece, connect
@@ -21,9 +21,7 @@ from seqmtl.files.whole import read_json, read_text, sha256_of
 from seqmtl.models.saved import load_model
 from seqmtl.scan.writers import SUFFIXES
 from seqmtl.verbs._scan_one import Plan, scan_one
-
-if TYPE_CHECKING:
-    from seqmtl.verbs.scan import Scan
+from seqmtl.verbs._scan_options import ScanOptions
 
 logger = logging.getLogger("seqmtl")
 
@@ -37,12 +35,12 @@ class _Planned(NamedTuple):
     """A genome to scan with a model, on what the output depends, and whether it is complete."""
 
     name: str
-    request: Scan
+    request: ScanOptions
     fingerprint: dict[str, Any]
     is_complete: bool
 
 
-def scan_genomes(request: Scan) -> list[dict[str, Any]]:
+def scan_genomes(request: ScanOptions) -> list[dict[str, Any]]:
     """Scan the genomes of a table with all models; return the entry of each in its summary."""
     for name in _OF_ONE:
         if getattr(request, name):
@@ -76,7 +74,7 @@ def scan_genomes(request: Scan) -> list[dict[str, Any]]:
     return [read_json(str(scan.request.json))["scans"][0] for scan in scans]
 
 
-def scan_genome(request: Scan, fingerprint: dict[str, Any]) -> dict[str, Any] | str:
+def scan_genome(request: ScanOptions, fingerprint: dict[str, Any]) -> dict[str, Any] | str:
     """Do one scan, unless it is complete; return its entry in the JSON summary, or what failed."""
     is_told = False
     while True:
@@ -123,7 +121,7 @@ class _Progress:
         )  # fmt: skip
 
 
-def _plan(request: Scan) -> list[_Planned]:
+def _plan(request: ScanOptions) -> list[_Planned]:
     """Check all rows with all models.
 
     Raises
@@ -195,7 +193,9 @@ def _place(table: str, path: str) -> str:
     return path if is_shipped else os.path.abspath(os.path.join(os.path.dirname(table), path))
 
 
-def _single(request: Scan, row: dict[str, str], model: str, is_named: bool) -> tuple[Scan, str]:
+def _single(
+    request: ScanOptions, row: dict[str, str], model: str, is_named: bool
+) -> tuple[ScanOptions, str]:
     """Return the request of a single scan for a row and a model, and a name."""
     name = row["name"] or _stem(row["genome"])
     if is_named:
@@ -232,7 +232,7 @@ def _load(path: str) -> Any:
         return str(error)
 
 
-def _plan_one(own: Scan, model: Any) -> Plan:
+def _plan_one(own: ScanOptions, model: Any) -> Plan:
     """Return the plan of a scan.
 
     Raises
@@ -275,7 +275,7 @@ def _take(plan: Plan, scan: str, taken: dict[str, str]) -> None:
     taken.update((path.lower(), scan) for path in files)
 
 
-def _is_complete(request: Scan, fingerprint: dict[str, Any]) -> bool:
+def _is_complete(request: ScanOptions, fingerprint: dict[str, Any]) -> bool:
     """Tell whether a scan was made, of the same files and options."""
     try:
         summary = read_json(str(request.json))
@@ -288,7 +288,7 @@ def _is_complete(request: Scan, fingerprint: dict[str, Any]) -> bool:
         return False
 
 
-def _files(request: Scan) -> tuple[str, ...]:
+def _files(request: ScanOptions) -> tuple[str, ...]:
     """Return what a worker must see to scan."""
     tree = (request.tree,) if request.tree and os.path.exists(request.tree) else ()
     return str(request.genome), model_path(request.model), os.path.dirname(request.output), *tree

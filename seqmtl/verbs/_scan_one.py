@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from seqmtl._messages import messages_from
 from seqmtl._progress import ScanProgress
@@ -36,10 +36,8 @@ from seqmtl.scan import Recovery, ScanSummary, SiteFilters, Track, write_scan
 from seqmtl.scan.organism import finder_of
 from seqmtl.scan.writers import check_seekable, guess_format, inserted, output_paths
 from seqmtl.sequences.genome import unknown_contig
+from seqmtl.verbs._scan_options import ScanOptions
 from seqmtl.verbs._scoring import in_place
-
-if TYPE_CHECKING:
-    from seqmtl.verbs.scan import Scan
 
 logger = logging.getLogger("seqmtl")
 
@@ -57,14 +55,14 @@ class Plan:
 
     Parameters
     ----------
-    request : Scan
+    request : ScanOptions
         What is asked for.
     model : MultiTaskModel or PairedModel
         Model.
 
     Attributes
     ----------
-    request : Scan
+    request : ScanOptions
         The request, with the default of an option that depends on the model.
     model : MultiTaskModel or PairedModel
         The model, with the organism of ``--like``.
@@ -83,7 +81,7 @@ class Plan:
         If the model does not know the organism.
     """
 
-    def __init__(self, request: Scan, model: Any) -> None:
+    def __init__(self, request: ScanOptions, model: Any) -> None:
         self.model, self.request = in_place(model, request)
         self.is_paired = self.model.structure == "pairs"
         self.outputs = self._outputs()
@@ -181,7 +179,9 @@ class Plan:
         return {**facts, **digests, **_options(request), "organism": organism}
 
 
-def scan_one(request: Scan, fingerprint: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+def scan_one(
+    request: ScanOptions, fingerprint: dict[str, Any] | None = None
+) -> list[dict[str, Any]]:
     """Scan one genome with one model, for one or all of its organisms.
 
     `fingerprint` is that of one of many scans, of which is known what it is fit for.
@@ -384,7 +384,7 @@ def _counts(summary: ScanSummary, file_format: str) -> str:
     return ", ".join([*parts, str(n_written)])
 
 
-def _options(request: Scan) -> dict[str, Any]:
+def _options(request: ScanOptions) -> dict[str, Any]:
     return request.fingerprint("model", "genome", "more")
 
 
