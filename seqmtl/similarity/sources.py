@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from seqmtl._names import NameIndex, match_names
 from seqmtl.similarity.alignment import read_alignment_distances
-from seqmtl.similarity.distances import Distances
+from seqmtl.similarity.distances import Distances, linkage_tree
 from seqmtl.similarity.graphs import read_graph
-from seqmtl.similarity.linkage import linkage_tree
 from seqmtl.similarity.relation_tables import all_members, read_distances, read_groups
 from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
 from seqmtl.similarity.trees import Tree, TreeSource, read_tree
