@@ -31,9 +31,8 @@ from numpy.typing import NDArray
 from seqmtl.coupling import Coupling
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.models.calibration import fit_logistic, fit_sigmoid
-from seqmtl.models.evidence import weigh
 from seqmtl.models.examples import Examples
-from seqmtl.models.held_out import MOST, CrossValidation
+from seqmtl.models.held_out import MOST, CrossValidation, weigh
 from seqmtl.models.training import Settings, solve
 
 #: Trust values to choose from, with their prior weights.

@@ -46,9 +46,17 @@ from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
 from seqmtl.coupling import FEWEST, Nodes
-from seqmtl.models.evidence import Candidate, Evidence, Run, weigh
 from seqmtl.models.examples import Examples
-from seqmtl.models.held_out import MOST, CrossValidation, HoldOut, draw_folds
+from seqmtl.models.held_out import (
+    MOST,
+    Candidate,
+    CrossValidation,
+    Evidence,
+    HoldOut,
+    Run,
+    draw_folds,
+    weigh,
+)
 from seqmtl.models.kernels import resolve_kernels
 from seqmtl.models.training import Plan, Settings
 from seqmtl.similarity import TaskKernel

@@ -26,7 +26,7 @@ from seqmtl.io.window_store import PART, StoredPart, WindowStore
 from seqmtl.models.calibration import calibrate_tasks, left_out_scores
 from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import couple, view_names
-from seqmtl.models.stored_look import BAND, BINS, Answer, Held, Question
+from seqmtl.models.stored_look import BAND, BINS, Answer, Held, Question, as_examples
 from seqmtl.models.training import Fitted, Plan, Settings, class_factors, solve
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
@@ -36,7 +36,7 @@ from seqmtl.solvers.weights import GroupedWeights, scores_of
 
 Array = NDArray[np.float64]
 #: The arguments of :func:`~seqmtl.models.stored_look.look` besides the question.
-Job = tuple[StoredPart, NDArray[np.int64], NDArray[np.uint8]]
+Job = tuple[StoredPart, NDArray[np.int64], Array, NDArray[np.uint8]]
 #: Calls that function with a question and each of the jobs; yields the answers in order.
 Ask = Callable[[Question, list[Job]], Iterator[Answer]]
 
@@ -168,9 +168,7 @@ class Active:
     @property
     def examples(self) -> Examples:
         """The windows in memory."""
-        windows = self.held.windows
-        y = windows.labels.astype(np.float64)
-        return Examples(windows, y, windows.task_ids, windows.task_names)
+        return as_examples(self.held.windows)
 
     def exchange(self, kept: NDArray[np.bool_], answers: list[Answer]) -> None:
         """Take in new windows, for those that are not kept."""
@@ -186,11 +184,9 @@ class _Search:
     def __init__(self, examples: Examples, plan: Plan, disk: Disk) -> None:
         self._store, self._features, self._disk = examples.data, plan.features, disk
         T, labels = len(examples.names), examples.y
-        n_views = len(view_names(plan.features))
-        self._coupling = couple(plan.kernel, T, n_views)
+        self._coupling = couple(plan.kernel, T, len(view_names(plan.features)))
         factors = class_factors(labels, plan.settings.class_weight)
         weight = {sign: float(factors[np.argmax(labels == sign)]) for sign in (1, -1)}
-        self._costs = plan.settings.C * weight[1], plan.settings.C * weight[-1]
         self._settings = replace(plan.settings, class_weight=weight)
         self._W: Any = None  # of the windows at the bound
         self._bias = np.zeros(T)
@@ -211,7 +207,7 @@ class _Search:
             solution = self._train(active, max(0.5 * tol, _INNER * gap) * share)
             active.held = active.held._replace(alpha=solution.alpha, margins=solution.margins)
             answers = self._look(active, solution, self._room(active))
-            primal, dual = self._objectives(active, answers)
+            primal, dual = (sum(getattr(a, name) for a in answers) for name in ("primal", "dual"))
             active.primal = primal
             gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)
             epochs += max(solution.n_epochs, 1)
@@ -324,11 +320,11 @@ class _Search:
         """Add windows to the weights of those at the bound, or take them out."""
         if not len(windows):
             return
-        rows, ids, n = self._features.bind(windows), windows.task_ids, len(windows)
-        amount = sign * windows.labels * np.where(windows.labels > 0, *self._costs)
-        scale = self._settings.bias_scale
+        rows, examples = self._features.bind(windows), as_examples(windows)
+        amount = sign * examples.y * self._settings.costs(examples)
+        scale, ids = self._settings.bias_scale, examples.ids.astype(np.int16)
         weights = GroupedWeights(self._coupling, rows.views, _PRECISE, scale)
-        W = weights.solution(np.arange(n), amount, ids.astype(np.int16))
+        W = weights.solution(np.arange(ids.size), amount, ids)
         if self._W is None:
             self._W = W
         else:
@@ -337,28 +333,16 @@ class _Search:
 
     def _look(self, active: Active, solution: Solution, room: int) -> list[Answer]:
         """Score all windows."""
-        parts, rows = self._store.parts, active.held.rows
+        parts, rows, alpha = self._store.parts, active.held.rows, active.held.alpha
         bounds = np.searchsorted(rows, [part.first for part in parts] + [len(self._store)])
+        packed = (np.packbits(active.bound[part.first : part.first + part.n]) for part in parts)
         jobs = [
-            (part, rows[a:b], np.packbits(active.bound[part.first : part.first + part.n]))
-            for part, (a, b) in zip(parts, pairwise(bounds), strict=True)
+            (part, rows[a:b], alpha[a:b], bits)
+            for part, (a, b), bits in zip(parts, pairwise(bounds), packed, strict=True)
         ]
-        settings = self._settings
-        question = Question(
-            self._features, solution.W, solution.bias, settings.bias_scale, self._coupling.K,
-            settings.loss, self._costs, room // len(parts),
-        )  # fmt: skip
+        most, state = room // len(parts), (solution.W, solution.bias)
+        question = Question(self._features, self._settings, self._coupling, *state, most)
         return list(self._disk.ask(question, jobs))
-
-    def _objectives(self, active: Active, answers: list[Answer]) -> tuple[float, float]:
-        """Return the primal and dual objective of all windows."""
-        alpha, C = active.held.alpha, self._settings.costs(active.examples)
-        pulls = float((alpha * active.held.margins).sum()) + sum(a.pull for a in answers)
-        n_true = int((active.bound & (self._store.labels > 0)).sum())
-        n_decoys = int(active.bound.sum()) - n_true
-        bound = n_true * self._costs[0] + n_decoys * self._costs[1]  # alpha = C, hinge loss
-        dual = float(LOSSES[self._settings.loss].dual(alpha, C).sum()) + bound - 0.5 * pulls
-        return sum(answer.loss for answer in answers) + 0.5 * pulls, dual
 
     def calibrate(self, solution: Solution, active: Active, answers: list[Answer]) -> Array:
         """Fit the sigmoids to the active windows, and to the others by the mean of their bin."""

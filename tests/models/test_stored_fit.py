@@ -333,9 +333,9 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
     assert_damage_is_told(Path(part.path), part.load)
     assert_damage_is_told(folder / "state", kept.load)
 
-    def watch(question, part, active, bound):
+    def watch(question, part, active, *rest):
         asked.append((active.size, bool(np.asarray(question.W).any())))
-        return look(question, part, active, bound)
+        return look(question, part, active, *rest)
 
     asked.clear()
     monkeypatch.setattr(stored_look, "look", watch)

@@ -14,8 +14,8 @@ from seqmtl import MultiTaskSVC, MultiTaskSVR, TaskKernel
 from seqmtl.features.numeric import NumericRows
 from seqmtl.solvers import newton
 from seqmtl.solvers.dcd import Descent, State, initial_state
-from seqmtl.solvers.few_weights import FewWeights, split
 from seqmtl.solvers.losses import LOSSES
+from seqmtl.solvers.newton import FewWeights, split
 from seqmtl.solvers.problem import Problem
 from tests.oracles.svm import multitask_kernel
 from tests.solvers.cases import EVERY_LOSS, numbers
