@@ -205,31 +205,33 @@ def label_likelihood(scores: Array, y: Array, ids: NDArray[Any], T: int, weight:
     return np.asarray(-weight * np.log1p(np.exp(-z)))
 
 
-class HoldOut:
-    """Held-out log-likelihoods of many examples from a single training/held-out split.
+def hold_out(
+    train: Examples,
+    held: Examples,
+    features: Any,
+    settings: Settings,
+    kernel: TaskKernel,
+    C: float = 1.0,
+) -> Array:
+    """Return the log-likelihood of many held-out labels, from a single split.
 
     Parameters
     ----------
     train, held : Examples
         Training and held-out examples, with the same tasks.
     features, settings
-        Feature map and training settings.
+        Feature map and training settings; the cost is replaced.
+    kernel : TaskKernel
+        Task kernel, or kernels to be weighted.
+    C : float
+        Cost.
     """
-
-    def __init__(self, train: Examples, held: Examples, features: Any, settings: Settings) -> None:
-        self._train, self._held = train, held
-        self._rows, self._held_rows = features.bind(train.data), features.bind(held.data)
-        self._settings = replace(settings, tol=max(_TOL, settings.tol))
-
-    def log_likelihood(self, kernel: TaskKernel, C: float = 1.0) -> Array:
-        """Return the log-likelihood of every held-out label."""
-        settings, train, held = replace(self._settings, C=C), self._train, self._held
-        T = len(held.names)
-        coupling = couple(kernel, T, len(self._rows.views), settings.norm)
-        solution = solve(self._rows, train, coupling, settings)
-        intercepts = settings.bias_scale * solution.bias
-        scores = scores_of(self._held_rows, held.ids, solution.W, intercepts)
-        return label_likelihood(scores, held.y, held.ids, T, held.weight)
+    settings, T = replace(settings, tol=max(_TOL, settings.tol), C=C), len(held.names)
+    rows, held_rows = features.bind(train.data), features.bind(held.data)
+    solution = solve(rows, train, couple(kernel, T, len(rows.views), settings.norm), settings)
+    intercepts = settings.bias_scale * solution.bias
+    scores = scores_of(held_rows, held.ids, solution.W, intercepts)
+    return label_likelihood(scores, held.y, held.ids, T, held.weight)
 
 
 def _kernel_matrix(

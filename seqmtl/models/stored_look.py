@@ -51,6 +51,11 @@ class Held(NamedTuple):
     alpha: Array
     margins: Array
 
+    @property
+    def examples(self) -> Examples:
+        """The windows as examples."""
+        return as_examples(self.windows)
+
     def take(self, chosen: NDArray[Any]) -> Held:
         """Return some of them, with a copy of their letters."""
         windows = compact(self.windows[chosen])
