@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -274,9 +274,7 @@ def _learnt(
     model: Any, placed: Placement, examples: Examples, at: int, *, replaces: bool = False
 ) -> tuple[Any, Adapted]:
     """Return the model with a task that replaces one, or is inserted, and what was learnt."""
-    T, name = len(model.tasks), examples.names[0]
-    given = model.training["settings"]
-    settings = Settings(**{key: value for key, value in given.items() if key != "norm"})
+    T, name, settings = len(model.tasks), examples.names[0], _settings_of(model.training)
     scores = _scores(model, examples.data)
     _tell_contradiction(scores @ placed.weights, examples.y, name)
     sizes = np.array([np.diagonal(K)[:T].mean() for _, K in model.views()])
@@ -434,3 +432,10 @@ def _summary(
         "adapted": {**training.get("adapted", {}), name: entry},
     }
     return summary | ({"calibration": calibration} if "calibration" in training else {})
+
+
+def _settings_of(training: dict[str, Any]) -> Settings:
+    """Return the settings that a model was trained with, but for the norm of kernel weights."""
+    known = training["settings"]
+    names = [own.name for own in fields(Settings) if own.name in known and own.name != "norm"]
+    return Settings(**{name: known[name] for name in names})
