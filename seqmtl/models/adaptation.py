@@ -274,7 +274,7 @@ def _learnt(
     model: Any, placed: Placement, examples: Examples, at: int, *, replaces: bool = False
 ) -> tuple[Any, Adapted]:
     """Return the model with a task that replaces one, or is inserted, and what was learnt."""
-    T, name, settings = len(model.tasks), examples.names[0], _settings_of(model.training)
+    T, name, settings = len(model.tasks), examples.names[0], settings_of(model.training)
     scores = _scores(model, examples.data)
     _tell_contradiction(scores @ placed.weights, examples.y, name)
     sizes = np.array([np.diagonal(K)[:T].mean() for _, K in model.views()])
@@ -434,7 +434,7 @@ def _summary(
     return summary | ({"calibration": calibration} if "calibration" in training else {})
 
 
-def _settings_of(training: dict[str, Any]) -> Settings:
+def settings_of(training: dict[str, Any]) -> Settings:
     """Return the settings that a model was trained with, but for the norm of kernel weights."""
     known = training["settings"]
     names = [own.name for own in fields(Settings) if own.name in known and own.name != "norm"]
