@@ -70,11 +70,11 @@ class Kept:
         """Whether there is a state to resume from."""
         return os.path.exists(self._state)
 
-    def save(self, active: Any) -> None:
-        """Store the active windows of a look."""
+    def save(self, state: Any) -> None:
+        """Store the state after a look at the windows."""
         from seqmtl.files.model_file import write_arrays
 
-        write_arrays(self._state, {}, active.state())
+        write_arrays(self._state, {}, state)
 
     def save_scores(self) -> None:
         """Do nothing: the scores of a selection are not stored."""
@@ -138,7 +138,11 @@ class Kept:
             found = read_json(self._done)
             _STORE("", found)
             parts = [
-                StoredPart(**{**own, "task_names": (*own["task_names"],)}) for own in found["parts"]
+                StoredPart(**own)._replace(
+                    path=os.path.join(self.path, os.path.basename(own["path"])),  # if it was moved
+                    task_names=(*own["task_names"],),
+                )
+                for own in found["parts"]
             ]
         except ValueError as error:
             raise SeqmtlError(f"{self._done}: damaged ({error}); train without --resume") from error
