@@ -15,8 +15,7 @@ from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files import streams as stream
 from seqmtl.io import fasta, load_genome, load_genomes, open_pieces
 from seqmtl.io.fasta import read_fasta_windows
-from seqmtl.io.genome import contig_lengths
-from seqmtl.io.indexed import index_is_current
+from seqmtl.io.genome import contig_lengths, index_is_current
 from seqmtl.sequences import Windows, concatenate, decode
 
 TEXT = ">I first\nACGT\nacgt\nNR\n>II\nGGG\n"
