@@ -82,7 +82,7 @@ class Explain(_options.WindowInput, _options.Threads):
         from seqmtl.verbs._explain_folder import SUMMARY
 
         started = time.perf_counter()
-        _kinds.figure("figure.png")
+        _kinds.require_matplotlib("seqmtl explain")
         _check_summary(os.path.join(self.output, SUMMARY))
         with atomic_folder(self.output, last=SUMMARY) as folder:
             summary = self._write(folder)
@@ -156,9 +156,7 @@ def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
 
 def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> dict[str, Windows]:
     """Read the windows of each requested organism; empty if no input is given."""
-    import numpy as np
-
-    from seqmtl._names import NameIndex
+    from seqmtl._names import NameIndex, match_names
     from seqmtl.verbs._windows import read_as_of_model
 
     if not (request.data or request.genome):
@@ -172,8 +170,11 @@ def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> d
             )
         windows = windows.with_tasks(organisms * len(windows))
     index = NameIndex(windows.task_names)
-    found = {name: windows[np.isin(windows.task_ids, index.find(name))] for name in organisms}
-    missing = [name for name, own in found.items() if not len(own)]
+    clear = [name for name in organisms if len(index.find(name)) == 1]
+    places = [match_names([name], windows.task_names, "the data")[0] for name in clear]
+    found = {n: windows[windows.task_ids == t] for n, t in zip(clear, places, strict=True)}
+    found = {name: own for name, own in found.items() if len(own)}
+    missing = [name for name in organisms if name not in found]
     if len(missing) == len(organisms):
         raise SeqmtlError(
             f"the data have no windows of {', '.join(missing)}, only of "
@@ -181,7 +182,7 @@ def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> d
         )
     if missing:
         logger.warning("no windows of %s in the data", ", ".join(missing))
-    return {name: own for name, own in found.items() if len(own)}
+    return found
 
 
 def _backgrounds(

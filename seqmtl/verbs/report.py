@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl._version import __version__
-from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.outputs import check_outputs
 from seqmtl.request import Request, option, required, verb
 
@@ -47,8 +45,7 @@ class Report(Request):
             What is on the page, and what is not, see :mod:`seqmtl.report.folder`.
         """
         check_outputs(self.output)
-        if find_spec("matplotlib") is None:
-            raise SeqmtlError("the report needs matplotlib; pip install 'seqmtl[plots]'")
+        _kinds.require_matplotlib("the report")
         from seqmtl.report import write_folder_report
 
         contents = write_folder_report(

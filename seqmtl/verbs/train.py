@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-_TABLES = (".csv", ".parquet", ".npz")
-
 
 def _of_model(what: str, *flags: str, **more: Any) -> Any:
     return option(*flags, group="model", help=what, **more)
@@ -130,7 +128,7 @@ class Train(OnDisk, _relations.TrainingRelations):
         from seqmtl.verbs.train_table import METHODS
 
         data = self.data or ""
-        if not data.lower().removesuffix(".gz").endswith(_TABLES) or self.organism:
+        if not data.lower().removesuffix(".gz").endswith(".csv") or self.organism:
             return
         if not is_table_of_windows(data) and not is_dataset(data):
             raise UsageError(

@@ -152,6 +152,7 @@ def test_kinds_read_texts_and_take_values(kind, value, found):
         (_kinds.positive_int, 1 << 62, "must be at most"),
         (_kinds.positive_int, True, "must be an integer of at least 1, got True"),
         (_kinds.positive_int, "1_000", "must be an integer"),
+        (_kinds.integer, "x", "must be an integer, got 'x'"),
         (_kinds.share, 1, "must be between 0 and 1, got 1"),
         (_kinds.memory, "0", "must be a size such as 500M or 4G, got '0'"),
         (_kinds.finite_float, "nan", "must be a finite number"),
