@@ -49,11 +49,6 @@ def count(value: Any) -> int:
     return _whole(value, 0)
 
 
-def seed(value: Any) -> int:
-    """Take an integer of at least 0."""
-    return _whole(value, 0)
-
-
 def _whole(value: Any, least: int | None) -> int:
     found = _parsed(value, int)
     check_integer("", found, least)

@@ -31,10 +31,10 @@ def _page(value: Any) -> str:
 class Report(Request):
     """Summarize a folder of results as one HTML page."""
 
-    folder: str = required(is_positional=True, metavar="DIR", help="folder of results")
-    output: str = required("-o", kind=_page, metavar="HTML", role="how", help="page to write")
-    title: str | None = option(help="heading (default: signals and organisms)")
-    tree: str | None = option(metavar="NEWICK|NAME", help="tree to draw next to the similarity")
+    folder: str = required("folder of results", metavar="DIR", is_positional=True)
+    output: str = required("-o", "page to write", metavar="HTML", kind=_page, role="how")
+    title: str | None = option("heading (default: signals and organisms)")
+    tree: str | None = option("tree to draw next to the similarity", metavar="NEWICK|NAME")
 
     def run(self) -> FolderContents:
         """Write the page.
