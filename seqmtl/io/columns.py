@@ -187,13 +187,22 @@ class PlaceColumns:
         single base.
     start : str
         What the column of positions is called.
+    what, remedy : str
+        What the places are of, and what to do if one is not right, in messages.
     """
 
     def __init__(
-        self, genomes: Sequence[Genome], columns: dict[str, int], start: str = "start"
+        self,
+        genomes: Sequence[Genome],
+        columns: dict[str, int],
+        start: str = "start",
+        what: str = "site",
+        remedy: str = "",
     ) -> None:
         self.genomes, self.columns, self.start = genomes, columns, start
+        self.what, self.remedy = what, remedy
         self.contigs = NameTable("contig", _MOST_CONTIGS)
+        self._known: list[list[int]] = [[] for _ in genomes]  # the contig of each name, or -1
 
     def parse(self, fields: Fields, tasks: NDArray[np.int64] | None = None) -> Places:
         """Return the places of the rows, each in the genome of its task (0 by default).
@@ -203,7 +212,7 @@ class PlaceColumns:
         InputFormatError
             If a row is not inside a contig of its genome, or has no strand.
         """
-        starts, lengths = self._contigs(fields, np.zeros(1, np.int64) if tasks is None else tasks)
+        starts, lengths = self._contigs(fields, tasks)
         begins = fields.integers(self.columns["position"], self.start)
         ends = begins + 1
         if "end" in self.columns:
@@ -216,28 +225,29 @@ class PlaceColumns:
                 contig = fields.string(row, self.columns["contig"])
                 rule = f"lie inside {contig} ({lengths[row]} bases)"
                 remedy = "coordinates are 0-based, half-open; check that it is the right genome"
-            fields.refuse(row, f"site must {rule}, got {begins[row]}-{ends[row]}; {remedy}")
+            got = f"{begins[row]}-{ends[row]}"
+            fields.refuse(row, f"{self.what} must {rule}, got {got}; {self.remedy or remedy}")
         return Places(begins, ends, starts, lengths, fields.signs(self.columns["strand"]))
 
     def _contigs(
-        self, fields: Fields, tasks: NDArray[np.int64]
+        self, fields: Fields, tasks: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the first base of each row's contig in the buffer, and its length."""
         ids = self.contigs.encode(fields, self.columns["contig"])
         names = self.contigs.names
-        pairs, first, inverse = np.unique(
-            tasks * len(names) + ids, return_index=True, return_inverse=True
-        )
-        facts = np.empty((pairs.size, 2), dtype=np.int64)
-        for i in np.argsort(first).tolist():
-            task, number = divmod(int(pairs[i]), len(names))
-            genome, name = self.genomes[task], names[number]
-            if name not in genome:
-                asked = [name, *(other for other in names if other != name)]
-                fields.refuse(int(first[i]), unknown_contig(asked, genome.names))
-            contig = genome.index(name)
-            facts[i] = genome.starts[contig], genome.lengths[contig]
-        return facts[inverse, 0], facts[inverse, 1]
+        starts, lengths = np.empty_like(ids), np.empty_like(ids)
+        for task, (genome, known) in enumerate(zip(self.genomes, self._known, strict=True)):
+            own = np.arange(ids.size) if tasks is None else np.flatnonzero(tasks == task)
+            new = names[len(known) :]
+            known += [genome.index(name) if name in genome else -1 for name in new]
+            contigs = np.array(known)[ids[own]]
+            if (contigs < 0).any():
+                row = int(own[(contigs < 0).argmax()])
+                name = names[ids[row]]
+                others = [other for other in names if other != name]
+                fields.refuse(row, unknown_contig([name, *others], genome.names))
+            starts[own], lengths[own] = genome.starts[contigs], genome.lengths[contigs]
+        return starts, lengths
 
 
 class WindowColumns:

@@ -285,7 +285,8 @@ class _Reader:
         self.n_over = 0
         self.found = WindowColumns(source)
         columns = {**_COLUMN, "position": _COLUMN["start"]}
-        self.places = PlaceColumns(list(genomes.values()), columns)
+        places = list(genomes.values())
+        self.places = PlaceColumns(places, columns, what="a window", remedy=REMEDY)
 
     def add(self, block: Lines) -> None:
         """Read a block of rows."""
@@ -304,9 +305,11 @@ class _Reader:
             return
         fields, tasks, splits = fields.rows(kept), tasks[kept], splits[kept]
         places = self.places.parse(fields, tasks)
-        is_bad = places.ends - places.begins != self.length
-        rule = f"a window must have {self.length} bases"
-        fields.refuse_first(is_bad, _COLUMN["end"], rule, REMEDY)
+        lengths = places.ends - places.begins
+        if (lengths != self.length).any():
+            row = int((lengths != self.length).argmax())
+            message = f"a window must have {self.length} bases, got {lengths[row]}; {REMEDY}"
+            fields.refuse(row, message)
         left = np.where(places.is_reverse, self.length - self.first - self.cut_length, self.first)
         begins = places.begins + left
         inside = (begins >= 0) & (begins + self.cut_length <= places.contig_lengths)
@@ -321,11 +324,9 @@ class _Reader:
             weights=self._weights(fields),
         )
 
-    def _weights(self, fields: Fields) -> NDArray[np.float32]:
-        try:
-            weights = fields.bytes_of(_COLUMN["weight"], "weight").astype(np.float32)
-        except ValueError as error:
-            raise InputFormatError(f"weights must be numbers: {error}", self.source) from error
+    @staticmethod
+    def _weights(fields: Fields) -> NDArray[np.float64]:
+        weights = fields.numbers(_COLUMN["weight"], "weight")
         is_bad = ~(np.isfinite(weights) & (weights > 0))
         fields.refuse_first(is_bad, _COLUMN["weight"], "weight must be a number above 0", REMEDY)
         return weights

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PAD_BYTES, Lines, readable
+from seqmtl.io._delimited import is_number
 from seqmtl.io.numeric_tables import check_distinct
 
 _TAB, _LINE_FEED, _HASH = 9, 10, 35
@@ -67,7 +68,7 @@ class Fields:
         spans = zip(self.begins(column).tolist(), self.ends[:, column].tolist(), strict=True)
         return [readable(text[begin:end]) for begin, end in spans]
 
-    def rows(self, chosen: NDArray[Any]) -> Fields:
+    def rows(self, chosen: NDArray[Any] | slice) -> Fields:
         """Return a subset of the rows."""
         columns = ("ends", "row_begins", "lines", "strays")
         return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
@@ -120,6 +121,15 @@ class Fields:
             inside = in_field[:, place]
             values[inside] = values[inside] * 10 + digits[inside, place]
         return values
+
+    def numbers(self, column: int, what: str) -> NDArray[np.float64]:
+        """Parse a column of short fields, shape (n_rows,); what is no number becomes NaN."""
+        texts = self.bytes_of(column, what)
+        try:
+            return texts.astype(np.float64)
+        except ValueError:
+            cells = map(readable, texts.tolist())
+            return np.array([float(cell) if is_number(cell) else np.nan for cell in cells])
 
     def signs(self, column: int) -> NDArray[np.bool_]:
         """Parse a column of strands: True for ``-``, shape (n_rows,).

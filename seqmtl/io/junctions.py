@@ -150,9 +150,8 @@ def _of_bed(row: Row) -> tuple[list[_Intron], int, bool]:
         return [_intron(row, row.integer(1), row.integer(2), strand)], 0, False
     blocks = read_blocks(row)
     introns = [_intron(row, left[1], right[0], strand) for left, right in pairwise(blocks)]
-    score = row.fields[4]
-    is_junction = len(blocks) == _N_ENDS and score.isdigit()
-    return introns, int(score) if is_junction else 0, is_junction
+    is_junction = len(blocks) == _N_ENDS and row.fields[4].isdigit()
+    return introns, row.integer(4) if is_junction else 0, is_junction
 
 
 def _intron(row: Row, start: int, end: int, strand: str) -> _Intron:

@@ -90,7 +90,7 @@ class Row(NamedTuple):
         strand = self.fields[column]
         if strand in ("+", "-"):
             return strand
-        if not strand or strand not in unknown:
+        if strand not in list(unknown):
             rule = "+, - or ." if unknown else "+ or -"
             self.refuse(f"strand must be {rule}, got {strand[:_SHOWN]!r}; give that of the row")
         return "."

@@ -237,13 +237,10 @@ class _Reader:
                 return self.found.labels.parse(fields, self.columns["label"])
             return np.zeros(len(fields), dtype=np.int8)
         if self.scores_are_numbers:
-            try:
-                scores = fields.bytes_of(_BED["score"], "score").astype(np.float64)
-                if np.isfinite(scores).all():
-                    return np.where(scores > 0, 1, -1).astype(np.int8)
-            except ValueError:
-                pass
-            self.scores_are_numbers = False
+            scores = fields.numbers(_BED["score"], "score")
+            self.scores_are_numbers = bool(np.isfinite(scores).all())
+            if self.scores_are_numbers:
+                return np.where(scores > 0, 1, -1).astype(np.int8)
         return np.ones(len(fields), dtype=np.int8)
 
     def _check_padding(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:

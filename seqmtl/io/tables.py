@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
@@ -154,7 +155,8 @@ class _Reader:
         labels = np.zeros(len(fields), dtype=np.int8)
         if "label" in self.columns:
             labels = self.found.labels.parse(fields, self.columns["label"])
-        chosen, splits = np.arange(len(fields)), None
+        chosen: slice | NDArray[np.int64] = slice(None)
+        splits = None
         if "split" in self.columns:
             splits = self.found.splits.encode(fields, self.columns["split"])
             self.split_counts.update(dict(enumerate(np.bincount(splits).tolist())))

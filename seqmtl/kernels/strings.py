@@ -189,21 +189,28 @@ class WordKernel(StringKernel):
     def _matrix(self, x: Words, z: Words) -> NDArray[np.float64]:
         from seqmtl.kernels._string_kernels import add_pairs_of_words
 
+        worth = self._worth()
+        if not worth[1:].any():  # distinct words never match: multiply the counts of shared ones
+            shared = np.intersect1d(x.words, z.words, assume_unique=True, return_indices=True)
+            both = x.counts[:, shared[1]] @ z.counts[:, shared[2]].T
+            return np.asarray(worth[0] * both.toarray())
         n, m = x.counts.shape[0], z.counts.shape[0]
         of_x, of_z = _by_columns(x), _by_columns(z)
         out = np.zeros((m, n))
         add_pairs_of_words(
-            x.words, z.words, of_x, of_z, *self._bits(), self._worth(), z is x, np.empty(n), out
+            x.words, z.words, of_x, of_z, *self._bits(), worth, z is x, np.empty(n), out
         )
         return out + out.T if z is x else out.T
 
     def _diagonal(self, x: Words) -> NDArray[np.float64]:
         from seqmtl.kernels._string_kernels import words_with_themselves
 
-        out = np.empty(x.counts.shape[0])
-        counts = x.counts
+        counts, worth = x.counts, self._worth()
+        if not worth[1:].any():
+            return worth[0] * np.asarray(counts.power(2).sum(axis=1)).ravel()
+        out = np.empty(counts.shape[0])
         words_with_themselves(
-            x.words, counts.indptr, counts.indices, counts.data, *self._bits(), self._worth(), out
+            x.words, counts.indptr, counts.indices, counts.data, *self._bits(), worth, out
         )
         return out
 
@@ -246,13 +253,6 @@ class SpectrumKernel(WordKernel):
 
     def _worth(self) -> NDArray[np.float64]:
         return np.eye(self.k + 1)[0]
-
-    def _matrix(self, x: Words, z: Words) -> NDArray[np.float64]:
-        if self._worth()[1:].any():
-            return super()._matrix(x, z)
-        # distinct words never match: multiply the counts of shared ones
-        _, in_x, in_z = np.intersect1d(x.words, z.words, assume_unique=True, return_indices=True)
-        return np.asarray((x.counts[:, in_x] @ z.counts[:, in_z].T).toarray())
 
 
 @dataclass(frozen=True)

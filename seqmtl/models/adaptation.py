@@ -22,7 +22,7 @@ candidates are weighed on a sample, and one function with their mean a and C lea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -206,6 +206,7 @@ def chance_of_ranking(scores: Array, y: NDArray[Any]) -> tuple[float, float]:
 
 
 def settings_of(training: dict[str, Any]) -> Settings:
-    """Return the settings that a model was trained with."""
-    known = {key: value for key, value in training["settings"].items() if key != "norm"}
-    return replace(Settings(), **known)
+    """Return the settings that a model was trained with, but for the norm of kernel weights."""
+    known = training["settings"]
+    names = [own.name for own in fields(Settings) if own.name in known and own.name != "norm"]
+    return Settings(**{name: known[name] for name in names})

@@ -204,7 +204,7 @@ def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Sites]:
     keys, is_true = keys[order], held.is_true[order]
     offsets = finder.offset(False), finder.offset(True)
     for begin, end in held.regions.tolist():
-        for first in range(begin, end - length + 1, _BLOCK):
+        for first in range(begin, max(begin, end - length) + 1, _BLOCK):  # one at least
             codes = held.genome.codes[first : min(first + _BLOCK + length - 1, end)]
             piece = ContigPiece("", first, codes, True)
             sites = finder.find_sites(piece, first, first + codes.size, BlockCounts())

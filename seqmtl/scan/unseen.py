@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from seqmtl._messages import messages_from
 from seqmtl.io.dataset import chosen_organisms, read_dataset, read_summary
 from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
+from seqmtl.models.adaptation import settings_of
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.training import Settings
 from seqmtl.scan.held_out import HeldOut, PathLike, join_held_out, score_regions
 from seqmtl.sequences.windows import concatenate
 
@@ -86,7 +86,7 @@ def score_unseen(
             other, _ = train(
                 Examples(windows, windows.labels, ids, model.tasks).take(rows),
                 features=model.features, task_kernel=model.kernel,
-                settings=Settings(**model.training["settings"]), site=model.site,
+                settings=settings_of(model.training), site=model.site,
                 few=[*model.training.get("adapted", {})],
             )  # fmt: skip
             other.shift = model.shift

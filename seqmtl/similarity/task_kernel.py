@@ -148,9 +148,9 @@ class TaskKernel(NamedKernels):
         for value in values.flat:
             checks.positive(value, "a")
         shown = f"{float(values):g}" if not values.ndim else "per task"
-        K = np.linalg.inv(_laplacian(A) + np.diag(np.broadcast_to(values, len(names))))
+        K = _inverse(A, np.broadcast_to(values, len(names)))
         scale = np.sqrt(np.diagonal(K))
-        K = _symmetric(K) / np.outer(scale, scale)
+        K /= np.outer(scale, scale)
         np.fill_diagonal(K, 1.0)
         return cls(names, K, f"graphical(a={shown})")
 
@@ -389,8 +389,15 @@ def _given(names: Iterable[str] | None) -> tuple[str, ...]:
 
 def _graph(adjacency: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
     """Return (I + L)^-1."""
-    A = checks.as_adjacency(adjacency, names)
-    return _symmetric(np.linalg.inv(np.eye(len(A)) + _laplacian(A)))
+    return _inverse(checks.as_adjacency(adjacency, names), np.ones(len(names)))
+
+
+def _inverse(A: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return K = (L + diag(a))^-1, of which K a = 1 is known."""
+    K = _symmetric(np.linalg.inv(_laplacian(A) + np.diag(a)))
+    if not np.allclose(K @ a, 1.0, atol=0.001):
+        raise np.linalg.LinAlgError("edge weights differ by too many orders of magnitude")
+    return K
 
 
 def _laplacian(A: NDArray[np.float64]) -> NDArray[np.float64]:

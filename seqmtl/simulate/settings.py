@@ -70,34 +70,34 @@ def check_settings(
     """
     check_choice("signal", parameters["signal"], SIGNALS)
     check_number("drift", parameters["drift"], least=0, remedy="0 means no drift")
+    parameters["drift"] = float(parameters["drift"])
     for name, least in _LEAST.items():
-        _check(name, parameters[name], least)
+        parameters[name] = _integer(name, parameters[name], least)
     if n_genes is not None:
-        _check("n_genes", n_genes, 1)
+        n_genes = _integer("n_genes", n_genes, 1)
     by_organism = _windows_by_organism(organisms, n_windows)
     settings = Settings(organisms, n_genes=n_genes or 0, n_windows=by_organism, **parameters)
     return settings if n_genes else replace(settings, n_genes=_enough_genes(settings))
 
 
-def _check(name: str, value: int, least: int) -> None:
+def _integer(name: str, value: int, least: int) -> int:
     check_integer(name, value, least, remedy=f"give {least} or more")
+    return int(value)  # numpy's have no JSON
 
 
 def _windows_by_organism(
     organisms: tuple[str, ...], n_windows: int | Mapping[str, int]
 ) -> dict[str, int]:
     if not isinstance(n_windows, Mapping):
-        _check("n_windows", n_windows, 0)
-        return dict.fromkeys(organisms, n_windows)
+        return dict.fromkeys(organisms, _integer("n_windows", n_windows, 0))
     unknown = [name for name in n_windows if name not in organisms]
     if unknown:
         raise ValueError(
             f"n_windows must name leaves of the tree, got {unknown[0]!r}; "
             f"the leaves are {', '.join(organisms)}"
         )
-    for name, value in n_windows.items():
-        _check(f"n_windows of {name}", value, 0)
-    return dict.fromkeys(organisms, WINDOWS_PER_ORGANISM) | dict(n_windows)
+    given = {name: _integer(f"n_windows of {name}", n, 0) for name, n in n_windows.items()}
+    return dict.fromkeys(organisms, WINDOWS_PER_ORGANISM) | given
 
 
 def _enough_genes(settings: Settings) -> int:

@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from seqmtl._messages import message_of, messages_from
@@ -21,9 +20,8 @@ from seqmtl.files.resumable import Journal, partial_path
 from seqmtl.files.whole import read_json, read_text, sha256_of
 from seqmtl.models.saved import load_model
 from seqmtl.scan.writers import SUFFIXES
-from seqmtl.verbs import _scan_one
+from seqmtl.verbs._scan_one import Plan, scan_one
 from seqmtl.verbs._scan_options import ScanOptions
-from seqmtl.verbs._scoring import in_place
 
 logger = logging.getLogger("seqmtl")
 
@@ -31,17 +29,6 @@ _COLUMNS = ("genome", "organism", "like", "name", "model")
 _PACKED = ("bed", "bedgraph", "gff3", "introns")
 _ENDINGS = (".seqmtl", ".gz", ".bgz", ".fasta", ".fna", ".fas", ".fa")
 _OF_ONE = ("contigs", "regions", "json", "resume")
-
-
-class _Row(NamedTuple):
-    """A line of the table."""
-
-    line: int
-    genome: str
-    organism: str
-    like: str
-    name: str
-    model: str
 
 
 class _Planned(NamedTuple):
@@ -96,7 +83,7 @@ def scan_genome(request: ScanOptions, fingerprint: dict[str, Any]) -> dict[str, 
                 if not _is_complete(request, fingerprint):
                     journal = Journal(partial_path(request.output, "journal"), fingerprint)
                     is_begun = journal.read()[:1] == [fingerprint]
-                    _scan_one.scan_one(request.changed(resume=is_begun), fingerprint)
+                    scan_one(request.changed(resume=is_begun), fingerprint)
                 (entry,) = read_json(str(request.json))["scans"]
                 return dict(entry)
         except ScanInterrupted:
@@ -145,28 +132,33 @@ def _plan(request: ScanOptions) -> list[_Planned]:
     table = str(request.genomes)
     models = [path for path in (request.model, request.genome, *request.more) if path]
     digest, load = functools.cache(sha256_of), functools.cache(_load)
-    told: set[tuple[str, str]] = set()
+    told: set[tuple[str, str]] = set()  # of which probabilities are how good
     taken: dict[str, str] = {}
     scans, faults = [], []
-    for row in _read(table):
-        for path in [_place(table, row.model)] if row.model else models:
-            own, name = _single(request, row, path, len(models) > 1 and not row.model)
+    for line, row in _read(table).items():
+        for path in [_place(table, row["model"])] if row["model"] else models:
+            own, name = _single(request, row, path, len(models) > 1 and not row["model"])
             try:
                 if os.path.basename(name) != name or name.startswith("."):
                     raise SeqmtlError(f"{name!r} is no name of a file")
-                fingerprint = _fingerprint(own, load(own.model), digest, told)
-                _take(own, load(own.model), f"line {row.line} with {path}", taken)
+                plan = _plan_one(own, load(own.model))
+                (organism,) = plan.outputs
+                if (own.model, organism) not in told:
+                    told.add((own.model, organism))
+                    plan.tell_of_probabilities(organism)
+                found = json.loads(json.dumps(plan.fingerprint(organism, digest)))  # as in a file
+                _take(plan, f"line {line} with {path}", taken)
             except (SeqmtlError, ValueError) as error:
-                faults.append(f"line {row.line}: {error}")
+                faults.append(f"line {line}: {error}")
             else:
-                scans.append(_Planned(name, own, fingerprint, _is_complete(own, fingerprint)))
+                scans.append(_Planned(name, own, found, _is_complete(own, found)))
     if faults:
         raise SeqmtlError(f"{table}: {'; '.join(dict.fromkeys(faults))}")
     return scans
 
 
-def _read(path: str) -> list[_Row]:
-    """Read a table of genomes.
+def _read(path: str) -> dict[int, dict[str, str]]:
+    """Read a table of genomes: its cells by line and column.
 
     Raises
     ------
@@ -178,7 +170,7 @@ def _read(path: str) -> list[_Row]:
         for number, line in enumerate(read_text(path, "a table of genomes").splitlines(), 1)
         if line.strip() and not line.startswith("#")
     ]
-    header, rows = lines[0][1] if lines else [], []
+    header = lines[0][1] if lines else []
     if "genome" not in header or len({*header}) < len(header) or not {*header} <= {*_COLUMNS}:
         raise InputFormatError(
             "the first line of a table of genomes must name its columns, genome and any of "
@@ -187,15 +179,12 @@ def _read(path: str) -> list[_Row]:
         )
     for number, cells in lines[1:]:
         if len(cells) != len(header):
-            raise InputFormatError(
-                f"a row must have {len(header)} fields like the header, got {len(cells)}; correct "
-                "the line", path=path, line=number,
-            )  # fmt: skip
-        found = dict.fromkeys(_COLUMNS, "") | dict(zip(header, cells, strict=True))
-        rows.append(_Row(number, **found))
-    if not rows:
+            message = f"a row must have {len(header)} fields like the header, got {len(cells)}"
+            raise InputFormatError(f"{message}; correct the line", path=path, line=number)
+    if not lines[1:]:
         raise InputFormatError("the table must have a row for every genome, got none", path=path)
-    return rows
+    empty = dict.fromkeys(_COLUMNS, "")
+    return {number: empty | dict(zip(header, cells, strict=True)) for number, cells in lines[1:]}
 
 
 def _place(table: str, path: str) -> str:
@@ -204,31 +193,26 @@ def _place(table: str, path: str) -> str:
     return path if is_shipped else os.path.abspath(os.path.join(os.path.dirname(table), path))
 
 
-def _single(request: ScanOptions, row: _Row, model: str, is_named: bool) -> tuple[ScanOptions, str]:
+def _single(
+    request: ScanOptions, row: dict[str, str], model: str, is_named: bool
+) -> tuple[ScanOptions, str]:
     """Return the request of a single scan for a row and a model, and a name."""
-    name = row.name or _stem(row.genome)
+    name = row["name"] or _stem(row["genome"])
     if is_named:
         name += f".{_stem(model.rpartition(':')[2])}"
     kind = request.format or "bed"
     suffix = SUFFIXES.get(kind, (".bed",))[0] + (".gz" if kind in _PACKED else "")
     stem = os.path.join(os.path.abspath(request.output), name)
     changes: dict[str, Any] = {}
-    if row.organism or row.like:
-        changes = {"organism": row.organism or None, "like": row.like or None}
+    if row["organism"] or row["like"]:
+        changes = {what: row[what] or None for what in ("organism", "like")}
     if request.tree and os.path.exists(request.tree):
         changes["tree"] = os.path.abspath(request.tree)
     own = request.changed(
-        model=_place("", model),
-        genome=_place(str(request.genomes), row.genome),
-        more=(),
-        genomes=None,
-        output=stem + suffix,
-        json=f"{stem}.json",
-        format=kind,
-        dask=None,
-        threads=1 if request.dask else request.threads,
-        **changes,
-    )
+        model=_place("", model), genome=_place(str(request.genomes), row["genome"]), more=(),
+        genomes=None, output=stem + suffix, json=f"{stem}.json", format=kind, dask=None,
+        threads=1 if request.dask else request.threads, **changes,
+    )  # fmt: skip
     return own, name
 
 
@@ -248,17 +232,13 @@ def _load(path: str) -> Any:
         return str(error)
 
 
-def _fingerprint(
-    own: ScanOptions, model: Any, digest: Callable[[str], str], told: set[tuple[str, str]]
-) -> dict[str, Any]:
-    """Return what the output of a scan depends on, as it is read from a file.
-
-    `told` holds the models and organisms of which it was told how good their probabilities are.
+def _plan_one(own: ScanOptions, model: Any) -> Plan:
+    """Return the plan of a scan.
 
     Raises
     ------
     SeqmtlError
-        If anything hinders the scan.
+        If anything hinders it.
     """
     if isinstance(model, str):
         raise SeqmtlError(model)
@@ -270,22 +250,10 @@ def _fingerprint(
         raise SeqmtlError(
             f"the model has {len(model.tasks)} organisms; name one in the column organism or like"
         )
-    path, file_format = own.model, str(own.format)
-    model, own = in_place(model, own)
-    (organism,) = _scan_one.outputs_of(model, own)
-    if not own.from_relatives:
-        model.match(organism)
-    own = _scan_one.checked(model, own, file_format)
-    if model.structure != "pairs":
-        model.log_odds_of(organism)
-    if (path, organism) not in told:
-        told.add((path, organism))
-        _scan_one.tell_of_probabilities(model, organism, file_format, own)
-    found = _scan_one.fingerprint_of(organism, own, digest)
-    return dict(json.loads(json.dumps(found)))
+    return Plan(own, model)
 
 
-def _take(own: ScanOptions, model: Any, scan: str, taken: dict[str, str]) -> None:
+def _take(plan: Plan, scan: str, taken: dict[str, str]) -> None:
     """Take the outputs of a scan.
 
     Raises
@@ -293,9 +261,10 @@ def _take(own: ScanOptions, model: Any, scan: str, taken: dict[str, str]) -> Non
     SeqmtlError
         If another scan writes one of them.
     """
-    files = _scan_one.paths_of(model, own.output, str(own.format), own)
-    note_input(str(own.genome))
-    for path in (str(own.json), *files):
+    request = plan.request
+    files = [str(request.json), *plan.files(request.output)]
+    note_input(str(request.genome))
+    for path in files:
         note_output(path)
         other = taken.get(path.lower())
         if other is not None:
@@ -303,7 +272,7 @@ def _take(own: ScanOptions, model: Any, scan: str, taken: dict[str, str]) -> Non
             raise SeqmtlError(
                 f"{name} is also written for {other}; give the row another name, or the model"
             )
-    taken.update((path.lower(), scan) for path in (str(own.json), *files))
+    taken.update((path.lower(), scan) for path in files)
 
 
 def _is_complete(request: ScanOptions, fingerprint: dict[str, Any]) -> bool:

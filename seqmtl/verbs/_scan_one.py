@@ -7,7 +7,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,7 @@ from seqmtl._messages import messages_from
 from seqmtl._progress import ScanProgress
 from seqmtl._threads import in_order, n_threads
 from seqmtl._version import __version__
-from seqmtl.cluster import Piece, connect
+from seqmtl.cluster import Cluster, Piece, connect
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.inputs import note_input
@@ -46,7 +46,137 @@ PIECE = 1 << 22
 #: Bases of the blocks of a worker, which cost it more time to scan than to take.
 WORKER_BASES = 1 << 22
 _LEAST_PROBABILITY = 0.1  # of introns
-_NOT_FOR_PAIRS = ("consensus", "threshold", "from_relatives")
+_NOT_FOR_PAIRS = {"consensus": None, "threshold": None, "from_relatives": False}  # and defaults
+_NCBI_DUMP = ("nodes.dmp", "names.dmp", "merged.dmp")  # in the folder of a taxonomy
+
+
+class Plan:
+    """What a scan of one genome with one model writes, and from which options.
+
+    Parameters
+    ----------
+    request : ScanOptions
+        What is asked for.
+    model : MultiTaskModel or PairedModel
+        Model.
+
+    Attributes
+    ----------
+    request : ScanOptions
+        The request, with the default of an option that depends on the model.
+    model : MultiTaskModel or PairedModel
+        The model, with the organism of ``--like``.
+    is_paired : bool
+        Whether it is one of both ends of introns.
+    outputs : dict of str to str
+        Output of every organism to scan for.
+    file_format : str
+        Format of the outputs.
+
+    Raises
+    ------
+    SeqmtlError
+        If an option is not for such a model.
+    UnknownTaskError
+        If the model does not know the organism.
+    """
+
+    def __init__(self, request: ScanOptions, model: Any) -> None:
+        self.model, self.request = in_place(model, request)
+        self.is_paired = self.model.structure == "pairs"
+        self.outputs = self._outputs()
+        self.file_format = request.format or guess_format(request.output)
+        if self.is_paired:
+            self._check_paired()
+        elif self.file_format == "introns":
+            raise SeqmtlError("introns need a model of seqmtl pair; choose another --format")
+        for organism in self.outputs:
+            if not self.request.from_relatives:
+                self.model.match(organism)
+            if not self.is_paired:
+                self.model.log_odds_of(organism)  # tells if there are none
+
+    def _outputs(self) -> dict[str, str]:
+        request, tasks = self.request, self.model.tasks
+        if request.organism is None and len(tasks) > 1:
+            raise SeqmtlError(
+                f"the model has {len(tasks)} organisms; name one of {', '.join(tasks)} with "
+                "--organism, or all"
+            )
+        if request.organism != "all" or "all" in tasks:
+            return {request.organism or tasks[0]: request.output}
+        if request.output == "-":
+            raise SeqmtlError("--organism all writes one file per organism; name an output file")
+        if request.genome == "-":
+            raise SeqmtlError(
+                "--organism all reads the genome once per organism; give it as a file"
+            )
+        return {name: inserted(request.output, safe) for name, safe in safe_names(tasks).items()}
+
+    def _check_paired(self) -> None:
+        request = self.request
+        for name, default in _NOT_FOR_PAIRS.items():
+            if getattr(request, name) is not default:
+                raise SeqmtlError(
+                    f"--{name.replace('_', '-')} is not for a model of seqmtl pair; leave it out"
+                )
+        if request.top is not None and self.file_format != "introns":
+            raise SeqmtlError(
+                "--top takes the best introns of a model of seqmtl pair; add --format introns, or "
+                "choose sites by --min-probability"
+            )
+        if self.file_format == "introns" and request.min_probability is None:
+            self.request = request.changed(min_probability=_LEAST_PROBABILITY)
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """Signals that have files of their own."""
+        return ENDS if self.is_paired else ("",)
+
+    def files(self, output: str) -> list[str]:
+        """Return the files of one of the outputs."""
+        return output_paths(output, self.file_format, self.request.strand, self.signals)
+
+    def value(self, organism: str) -> str:
+        """Return what tracks hold: what was asked for, or probabilities if they hold."""
+        holds = self.is_paired or self._is_calibrated(organism)
+        return self.request.value or ("probability" if holds else "score")
+
+    def _is_calibrated(self, organism: str) -> bool:
+        model = self.model
+        return is_known(organism, model.tasks) and model.match(organism) in model.curves
+
+    def tell_of_probabilities(self, organism: str) -> None:
+        """Warn if probabilities are used that do not hold over the genome."""
+        is_track = self.file_format in ("bigwig", "bedgraph")
+        shows_scores = is_track and self.value(organism) == "score"
+        if self.is_paired or (shows_scores and self.request.min_probability is None):
+            return
+        if not is_known(organism, self.model.tasks):
+            logger.info(
+                "%s: probabilities are the weighted mean log-odds of its relatives, at their "
+                "prevalence; use them to rank sites (--top), not as precision", organism,
+            )  # fmt: skip
+        elif not self._is_calibrated(organism):
+            logger.warning(
+                "%s is not calibrated: probabilities assume the %.2g %% true sites of the training "
+                "windows; run seqmtl calibrate", organism, 100 * self.model.prevalence(organism),
+            )  # fmt: skip
+
+    def fingerprint(
+        self, organism: str, sha256: Callable[[str], str] = sha256_of
+    ) -> dict[str, Any]:
+        """Return all that the output depends on; `sha256` returns the digest of a file."""
+        request, genome = self.request, os.stat(str(self.request.genome))
+        contigs, tree = request.contigs or "", request.tree or ""
+        files = {"model": model_path(request.model), "regions": request.regions or ""}
+        files["contigs"] = contigs[1:] if contigs.startswith("@") else ""
+        files |= {"tree": tree} | {name: os.path.join(tree, name) for name in _NCBI_DUMP if tree}
+        digests = {
+            f"{what} file": sha256(path) for what, path in files.items() if os.path.isfile(path)
+        }
+        facts = {"version": __version__, "genome": [genome.st_size, genome.st_mtime_ns]}
+        return {**facts, **digests, **_options(request), "organism": organism}
 
 
 def scan_one(
@@ -62,139 +192,72 @@ def scan_one(
         raise SeqmtlError("a scan needs a genome; name a FASTA file")
     model = load_model(request.model, only=("weights", "pairs"))
     with messages_from(logging.ERROR if fingerprint else logging.NOTSET):
-        model, request = in_place(model, request)
-    outputs = outputs_of(model, request)
-    file_format = request.format or guess_format(request.output)
-    request = checked(model, request, file_format)
-    _check_outputs(model, outputs.values(), file_format, request)
-    lengths = _lengths(file_format, request)
-    scans = []
+        plan = Plan(request, model)
+    _check_files(plan)
+    lengths, scans = _lengths(plan), []
     with _runner(request.dask) as runs:
-        for organism, path in outputs.items():
-            finder = _finder(model, organism, file_format, request, lengths)
+        for organism, path in plan.outputs.items():
+            finder = _finder(plan, organism, lengths)
             if not fingerprint:
-                tell_of_probabilities(model, organism, file_format, request)
-            track = Track(_value(model, organism, request), lengths)
+                plan.tell_of_probabilities(organism)
+            track = Track(plan.value(organism), lengths)
             started = time.perf_counter()
-            summary = _write(
-                path, file_format, finder, track, _recovery(organism, request), request, runs
-            )
+            summary = _write(plan, organism, finder, track, runs)
             seconds = time.perf_counter() - started
-            files = paths_of(model, path, file_format, request)
-            scans.append(_finished(organism, files, file_format, summary, seconds))
+            scans.append(_finished(organism, plan.files(path), plan.file_format, summary, seconds))
     if request.json:
-        _write_summary(scans, file_format, fingerprint, request)
+        _write_summary(plan, scans, fingerprint)
     return scans
 
 
-def outputs_of(model: Any, request: ScanOptions) -> dict[str, str]:
-    """Return the output file of every organism to scan for."""
-    if request.organism is None and len(model.tasks) > 1:
-        raise SeqmtlError(
-            f"the model has {len(model.tasks)} organisms; name one of "
-            f"{', '.join(model.tasks)} with --organism, or all"
-        )
-    if request.organism != "all" or "all" in model.tasks:
-        return {request.organism or model.tasks[0]: request.output}
-    if request.output == "-":
-        raise SeqmtlError("--organism all writes one file per organism; name an output file")
-    if request.genome == "-":
-        raise SeqmtlError("--organism all reads the genome once per organism; give it as a file")
-    names = safe_names(model.tasks)
-    return {name: inserted(request.output, safe) for name, safe in names.items()}
-
-
-def checked(model: Any, request: ScanOptions, file_format: str) -> ScanOptions:
-    """Check the options for a kind of model; return them with the default of one.
-
-    Raises
-    ------
-    SeqmtlError
-        If an option is not for such a model.
-    """
-    if model.structure != "pairs":
-        if file_format == "introns":
-            raise SeqmtlError("introns need a model of seqmtl pair; choose another --format")
-        return request
-    for name in _NOT_FOR_PAIRS:
-        if getattr(request, name) not in (None, False):
-            raise SeqmtlError(
-                f"--{name.replace('_', '-')} is not for a model of seqmtl pair; leave it out"
-            )
-    if request.top is not None and file_format != "introns":
-        raise SeqmtlError(
-            "--top takes the best introns of a model of seqmtl pair; add --format introns, or "
-            "choose sites by --min-probability"
-        )
-    if file_format == "introns" and request.min_probability is None:
-        return request.changed(min_probability=_LEAST_PROBABILITY)
-    return request
-
-
-def paths_of(model: Any, path: str, file_format: str, request: ScanOptions) -> list[str]:
-    """Return the files of a scan."""
-    return output_paths(path, file_format, request.strand, _signals(model))
-
-
-def _signals(model: Any) -> tuple[str, ...]:
-    return ENDS if model.structure == "pairs" else ("",)
-
-
-def _check_outputs(
-    model: Any, outputs: Iterable[str], file_format: str, request: ScanOptions
-) -> None:
-    if request.json == "-" and request.output == "-":
+def _check_files(plan: Plan) -> None:
+    """Check that the outputs can be written, as far as can be known before the scan."""
+    output, summary = plan.request.output, plan.request.json
+    if summary == "-" and output == "-":
         raise SeqmtlError("sites and summary cannot both go to standard output; name a file")
-    name = "" if request.output == "-" else request.output
-    check_seekable(name, file_format, len(_signals(model)))
-    every = [file for path in outputs for file in paths_of(model, path, file_format, request)]
-    check_outputs(*every, request.json)
+    check_seekable("" if output == "-" else output, plan.file_format, len(plan.signals))
+    check_outputs(*(file for path in plan.outputs.values() for file in plan.files(path)), summary)
 
 
-def _lengths(file_format: str, request: ScanOptions) -> dict[str, int] | None:
+def _lengths(plan: Plan) -> dict[str, int] | None:
     """Return the contig lengths, if an option or format needs them."""
-    assert request.genome is not None
-    note_input(request.genome)  # it may be opened after the outputs
+    request, genome = plan.request, str(plan.request.genome)
+    note_input(genome)  # it may be opened after the outputs
     needs = {
-        "bigwig": file_format == "bigwig",
+        "bigwig": plan.file_format == "bigwig",
         "--contigs": request.contigs is not None,
         "--regions": request.regions is not None,
         "--resume": request.resume,
     }
-    if request.genome == "-":
-        asking = [name for name, is_asked in needs.items() if is_asked]
+    asking = [name for name, is_asked in needs.items() if is_asked]
+    if genome == "-":
         if asking:
             raise SeqmtlError(
                 f"{asking[0]} reads the genome twice, so the genome cannot come from standard "
                 "input; give it as a file"
             )
         return None
-    return contig_lengths(request.genome) if file_format == "gff3" or any(needs.values()) else None
+    return contig_lengths(genome) if plan.file_format == "gff3" or asking else None
 
 
-def _finder(
-    model: Any,
-    organism: str,
-    file_format: str,
-    request: ScanOptions,
-    lengths: Mapping[str, int] | None,
-) -> Any:
+def _finder(plan: Plan, organism: str, lengths: dict[str, int] | None) -> Any:
     """Return what finds the sites of one organism that are asked for."""
-    regions = request.regions and read_regions(request.regions, lengths or {})
+    request, model, known = plan.request, plan.model, lengths or {}
     filters = SiteFilters(
-        contigs=_contigs(request.contigs, lengths),
-        regions=regions or None,
+        contigs=None if request.contigs is None else _contigs(request.contigs, known),
+        regions=None if request.regions is None else read_regions(request.regions, known),
         skip_lower=request.softmask == "skip",
         min_probability=request.min_probability,
         top=request.top,
     )
     options: dict[str, Any] = {"strands": request.strand, "filters": filters}
-    if model.structure == "pairs":
-        return PairedFinder(model, organism, introns=file_format == "introns", **options)
-    model.log_odds_of(organism)  # tells if there are none
-    site, relatives = _site(model, request.consensus), request.from_relatives
-    options["threshold"] = request.threshold
-    return finder_of(model, organism, site=site, from_relatives=relatives, **options)
+    if plan.is_paired:
+        introns = plan.file_format == "introns"
+        return PairedFinder(model, organism, introns=introns, **options)
+    return finder_of(
+        model, organism, site=_site(model, request.consensus), threshold=request.threshold,
+        from_relatives=request.from_relatives, **options,
+    )  # fmt: skip
 
 
 def _site(model: Any, letters: str | None) -> Site:
@@ -216,21 +279,18 @@ def _site(model: Any, letters: str | None) -> Site:
             site.letters, letters,
         )  # fmt: skip
     offset, length = site.offset, len(letters.split(",")[0].strip())
+    if not length:
+        raise SeqmtlError(f"--consensus must be letters such as AG, or any, got {letters!r}")
     if length != site.length and not site.signal:  # a known signal keeps its first base
         offset = model.length // 2 - length // 2
     return replace(site, offset=offset, length=length, letters=letters)
 
 
-def _contigs(text: str | None, lengths: Mapping[str, int] | None) -> frozenset[str] | None:
+def _contigs(text: str, lengths: dict[str, int]) -> frozenset[str]:
     """Return the requested contigs; all must be in the genome."""
-    if text is None:
-        return None
-    assert lengths is not None
-    if text.startswith("@"):
-        names = [readable(line).strip() for _, line in numbered_lines(text[1:])]
-    else:
-        names = [name.strip() for name in text.split(",")]
-    names = [name for name in names if name]
+    is_list = text.startswith("@")
+    names = [readable(line) for _, line in numbered_lines(text[1:])] if is_list else text.split(",")
+    names = [name.strip() for name in names if name.strip()]
     if not names:
         raise SeqmtlError(f"--contigs must name the contigs to scan, got none in {text!r}")
     if not lengths.keys() >= {*names}:
@@ -238,80 +298,14 @@ def _contigs(text: str | None, lengths: Mapping[str, int] | None) -> frozenset[s
     return frozenset(names)
 
 
-def _value(model: Any, organism: str, request: ScanOptions) -> str:
-    """Return what bedGraph and bigWig hold: what was asked for, or probabilities if they hold."""
-    holds = model.structure == "pairs"
-    if is_known(organism, model.tasks):
-        holds = holds or model.match(organism) in model.curves
-    return request.value or ("probability" if holds else "score")
-
-
-def tell_of_probabilities(
-    model: Any, organism: str, file_format: str, request: ScanOptions
-) -> None:
-    """Warn if probabilities are used that do not hold over the genome."""
-    is_track = file_format in ("bigwig", "bedgraph")
-    shows_scores = is_track and _value(model, organism, request) == "score"
-    if model.structure == "pairs" or (shows_scores and request.min_probability is None):
-        return
-    if not is_known(organism, model.tasks):
-        logger.info(
-            "%s: probabilities are the weighted mean log-odds of its relatives, at their "
-            "prevalence; use them to rank sites (--top), not as precision", organism,
-        )  # fmt: skip
-    elif model.match(organism) not in model.curves:
-        logger.warning(
-            "%s is not calibrated: probabilities assume the %.2g %% true sites of the training "
-            "windows; run seqmtl calibrate", organism, 100 * model.prevalence(organism),
-        )  # fmt: skip
-
-
-def _recovery(organism: str, request: ScanOptions) -> Recovery | None:
-    """Return how to resume the scan, or None if it cannot be resumed."""
-    if request.output == "-" or not os.path.isfile(str(request.genome)):
-        return None
-    return Recovery(fingerprint_of(organism, request), request.resume)
-
-
-def fingerprint_of(
-    organism: str, request: ScanOptions, sha256: Callable[[str], str] = sha256_of
-) -> dict[str, Any]:
-    """Return everything the output depends on; `sha256` returns the digest of a file."""
-    genome = os.stat(str(request.genome))
-    files = {"model": model_path(request.model), "regions": request.regions}
-    if request.contigs is not None and request.contigs.startswith("@"):
-        files["contigs"] = request.contigs[1:]
-    if request.tree and os.path.isdir(request.tree):  # an NCBI taxonomy dump
-        names = ("nodes.dmp", "names.dmp", "merged.dmp")
-        paths = {name: os.path.join(request.tree, name) for name in names}
-        files |= {name: path for name, path in paths.items() if os.path.isfile(path)}
-    elif request.tree and os.path.isfile(request.tree):
-        files["tree"] = request.tree
-    return {
-        "version": __version__,
-        "genome": [genome.st_size, genome.st_mtime_ns],
-        **{f"{what} file": sha256(path) for what, path in files.items() if path},
-        **_options(request),
-        "organism": organism,
-    }
-
-
-def _options(request: ScanOptions) -> dict[str, Any]:
-    return request.fingerprint("model", "genome", "more")
-
-
-def _write(
-    path: str,
-    file_format: str,
-    finder: Any,
-    track: Track,
-    recovery: Recovery | None,
-    request: ScanOptions,
-    runs: Any,
-) -> ScanSummary:
+def _write(plan: Plan, organism: str, finder: Any, track: Track, runs: Any) -> ScanSummary:
     """Scan for one organism."""
-    genome = str(request.genome)
-    progress = ScanProgress(os.path.getsize(genome) if os.path.isfile(genome) else None)
+    request, genome = plan.request, str(plan.request.genome)
+    is_file = os.path.isfile(genome)
+    recovery = None
+    if is_file and request.output != "-":
+        recovery = Recovery(plan.fingerprint(organism), request.resume)
+    progress = ScanProgress(os.path.getsize(genome) if is_file else None)
     filters = finder.filters
     pieces = open_pieces(
         genome, size=PIECE, only=filters.scanned, keep_case=filters.skip_lower,
@@ -319,7 +313,7 @@ def _write(
     )  # fmt: skip
     try:
         return write_scan(
-            binary_output(path), pieces, finder, file_format=file_format,
+            binary_output(plan.outputs[organism]), pieces, finder, file_format=plan.file_format,
             track=track, progress=progress, recovery=recovery, runs=runs,
         )  # fmt: skip
     finally:
@@ -329,32 +323,30 @@ def _write(
 @contextmanager
 def _runner(address: str | None) -> Iterator[Any]:
     """Yield the argument `runs` of :func:`seqmtl.scan.write_scan`: threads, or dask workers."""
-    if address is None:
-        yield in_order
-        return
     with connect(address) as workers:
 
         def runs(work: Callable[[Any], Any], blocks: Iterable[Any]) -> Iterator[Any]:
-            pieces = (
-                Piece(f"{own[0].piece.name}:{own[0].first:,}-{own[-1].last:,}", (own,))
-                for own in _groups(iter(blocks))
-            )
-            for done in workers.map(_each, pieces, common=work, ordered=True):
+            for done in workers.map(_each, map(_piece, _groups(blocks)), common=work, ordered=True):
                 yield from done.result
 
-        yield runs
+        yield runs if isinstance(workers, Cluster) else in_order
 
 
-def _groups(blocks: Iterator[Any]) -> Iterator[list[Any]]:
+def _groups(blocks: Iterable[Any]) -> Iterator[list[Any]]:
     """Yield lists of blocks for a worker."""
-    own: list[Any] = []
+    group: list[Any] = []
     for block in blocks:
-        own.append(block)
-        if sum(block.last - block.first for block in own) >= WORKER_BASES:
-            yield own
-            own = []
-    if own:
-        yield own
+        group.append(block)
+        if sum(block.last - block.first for block in group) >= WORKER_BASES:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _piece(blocks: list[Any]) -> Piece:
+    first, last = blocks[0], blocks[-1]
+    return Piece(f"{first.piece.name}:{first.first:,}-{last.last:,}", (blocks,))
 
 
 def _each(work: Callable[[Any], Any], blocks: list[Any]) -> list[Any]:
@@ -392,13 +384,15 @@ def _counts(summary: ScanSummary, file_format: str) -> str:
     return ", ".join([*parts, str(n_written)])
 
 
+def _options(request: ScanOptions) -> dict[str, Any]:
+    return request.fingerprint("model", "genome", "more")
+
+
 def _write_summary(
-    scans: list[dict[str, Any]],
-    file_format: str,
-    fingerprint: dict[str, Any] | None,
-    request: ScanOptions,
+    plan: Plan, scans: list[dict[str, Any]], fingerprint: dict[str, Any] | None
 ) -> None:
     """Write a summary of the scans as JSON."""
+    request = plan.request
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     summary = {
         "schema_version": 1,
@@ -406,7 +400,7 @@ def _write_summary(
         "seqmtl_version": __version__,
         "model": request.model,
         "genome": request.genome,
-        "format": file_format,
+        "format": plan.file_format,
         "options": _options(request),
         "threads": n_threads(),
         "scans": scans,

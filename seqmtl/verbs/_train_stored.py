@@ -122,7 +122,11 @@ class Kept:
             found = read_json(self._done)
             _STORE("", found)
             parts = [
-                StoredPart(**{**own, "task_names": (*own["task_names"],)}) for own in found["parts"]
+                StoredPart(**own)._replace(
+                    path=os.path.join(self.path, os.path.basename(own["path"])),  # if it was moved
+                    task_names=(*own["task_names"],),
+                )
+                for own in found["parts"]
             ]
         except ValueError as error:
             raise SeqmtlError(f"{self._done}: damaged ({error}); train without --resume") from error

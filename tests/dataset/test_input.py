@@ -213,9 +213,9 @@ def test_errors_of_a_dataset(dataset):
         ("\tstart", "\tbegin", "the first line must be"),
         ("\tdonor:GT\t1000\t+", "\tdonor:GT\t1000\t.", "strand must be"),
         ("\ttrain\t1\n", "\ttrain\t-1\n", "weight must be a number above 0, got '-1'"),
-        ("\ttrain\t1\n", "\ttrain\tone\n", "weights must be numbers"),
+        ("\ttrain\t1\n", "\ttrain\tone\n", r"tsv:\d+: weight must .* got 'one'; build it again"),
         ("\nchr2\t", "\nchr9\t", "contig must be one of .* got 'chr9'"),
-        ("\nchr1\t", "\nchr1\t9", "site must start before it ends"),
+        ("\nchr1\t", "\nchr1\t9", "a window must start before it ends, got .*; build it again"),
     ):
         assert old in text
         table.write_text(text.replace(old, new))

@@ -71,6 +71,9 @@ def test_bed6_is_one_read_per_row(write):
         ),
         (BED6.replace("+", "1"), "strand must be [+], - or [.], got '1'; give that"),
         (REGTOOLS.replace("0,120", "0,119"), "blocks must span 80-230, got 80-229"),
+        (REGTOOLS.replace("\t9\t", "\t²\t"), "data.txt:1: coordinates must be .*, got '²'"),
+        (REGTOOLS.replace("\t9\t", "\t" + 5000 * "9" + "\t"), ":1: .* up to 18 digits"),
+        (REGTOOLS.replace("-", ".?"), "strand must be [+], - or [.], got '.[?]'"),
     ],
 )
 def test_errors_name_the_file_and_the_line(write, text, message):

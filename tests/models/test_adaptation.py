@@ -1,6 +1,7 @@
 """A new organism from few labels: the problem that is solved, the relatives, and the model."""
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -366,6 +367,13 @@ class TestModel:
         adapted = model.adapt("man", windows_of("man", 100, 5), like="bee")
         right = model.adapt("man", windows_of("man", 100, 5), like="ape")
         assert auprc(adapted, "man") > auprc(right, "man") - 0.02
+
+
+def test_settings_of_a_later_version_are_left_alone(model):
+    training = {**model.training, "settings": {**model.training["settings"], "later": 1}}
+    few = windows_of("man", 24, 5)
+    scores = replace(model, training=training).adapt("man", few).decision_function(few)
+    assert_array_equal(scores, model.adapt("man", few).decision_function(few))
 
 
 def test_what_cannot_be_adapted_is_refused(model):

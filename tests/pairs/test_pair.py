@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
 from seqmtl.pairs import candidates, fit, fit_layer, score_paired
 from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
+from seqmtl.pairs.chain import run_chain
 from seqmtl.pairs.fit import log_likelihood
 from seqmtl.pairs.regions import read_both
 from tests.oracles.annotation import reverse_complement
@@ -130,6 +132,16 @@ def test_pieces_of_a_region_change_next_to_nothing(case, monkeypatch):
         assert whole[signal].labels.sum() == cut[signal].labels.sum()
         a, b = (held.paired[o] for held, o in zip((whole[signal], cut[signal]), order, strict=True))
         assert_allclose(a, b, atol=1e-5)
+
+
+def test_a_region_shorter_than_a_window_has_no_candidates(case):
+    donor, acceptor, *paths = _inputs(case)
+    layer = load_model(case / "splice").layer_of("a")
+    held = read_both(*paths, "a", "valid")
+    tiny = [replace(own, regions=own.regions[:1, :1] + np.array([0, 20])) for own in held]
+    (bounds,) = cut_regions(tiny[0], layer.longest)
+    sites = find_piece(end_finders((donor, acceptor), paths, "a"), tiny, bounds, layer.coding)
+    assert len(sites) == run_chain(sites, layer).sites.size == 0
 
 
 def test_a_layer_fitted_on_training_regions_looks_better_than_it_is(case):

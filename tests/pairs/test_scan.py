@@ -240,7 +240,7 @@ def test_what_a_paired_scan_cannot_do(case, capsys, tmp_path):
     genome = case / "sim/genomes/a.fa"
     for words, message in (
         ((case / "splice", "--top", 5, "-o", tmp_path / "x"), "--top takes the best introns of"),
-        ((case / "splice", "--threshold", 5, "-o", tmp_path / "x"), "--threshold is not for a m"),
+        ((case / "splice", "--threshold", 0, "-o", tmp_path / "x"), "--threshold is not for a m"),
         ((case / "splice", "-o", "-"), "has a file for donors and one for acceptors"),
         ((case / "donor", "--format", "introns", "-o", tmp_path / "x"), "introns need a model of"),
     ):

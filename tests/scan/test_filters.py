@@ -246,6 +246,8 @@ def test_filters_that_cannot_be_are_refused(folder, contigs):
         (["--min-probability", "2"], "min_probability must be a number from 0 to 1, got 2.0"),
         (["--consensus", "AGG"], None),
         (["--consensus", "xy"], "consensus must be 2 of the letters"),
+        (["--consensus", ""], "--consensus must be letters such as AG, or any, got ''"),
+        (["--regions", ""], "No such file"),
         (["--format", "bigwig", "-o", "-"], "bigWig cannot be written to standard output"),
         (["--format", "bigwig", "-o", "{tmp}/x.bw.gz"], "name it without .gz"),
         (["-o", "-", "--json", "-"], "cannot both go to standard output"),

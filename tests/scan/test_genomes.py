@@ -264,7 +264,7 @@ def test_options_that_are_not_for_many(folder, tmp_path, capsys, options, error)
 
 def test_one_genome_needs_a_fasta_and_takes_one_model(folder, tmp_path, capsys):
     model, fasta, out = folder / "m1.seqmtl", folder / "fasta" / "a.fa", tmp_path / "x.bed"
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match="2"):
         main(["scan", str(model), "-o", str(out)])
     assert "the following arguments are required: FASTA" in capsys.readouterr().err
     command = ["scan", str(model), "--organism", "man", "-q", str(fasta), "-o", str(out)]

@@ -304,8 +304,9 @@ class TestChoice:
         assert Sources(tree=tree).read_tree() is tree
 
 
-def test_a_graph_with_weights_of_no_common_size(write):
-    path = str(write("ape\tman\t1\nfly\tbee\t1e31\n", "g.tsv"))
+@pytest.mark.parametrize("text", ["ape\tman\t1\nfly\tbee\t1e31", "ape\tman\t1e17\nman\tfly\t.5"])
+def test_a_graph_with_weights_of_no_common_size(write, text):
+    path = str(write(text, "g.tsv"))
     with pytest.raises(InputFormatError, match="edge weights must be of similar size") as info:
         build("graph", Sources(graph=[path]))
     assert info.value.path == path

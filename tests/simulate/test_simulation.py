@@ -446,7 +446,7 @@ def test_file_names_are_safe(tmp_path):
 
 
 def test_windows_can_be_left_out_and_files_are_replaced(tmp_path):
-    small = {"n_windows": 20, "chromosome_length": 30_000}
+    small = {"n_windows": np.int64(20), "chromosome_length": np.int32(30_000)}
     write_simulation(simulate("(a:1,b:1);", **small), tmp_path, windows=False)
     assert not (tmp_path / "windows.tsv.gz").exists()
     before = digest(tmp_path)
