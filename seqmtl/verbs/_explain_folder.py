@@ -47,8 +47,6 @@ from seqmtl.verbs._examples import genomes_with_sites, read_as_of_model
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from seqmtl.verbs.explain import Explain
-
 logger = logging.getLogger("seqmtl")
 
 SUMMARY, KIND = "summary.json", "seqmtl explain"
@@ -63,7 +61,7 @@ _NUMBERS = (
 _COLUMNS = ("organism", "contig", "start", "end", "strand", "signal", *_NUMBERS, "introns")
 
 
-def write_folder(request: Explain) -> dict[str, Any]:
+def write_folder(request: Any) -> dict[str, Any]:
     """Write the folder; return its summary.
 
     Raises
@@ -95,7 +93,7 @@ def _summary(folder: Path, path: str, files: list[str], **more: Any) -> dict[str
     return summary
 
 
-def _write_organisms(model: MultiTaskModel, request: Explain, folder: Path) -> dict[str, Any]:
+def _write_organisms(model: MultiTaskModel, request: Any, folder: Path) -> dict[str, Any]:
     organisms = _organisms(request.organism, model)
     reference = _organisms(request.reference, model)[0] if request.reference else None
     windows = _windows(request, model, organisms)
@@ -224,7 +222,7 @@ def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
     return [model.tasks[t] for t in match_names(names, model.tasks, "this model")]
 
 
-def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> dict[str, Windows]:
+def _windows(request: Any, model: MultiTaskModel, organisms: list[str]) -> dict[str, Windows]:
     """Read the windows of each requested organism; empty if no input is given."""
     if not (request.data or request.genome):
         return {}
@@ -277,7 +275,7 @@ def _backgrounds(
     return dict.fromkeys(organisms, check_background(letters).tolist())
 
 
-def _write_pairs(model: PairedModel, request: Explain, folder: Path) -> dict[str, Any]:
+def _write_pairs(model: PairedModel, request: Any, folder: Path) -> dict[str, Any]:
     """Write what contributes to the probabilities of sites."""
     if request.data or not (request.genome and request.sites):
         raise SeqmtlError(
@@ -289,7 +287,7 @@ def _write_pairs(model: PairedModel, request: Explain, folder: Path) -> dict[str
     return _summary(folder, request.model, [_SITES, SUMMARY], n_sites=len(rows) - 1)
 
 
-def _rows(model: PairedModel, request: Explain) -> Iterator[tuple[str, ...]]:
+def _rows(model: PairedModel, request: Any) -> Iterator[tuple[str, ...]]:
     """Yield the lines of the table, in the order of the files."""
     for organism, fasta, path in genomes_with_sites(request):
         finder = PairedFinder(model, organism)

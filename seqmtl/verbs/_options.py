@@ -232,6 +232,20 @@ class TrainingRun(Threads):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OnDisk(TrainingRun, TrainingRows):
+    """Options of training on windows that stay on disk."""
+
+    memory: int | None = option(
+        "windows on disk, in MODEL.windows, and at most this memory, such as 4G",
+        metavar="SIZE",
+        kind=_kinds.memory,
+        role="how",
+    )
+    dask: str | None = dask("score windows")
+    resume: bool = option("resume an interrupted training", default=False, role="how")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Relatives(Request):
     """The options that score an organism without training data."""
 

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +29,7 @@ from seqmtl.models.stored_look import look
 from seqmtl.sequences import Windows
 from seqmtl.sequences.quality import Seen
 from seqmtl.verbs._examples import organisms_named, parts_of_table, warn_of
-
-if TYPE_CHECKING:
-    from seqmtl.verbs.train import Train
+from seqmtl.verbs._options import OnDisk
 
 logger = logging.getLogger("seqmtl")
 
@@ -49,14 +47,14 @@ class Kept:
 
     Parameters
     ----------
-    request : Train
+    request : OnDisk
         What is asked.
     """
 
     scores = None
     n_windows = 0
 
-    def __init__(self, request: Train) -> None:
+    def __init__(self, request: OnDisk) -> None:
         self._request = request
         self.path = os.path.abspath(f"{request.output}.windows")  # workers may be elsewhere
         self._state, self._done = (os.path.join(self.path, name) for name in (_STATE, _DONE))
@@ -148,7 +146,7 @@ class Kept:
 
 
 @contextmanager
-def on_disk(request: Train) -> Iterator[tuple[Examples, Disk, Kept]]:
+def on_disk(request: OnDisk) -> Iterator[tuple[Examples, Disk, Kept]]:
     """Store the windows of DATA; yield them, how to train on them, and what is kept of a run.
 
     The folder is removed after an error, unless there is a state to resume from.
@@ -178,7 +176,7 @@ def on_disk(request: Train) -> Iterator[tuple[Examples, Disk, Kept]]:
         raise
 
 
-def _check_input(request: Train, folder: str) -> None:
+def _check_input(request: OnDisk, folder: str) -> None:
     """Check DATA, and that the folder of the windows has nothing that belongs to others."""
     if not request.data or request.data == "-":
         raise SeqmtlError("--memory and --dask read DATA from disk; name a dataset or a table")
@@ -194,7 +192,7 @@ def _check_input(request: Train, folder: str) -> None:
         )
 
 
-def _windows(request: Train, memory: int) -> Iterator[Windows]:
+def _windows(request: OnDisk, memory: int) -> Iterator[Windows]:
     """Yield the windows of DATA, an organism at a time if it is a dataset."""
     data = request.data
     assert data is not None

@@ -27,21 +27,7 @@ _of_model = partial(option, group="model")
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnDisk(_options.TrainingRun, _options.TrainingRows):
-    """Options of training on windows that stay on disk."""
-
-    memory: int | None = option(
-        "windows on disk, in MODEL.windows, and at most this memory, such as 4G",
-        metavar="SIZE",
-        kind=_kinds.memory,
-        role="how",
-    )
-    dask: str | None = _options.dask("score windows")
-    resume: bool = option("resume an interrupted training", default=False, role="how")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Train(OnDisk, _relations.TrainingRelations):
+class Train(_options.OnDisk, _relations.TrainingRelations):
     """Train one model for all organisms on windows."""
 
     data: str | None = _options.window_data("training windows")

@@ -26,8 +26,8 @@ from seqmtl.models.stored_fit import Disk
 from seqmtl.models.stored_look import look
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
+from seqmtl.verbs._options import OnDisk
 from seqmtl.verbs._train_stored import Kept
-from seqmtl.verbs.train import OnDisk
 from tests import mutations
 
 GIB = 1 << 30
