@@ -64,9 +64,9 @@ class Kept:
         """Whether there is a state to resume from."""
         return os.path.exists(self._state)
 
-    def save(self, active: Any) -> None:
-        """Store the active windows of a look."""
-        write_arrays(self._state, {}, active.state())
+    def save(self, state: Any) -> None:
+        """Store the state after a look at the windows."""
+        write_arrays(self._state, {}, state)
 
     def save_scores(self) -> None:
         """Do nothing: the scores of a selection are not stored."""
