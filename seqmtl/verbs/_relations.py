@@ -71,16 +71,15 @@ class Relations(Request):
             If the kind does not fit the sources.
         """
         from seqmtl.similarity.build import KernelRequest
-        from seqmtl.similarity.sources import Sources
 
         kind, table = (what, None) if what in KINDS else (None, what)
-        sources = Sources(
+        sources = (
             self.tree, self.taxonomy, self.alignment, self.distances, self.graph, self.groups, table
-        )
-        if kind is None and self.scales is None and not sources.given:
+        )  # fmt: skip
+        if kind is None and self.scales is None and not any(sources):
             return None
         try:
-            return KernelRequest(kind, sources, self.scales)
+            return KernelRequest(kind, self.scales, *sources)
         except ValueError as error:
             raise UsageError(str(error)) from error
 
@@ -136,9 +135,9 @@ def check_tree(relation: KernelRequest | None, organisms: Iterable[str]) -> None
     from seqmtl.exceptions import UnknownTaskError
     from seqmtl.similarity.trees import read_tree
 
-    if relation is None or relation.sources.tree is None:
+    if relation is None or relation.tree is None:
         return
-    tree, names = relation.sources.read_tree(), tuple(dict.fromkeys(organisms))
+    tree, names = relation.read_tree(), tuple(dict.fromkeys(organisms))
     try:
         match_names(names, tree.leaf_names, f"the tree {tree.source}")
     except UnknownTaskError as error:

@@ -138,7 +138,7 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
     def learnt_relation(self) -> KernelRequest | None:
         """Return the kernels of mkl, and of a tree also without it; None if there are none."""
         relation = self.relation(self.similarity)
-        has_tree = relation is not None and relation.sources.has_tree
+        has_tree = relation is not None and relation.has_tree
         return self.relation(self.mkl) if has_tree or "mkl" in self.methods else None
 
     def run(self) -> dict[str, Any]:

@@ -80,8 +80,7 @@ def _draw(kernel: TaskKernel, relation: KernelRequest, path: str) -> None:
     from seqmtl.evaluation.figures import save_figure
     from seqmtl.report.similarity_figure import draw_kernel
 
-    sources = relation.sources
-    tree = sources.read_tree(kernel.names) if sources.has_tree else None
+    tree = relation.read_tree(kernel.names) if relation.has_tree else None
     save_figure(draw_kernel(kernel, tree), path)
 
 
