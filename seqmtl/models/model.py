@@ -217,7 +217,7 @@ class MultiTaskModel(Model):
         -----
         See :mod:`seqmtl.models.adaptation` (Yang, Yan, Hauptmann 2007; Schweikert et al. 2008).
         """
-        from seqmtl.models.adapt import adapt_model
+        from seqmtl.models.adaptation import adapt_model
 
         y = data.labels if y is None and data is not None else y
         found: MultiTaskModel = adapt_model(

@@ -70,11 +70,11 @@ class Kept:
         """Whether there is a state to resume from."""
         return os.path.exists(self._state)
 
-    def save(self, active: Any) -> None:
-        """Store the active windows of a look."""
+    def save(self, state: Any) -> None:
+        """Store the state after a look at the windows."""
         from seqmtl.files.model_file import write_arrays
 
-        write_arrays(self._state, {}, active.state())
+        write_arrays(self._state, {}, state)
 
     def save_scores(self) -> None:
         """Do nothing: the scores of a selection are not stored."""

@@ -129,11 +129,11 @@ def test_the_gap_is_that_of_all_windows(windows, store):
     settings = Settings(tol=1e-2, dtype="float64", C=0.5)
     model, solution = train_stored(
         store, features=WeightedDegree(3), settings=settings,
-        on_epoch=lambda active, _: seen.append(active),
+        on_epoch=lambda state, _: seen.append(state),
     )  # fmt: skip
-    alpha = np.where(seen[-1].bound, 0.5, 0.0)
-    alpha[seen[-1].held.rows] = solution.alpha
-    assert seen[-1].bound.sum() > 20
+    alpha = np.where(seen[-1]["bound"], 0.5, 0.0)
+    alpha[seen[-1]["rows"]] = solution.alpha
+    assert seen[-1]["bound"].sum() > 20
     assert model.training["n_support"] == (alpha > 0).sum()
     assert all(entry["n_active"] < N for entry in model.training["history"])
     some = np.random.default_rng(2).choice(N, 300, replace=False)
@@ -173,7 +173,7 @@ def test_hyperparameters_are_those_selected_in_memory(windows, store, monkeypatc
 
 def test_it_goes_on_from_a_state(store):
     seen, features = [], WeightedDegree(4)
-    note = {"on_epoch": lambda active, _: seen.append(copy.deepcopy(active.state()))}
+    note = {"on_epoch": lambda state, _: seen.append(copy.deepcopy(state))}
     _, whole = train_stored(store, features=features, **note)
     _, rest = train_stored(store, features=features, state=seen[-2])
     assert rest.primal == pytest.approx(whole.primal, rel=1e-3)
@@ -334,9 +334,9 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
     assert_damage_is_told(Path(part.path), part.load)
     assert_damage_is_told(folder / "state", kept.load)
 
-    def watch(question, part, active, bound):
+    def watch(question, part, active, *rest):
         asked.append((active.size, bool(np.asarray(question.W).any())))
-        return look(question, part, active, bound)
+        return look(question, part, active, *rest)
 
     asked.clear()
     monkeypatch.setattr(stored_look, "look", watch)
