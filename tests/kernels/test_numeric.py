@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -73,8 +74,11 @@ def test_gamma_from_the_data_is_that_of_svc(kernel, name):
     ours = SVC(kernel=resolved, tol=1e-8).fit(X, y)
     theirs = SVC(kernel=name, degree=2, gamma="scale", tol=1e-8).fit(X, y)
     assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
-    with pytest.raises(ValueError, match="gamma must be a number when the kernel is computed"):
-        kernel(X)
+    for compute in (kernel, kernel.diagonal):
+        with pytest.raises(ValueError, match="gamma must be a number when the kernel is computed"):
+            compute(X)
+    assert kernel.resolve(np.ones((3, 2))).gamma == 1.0
+    assert resolved(X.astype(np.float32)).dtype == np.float64
 
 
 @pytest.mark.parametrize(
@@ -191,6 +195,9 @@ def test_what_a_function_returns_is_checked():
 def test_description_round_trip(kernel):
     assert kernel_from_dict(json.loads(json.dumps(kernel.to_dict()))) == kernel
     assert clone(kernel, safe=False) == copy.deepcopy(kernel) == kernel
+    assert Standardized(kernel).is_psd is kernel.is_psd
+    with pytest.raises(FrozenInstanceError):
+        kernel.gamma = 2.0
 
 
 @pytest.mark.parametrize(
@@ -227,6 +234,7 @@ def test_semi_definite_matrices_pass():
     for matrix in (np.eye(3), np.zeros((4, 4)), np.outer(v, v), np.empty((0, 0)), M):
         check_psd(matrix, "k")
     check_psd(np.diag([1.0, -1e-9]), "k")
+    check_psd(M * (1 + 1e-12 * np.tri(3)), "k")  # rounding is no asymmetry
 
 
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, 0.5), RBF(0.3), RBF("scale")])
