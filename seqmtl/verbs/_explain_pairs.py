@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from seqmtl._version import __version__
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import write_json, write_lines
+from seqmtl.files.atomic import write_lines
 from seqmtl.io import load_genome, read_sites
 from seqmtl.models.paired import PairedModel
 from seqmtl.pairs import PairedFinder
 from seqmtl.pairs.contributions import explain_site
-from seqmtl.verbs._explain_folder import KIND, SUMMARY
+from seqmtl.verbs._explain_folder import write_summary
 from seqmtl.verbs._options import WindowInput
 from seqmtl.verbs._windows import genomes_with_sites
 
@@ -36,16 +35,7 @@ def explain_pairs(
         )
     rows = [_COLUMNS, *_rows(model, source)]
     write_lines(folder / _TABLE, ["\t".join(row) + "\n" for row in rows])
-    summary = {
-        "schema_version": 2,
-        "kind": KIND,
-        "seqmtl_version": __version__,
-        "model": path,
-        "n_sites": len(rows) - 1,
-        "files": [_TABLE, SUMMARY],
-    }
-    write_json(folder / SUMMARY, summary)
-    return summary
+    return write_summary(folder, path, [_TABLE], {"n_sites": len(rows) - 1})
 
 
 def _rows(model: PairedModel, source: WindowInput) -> Iterator[tuple[str, ...]]:
