@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.similarity.alignment import read_alignment_distances
+from seqmtl.similarity.distances import read_alignment_distances
 from seqmtl.similarity.graphs import read_graph
 from seqmtl.similarity.relation_tables import read_distances, read_groups
 from seqmtl.similarity.task_kernel import TaskKernel
