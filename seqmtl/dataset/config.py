@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from difflib import get_close_matches
 from itertools import product
 from typing import Any, TypeVar
 
 from seqmtl._checks import check_choice, refuse
 from seqmtl._names import check_distinct
-from seqmtl._schema import Rule, anything, either, flag, items, mapping, number, whole, word
+from seqmtl._schema import Rule, either, flag, items, number, whole, word
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.inputs import note_input
 from seqmtl.files.whole import read_bytes
@@ -236,12 +235,12 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
         check_choice("signal", signal, SIGNALS)
         values.setdefault("signal", signal)
     try:
-        stated = _load(Config, values, "", os.path.dirname(source))
+        stated = replace(_load(Config, values, "", os.path.dirname(source)), path=source)
         config = _complete(stated, signal or stated.signal)
     except ValueError as error:
         raise InputFormatError(str(error), path=source) from error
     check_distinct(list(config.organisms), source)
-    return replace(config, path=source)
+    return config
 
 
 def _load(kind: type[_Kind], table: Any, name: str, folder: str) -> _Kind:
@@ -252,7 +251,8 @@ def _load(kind: type[_Kind], table: Any, name: str, folder: str) -> _Kind:
     ValueError
         If a key is unknown, missing or invalid.
     """
-    mapping(anything)(name, table)
+    if not isinstance(table, dict):
+        refuse(name, "a table", table, f"write [{name}]")
     described = {key.name: key for key in fields(kind) if key.metadata}  # type: ignore[arg-type]
     keys = {key.metadata["name"] or name: key for name, key in described.items()}
     prefix = f"{name}." if name else ""
@@ -265,23 +265,24 @@ def _load(kind: type[_Kind], table: Any, name: str, folder: str) -> _Kind:
     values = {}
     for key, description in keys.items():
         if key in table:
-            facts, full = description.metadata, f"{prefix}{key}"
-            values[description.name] = _value(facts, table[key], full, folder)
+            values[description.name] = _value(description, table[key], f"{prefix}{key}", folder)
         elif description.default is MISSING:
             raise ValueError(f"{prefix}{key} must be given, got None; add it")
     return kind(**values)
 
 
-def _value(facts: Mapping[str, Any], value: Any, name: str, folder: str) -> Any:
+def _value(key: Field[Any], value: Any, name: str, folder: str) -> Any:
     """Return the value of a key as its field holds it."""
-    rule = facts["rule"]
-    if facts["kind"] == "tables":
-        mapping(anything, 1)(name, value)
-        return {key: _load(rule, entry, f"{name}.{key}", folder) for key, entry in value.items()}
+    rule, kind = key.metadata["rule"], key.metadata["kind"]
+    if kind == "tables":
+        if not isinstance(value, dict) or not value:
+            refuse(name, "a table with at least one entry", value, f"add [{name}.NAME]")
+        return {own: _load(rule, entry, f"{name}.{own}", folder) for own, entry in value.items()}
     if isinstance(rule, type):
         return _load(rule, value, name, folder)
     rule(name, value)
-    if facts["kind"] != "file":
+    if kind != "file":
+        value = float(value) if key.type == "float" else value
         return tuple(value) if isinstance(value, list) else value
     path = os.path.join(folder, value)
     if not os.path.isfile(path):
@@ -307,14 +308,15 @@ def _complete(config: Config, signal: str) -> Config:
     whole(SITE_LENGTHS[signal])("window", config.window)
     whole(config.window)("split.block", config.split.block)
     if config.split.valid + config.split.test >= 1:
-        refuse("split.test", "below 1 together with valid", config.split.test)
+        remedy = "leave a share to train"
+        refuse("split.test", "below 1 together with valid", config.split.test, remedy)
     if not 0 <= config.site.offset <= config.window - config.site.length:
         rule = f"such that the site is in the window of {config.window}"
-        refuse("shift", rule, config.shift)
+        refuse("shift", rule, config.shift, "choose a smaller shift or a longer window")
     for name, organism in config.organisms.items():
         if not name.strip() or not name.isprintable() or len(name.encode()) > LONGEST_NAME:
             rule = f"named by printable letters, at most {LONGEST_NAME} bytes"
-            refuse("organisms", rule, name)
+            refuse("organisms", rule, name, "choose another name")
         _check_files(f"organisms.{name}", organism, signal)
     return config
 
@@ -324,7 +326,8 @@ def _check_files(name: str, organism: OrganismConfig, signal: str) -> None:
     given = [key for key in names if getattr(organism, key) is not None]
     if len(given) != 1:
         got = " and ".join(given) or "none of them"
-        refuse(f"{name}.annotation", "given, or else sites or junctions", got)
+        rule = "given, or else sites or junctions"
+        refuse(f"{name}.annotation", rule, got, "give one of them")
     if organism.sources is not None and given != ["annotation"]:
         rule = f"left out with {given[0]}, as only GFF3 and GTF have sources"
         refuse(f"{name}.sources", rule, list(organism.sources))
@@ -341,11 +344,9 @@ def _site_words(config: Config, signal: str) -> tuple[str, ...]:
         return () if given == "all" else canonical
     if signal != config.signal:
         logger.info(
-            "sites.consensus is that of %s; %s sites are taken with %s",
-            config.signal,
-            signal,
-            " or ".join(canonical) or "any letters",
-        )
+            "%s: sites.consensus is that of %s; %s sites are taken with %s",
+            config.path, config.signal, signal, " or ".join(canonical) or "any letters",
+        )  # fmt: skip
         return canonical
     length, words = SITE_LENGTHS[signal], tuple(word.upper() for word in given)
     allowed = {"".join(letters) for letters in product("ACGT", repeat=length)}

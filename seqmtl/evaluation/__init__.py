@@ -1,9 +1,8 @@
 """Evaluate scores: metrics with intervals, curves, calibration; independent of models."""
 
-from seqmtl.evaluation.curves import draw_curves
-from seqmtl.evaluation.expected import add_expected, expected_sites
+from seqmtl.evaluation.curves import draw_curves, draw_reliability
+from seqmtl.evaluation.expected import add_expected, calibration_error, expected_sites
 from seqmtl.evaluation.metrics import evaluate
-from seqmtl.evaluation.reliability import calibration_error, draw_reliability
 from seqmtl.evaluation.tables import metrics_table, reliability_table, thresholds_table
 
 __all__ = [

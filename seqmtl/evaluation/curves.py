@@ -1,9 +1,9 @@
-"""Plot ROC and precision-recall curves, one line per task."""
+"""Draw ROC and precision-recall curves, and reliability diagrams, one line per task."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_IN_PANEL = 8
-MOST_PER_COLUMN = 24
+_MOST_IN_PANEL = 8
+_MOST_PER_COLUMN = 24
 _STEPS = 1000
+_SMALLEST = 1e-5  # probability on logarithmic axes
 _POOREST_ENLARGED = 0.95  # AUROC from which the corner of the ROC curve is also drawn enlarged
 
 
@@ -92,7 +93,7 @@ def draw_curves(
             "labels must hold both classes in at least one task, got none; nothing to draw"
         )
     shown = [every[i] for i in extremes([curves.auprc for curves in every])]
-    columns = -(-len(shown) // MOST_PER_COLUMN) if len(shown) > MOST_IN_PANEL else 0
+    columns = -(-len(shown) // _MOST_PER_COLUMN) if len(shown) > _MOST_IN_PANEL else 0
     with figure_style():
         figure = new_figure(11 + 2.4 * max(columns - 1, 0), 4.9)
         roc_axes, pr_axes = figure.subplots(1, 2)
@@ -115,7 +116,7 @@ def _draw_roc(axes: Axes, shown: Sequence[_Curves]) -> list[Any]:
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     points = [_thin(*curves.ranked.roc()) for curves in shown]
     lines = _draw_lines(axes, points)
-    unit_square(axes, "False positive rate", "True positive rate", "ROC")
+    _unit_square(axes, "False positive rate", "True positive rate", "ROC")
     if min(curves.auroc for curves in shown) >= _POOREST_ENLARGED:
         inset = axes.inset_axes((0.36, 0.52, 0.52, 0.34))
         _draw_lines(inset, points)
@@ -133,7 +134,7 @@ def _draw_precision_recall(axes: Axes, shown: Sequence[_Curves]) -> list[Any]:
         axes.axhline(curves.share, color=color, linewidth=0.9, linestyle=":", alpha=0.8)
     points = [_thin(*curves.ranked.precision_recall()) for curves in shown]
     lines = _draw_lines(axes, points, drawstyle="steps-pre")
-    unit_square(axes, "Recall", "Precision", "Precision and recall (dotted: prevalence)")
+    _unit_square(axes, "Recall", "Precision", "Precision and recall (dotted: prevalence)")
     return lines
 
 
@@ -145,7 +146,7 @@ def _draw_lines(axes: Axes, points: Sequence[Any], **look: Any) -> list[Any]:
     ]
 
 
-def unit_square(axes: Axes, xlabel: str, ylabel: str, title: str) -> None:
+def _unit_square(axes: Axes, xlabel: str, ylabel: str, title: str) -> None:
     """Label axes that both run from 0 to 1."""
     axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.015), xlabel=xlabel, ylabel=ylabel, title=title)
     axes.grid(color="#eeeeee")
@@ -175,3 +176,61 @@ def _thin(
     keep = np.concatenate([[True], moved])
     keep[-1] = True
     return x[keep], y[keep]
+
+
+def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | None = None) -> Figure:
+    """Draw the share of true sites against the probability, on linear and logarithmic axes.
+
+    Parameters
+    ----------
+    tasks : mapping of str to mapping
+        Result of :func:`~seqmtl.evaluation.expected_sites`. A point is a bin of the probability,
+        and the line through it is where the share would be by chance. Tasks without rows are left
+        out.
+    title : str, optional
+        Title above both panels.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    every = [(name, task) for name, task in tasks.items() if task.get("reliability")]
+    drawn = [every[i] for i in extremes([task.get("error_likely") or 0.0 for _, task in every])]
+    columns = -(-len(drawn) // _MOST_PER_COLUMN)
+    names = []
+    for name, task in drawn:
+        error = task.get("error_likely")
+        names.append(f"{'NA' if error is None else f'{error:.3f}'}  {plain_text(name)}")
+    with figure_style():
+        figure = new_figure(9.5 + 2.4 * (columns - 1), 4.9)
+        linear, logarithmic = figure.subplots(1, 2)
+        for axes in (linear, logarithmic):
+            axes.plot([_SMALLEST, 1], [_SMALLEST, 1], color=GREY, linewidth=0.8, linestyle=":")
+            lines = [_draw_bins(axes, task["reliability"], i) for i, (_, task) in enumerate(drawn)]
+        _unit_square(linear, "Predicted probability", "Share of true sites", "Reliability")
+        _unit_square(logarithmic, "Predicted probability", "Share of true sites", "Logarithmic")
+        limits = (_SMALLEST, 1.2)
+        logarithmic.set(xscale="log", yscale="log", xlim=limits, ylim=limits)
+        figure.legend(
+            lines,
+            names,
+            loc="outside right upper",
+            title="Error above 0.1",
+            ncols=columns,
+            alignment="left",
+            fontsize=8.5 if len(drawn) <= _MOST_IN_PANEL else 7.5,
+        )
+        write_title(figure, title, len(drawn), len(every), "the smallest and the largest error")
+    return figure
+
+
+def _draw_bins(axes: Axes, rows: Sequence[Mapping[str, Any]], index: int) -> Any:
+    """Draw the bins of a task with their intervals; return the line."""
+    bins = [row for row in rows if "-" in row["probability"] and row["n"] > 0]
+    n = np.array([row["n"] for row in bins])
+    expected, true = (np.array([row[key] for row in bins]) / n for key in ("expected", "true"))
+    low, high = np.array([row["true_interval"] for row in bins]).reshape(-1, 2).T / n
+    look = line_look(index)
+    axes.vlines(expected, low, high, color=look["color"], linewidth=0.8, alpha=0.6)
+    return axes.plot(expected, true, marker="o", markersize=4, linewidth=1.3, **look)[0]

@@ -1,4 +1,4 @@
-"""Numbers of sites expected by probabilities beside the true numbers, with intervals."""
+"""What probabilities promise: calibration error, and expected beside true numbers of sites."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.evaluation._groups import check_probabilities, group_by_task
+from seqmtl.evaluation._groups import (
+    check_labels,
+    check_probabilities,
+    check_scores,
+    group_by_task,
+)
 
 #: Number of blocks into which held-out regions are cut, at most; intervals come from these.
 BLOCKS = 20
@@ -20,6 +25,44 @@ FACTOR = 1.25
 _EDGES = (0.0, 1e-3, 1e-2, LIKELY, 0.25, 0.5, 0.75, 0.9, 1.0)
 _RESAMPLES = 1000
 _TAILS = (0.025, 0.975)
+
+
+def calibration_error(
+    labels: ArrayLike, probabilities: ArrayLike, n_bins: int = 10, weights: ArrayLike | None = None
+) -> float:
+    """Return the expected calibration error over equal-width bins.
+
+    This is the mean over the examples of ``|share of positives - mean probability|`` in their
+    bin (Naeini, Cooper and Hauskrecht, AAAI 2015).
+
+    Parameters
+    ----------
+    labels : array-like, shape (n,)
+        -1/+1, 0/1 or bool.
+    probabilities : array-like of float, shape (n,)
+        Probability of the positive class, in [0, 1].
+    n_bins : int, default 10
+        Number of bins of equal width; a boundary belongs to the upper bin, 1 to the last.
+    weights : array-like of float, shape (n,), optional
+        Number of positions that each example represents.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a probability lies outside [0, 1] or `n_bins` is below 1.
+
+    Examples
+    --------
+    >>> round(calibration_error([1, 0, 1, 0], [0.9, 0.9, 0.1, 0.1]), 3)
+    0.4
+    """
+    if n_bins < 1:
+        raise ValueError(f"n_bins must be at least 1, got {n_bins}; 10 is usual")
+    positive = check_labels(labels)
+    p = check_probabilities(probabilities, positive.size)
+    weight = np.ones(p.size) if weights is None else check_scores(weights, p.size, "weights")
+    bins = np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
+    return float(np.abs(np.bincount(bins, weight * (positive - p))).sum() / weight.sum())
 
 
 def expected_sites(

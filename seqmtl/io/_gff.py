@@ -15,6 +15,7 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import readable
 from seqmtl.io.rows import COORDINATES, is_coordinate
 from seqmtl.io.transcripts import (
+    NO_STRAND,
     Annotation,
     LeftOutTranscript,
     Segment,
@@ -39,7 +40,6 @@ _PROTEINS = {b"protein", b"polypeptide"}
 _STRANDS = {b"+", b"-"}
 _ANY_STRAND = {b"+", b"-", b".", b"?"}
 
-NO_STRAND = "transcript without a strand"
 MIXED = "transcript with exons on two strands or contigs (trans-splicing)"
 NO_PARENT = "exon or CDS that belongs to no transcript"
 OF_GENE = "exons that belong to a gene that has transcripts of its own"

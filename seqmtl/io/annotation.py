@@ -8,10 +8,9 @@ from itertools import chain
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, source_name
-from seqmtl.io._bed12 import read_bed12
 from seqmtl.io._gff import read_gff
 from seqmtl.io.rows import is_row, rows_of
-from seqmtl.io.transcripts import Annotation
+from seqmtl.io.transcripts import Annotation, read_bed12
 
 logger = logging.getLogger(__name__)
 

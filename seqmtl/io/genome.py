@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.files.streams import PathLike, is_compressed, source_name
-from seqmtl.io._fasta_scanner import Header, hold, scan_fasta
+from seqmtl.io.fasta import Header, hold, scan_fasta
 from seqmtl.io.indexed import index_is_current, read_index, scan_indexed
 from seqmtl.sequences.alphabet import LOWER, OTHER
 from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig

@@ -47,7 +47,7 @@ def scan_indexed(
     only : collection of str
         Contigs to read.
     keep_case, on_read
-        See :func:`~seqmtl.io._fasta_scanner.scan_fasta`; skipped bytes count as read.
+        See :func:`~seqmtl.io.fasta.scan_fasta`; skipped bytes count as read.
 
     Raises
     ------

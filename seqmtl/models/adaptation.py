@@ -1,4 +1,4 @@
-"""Learn a new organism from few labels, given the scores of its relatives.
+"""Add an organism to a trained model, from few labels or none, given what its relatives say.
 
     f(x) = sum_s a_s f_s(x) + <delta, phi(x)>
     min over delta   1/2 ||delta||^2 + C sum_i loss(y_i f(x_i)),     a = x b
@@ -22,29 +22,36 @@ candidates are weighed on a sample, and one function with their mean a and C lea
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import NameIndex, check_distinct
 from seqmtl.coupling import Coupling
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.models.calibration import fit_logistic, fit_sigmoid
-from seqmtl.models.evidence import weigh
 from seqmtl.models.examples import Examples
-from seqmtl.models.held_out import MOST, CrossValidation
+from seqmtl.models.held_out import MOST, CrossValidation, weigh
+from seqmtl.models.relatives import Placement, extend, place
 from seqmtl.models.training import Settings, solve
+from seqmtl.solvers.weights import TaskWeights
 
 #: Trust values to choose from, with their prior weights.
 TRUSTS = {1.0: 2.0, 0.5: 1.0, 0.25: 0.5, 0.0: 0.5}
 COSTS = (0.3, 1.0, 3.0)
 
 Array = NDArray[np.float64]
+logger = logging.getLogger(__name__)
 
 _SHARPNESS = 0.5  # factor on the log-likelihood in the weights of the candidates
 _RIDGE = 0.3  # precision of the weights of the relatives around those from the tree
 _FEWEST = 2  # labels of a class, so that one can be held out
+_ALIKE = 0.1  # relative difference of distances
+_FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
 
 
 @dataclass(frozen=True)
@@ -203,6 +210,228 @@ def chance_of_ranking(scores: Array, y: NDArray[Any]) -> tuple[float, float]:
     n, m = int((y > 0).sum()), int((y <= 0).sum())
     auroc, _ = RankedScores(y > 0, scores).metrics()
     return auroc, float(np.sqrt((n + m + 1) / (12.0 * n * m)))
+
+
+def adapt_model(
+    model: Any,
+    name: str,
+    data: Any,
+    y: NDArray[Any] | None,
+    *,
+    like: str | None,
+    tree: Any,
+    prevalence: float | None,
+) -> Any:
+    """Return a model with one more organism; see :meth:`MultiTaskModel.adapt`."""
+    if model.kind != "classification":
+        raise ValueError(f"only models of classification can be adapted, got one of {model.kind}")
+    own = _own_column(model, name)
+    if own is None:
+        check_distinct([*model.tasks, name])
+        placed = place(model.kernel, model.tasks, name, like=like, tree=tree, trusts=_trusts(model))
+    else:
+        name = model.tasks[own]
+        n = model.training["tasks"][name]["n"]
+        placed = Placement(np.eye(len(model.tasks))[own], f"its own model of {n:,} labels", 1.0)
+    if data is None:
+        if own is not None:
+            raise ValueError(f"{name!r} is in the model already; give labels to adapt it further")
+        # the table has the distances of the shipped tree
+        _tell_place(name, placed, {} if tree is not None else model.training.get("left_out", {}))
+        return replace(model, kernel=extend(model.kernel, len(model.tasks), name, placed.weights))
+    y = np.where(np.asarray(y) > 0, 1.0, -1.0)
+    check_labels(y, name)
+    model.check_examples(data)
+    if model.can_scan:
+        model.site.require_in_place(data, y, or_nowhere=True)
+        model.site.tell_lacking(data)
+    examples = Examples(data, y, np.zeros(y.size, dtype=np.int64), (name,))
+    at = len(model.tasks) if own is None else own
+    adapted, found = _learnt(model, placed, examples, at, replaces=own is not None)
+    if prevalence is not None:
+        words = model.site.word_of(data)[found.rows] if len(model.site.words) > 1 else None
+        adapted.calibrate(name, found.held_out, y[found.rows], None, "auto", prevalence, words)
+    return adapted
+
+
+def add_task(model: Any, examples: Examples, at: int) -> Any:
+    """Return the model with one more task, learnt from its labels and the other tasks.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        Its kernel may have the task already, as one without data.
+    examples : Examples
+        Examples of the task alone.
+    at : int
+        Number of the task in the result.
+    """
+    placed = place(model.kernel, model.tasks, examples.names[0], trusts=_trusts(model))
+    return _learnt(model, placed, examples, at)[0]
+
+
+def _learnt(
+    model: Any, placed: Placement, examples: Examples, at: int, *, replaces: bool = False
+) -> tuple[Any, Adapted]:
+    """Return the model with a task that replaces one, or is inserted, and what was learnt."""
+    T, name, settings = len(model.tasks), examples.names[0], settings_of(model.training)
+    scores = _scores(model, examples.data)
+    _tell_contradiction(scores @ placed.weights, examples.y, name)
+    sizes = np.array([np.diagonal(K)[:T].mean() for _, K in model.views()])
+    scales = sizes / sizes.mean()  # variance of the new part of the weights in every view
+    found = learn(
+        examples, scores, placed.weights, features=model.features, settings=settings, scales=scales
+    )
+    kept = np.delete(np.arange(T), at if replaces else [])
+
+    def inserted(table: Any, row: Any) -> Any:
+        return np.insert(table[kept], at, row, axis=0)
+
+    column, W = _column(model, examples, found, scales), model.W
+    if isinstance(W, TaskWeights):
+        W = W.with_task(at, column, replaces=replaces)
+    else:
+        W = np.insert(W[:, kept], at, column, axis=1)
+    change = settings.bias_scale * scales.sum() * found.amounts.sum()
+    sigmoid = fit_sigmoid(found.held_out, examples.y[found.rows])
+    biases = model.word_bias
+    adapted = replace(
+        model,
+        tasks=(*model.tasks[:at], name, *model.tasks[at + replaces :]),
+        kernel=model.kernel if replaces else extend(model.kernel, T, name, placed.weights, at=at),
+        W=W,
+        bias=inserted(model.bias, model.bias @ found.weights + change),
+        word_bias=None if biases is None else inserted(biases, found.weights @ biases),
+        calibration=inserted(model.calibration, sigmoid),
+        curves={task: curve for task, curve in model.curves.items() if task != name},
+        training=_summary(model, name, placed, found, examples),
+    )
+    return adapted, found
+
+
+def _column(model: Any, examples: Examples, found: Adapted, scales: Array) -> NDArray[Any]:
+    """Return the weights of the organism."""
+    column = np.asarray(model.W) @ found.weights.astype(model.W.dtype)[:, np.newaxis]
+    rows, zeros = model.features.bind(examples.data), np.zeros(examples.y.size, dtype=np.int16)
+    used = np.flatnonzero(found.amounts)
+    for scale, view in zip(scales, rows.views, strict=True):
+        view.rows.accumulate(used, found.amounts, zeros, np.array([[scale]]), column[view.columns])
+    return np.asarray(column[:, 0])
+
+
+def _trusts(model: Any) -> dict[str, float]:
+    """Return the trust of the tasks for which it was tuned."""
+    chosen = model.training.get("selection", {}).get("tasks", {})
+    return {task: entry["trust"] for task, entry in chosen.items() if "trust" in entry}
+
+
+def _tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
+    """Log how near the relatives are of an organism without labels, and what to expect of them."""
+    measured = _measured(placed, left_out) if placed.nearest and left_out else ""
+    logger.info("%s: scored as %s%s", name, placed.source, measured)
+    if placed.explained < _FAR:
+        logger.warning(
+            "%s is far from all organisms of the model: by the tree, they explain %.0f %% of it; "
+            "expect more errors, and give labels to seqmtl adapt if there are any", name,
+            100 * placed.explained,
+        )  # fmt: skip
+
+
+def _measured(placed: Placement, left_out: dict[str, Any]) -> str:
+    """Describe the accuracy of organisms left out of the training.
+
+    They are those at about the same distance, or all if the organism is far from the model's.
+    """
+    every = [found["distance"] for found in left_out.values()]
+    nearest = min(every, key=lambda d: abs(d - placed.distance))
+    like = {
+        name: found
+        for name, found in left_out.items()
+        if placed.explained < _FAR or abs(found["distance"] - nearest) <= _ALIKE * nearest
+    }
+    distances, own = [f["distance"] for f in like.values()], [f.get("own") for f in like.values()]
+    none = ""
+    if abs(placed.distance - nearest) > _ALIKE * nearest:
+        none = {min(every): ", none nearer", max(every): ", none farther"}.get(nearest, "")
+    return (
+        f". Organisms without labels, {_span(distances)} million years from their nearest{none}, "
+        f"had AUPRC {_span([f['auprc'] for f in like.values()], '.2f', list(like))} on windows"
+        + (f", with labels {_span([x for x in own if x], '.2f')}" if any(own) else "")
+        + "; over a genome, where sites are rare, expect less"
+    )
+
+
+def _span(values: list[float], form: str = "g", names: Sequence[str] = ()) -> str:
+    """Return the smallest and the largest value as text, with the names of both."""
+    ends = dict.fromkeys([int(np.argmin(values)), int(np.argmax(values))])
+    texts = [f"{values[i]:{form}}" + (f" ({names[i]})" if names else "") for i in ends]
+    return " to ".join(dict.fromkeys(texts))
+
+
+def _own_column(model: Any, name: str) -> int | None:
+    """Return the column of an organism that was adapted before, or None if it is new.
+
+    Raises
+    ------
+    ValueError
+        If the model was trained on it.
+    """
+    found = NameIndex(model.tasks).find(name)
+    if not found:
+        return None
+    known = model.tasks[found[0]]
+    if known not in model.training.get("adapted", {}):
+        raise ValueError(
+            f"organism {name!r} is in the model already, which was trained on {known!r}; train "
+            "again with all labels, or give the new organism another name"
+        )
+    return int(found[0])
+
+
+def _scores(model: Any, data: Any) -> Array:
+    """Return the scores of examples as each task of the model, shape (n, T)."""
+    rows, n = model.features.bind(data), data.shape[0]
+    W = np.asarray(model.W)
+    columns = (rows.scores(W, np.full(n, t)) for t in range(len(model.tasks)))
+    scores = np.column_stack(list(columns)) + model.bias
+    if model.word_bias is not None:
+        scores += model.word_biases(model.tasks)[:, model.site.word_of(data)].T
+    return scores
+
+
+def _tell_contradiction(scores: Array, y: Array, name: str) -> None:
+    """Warn if the labels rank the relatives' scores the wrong way round."""
+    auroc, error = chance_of_ranking(scores, y)
+    if auroc < 0.5 - 2.0 * error:
+        logger.warning(
+            "%s: the labels contradict the relatives (AUROC %.2f of their scores); check that true "
+            "sites have label 1 and are of the strand and signal of the model", name, auroc,
+        )  # fmt: skip
+
+
+def _summary(
+    model: Any, name: str, placed: Placement, found: Adapted, examples: Examples
+) -> dict[str, Any]:
+    """Return the training summary with the organism."""
+    training = model.training
+    before = training.get("adapted", {}).get(name, {}).get("relatives", {})
+    weights = dict(zip(model.tasks, found.weights.tolist(), strict=True))
+    again = weights.pop(name, 0.0)
+    counts = {"n": examples.y.size, "n_positive": int((examples.y > 0).sum())}
+    for key, value in training["tasks"].get(name, {}).items():
+        counts[key] += value
+    entry = {
+        "source": placed.source,
+        "relatives": {s: a + again * before.get(s, 0.0) for s, a in weights.items()},
+        "trust": {f"{x:g}": round(weight, 4) for x, weight in found.evidence.items()},
+    }
+    calibration = {t: c for t, c in training.get("calibration", {}).items() if t != name}
+    summary = {
+        **training,
+        "tasks": {**training["tasks"], name: counts},
+        "adapted": {**training.get("adapted", {}), name: entry},
+    }
+    return summary | ({"calibration": calibration} if "calibration" in training else {})
 
 
 def settings_of(training: dict[str, Any]) -> Settings:

@@ -7,13 +7,16 @@ computed by a sigmoid fitted per task to the held-out scores. It is a sum over e
 differences come with standard errors, and it depends on every example, unlike precision, which
 depends on the top of the ranking.
 
+What is selected is not the best candidate but a mean over all candidates, weighted by a prior and
+the exponential of their log-likelihoods.
+
 Folds are stratified by task and class. Copies of an example are merged into one with their summed
 weight, so they never span two folds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -31,6 +34,10 @@ from seqmtl.solvers.losses import LOSSES
 from seqmtl.solvers.weights import scores_of
 
 Array = NDArray[np.float64]
+#: Gives the log-likelihoods of held-out labels.
+Candidate = Callable[[], Array]
+#: Applies a function to jobs, which can be pickled, and yields the results in order.
+Run = Callable[[Callable[[Any], Any], list[Any]], Iterator[Any]]
 
 MOST = 4000  # examples that are cross-validated on their kernel matrix
 _FOLDS = 5
@@ -198,31 +205,33 @@ def label_likelihood(scores: Array, y: Array, ids: NDArray[Any], T: int, weight:
     return np.asarray(-weight * np.log1p(np.exp(-z)))
 
 
-class HoldOut:
-    """Held-out log-likelihoods of many examples from a single training/held-out split.
+def hold_out(
+    train: Examples,
+    held: Examples,
+    features: Any,
+    settings: Settings,
+    kernel: TaskKernel,
+    C: float = 1.0,
+) -> Array:
+    """Return the log-likelihood of many held-out labels, from a single split.
 
     Parameters
     ----------
     train, held : Examples
         Training and held-out examples, with the same tasks.
     features, settings
-        Feature map and training settings.
+        Feature map and training settings; the cost is replaced.
+    kernel : TaskKernel
+        Task kernel, or kernels to be weighted.
+    C : float
+        Cost.
     """
-
-    def __init__(self, train: Examples, held: Examples, features: Any, settings: Settings) -> None:
-        self._train, self._held = train, held
-        self._rows, self._held_rows = features.bind(train.data), features.bind(held.data)
-        self._settings = replace(settings, tol=max(_TOL, settings.tol))
-
-    def log_likelihood(self, kernel: TaskKernel, C: float = 1.0) -> Array:
-        """Return the log-likelihood of every held-out label."""
-        settings, train, held = replace(self._settings, C=C), self._train, self._held
-        T = len(held.names)
-        coupling = couple(kernel, T, len(self._rows.views), settings.norm)
-        solution = solve(self._rows, train, coupling, settings)
-        intercepts = settings.bias_scale * solution.bias
-        scores = scores_of(self._held_rows, held.ids, solution.W, intercepts)
-        return label_likelihood(scores, held.y, held.ids, T, held.weight)
+    settings, T = replace(settings, tol=max(_TOL, settings.tol), C=C), len(held.names)
+    rows, held_rows = features.bind(train.data), features.bind(held.data)
+    solution = solve(rows, train, couple(kernel, T, len(rows.views), settings.norm), settings)
+    intercepts = settings.bias_scale * solution.bias
+    scores = scores_of(held_rows, held.ids, solution.W, intercepts)
+    return label_likelihood(scores, held.y, held.ids, T, held.weight)
 
 
 def _kernel_matrix(
@@ -285,3 +294,62 @@ def draw_folds(y: Array, ids: NDArray[Any], rng: np.random.Generator) -> NDArray
             if own.size > 1:
                 folds[own] = (np.arange(own.size) + rng.integers(_FOLDS)) % _FOLDS
     return folds
+
+
+def weigh(found: Array, prior: Any = 1.0, sharpness: float = 1.0, others: float = 0.0) -> Array:
+    """Return the weight of every candidate in every task, shape (R, T).
+
+    Parameters
+    ----------
+    found : ndarray of float64, shape (R, T)
+        Log-likelihoods of the labels of every task.
+    prior : float or sequence of float
+        Prior weight of every candidate.
+    sharpness, others : float
+        Factors on a task's own log-likelihood, and on the mean of those of the other tasks.
+    """
+    own = found - found.mean(axis=0)
+    rest = (own.sum(axis=1, keepdims=True) - own) / max(own.shape[1] - 1, 1)
+    log = np.reshape(np.log(prior), (-1, 1)) + sharpness * own + others * rest
+    weights = np.exp(log - log.max(axis=0))
+    return np.asarray(weights / weights.sum(axis=0))
+
+
+class Evidence:
+    """The values of candidates, each computed once.
+
+    Parameters
+    ----------
+    known : dict of str to ndarray
+        Values by candidate; new ones are added.
+    on_score : callable, optional
+        Called with a candidate, the number scored so far and the number of all.
+
+    Attributes
+    ----------
+    n_all : int
+        Number of candidates that will be scored.
+    """
+
+    def __init__(
+        self, known: dict[str, Array], on_score: Callable[[str, int, int], None] | None
+    ) -> None:
+        self._known, self._on_score = known, on_score
+        self._scored: set[str] = set()
+        self.n_all = 0
+
+    def score(self, candidates: Mapping[str, Candidate], run: Run = in_order) -> list[Array]:
+        """Return the value of every candidate; compute and report those that are not known."""
+        missing = [key for key in candidates if key not in self._known]
+        found = run(_call, [candidates[key] for key in missing])
+        self._scored.update(candidates.keys() - missing)
+        for key, value in zip(missing, found, strict=True):
+            self._known[key] = value
+            self._scored.add(key)
+            if self._on_score is not None:
+                self._on_score(key, len(self._scored), self.n_all)
+        return [self._known[key] for key in candidates]
+
+
+def _call(candidate: Candidate) -> Array:
+    return candidate()

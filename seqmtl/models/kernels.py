@@ -98,18 +98,6 @@ def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
     )
 
 
-def kernel_set(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float) -> KernelSet:
-    """Return the product of every view with each task kernel that is nonzero on tasks with data.
-
-    The kernels of a view are adjacent, in the order of `kernel`.
-    """
-    used = used_kernels(kernel, n_tasks)
-    K = kernel.matrices[used, :n_tasks, :n_tasks]
-    views = np.repeat(np.arange(n_views), len(K))
-    nodes = kernel.nodes and kernel.nodes.take(np.arange(n_tasks), used.tolist())
-    return KernelSet(np.tile(K, (n_views, 1, 1)), views, float(norm), nodes)
-
-
 def couple(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = None) -> Any:
     """Return the coupling of a training run on the first tasks, as :class:`Problem` takes it.
 
@@ -125,13 +113,20 @@ def couple(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = 
     Returns
     -------
     Coupling or KernelSet
-        That of every view, or the kernels to be weighted.
+        That of every view; or the kernels to be weighted, which are the product of every view with
+        each task kernel that is nonzero on tasks with data. Those of a view are adjacent, in the
+        order of `kernel`.
     """
+    tasks = np.arange(n_tasks)
     if norm is not None:
-        return kernel_set(kernel, n_tasks, n_views, norm)
+        used = used_kernels(kernel, n_tasks)
+        K = kernel.matrices[used, :n_tasks, :n_tasks]
+        nodes = kernel.nodes and kernel.nodes.take(tasks, used.tolist())
+        views = np.repeat(np.arange(n_views), len(K))
+        return KernelSet(np.tile(K, (n_views, 1, 1)), views, float(norm), nodes)
     K = np.tile(kernel.matrix[:n_tasks, :n_tasks], (n_views, 1, 1))
     shares = np.full(kernel.n_kernels, 1.0 / kernel.n_kernels)
-    nodes = kernel.nodes and kernel.nodes.take(np.arange(n_tasks)).combine(shares)
+    nodes = kernel.nodes and kernel.nodes.take(tasks).combine(shares)
     return Coupling.of(K, nodes)
 
 
@@ -154,7 +149,7 @@ def learnt_kernel(
     n_tasks : int
         Number of tasks with data.
     theta : ndarray, shape (G * M',)
-        Weights in the order of :func:`kernel_set`.
+        Weights in the order of :func:`couple`.
     views : list of str
         Names of the views, G of them.
     """

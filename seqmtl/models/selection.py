@@ -46,9 +46,17 @@ from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
 from seqmtl.coupling import FEWEST, Nodes
-from seqmtl.models.evidence import Candidate, Evidence, Run, weigh
 from seqmtl.models.examples import Examples
-from seqmtl.models.held_out import MOST, CrossValidation, HoldOut, draw_folds
+from seqmtl.models.held_out import (
+    MOST,
+    Candidate,
+    CrossValidation,
+    Evidence,
+    Run,
+    draw_folds,
+    hold_out,
+    weigh,
+)
 from seqmtl.models.kernels import resolve_kernels
 from seqmtl.models.training import Plan, Settings
 from seqmtl.similarity import TaskKernel
@@ -195,13 +203,11 @@ def _select_cost(
     C = costs[0]
     if len(costs) > 1:
         folds = draw_folds(examples.y, examples.ids, np.random.default_rng(settings.seed))
-        parts = [
-            HoldOut(*_split(examples, folds == fold), features, settings)
-            for fold in np.unique(folds[folds >= 0])
-        ]
+        splits = [_split(examples, folds == fold) for fold in np.unique(folds[folds >= 0])]
 
         def judge(cost: float) -> Array:
-            return np.array([sum(part.log_likelihood(kernel, cost).sum() for part in parts)])
+            found = (hold_out(*own, features, settings, kernel, cost) for own in splits)
+            return np.array([sum(values.sum() for values in found)])
 
         found = evidence.score({f"C {c:g}": partial(judge, c) for c in costs})
         C = float(np.exp(weigh(np.array(found), 1.0, _SHARPNESS)[:, 0] @ np.log(costs)))
@@ -350,7 +356,7 @@ class _Selector:
 
         def judge(features: Any, share: float = 1.0) -> Candidate:
             kernel = self._kernel(sharing._replace(costs=share * sharing.costs))
-            return partial(_by_hold_out, train, held, features, self._settings, kernel)
+            return partial(hold_out, train, held, features, self._settings, kernel)
 
         if len(self._kinds) > 1:
             kinds = [self._judge(sharing, own) for own in self._kinds]
@@ -423,13 +429,6 @@ def _round(trust: Array) -> Array:
     least = min(x for x in TRUSTS if x > 0.0)
     rounded = _STEP ** np.round(np.log(np.maximum(trust, least)) / np.log(_STEP))
     return np.where(trust < least / 2.0, 0.0, rounded)
-
-
-def _by_hold_out(
-    train: Examples, held: Examples, features: Any, settings: Settings, kernel: TaskKernel
-) -> Array:
-    """Return the log-likelihood of every held-out example."""
-    return HoldOut(train, held, features, settings).log_likelihood(kernel)
 
 
 def _find_few(examples: Examples) -> NDArray[np.bool_]:

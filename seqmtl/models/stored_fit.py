@@ -26,19 +26,21 @@ from seqmtl.io.window_store import PART, StoredPart, WindowStore
 from seqmtl.models.calibration import calibrate_tasks, left_out_scores
 from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import couple, view_names
-from seqmtl.models.stored_look import BAND, BINS, Answer, Held, Question
+from seqmtl.models.stored_look import BAND, BINS, Answer, Held, Question, as_examples
 from seqmtl.models.training import Fitted, Plan, Settings, class_factors, solve
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.dcd import Progress, Solution, State
+from seqmtl.solvers import dcd
+from seqmtl.solvers.dcd import Progress, Solution
 from seqmtl.solvers.losses import LOSSES
 from seqmtl.solvers.weights import GroupedWeights, scores_of
 
 Array = NDArray[np.float64]
 #: The arguments of :func:`~seqmtl.models.stored_look.look` besides the question.
-Job = tuple[StoredPart, NDArray[np.int64], NDArray[np.uint8]]
+Job = tuple[StoredPart, NDArray[np.int64], Array, NDArray[np.uint8]]
 #: Calls that function with a question and each of the jobs; yields the answers in order.
 Ask = Callable[[Question, list[Job]], Iterator[Answer]]
+State = Mapping[str, NDArray[Any]]
 
 _FIRST = 16  # one in so many windows is active at first
 _LEAST = 20_000  # active windows for which there must be room
@@ -106,8 +108,8 @@ class Disk:
         self,
         examples: Examples,
         plan: Plan,
-        state: Mapping[str, NDArray[Any]] | None = None,
-        on_look: Callable[[Active, Progress], None] | None = None,
+        state: State | None = None,
+        on_look: Callable[[State, Progress], None] | None = None,
     ) -> Fitted:
         """Solve for all windows of a store, and calibrate the solution.
 
@@ -118,9 +120,11 @@ class Disk:
         plan : Plan
             How to train.
         state : mapping of str to ndarray, optional
-            :meth:`Active.state` of the active windows to begin with.
+            Where to begin: one that `on_look` was called with.
         on_look : callable, optional
-            Called after every look at all windows, with the active windows and the progress.
+            Called after every look at all windows with the state and the progress. The state has
+            the arrays rows, alpha and margins of the active windows; bound, which of the others
+            have alpha_i = C_i; and primal, the objective of all windows at these margins.
 
         Raises
         ------
@@ -128,16 +132,15 @@ class Disk:
             If more windows have alpha between its bounds than may be active.
         """
         search = _Search(examples, plan, self)
-        solution, active, answers = search.run(on_look, state)
+        solution, answers = search.run(on_look, state)
         kernel = TaskKernel(plan.kernel.names, plan.kernel.matrix, plan.kernel.source)
-        n_support = int((solution.alpha != 0).sum() + active.bound.sum())
-        calibration = search.calibrate(solution, active, answers)
+        n_support = int((solution.alpha != 0).sum() + search.bound.sum())
+        calibration = search.calibrate(solution, answers)
         return Fitted(solution, kernel, calibration, {"n_support": n_support})
 
 
-@dataclass
-class Active:
-    """Windows in memory, and what is known of the others.
+class _Search:
+    """The search for the windows that are active at the optimum.
 
     Attributes
     ----------
@@ -145,138 +148,102 @@ class Active:
         The windows in memory.
     bound : ndarray of bool, shape (n,)
         Which of the windows in the store are not in memory and have alpha_i = C_i.
-    primal : float
-        Primal objective of all windows at these margins.
     """
 
     held: Held
     bound: NDArray[np.bool_]
-    primal: float = 0.0
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return all but the letters."""
-        arrays = {name: getattr(self.held, name) for name in ("rows", "alpha", "margins")}
-        return arrays | {"bound": self.bound.astype(np.uint8), "primal": np.array([self.primal])}
-
-    @classmethod
-    def of(cls, store: WindowStore, state: Mapping[str, NDArray[Any]]) -> Active:
-        """Return the windows with this state."""
-        rows, alpha, margins = (state[name].copy() for name in ("rows", "alpha", "margins"))
-        held = Held(rows, store[rows], alpha, margins)
-        return cls(held, state["bound"] > 0, float(state["primal"][0]))
-
-    @property
-    def examples(self) -> Examples:
-        """The windows in memory."""
-        windows = self.held.windows
-        y = windows.labels.astype(np.float64)
-        return Examples(windows, y, windows.task_ids, windows.task_names)
-
-    def exchange(self, kept: NDArray[np.bool_], answers: list[Answer]) -> None:
-        """Take in new windows, for those that are not kept."""
-        self.bound[self.held.rows[~kept & (self.held.alpha > 0.0)]] = True
-        self.held = self.held.take(kept)  # its letters are copied before more come
-        self.held = Held.join([self.held, *(answer.new for answer in answers)])
-        self.bound[self.held.rows] = False
-
-
-class _Search:
-    """The search for the windows that are active at the optimum."""
 
     def __init__(self, examples: Examples, plan: Plan, disk: Disk) -> None:
         self._store, self._features, self._disk = examples.data, plan.features, disk
         T, labels = len(examples.names), examples.y
-        n_views = len(view_names(plan.features))
-        self._coupling = couple(plan.kernel, T, n_views)
+        self._coupling = couple(plan.kernel, T, len(view_names(plan.features)))
         factors = class_factors(labels, plan.settings.class_weight)
         weight = {sign: float(factors[np.argmax(labels == sign)]) for sign in (1, -1)}
-        self._costs = plan.settings.C * weight[1], plan.settings.C * weight[-1]
         self._settings = replace(plan.settings, class_weight=weight)
         self._W: Any = None  # of the windows at the bound
         self._bias = np.zeros(T)
+        self._primal = 0.0  # objective of all windows at the last look
         self._started = time.perf_counter()
 
     def run(
-        self,
-        on_look: Callable[[Active, Progress], None] | None,
-        state: Mapping[str, NDArray[Any]] | None,
-    ) -> tuple[Solution, Active, list[Answer]]:
-        """Return the solution, the active windows and the last answers."""
-        active = self._first() if state is None else self._resumed(state)
+        self, on_look: Callable[[State, Progress], None] | None, state: State | None
+    ) -> tuple[Solution, list[Answer]]:
+        """Return the solution and the last answers."""
+        self._begin() if state is None else self._resume(state)
         tol, gap, n = self._settings.tol, 1.0, len(self._store)
         history: list[Progress] = []
         epochs, work = 0, 0.0
         while True:
-            share = self._share_of_gap(active, gap) if history else 1.0
-            solution = self._train(active, max(0.5 * tol, _INNER * gap) * share)
-            active.held = active.held._replace(alpha=solution.alpha, margins=solution.margins)
-            answers = self._look(active, solution, self._room(active))
-            primal, dual = self._objectives(active, answers)
-            active.primal = primal
+            share = self._share_of_gap(gap) if history else 1.0
+            solution = self._train(max(0.5 * tol, _INNER * gap) * share)
+            self.held = self.held._replace(alpha=solution.alpha, margins=solution.margins)
+            answers = self._look(solution, self._room())
+            primal, dual = (sum(getattr(a, name) for a in answers) for name in ("primal", "dual"))
+            self._primal = primal
             gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)
+            n_active = self.held.rows.size
             epochs += max(solution.n_epochs, 1)
-            work += solution.work * active.held.rows.size / n + 1.0
+            work += solution.work * n_active / n + 1.0
             seconds = time.perf_counter() - self._started
-            history.append(
-                Progress(epochs, work, active.held.rows.size, primal, dual, gap, seconds)
-            )
+            history.append(Progress(epochs, work, n_active, primal, dual, gap, seconds))
             if on_look is not None:
-                on_look(active, history[-1])
+                on_look(self._state(), history[-1])
             if gap <= tol or epochs >= self._settings.max_epochs:
                 solution = replace(
                     solution, primal=primal, dual=dual, gap=gap, converged=gap <= tol,
                     n_epochs=epochs, work=work, history=history,
                 )  # fmt: skip
-                return solution, active, answers
+                return solution, answers
             if self._is_stuck(history):
-                raise self._too_many(int(self._is_free(active).sum()))
-            kept = self._keep(active, sum(answer.new.rows.size for answer in answers))
-            leave = active.held.take(~kept & (active.held.alpha > 0.0))
-            self._weigh(leave.windows, 1.0)
-            for answer in answers:
-                self._weigh(answer.new.take(answer.new.alpha > 0.0).windows, -1.0)
-            active.exchange(kept, answers)
+                raise self._too_many(int(self._is_free().sum()))
+            self._exchange(answers)
             del solution, answers  # the weights, and letters that have been copied
 
-    def _first(self) -> Active:
-        """Return a random part of the windows."""
+    def _begin(self) -> None:
+        """Begin with a random part of the windows."""
         n = len(self._store)
         size = min(max(n // _FIRST, 2048), self._disk.most // 2)
         drawn = np.random.default_rng(self._settings.seed).integers(n, size=size)
         rows = np.arange(n) if n <= 2 * size else np.unique(drawn)
         zeros = np.zeros(rows.size)
-        return Active(Held(rows, self._store[rows], zeros, zeros), np.zeros(n, np.bool_))
+        self.held, self.bound = Held(rows, self._store[rows], zeros, zeros), np.zeros(n, np.bool_)
 
-    def _resumed(self, state: Mapping[str, NDArray[Any]]) -> Active:
-        active = Active.of(self._store, state)
+    def _resume(self, state: State) -> None:
+        rows, alpha, margins = (state[name].copy() for name in ("rows", "alpha", "margins"))
+        self.held = Held(rows, self._store[rows], alpha, margins)
+        self.bound, self._primal = state["bound"] > 0, float(state["primal"][0])
         for part in self._store.parts:
-            own = active.bound[part.first : part.first + part.n]
+            own = self.bound[part.first : part.first + part.n]
             self._weigh(part.load()[np.flatnonzero(own)], 1.0)
-        return active
 
-    def _share_of_gap(self, active: Active, gap: float) -> float:
+    def _state(self) -> State:
+        """Return all that it takes to resume, but the letters."""
+        arrays = {name: getattr(self.held, name) for name in ("rows", "alpha", "margins")}
+        bound, primal = self.bound.astype(np.uint8), np.array([self._primal])
+        return arrays | {"bound": bound, "primal": primal}
+
+    def _share_of_gap(self, gap: float) -> float:
         """Return the share of the gap that is due to the active windows."""
-        loss, held = LOSSES[self._settings.loss], active.held
-        alpha, margins = held.alpha, held.margins
-        C = self._settings.costs(active.examples)
+        loss, alpha, margins = LOSSES[self._settings.loss], self.held.alpha, self.held.margins
+        C = self._settings.costs(self.held.examples)
         own = C * loss.values(margins) + alpha * margins - loss.dual(alpha, C)
-        return min(float(own.sum()) / max(gap * active.primal, 1e-300), 1.0)
+        return min(float(own.sum()) / max(gap * self._primal, 1e-300), 1.0)
 
-    def _train(self, active: Active, tol: float) -> Solution:
+    def _train(self, tol: float) -> Solution:
         """Train on the active windows, from where they are; return the whole solution."""
-        settings, examples = replace(self._settings, tol=tol), active.examples
-        y, alpha, margins = examples.y, active.held.alpha, active.held.margins
+        settings, examples = replace(self._settings, tol=tol), self.held.examples
+        y, alpha, margins = examples.y, self.held.alpha, self.held.margins
         rng = np.random.default_rng(settings.seed)
-        state = State(alpha.copy(), np.arange(y.size), rng)
+        start = dcd.State(alpha.copy(), np.arange(y.size), rng)
         rows = self._features.bind(examples.data)
         if self._W is None:
-            return solve(rows, examples, self._coupling, settings, state=state)
+            return solve(rows, examples, self._coupling, settings, state=start)
         given = scores_of(rows, examples.ids, self._W, settings.bias_scale * self._bias)
         q = alpha * (margins - y * given)
         losses = settings.costs(examples) * LOSSES[settings.loss].values(margins)
         solution = solve(
             rows, examples, self._coupling, replace(settings, dtype=_PRECISE), given=given,
-            constant=active.primal - float((losses + 0.5 * q).sum()), state=state,
+            constant=self._primal - float((losses + 0.5 * q).sum()), state=start,
         )  # fmt: skip
         solution.W += self._W
         solution.W = solution.W.astype(settings.dtype)
@@ -284,22 +251,34 @@ class _Search:
         solution.margins += y * given
         return solution
 
-    def _is_free(self, active: Active) -> NDArray[np.bool_]:
-        alpha = active.held.alpha
-        return (alpha > 0.0) & (alpha < self._settings.upper(active.examples))
+    def _is_free(self) -> NDArray[np.bool_]:
+        alpha = self.held.alpha
+        return (alpha > 0.0) & (alpha < self._settings.upper(self.held.examples))
 
-    def _room(self, active: Active) -> int:
+    def _room(self) -> int:
         """Return the number of windows for which there is room if all at a bound leave."""
-        n_free, most = int(self._is_free(active).sum()), self._disk.most
-        if n_free > (1.0 - _LEAST_ROOM) * most and active.held.rows.size < len(self._store):
+        n_free, most = int(self._is_free().sum()), self._disk.most
+        if n_free > (1.0 - _LEAST_ROOM) * most and self.held.rows.size < len(self._store):
             raise self._too_many(n_free)
         return max(most - n_free, 0)
 
-    def _keep(self, active: Active, n_new: int) -> NDArray[np.bool_]:
+    def _exchange(self, answers: list[Answer]) -> None:
+        """Take in new windows, for those that are not kept."""
+        kept = self._keep(sum(answer.new.rows.size for answer in answers))
+        leaves = ~kept & (self.held.alpha > 0.0)
+        self._weigh(self.held.take(leaves).windows, 1.0)
+        for answer in answers:
+            self._weigh(answer.new.take(answer.new.alpha > 0.0).windows, -1.0)
+        self.bound[self.held.rows[leaves]] = True
+        self.held = self.held.take(kept)  # its letters are copied before more come
+        self.held = Held.join([self.held, *(answer.new for answer in answers)])
+        self.bound[self.held.rows] = False
+
+    def _keep(self, n_new: int) -> NDArray[np.bool_]:
         """Tell which windows stay active: where there is little room, those close to the margin."""
-        alpha, margins = active.held.alpha, active.held.margins
+        alpha, margins = self.held.alpha, self.held.margins
         beyond = np.where(alpha > 0.0, 1.0 - margins, margins - 1.0)
-        beyond[self._is_free(active)] = -np.inf
+        beyond[self._is_free()] = -np.inf
         wanted = (alpha > 0.0) | (beyond < BAND)
         n_wanted, n_kept = int(wanted.sum()), max(self._disk.most - n_new, 0)
         if n_wanted > n_kept:
@@ -324,49 +303,37 @@ class _Search:
         """Add windows to the weights of those at the bound, or take them out."""
         if not len(windows):
             return
-        rows, ids, n = self._features.bind(windows), windows.task_ids, len(windows)
-        amount = sign * windows.labels * np.where(windows.labels > 0, *self._costs)
-        scale = self._settings.bias_scale
+        rows, examples = self._features.bind(windows), as_examples(windows)
+        amount = sign * examples.y * self._settings.costs(examples)
+        scale, ids = self._settings.bias_scale, examples.ids.astype(np.int16)
         weights = GroupedWeights(self._coupling, rows.views, _PRECISE, scale)
-        W = weights.solution(np.arange(n), amount, ids.astype(np.int16))
+        W = weights.solution(np.arange(ids.size), amount, ids)
         if self._W is None:
             self._W = W
         else:
             self._W += W
         self._bias += weights.bias
 
-    def _look(self, active: Active, solution: Solution, room: int) -> list[Answer]:
+    def _look(self, solution: Solution, room: int) -> list[Answer]:
         """Score all windows."""
-        parts, rows = self._store.parts, active.held.rows
+        parts, rows, alpha = self._store.parts, self.held.rows, self.held.alpha
         bounds = np.searchsorted(rows, [part.first for part in parts] + [len(self._store)])
+        packed = (np.packbits(self.bound[part.first : part.first + part.n]) for part in parts)
         jobs = [
-            (part, rows[a:b], np.packbits(active.bound[part.first : part.first + part.n]))
-            for part, (a, b) in zip(parts, pairwise(bounds), strict=True)
+            (part, rows[a:b], alpha[a:b], bits)
+            for part, (a, b), bits in zip(parts, pairwise(bounds), packed, strict=True)
         ]
-        settings = self._settings
-        question = Question(
-            self._features, solution.W, solution.bias, settings.bias_scale, self._coupling.K,
-            settings.loss, self._costs, room // len(parts),
-        )  # fmt: skip
+        most, state = room // len(parts), (solution.W, solution.bias)
+        question = Question(self._features, self._settings, self._coupling, *state, most)
         return list(self._disk.ask(question, jobs))
 
-    def _objectives(self, active: Active, answers: list[Answer]) -> tuple[float, float]:
-        """Return the primal and dual objective of all windows."""
-        alpha, C = active.held.alpha, self._settings.costs(active.examples)
-        pulls = float((alpha * active.held.margins).sum()) + sum(a.pull for a in answers)
-        n_true = int((active.bound & (self._store.labels > 0)).sum())
-        n_decoys = int(active.bound.sum()) - n_true
-        bound = n_true * self._costs[0] + n_decoys * self._costs[1]  # alpha = C, hinge loss
-        dual = float(LOSSES[self._settings.loss].dual(alpha, C).sum()) + bound - 0.5 * pulls
-        return sum(answer.loss for answer in answers) + 0.5 * pulls, dual
-
-    def calibrate(self, solution: Solution, active: Active, answers: list[Answer]) -> Array:
+    def calibrate(self, solution: Solution, answers: list[Answer]) -> Array:
         """Fit the sigmoids to the active windows, and to the others by the mean of their bin."""
-        examples, settings = active.examples, self._settings
+        examples, settings = self.held.examples, self._settings
+        rows, upper = self._features.bind(examples.data), settings.upper(examples)
         left_out, share = left_out_scores(
-            self._features.bind(examples.data), examples, self._coupling.K, solution,
-            settings.upper(examples), settings.bias_scale,
-        )  # fmt: skip
+            rows, examples, self._coupling.K, solution, upper, settings.bias_scale
+        )
         bins, inverse = np.unique(
             np.concatenate([answer.bins for answer in answers]), return_inverse=True
         )

@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.coupling import Coupling
 from seqmtl.io.window_store import StoredPart, compact
+from seqmtl.models.examples import Examples
+from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows, concatenate
-from seqmtl.solvers.losses import LOSSES
-from seqmtl.solvers.problem import own_kernel
+from seqmtl.solvers.losses import find_loss
+from seqmtl.solvers.problem import Problem, own_kernel
 from seqmtl.solvers.weights import scores_of
 
 Array = NDArray[np.float64]
@@ -21,6 +24,13 @@ BAND = 0.1
 #: Bins of the scores to calibrate on.
 BINS = 4096
 _WIDEST = 8.0  # bins are from -8 to 8
+
+
+def as_examples(windows: Windows) -> Examples:
+    """Return windows with the tasks of the whole store as examples."""
+    return Examples(
+        windows, windows.labels.astype(np.float64), windows.task_ids, windows.task_names
+    )
 
 
 class Held(NamedTuple):
@@ -40,6 +50,11 @@ class Held(NamedTuple):
     windows: Windows
     alpha: Array
     margins: Array
+
+    @property
+    def examples(self) -> Examples:
+        """The windows as examples."""
+        return as_examples(self.windows)
 
     def take(self, chosen: NDArray[Any]) -> Held:
         """Return some of them, with a copy of their letters."""
@@ -64,29 +79,23 @@ class Question(NamedTuple):
     ----------
     features : FeatureDefinition
         The feature map.
+    settings : Settings
+        Training settings, with a number as the weight of each class.
+    coupling : Coupling
+        Task kernel of every view.
     W : ndarray or TaskWeights, shape (n_features, T)
         Weights.
     bias : ndarray of float64, shape (T,)
         Weights of the constant feature.
-    bias_scale : float
-        Value of the constant feature.
-    K : ndarray of float64, shape (G, T, T)
-        Task kernel of every view.
-    loss : str
-        The loss.
-    costs : tuple of float
-        Cost of a true site and of a decoy.
     most : int
         Number of windows that may become active.
     """
 
     features: Any
+    settings: Settings
+    coupling: Coupling
     W: Any
     bias: Array
-    bias_scale: float
-    K: Array
-    loss: str
-    costs: tuple[float, float]
     most: int
 
 
@@ -95,10 +104,8 @@ class Answer(NamedTuple):
 
     Attributes
     ----------
-    loss : float
-        Sum of C_i times the loss.
-    pull : float
-        Sum of alpha_i m_i over the windows that are not active.
+    primal, dual : float
+        Their part of the objectives.
     new : Held
         Windows that should become active.
     bins : ndarray of int64, shape (b,)
@@ -109,8 +116,8 @@ class Answer(NamedTuple):
         itself.
     """
 
-    loss: float
-    pull: float
+    primal: float
+    dual: float
     new: Held
     bins: NDArray[np.int64]
     counts: Array
@@ -119,7 +126,7 @@ class Answer(NamedTuple):
 
 
 def look(
-    q: Question, part: StoredPart, active: NDArray[np.int64], bound: NDArray[np.uint8]
+    q: Question, part: StoredPart, active: NDArray[np.int64], alpha: Array, bound: NDArray[np.uint8]
 ) -> Answer:
     """Score the windows of a part.
 
@@ -129,26 +136,31 @@ def look(
         What to compute.
     part : StoredPart
         The windows, n of them.
-    active : ndarray of int64
+    active : ndarray of int64, shape (m,)
         Numbers of those that are active.
+    alpha : ndarray of float64, shape (m,)
+        Their dual variables.
     bound : ndarray of uint8, shape (ceil(n / 8),)
         Packed bits: which are not active, with alpha_i = C_i. The others have alpha_i = 0.
     """
     windows = part.load()
-    rows, ids, y = q.features.bind(windows), windows.task_ids, windows.labels
-    scores = scores_of(rows, ids, q.W, q.bias_scale * q.bias)
-    margins, C = y * scores, np.where(y > 0, *q.costs)
-    rest = np.ones(y.size, dtype=np.bool_)
-    rest[active - part.first] = False
-    alpha = np.where(np.unpackbits(bound, count=y.size), C, 0.0)
-    moves = np.where(alpha > 0.0, margins > 1.0 - BAND, margins < 1.0 + BAND)
-    short = np.flatnonzero(rest & moves)
+    rows, examples, settings = q.features.bind(windows), as_examples(windows), q.settings
+    y, ids, C = examples.y, examples.ids, settings.costs(examples)
+    scores = scores_of(rows, ids, q.W, settings.bias_scale * q.bias)
+    is_active = np.zeros(y.size, dtype=np.bool_)
+    is_active[active - part.first] = True
+    every, margins = np.where(np.unpackbits(bound, count=y.size), C, 0.0), y * scores
+    moves = np.where(every > 0.0, margins > 1.0 - BAND, margins < 1.0 + BAND)
+    short = np.flatnonzero(~is_active & moves)
     if short.size > q.most:  # the worst alone would not stand for the rest
         short = np.sort(np.random.default_rng(part.first).permutation(short)[: q.most])
-    every = Held(part.first + np.arange(y.size), windows, alpha, margins)
-    losses, pulls = C * LOSSES[q.loss].values(margins), alpha * margins
-    binned = _binned(q, windows, scores, alpha, rest)
-    return Answer(float(losses.sum()), float(pulls.sum()), every.take(short), *binned)
+    new = Held(part.first + np.arange(y.size), windows, every, margins).take(short)
+    binned = _binned(q, windows, scores, every, ~is_active)
+    every[is_active] = alpha
+    loss = find_loss(settings.loss)
+    problem = Problem(rows, y, ids, q.coupling, C, loss, settings.bias_scale)
+    primal, dual = problem.objectives(every, margins)
+    return Answer(primal, dual, new, *binned)
 
 
 def _binned(
@@ -160,7 +172,8 @@ def _binned(
     place += BINS * (2 * ids[rest].astype(np.int64) + (y[rest] > 0))
     bins, inverse = np.unique(place, return_inverse=True)
     steps = alpha.copy()
-    steps[held] *= own_kernel(q.features.bind(windows[held]), ids[held], q.K, q.bias_scale)
+    own = q.features.bind(windows[held])
+    steps[held] *= own_kernel(own, ids[held], q.coupling.K, q.settings.bias_scale)
     counts, totals, step_totals = (
         np.bincount(inverse, weights).astype(np.float64)
         for weights in (None, scores[rest], steps[rest])

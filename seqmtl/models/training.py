@@ -231,11 +231,7 @@ def solve(
     if settings.kind == "regression":
         problem = replace(problem, y=np.ones(y.size), targets=y)
     kernels = coupling if isinstance(coupling, KernelSet) else None
-    limits: dict[str, Any] = {
-        "tol": settings.tol,
-        "max_epochs": settings.max_epochs,
-        "seed": settings.seed,
-    }
+    limits = {name: getattr(settings, name) for name in ("tol", "max_epochs", "seed")}
     return Descent(problem, kernels, dtype=dtype, state=state, **limits).solve(on_epoch)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from seqmtl.compare.figure import Cells, draw_bars
 from seqmtl.compare.results import MEAN, Cell, best_of
+from seqmtl.evaluation.curves import draw_reliability
 from seqmtl.evaluation.metrics import RECALLS
-from seqmtl.evaluation.reliability import draw_reliability
 from seqmtl.evaluation.tables import Column, reliability_rows, threshold_rows
 from seqmtl.explain import poim
 from seqmtl.explain.figures import draw_logo, draw_poim

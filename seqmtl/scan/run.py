@@ -16,8 +16,8 @@ from seqmtl.files.atomic import is_special
 from seqmtl.files.bgzip import BGZIP_END, bgzip, packer
 from seqmtl.files.resumable import Journal, OutputStream, PartialFile, partial_path
 from seqmtl.files.streams import Output
+from seqmtl.scan.filters import BlockCounts, ScanSummary
 from seqmtl.scan.sink import Sink
-from seqmtl.scan.summary import BlockCounts, ScanSummary
 
 #: Seconds between journal entries.
 JOURNAL_SECONDS = 2.0

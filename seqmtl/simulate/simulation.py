@@ -7,16 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seqmtl.sequences.sites import Sites, window_starts
 from seqmtl.similarity.trees import TreeSource
 from seqmtl.simulate.background import Composition
 from seqmtl.simulate.genes import Layout, fill_gaps, lay_out_genes
-from seqmtl.simulate.labelled_sites import Sites, cut_windows, decoy_pools, draw_decoys, true_sites
+from seqmtl.simulate.labelled_sites import decoy_pools, draw_decoys, in_order, true_sites
 from seqmtl.simulate.motifs import MODELS
 from seqmtl.simulate.settings import WINDOWS_PER_ORGANISM, Settings, check_settings
 from seqmtl.simulate.trees import drift_traits, read_organisms
 
 _LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
 _LOWER = 0x20
+_COMPLEMENT = np.arange(256, dtype=np.uint8)
+_COMPLEMENT[np.frombuffer(b"ACGTacgt", dtype=np.uint8)] = np.frombuffer(b"TGCAtgca", dtype=np.uint8)
 _N_TRAITS = Composition.N_TRAITS + sum(model.n_traits for model in MODELS.values())
 
 
@@ -35,7 +38,8 @@ class SimulatedGenome:
     genes : tuple of Layout
         Genes of each chromosome, in coordinates of the plus strand.
     sites : Sites
-        Labelled sites, sorted by position; those of the last chromosome are the test split.
+        Labelled sites on the concatenated chromosomes, sorted by position, with the columns of
+        :mod:`seqmtl.simulate.labelled_sites`; those of the last chromosome are the test split.
     """
 
     organism: str
@@ -51,11 +55,11 @@ class SimulatedGenome:
 
     def contig_index(self) -> np.ndarray:
         """Return the chromosome of every site, 0-based, shape (n,), int64."""
-        return np.searchsorted(self.offsets, self.sites.start, side="right") - 1
+        return np.searchsorted(self.offsets, self.sites.starts, side="right") - 1
 
     def is_test(self) -> np.ndarray:
         """Return which sites are in the test split, shape (n,), bool."""
-        in_last: np.ndarray = self.sites.start >= self.offsets[-2]
+        in_last: np.ndarray = self.sites.starts >= self.offsets[-2]
         return in_last
 
 
@@ -90,8 +94,12 @@ class Simulation:
         numpy.ndarray
             Shape (rows, window), uint8 ASCII letters, in the sense of each site's strand.
         """
-        window = self.settings.window
-        return cut_windows(genome.letters, genome.sites[rows], self.site_length, window)
+        sites, window = genome.sites.take(rows), self.settings.window
+        ends = sites.starts + self.site_length
+        first = window_starts(sites.starts, ends, sites.is_reverse, window)
+        cut = genome.letters[first[:, None] + np.arange(window)]
+        cut[sites.is_reverse] = _COMPLEMENT[cut[sites.is_reverse][:, ::-1]]
+        return cut
 
 
 def simulate(  # noqa: PLR0913
@@ -244,7 +252,7 @@ def _label_sites(
         for number, (its, first) in enumerate(zip(genes, first_gene, strict=False))
     ]
     n_true, n_decoys = settings.n_training(organism)
-    known = Sites.concatenate(true[:-1])
+    known = in_order(true[:-1])
     if n_true > len(known):
         raise ValueError(
             f"n_windows of {organism} must need at most {len(known)} true sites, got {n_true}; "
@@ -265,6 +273,6 @@ def _label_sites(
         strict=True,
     ):
         rng_true, rng_decoys = (np.random.default_rng(child) for child in seed.spawn(2))
-        parts.append(annotated[rng_true.permutation(len(annotated))[:count]])
+        parts.append(annotated.take(rng_true.permutation(len(annotated))[:count]))
         parts.append(draw_decoys(places, signal, wanted, rng_decoys))
-    return Sites.concatenate(parts)
+    return in_order(parts)

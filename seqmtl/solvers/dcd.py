@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from seqmtl._threads import ahead, stop_if_over
 from seqmtl.blocks import View, blocks_of
-from seqmtl.solvers.joint import JointProblem
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.newton import SecondOrder
-from seqmtl.solvers.polish import hessian, polish
+from seqmtl.solvers.polish import JointProblem, hessian, polish
 from seqmtl.solvers.problem import Problem
 from seqmtl.solvers.weights import GroupedWeights
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,24 +45,8 @@ def minimise_in_box(H: Array, C: Array, alpha: Array, tol: float, y: Array | Non
     return C * minimise_in_cube(DenseMatrix(H * C[:, None] * C), C, alpha / C, tol, a)
 
 
-class Matrix(Protocol):
-    """A symmetric positive semi-definite matrix, by its use; it may be singular."""
-
-    def __matmul__(self, x: Array) -> Array:
-        """Return the product with a vector."""
-
-    def factor(self, diagonal: Array) -> Callable[[Array], Array]:
-        """Return a function of b that solves (H + diag(diagonal)) x = b.
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the sum is singular to rounding.
-        """
-
-
 class DenseMatrix:
-    """A :class:`Matrix` of shape (n, n) in memory."""
+    """A symmetric positive semi-definite matrix in memory; it may be singular."""
 
     def __init__(self, H: Array) -> None:
         self.H = H
@@ -72,7 +56,15 @@ class DenseMatrix:
         return np.asarray(self.H @ x)
 
     def factor(self, diagonal: Array) -> Callable[[Array], Array]:
-        """Return a function that solves by LU factors, for rounding can make H indefinite."""
+        """Return a function of b that solves (H + diag(diagonal)) x = b.
+
+        By LU factors, for rounding can make H indefinite.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the sum is singular to rounding.
+        """
         from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
 
         with warnings.catch_warnings():
@@ -84,10 +76,11 @@ class DenseMatrix:
 
 
 def minimise_in_cube(
-    H: Matrix, c: Array, x: Array, tol: float, a: Array | None = None, share: float = 0.0
+    H: Any, c: Array, x: Array, tol: float, a: Array | None = None, share: float = 0.0
 ) -> Array:
     """Return the minimiser of 1/2 x' H x - c' x over 0 <= x_i <= 1 and, if given, a' x = 0.
 
+    H has the operator @ and the method ``factor`` of :class:`DenseMatrix`.
     z and w are the multipliers of the bounds 0 and 1, and the sum of z x + w (1 - x) is the gap.
     Stops at a gap of `tol`, or of `share` times the value of the minimum, and before that when
     rounding forbids another step. x is the initial point.

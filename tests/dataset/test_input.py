@@ -39,22 +39,22 @@ BAD_CONFIGS = {
     "signal must be one of .*, got {'a': 1}": config_text().replace('"donor"', "{ a = 1 }"),
     "window must be an integer from 2 to .*, got 1": config_text().replace("21", "1"),
     "seed must be an integer from 0 to .*, got 1.5": config_text("seed = 1.5"),
-    "shift must be such that the site is in the window of 21": config_text("shift = 10"),
+    "shift must be such .* the window of 21, .*; choose a sm": config_text("shift = 10"),
     "sites.consensus must be one of canon": config_text(tables=WORDS + "'GT'"),
     "words of 2 of A, C, G, T for donor": config_text(tables=WORDS + "['GTA']"),
     "sites.sources must be a list of 1": config_text(tables="[sites]\nsources = 'a'"),
     "decoys.ratio must be a number from 0.01": config_text(tables="[decoys]\nratio = 0"),
     "in_genes must be a number from 0": config_text(tables="[decoys]\nin_genes = true"),
     "split.by must be one of auto, cont": config_text(tables="[split]\nby = 'chromosome'"),
-    "split.test must be below 1 together": config_text(tables="[split]\ntest = 0.95"),
+    "split.test must be below 1 .*; leave a share": config_text(tables="[split]\ntest = 0.95"),
     "split.block must be an integer from 21": config_text(tables="[split]\nblock = 20"),
-    "decoys must be an object, got 3": config_text(tables="decoys = 3"),
+    r"decoys must be a table, got 3; write \[decoys\]": config_text(tables="decoys = 3"),
     "organisms must be given": 'signal = "donor"',
-    "organisms must be an object that is not empty": 'signal = "donor"\n[organisms]',
+    r"at least one entry, got {}; add \[organisms.NAME\]": 'signal = "donor"\n[organisms]',
     "organisms.x.genome must be a file; .*, got .*z.fa": config_text().replace("x.fa", "z.fa"),
     "x.genom is no key .* mean .genome.": config_text().replace("genome =", "genom ="),
     "anotation is no key .* mean": config_text().replace("annotation =", "anotation ="),
-    "x.annotation .*, got 'none of them'": config_text().replace("annotation", "#"),
+    "x.annotation .*, got 'none of them'; give one": config_text().replace("annotation", "#"),
     "x.annotation .*, got 'annotation and s": config_text() + 'sites = "x.gff3"',
     "x.split.train is no key": config_text() + "split = { train = ['chr1'] }",
     "spilt is no key .* did you mean 'split'": config_text() + "spilt = { test = ['chr1'] }",
@@ -62,7 +62,7 @@ BAD_CONFIGS = {
     "organism is no key .* mean 'organisms'": config_text().replace("organisms", "organism"),
     "letters, at most 255 bytes, got 'xxx": config_text().replace("s.x", f"s.{'x' * 256}"),
     "must be true or false, got 1": config_text() + "allow_missing_contigs = 1",
-    "organisms must be named by printable letters": config_text().replace("s.x", 's." "'),
+    "organisms must be named by .*; choose another name": config_text().replace("s.x", 's." "'),
     "must be named by printable .*, got 'a.tb'": config_text().replace("s.x", 's."a\\tb"'),
     "x.sources must be left out with sites, .* got": (
         config_text().replace("annotation", "sites") + "sources = ['a']"
@@ -84,13 +84,16 @@ def test_errors_of_the_config_name_file_and_key(folder):
 
 
 def test_the_signal_of_the_command_line_wins(folder, caplog):
-    text = config_text(tables='[sites]\nconsensus = ["gt", "GC"]')
+    text = config_text(tables='[sites]\nconsensus = ["gt", "GC"]\n[decoys]\nratio = 3')
     (folder / "config.toml").write_text(text)
     caplog.set_level("INFO")
     assert read_config(folder / "config.toml").sites.words == ("GT", "GC")
     config = read_config(folder / "config.toml", signal="acceptor")
     assert (config.signal, config.sites.words) == ("acceptor", ("AG",))
-    assert "sites.consensus is that of donor; acceptor sites are taken with AG" in caplog.text
+    assert "config.toml: sites.consensus is that of donor; acceptor sites are taken with AG" in (
+        caplog.text
+    )
+    assert str(config.decoys.ratio) == "3.0"  # as the summary tells it
     with pytest.raises(ValueError, match=r"signal must be one of .*, got 'intron'"):
         read_config(folder / "config.toml", signal="intron")
 

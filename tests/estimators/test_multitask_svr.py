@@ -13,7 +13,7 @@ from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from tests.estimators.examples import FEATURES, TIGHT, numbers, strings
-from tests.oracles import svr as oracle
+from tests.oracles import svm as oracle
 
 both_losses = pytest.mark.parametrize(
     "loss", ["epsilon_insensitive", "squared_epsilon_insensitive"]
@@ -37,8 +37,8 @@ def test_many_tasks_equal_a_general_optimiser(loss):
     svr = MultiTaskSVR(task_kernel="easy", C=0.4, loss=loss, **TIGHT).fit(X, y, tasks=tasks)
     ids = np.array([svr.tasks_.index(name) for name in tasks])
     K = svr.task_kernel_.matrix
-    _, dual = oracle.solve_dual(X, y, ids, K, 0.4, loss, 0.1)
-    value = oracle.primal(X, y, ids, K, 0.4, loss, 0.1, svr.coef_.T, svr.intercept_, 1.0)
+    _, dual = oracle.solve_dual(X, y, ids, K, 0.4, loss, epsilon=0.1)
+    value = oracle.primal(X, y, ids, K, 0.4, loss, svr.coef_.T, svr.intercept_, 1.0, 0.1)
     assert value == pytest.approx(dual, rel=1e-6)
     assert 0 <= svr.dual_gap_ <= 1e-8
 

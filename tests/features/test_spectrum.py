@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from seqmtl import Spectrum
-from seqmtl.features.definitions import features_from_dict
+from seqmtl.features.joint import features_from_dict
 
 
 @settings(max_examples=40)

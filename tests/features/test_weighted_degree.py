@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from seqmtl import WeightedDegree
-from seqmtl.features.definitions import features_from_dict
+from seqmtl.features.joint import features_from_dict
 from seqmtl.sequences import Windows
 from tests.oracles import wd
 

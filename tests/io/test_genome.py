@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files import streams as stream
-from seqmtl.io import _fasta_scanner, load_genome, load_genomes, open_pieces
+from seqmtl.io import fasta, load_genome, load_genomes, open_pieces
 from seqmtl.io.fasta import read_fasta_windows
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.indexed import index_is_current
@@ -272,7 +272,7 @@ def test_letters_that_are_hardly_nucleotides_are_told_of_once(write, caplog, tex
 def test_sequences_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "g.fa.gz"
     path.write_bytes(gzip.compress(b">a\n" + b"ACGT\n" * 10_000))
-    monkeypatch.setattr(_fasta_scanner, "_CHECKED", 1000)
+    monkeypatch.setattr(fasta, "_CHECKED", 1000)
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1500)
     readers = (lambda path: load_genome(path, padding=1), read_fasta_windows)
     for read in readers:

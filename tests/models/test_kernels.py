@@ -21,7 +21,7 @@ from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train, train_windows
 from seqmtl.models.kernels import (
-    kernel_set,
+    couple,
     learnt_kernel,
     resolve_kernel,
     resolve_kernels,
@@ -117,7 +117,7 @@ class TestKernelSets:
         K[0], K[1, 2, 2], K[2, :2, :2] = 1.0, 1.0, [[2, 1], [1, 2]]
         kernel = TaskKernel(["a", "b", "new"], K)
         assert_array_equal(used_kernels(kernel, 2), [0, 2])
-        kernels = kernel_set(kernel, 2, 2, 1)
+        kernels = couple(kernel, 2, 2, 1)
         assert_array_equal(kernels.matrices, K[[0, 2, 0, 2], :2, :2])
         assert_array_equal(kernels.views, [0, 0, 1, 1])
         assert kernels.norm == 1.0

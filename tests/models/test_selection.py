@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, WeightedDegree
 from seqmtl.features.numeric import Numeric
 from seqmtl.models import selection
-from seqmtl.models.evidence import weigh
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train, train_windows
+from seqmtl.models.held_out import weigh
 from seqmtl.models.selection import Space, select
 from seqmtl.models.training import Settings
 from tests.models.cases import motif_windows

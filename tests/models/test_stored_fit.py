@@ -26,7 +26,8 @@ from seqmtl.models.stored_fit import Disk
 from seqmtl.models.stored_look import look
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
-from seqmtl.verbs._train_stored import Kept, OnDisk
+from seqmtl.verbs._options import OnDisk
+from seqmtl.verbs._train_stored import Kept
 from tests import mutations
 
 GIB = 1 << 30
@@ -129,11 +130,11 @@ def test_the_gap_is_that_of_all_windows(windows, store):
     settings = Settings(tol=1e-2, dtype="float64", C=0.5)
     model, solution = train_stored(
         store, features=WeightedDegree(3), settings=settings,
-        on_epoch=lambda active, _: seen.append(active),
+        on_epoch=lambda state, _: seen.append(state),
     )  # fmt: skip
-    alpha = np.where(seen[-1].bound, 0.5, 0.0)
-    alpha[seen[-1].held.rows] = solution.alpha
-    assert seen[-1].bound.sum() > 20
+    alpha = np.where(seen[-1]["bound"], 0.5, 0.0)
+    alpha[seen[-1]["rows"]] = solution.alpha
+    assert seen[-1]["bound"].sum() > 20
     assert model.training["n_support"] == (alpha > 0).sum()
     assert all(entry["n_active"] < N for entry in model.training["history"])
     some = np.random.default_rng(2).choice(N, 300, replace=False)
@@ -173,7 +174,7 @@ def test_hyperparameters_are_those_selected_in_memory(windows, store, monkeypatc
 
 def test_it_goes_on_from_a_state(store):
     seen, features = [], WeightedDegree(4)
-    note = {"on_epoch": lambda active, _: seen.append(copy.deepcopy(active.state()))}
+    note = {"on_epoch": lambda state, _: seen.append(copy.deepcopy(state))}
     _, whole = train_stored(store, features=features, **note)
     _, rest = train_stored(store, features=features, state=seen[-2])
     assert rest.primal == pytest.approx(whole.primal, rel=1e-3)
@@ -295,7 +296,7 @@ def assert_damage_is_told(path, read):
 
 
 def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
-    from seqmtl.models import stored_look
+    from seqmtl.verbs import _train_stored
 
     output, asked = tmp_path / "m.seqmtl", []
     command = ["train", str(table), "-o", str(output), "--features", "wd:4", "--memory", "2G"]
@@ -308,7 +309,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
         return look(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(stored_look, "look", interrupt)
+        patch.setattr(_train_stored, "look", interrupt)
         assert main(command) == 130
     assert "repeat the command with --resume to continue" in capsys.readouterr().err
     folder = tmp_path / "m.seqmtl.windows"
@@ -334,12 +335,12 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
     assert_damage_is_told(Path(part.path), part.load)
     assert_damage_is_told(folder / "state", kept.load)
 
-    def watch(question, part, active, bound):
+    def watch(question, part, active, *rest):
         asked.append((active.size, bool(np.asarray(question.W).any())))
-        return look(question, part, active, bound)
+        return look(question, part, active, *rest)
 
     asked.clear()
-    monkeypatch.setattr(stored_look, "look", watch)
+    monkeypatch.setattr(_train_stored, "look", watch)
     assert main([*command, "--resume"]) == 0
     assert asked[0] == (n_active, True)  # it begins where the other was
     assert load_model(output).training["converged"]

@@ -1,4 +1,4 @@
-"""The multi-task SVM on its dense kernel matrix, solved by a general-purpose optimiser."""
+"""The multi-task SVM, also of regression, on its dense kernel matrix, by a general optimiser."""
 
 from __future__ import annotations
 
@@ -11,45 +11,44 @@ def multitask_kernel(X, tasks, K, bias):
     return K[np.ix_(tasks, tasks)] * (X @ X.T + bias**2)
 
 
-def primal(X, y, tasks, K, C, loss, W, b, bias):
+def primal(X, z, tasks, K, C, loss, W, b, bias, epsilon=0.0):
     """Value of the primal at weights W (d x T) and constant-feature weights b (T)."""
-    Q = np.linalg.pinv(K)
     stacked = np.vstack([W, b])
-    regulariser = 0.5 * np.einsum("ft,ts,fs->", stacked, Q, stacked)
-    margins = y * ((X @ W)[np.arange(len(y)), tasks] + bias * b[tasks])
-    losses = {
-        "hinge": np.maximum(0, 1 - margins),
-        "squared_hinge": np.maximum(0, 1 - margins) ** 2,
-        "logistic": np.log1p(np.exp(-margins)),
-    }[loss]
-    return regulariser + (C * losses).sum()
+    regulariser = 0.5 * np.einsum("ft,ts,fs->", stacked, np.linalg.pinv(K), stacked)
+    f = (X @ W)[np.arange(len(z)), tasks] + bias * b[tasks]
+    if loss == "logistic":
+        return regulariser + (C * np.log1p(np.exp(-z * f))).sum()
+    short = np.abs(f - z) - epsilon if loss.endswith("insensitive") else 1 - z * f
+    missing = np.maximum(0, short)
+    return regulariser + (C * (missing**2 if loss.startswith("squared") else missing)).sum()
 
 
-def solve_dual(X, y, tasks, K, C, loss="hinge", bias=1.0):
-    """Maximise the dual by L-BFGS-B; returns alpha and the dual value."""
-    n = len(y)
-    H = np.outer(y, y) * multitask_kernel(X, tasks, K, bias)
-    C = np.broadcast_to(C, n).astype(float)
+def solve_dual(X, z, tasks, K, C, loss="hinge", bias=1.0, epsilon=0.0):
+    """Maximise the dual by L-BFGS-B; returns alpha (beta in regression) and the dual value.
 
-    def negative(alpha):
-        value = 0.5 * alpha @ H @ alpha
-        gradient = H @ alpha
+    W = sum_i beta_i phi(x_i): beta = y alpha in classification, and beta = a - b, a and b >= 0, in
+    regression.
+    """
+    n, is_regression = len(z), loss.endswith("insensitive")
+    H, C = multitask_kernel(X, tasks, K, bias), np.broadcast_to(C, n).astype(float)
+    D = 0.5 / C if loss.startswith("squared") else np.zeros(n)
+    signs = np.hstack([np.eye(n), -np.eye(n)]) if is_regression else np.diag(z)
+    cost = np.append(epsilon - z, epsilon + z) if is_regression else -np.ones(n)
+
+    def negative(parts):
+        beta = signs @ parts
+        gradient = H @ beta + D * beta
+        value = 0.5 * beta @ gradient
         if loss == "logistic":
-            share = np.clip(alpha / C, 1e-12, 1 - 1e-12)
+            share = np.clip(parts / C, 1e-12, 1 - 1e-12)
             value += (C * (share * np.log(share) + (1 - share) * np.log1p(-share))).sum()
-            return value, gradient + np.log(share) - np.log1p(-share)
-        value -= alpha.sum()
-        gradient = gradient - 1
-        if loss == "squared_hinge":
-            value += (alpha**2 / (4 * C)).sum()
-            gradient = gradient + alpha / (2 * C)
-        return value, gradient
+            return value, signs.T @ gradient + np.log(share) - np.log1p(-share)
+        return value + cost @ parts, signs.T @ gradient + cost
 
-    upper = [None] * n if loss == "squared_hinge" else list(C)
-    start = C / 2 if loss == "logistic" else np.zeros(n)
+    upper = np.full(cost.size, np.inf) if D.any() else np.resize(C, cost.size)
+    start = C / 2 if loss == "logistic" else np.zeros(cost.size)
     result = minimize(
-        negative, start, jac=True, method="L-BFGS-B",
-        bounds=list(zip([0.0] * n, upper, strict=True)),
-        options={"maxiter": 20000, "maxfun": 200000, "ftol": 1e-15, "gtol": 1e-10},
+        negative, start, jac=True, method="L-BFGS-B", bounds=[(0.0, top) for top in upper],
+        options={"maxiter": 50000, "maxfun": 500000, "ftol": 1e-16, "gtol": 1e-10},
     )  # fmt: skip
-    return result.x, -result.fun
+    return signs @ result.x if is_regression else result.x, -result.fun

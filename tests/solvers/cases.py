@@ -11,7 +11,7 @@ from seqmtl.sequences import Windows
 from seqmtl.solvers.dcd import Descent
 from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
 from seqmtl.solvers.problem import Problem
-from tests.oracles import svm, svr
+from tests.oracles import svm
 
 EVERY_LOSS = [*LOSSES, *REGRESSION_LOSSES]
 BY_LIBLINEAR = [loss for loss in EVERY_LOSS if loss != "logistic"]
@@ -51,19 +51,13 @@ class Case:
         options = {"dtype": np.float64, "is_first_order": True} | options
         return Descent(self.problem(), **options).solve()
 
-    @property
-    def oracle(self):
-        """The arguments of the oracle's objectives, and the oracle."""
-        arguments = [self.X, self.z, self.tasks, self.K, self.C, self.loss]
-        return (svr, [*arguments, self.epsilon]) if self.is_regression else (svm, arguments)
-
     def primal(self, W, b):
-        module, arguments = self.oracle
-        return module.primal(*arguments, W, np.atleast_1d(b).astype(float), self.bias)
+        own = (self.X, self.z, self.tasks, self.K, self.C, self.loss)
+        return svm.primal(*own, W, np.atleast_1d(b).astype(float), self.bias, self.epsilon)
 
     def dual(self):
-        module, arguments = self.oracle
-        return module.solve_dual(*arguments, self.bias)
+        own = (self.X, self.z, self.tasks, self.K, self.C, self.loss)
+        return svm.solve_dual(*own, self.bias, self.epsilon)
 
     def hessian(self):
         y = self.y
