@@ -57,7 +57,7 @@ def in_gff(name: str) -> str:
 class BedSink(LineSink):
     """BED6 with one or two more columns, raw score and probability, 0-based half-open."""
 
-    preset = "bed"
+    suffixes, preset = (".bed",), "bed"
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -90,7 +90,7 @@ class BedSink(LineSink):
 class GffSink(LineSink):
     """GFF3: 1-based closed intervals, the probability as score, the raw score as attribute."""
 
-    preset = "gff"
+    suffixes, preset = (".gff3", ".gff"), "gff"
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -132,6 +132,7 @@ class HintSink(LineSink):
     sources.
     """
 
+    suffixes = (".hints",)
     what, signals = "hints", HINT_TYPES
 
     def header(self) -> list[str]:
@@ -200,7 +201,7 @@ class BedgraphSink(EdgeSink):
     If sites on both strands begin at a base, the value is the larger one.
     """
 
-    preset = "bed"
+    suffixes, preset = (".bedgraph", ".bg", ".bdg"), "bed"
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -267,6 +268,7 @@ class SpliceScoreSink(EdgeSink):
     range -6 to 13, and stand for sites at -6 or below, which have no line.
     """
 
+    suffixes, is_together = (".spsc", ".tsv"), True
     what, signals = "splice scores (spsc)", _LETTERS
 
     def header(self) -> list[str]:
@@ -328,7 +330,7 @@ class BigwigSink(Sink):
         If the lengths of the contigs are unknown.
     """
 
-    sides = ("sections", "zoom")
+    suffixes, sides = (".bw", ".bigwig"), ("sections", "zoom")
 
     def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
         super().__init__(path, finder, track)

@@ -36,12 +36,16 @@ class IntronSink(LineSink):
         Not used.
     """
 
+    is_together, preset = True, "bed"
+
     def __init__(self, path: str, finder: Any, track: Track) -> None:
         super().__init__(path, finder.finders[0], track)
         self._is_gff = path.lower().removesuffix(".gz").endswith((".gff3", ".gff"))
         self._top = finder.filters.top
-        if self._top is None:  # else they are not in the order of the genome
-            self.preset = "gff" if self._is_gff else "bed"
+        if self._is_gff:
+            self.preset = "gff"
+        if self._top is not None:  # they are not in the order of the genome
+            self.preset = ""
         least, layer = finder.filters.min_probability or 0.0, finder.layer
         self._what = (
             f"# seqmtl scan: introns of {layer.shortest} to {layer.longest} bases, "

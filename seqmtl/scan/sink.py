@@ -55,6 +55,10 @@ class Sink(ABC):
     ----------
     n_records : int
         Number of lines or values so far, without the header.
+    suffixes : tuple of str
+        Suffixes of the names of files in this format, the usual one first.
+    is_together : bool
+        Whether the sites of all signals are in one file.
     sides : tuple of str
         Names of the side files used while writing.
     preset : str
@@ -73,6 +77,8 @@ class Sink(ABC):
         If the format is not for the signal, or needs a prior that is unknown.
     """
 
+    suffixes: tuple[str, ...] = ()
+    is_together = False
     sides: tuple[str, ...] = ()
     preset = ""
     what = ""
