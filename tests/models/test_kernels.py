@@ -30,6 +30,7 @@ from seqmtl.models.kernels import (
 )
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
+from tests.models.cases import motif_windows
 
 NAMES = ("ape", "man", "fly")
 TREE = "((ape:0.2,man:0.2):0.8,(fly:1.0,bee:0.4):0.5);"
@@ -37,18 +38,8 @@ VIEWS = JointFeatures([WeightedDegree(degree=2), Spectrum(2, 0, 6), Spectrum(2, 
 TIGHT = Settings(C=0.7, tol=1e-8, dtype="float64", norm=1.5)
 
 
-def _windows(n=120, length=16, seed=0):
-    """Windows with a site AG at 6 and a motif behind it that differs by task."""
-    rng = np.random.default_rng(seed)
-    letters = rng.integers(0, 4, (n, length)).astype(np.uint8)
-    labels, tasks = np.where(rng.random(n) < 0.45, 1, -1), np.arange(n) % 3
-    letters[:, 6:8] = [0, 2]
-    for i in np.flatnonzero(labels > 0):
-        letters[i, 8:11] = np.where(rng.random(3) < 0.7, [2, 1, tasks[i]], letters[i, 8:11])
-    return Windows(
-        letters.ravel(), np.arange(n) * length, length,
-        labels=labels, task_ids=tasks, task_names=NAMES,
-    )  # fmt: skip
+def _windows(n=120, seed=0):
+    return motif_windows(n, NAMES, length=16, at=8, seed=seed)
 
 
 class TestResolve:
