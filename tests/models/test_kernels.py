@@ -234,17 +234,6 @@ class TestSeveralViews:
         with pytest.raises(ModelFileError, match=message):
             MultiTaskModel.load(tmp_path / "bad")
 
-    def test_nested_views_are_views_like_others(self):
-        windows = _windows()
-        nested = JointFeatures([VIEWS.views[0], JointFeatures(VIEWS.views[1:])])
-        found = [
-            train_windows(windows, features=f, task_kernel=["union", "easy"], settings=TIGHT)[0]
-            for f in (VIEWS, nested)
-        ]
-        assert_allclose(found[1].W, found[0].W, atol=1e-10)
-        assert found[1].kernel == found[0].kernel
-        assert found[1].training["mkl"] == found[0].training["mkl"]
-
     def test_a_view_that_adds_nothing_gets_no_weight_but_stays_in_the_model(self):
         windows = _windows()
         windows.codes = np.where(np.arange(windows.codes.size) % 16 < 6, 4, windows.codes)
