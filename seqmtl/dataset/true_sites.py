@@ -225,8 +225,7 @@ class Finder:
     def __init__(self, organism: str, source: str, genome: Genome, site: Site, window: int) -> None:
         self.organism, self.source, self.genome = organism, source, genome
         self.site, self.window = site, window
-        words = tuple(word for word in site.letters.split(",") if word)
-        self.motif = Motif(site.length, words)
+        self.motif = Motif(site.length, site.words)
 
     def window_starts(self, sites: Sites) -> NDArray[np.int64]:
         """Return the window starts of sites on the forward strand."""

@@ -17,7 +17,6 @@ from seqmtl import (
 )
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.features.numeric import Numeric
-from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train, train_windows
 from seqmtl.models.kernels import (
@@ -30,7 +29,7 @@ from seqmtl.models.kernels import (
 )
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
-from tests.models.cases import motif_windows
+from tests.models.cases import motif_windows, rewritten
 
 NAMES = ("ape", "man", "fly")
 TREE = "((ape:0.2,man:0.2):0.8,(fly:1.0,bee:0.4):0.5);"
@@ -227,9 +226,8 @@ class TestSeveralViews:
                 m.decision_function(windows, name, from_relatives=True) for m in (again, model)
             ]
             assert_array_equal(*scores)
-        description, arrays = read_arrays(tmp_path / "m.seqmtl")
-        arrays = {name: np.array(array) for name, array in arrays.items()}
-        write_arrays(tmp_path / "bad", description, {**arrays, "K": arrays["K"][[0, 1, 2, 2]]})
+        K = model.kernel.matrices[[0, 1, 2, 2]]
+        rewritten(tmp_path / "m.seqmtl", tmp_path / "bad", K=K)
         message = r"array K must be float64 of shape \(3, 4, 4\), got .* \(4, 4, 4\)"
         with pytest.raises(ModelFileError, match=message):
             MultiTaskModel.load(tmp_path / "bad")
